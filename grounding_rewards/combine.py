@@ -1,0 +1,241 @@
+"""The algebra that turns columns of scores into a reward.
+
+Every combinator takes verifiers or other combinators by name and is itself a frozen dataclass with ``low``, ``high`` and
+``needs``, so that compositions nest. The names become ``Scores.parts``, each with its own score before weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from grounding_rewards.columns import Rollouts
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.spaces import Floats
+from grounding_rewards.verifiers.base import Verifier
+
+RESERVED = frozenset({
+    "reward", "score", "acc", "overall", "accuracy", "valid", "uid", "input", "output", "gts", "step", "num_turns",
+    "total", "reason",
+})  # fmt: skip
+"""Names that trainers or score tables use themselves; no part is called so."""
+
+
+@runtime_checkable
+class Combination(Protocol):
+    """A composition: ``children`` by name, and how their scores make one."""
+
+    @property
+    def children(self) -> tuple[tuple[str, Verifier], ...]: ...
+
+    def join(self, scores: Mapping[str, Floats]) -> Floats: ...
+
+
+def evaluate(term: Verifier, rollouts: Rollouts) -> tuple[Floats, dict[str, Floats]]:
+    """A term's scores (n,), and those of every named part inside it."""
+    if not isinstance(term, Combination):
+        return term(rollouts), {}
+    parts: dict[str, Floats] = {}
+    scores: dict[str, Floats] = {}
+    for name, child in term.children:
+        scores[name], inner = evaluate(child, rollouts)
+        parts |= {**inner, name: scores[name]}
+    return term.join(scores), parts
+
+
+def part_names(term: Verifier) -> list[str]:
+    """Names of all parts inside a term, in order of evaluation."""
+    if not isinstance(term, Combination):
+        return []
+    return [found for name, child in term.children for found in (*part_names(child), name)]
+
+
+@dataclass(frozen=True)
+class _Parts:
+    parts: tuple[tuple[str, Verifier], ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise RecipeError(f"{type(self).__name__}: got no parts; name at least one")
+        names = part_names(self)  # type: ignore[arg-type]
+        for name in names:
+            if name in RESERVED or not name.isidentifier():
+                raise RecipeError(f"part {name!r}: trainers use that name, or it is no name; choose another")
+            if names.count(name) > 1:
+                raise RecipeError(f"part {name!r} occurs twice; each part needs a name of its own")
+
+    @property
+    def children(self) -> tuple[tuple[str, Verifier], ...]:
+        return self.parts
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset().union(*(part.needs for _, part in self.parts))
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        return evaluate(self, rollouts)[0]  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Weighted(_Parts):
+    """Σ weight · part."""
+
+    weights: tuple[float, ...] = ()
+
+    @property
+    def low(self) -> float:
+        return sum(min(w * part.low, w * part.high) for w, (_, part) in zip(self.weights, self.parts, strict=True))
+
+    @property
+    def high(self) -> float:
+        return sum(max(w * part.low, w * part.high) for w, (_, part) in zip(self.weights, self.parts, strict=True))
+
+    def join(self, scores: Mapping[str, Floats]) -> Floats:
+        weighed = [weight * scores[name] for weight, (name, _) in zip(self.weights, self.parts, strict=True)]
+        total = weighed[0]
+        for column in weighed[1:]:
+            total = total + column
+        return total
+
+
+@dataclass(frozen=True)
+class Product(_Parts):
+    """Π part."""
+
+    @property
+    def low(self) -> float:
+        return min(self._bounds())
+
+    @property
+    def high(self) -> float:
+        return max(self._bounds())
+
+    def _bounds(self) -> list[float]:
+        bounds = [1.0]
+        for _, part in self.parts:
+            bounds = [bound * side for bound in bounds for side in (part.low, part.high)]
+        return bounds
+
+    def join(self, scores: Mapping[str, Floats]) -> Floats:
+        return np.prod([scores[name] for name, _ in self.parts], axis=0)
+
+
+@dataclass(frozen=True)
+class Best(_Parts):
+    """The largest part."""
+
+    @property
+    def low(self) -> float:
+        return max(part.low for _, part in self.parts)
+
+    @property
+    def high(self) -> float:
+        return max(part.high for _, part in self.parts)
+
+    def join(self, scores: Mapping[str, Floats]) -> Floats:
+        return np.max([scores[name] for name, _ in self.parts], axis=0)
+
+
+@dataclass(frozen=True)
+class Gate(_Parts):
+    """The second part where the first is above 0, else ``otherwise``."""
+
+    otherwise: float = 0.0
+
+    @property
+    def low(self) -> float:
+        return min(self.parts[1][1].low, self.otherwise)
+
+    @property
+    def high(self) -> float:
+        return max(self.parts[1][1].high, self.otherwise)
+
+    def join(self, scores: Mapping[str, Floats]) -> Floats:
+        (when, _), (then, _) = self.parts
+        return np.where(scores[when] > 0, scores[then], self.otherwise)
+
+
+@dataclass(frozen=True)
+class Clip(_Parts):
+    """The part, limited to low..high."""
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def join(self, scores: Mapping[str, Floats]) -> Floats:
+        return np.clip(scores[self.parts[0][0]], self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Affine(_Parts):
+    """scale · part + shift."""
+
+    scale: float = 1.0
+    shift: float = 0.0
+
+    @property
+    def low(self) -> float:
+        part = self.parts[0][1]
+        return min(self.scale * part.low, self.scale * part.high) + self.shift
+
+    @property
+    def high(self) -> float:
+        part = self.parts[0][1]
+        return max(self.scale * part.low, self.scale * part.high) + self.shift
+
+    def join(self, scores: Mapping[str, Floats]) -> Floats:
+        return self.scale * scores[self.parts[0][0]] + self.shift
+
+
+def weighted(**parts: tuple[float, Verifier]) -> Weighted:
+    """Σ weight · part, each part given as ``name=(weight, verifier)``.
+
+    >>> from grounding_rewards.verifiers import Format, Hit
+    >>> reward = weighted(hit=(0.9, Hit()), format=(0.1, Format()))
+    >>> reward.low, reward.high
+    (0.0, 1.0)
+    """
+    for name, (weight, _) in parts.items():
+        _finite(f"weight of {name}", weight)
+    return Weighted(
+        tuple((name, part) for name, (_, part) in parts.items()), tuple(float(weight) for weight, _ in parts.values())
+    )
+
+
+def product(**parts: Verifier) -> Product:
+    """Π part: one 0 makes the whole 0."""
+    return Product(tuple(parts.items()))
+
+
+def best(**parts: Verifier) -> Best:
+    """The largest part, for parts that apply to different targets, such as a hit or a correct refusal."""
+    return Best(tuple(parts.items()))
+
+
+def gate(*, when: tuple[str, Verifier], then: tuple[str, Verifier], otherwise: float = 0.0) -> Gate:
+    """``then`` where ``when`` is above 0, else ``otherwise``; both as (name, verifier)."""
+    return Gate((when, then), _finite("otherwise", otherwise))
+
+
+def clip(name: str, part: Verifier, low: float, high: float) -> Clip:
+    """The part, limited to low..high."""
+    if low > high:
+        raise RecipeError(f"clip {name}: got low {low} above high {high}")
+    return Clip(((name, part),), _finite("low", low), _finite("high", high))
+
+
+def affine(name: str, part: Verifier, scale: float = 1.0, shift: float = 0.0) -> Affine:
+    """scale · part + shift."""
+    return Affine(((name, part),), _finite("scale", scale), _finite("shift", shift))
+
+
+def _finite(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise RecipeError(f"{name}: got {value!r}; expected a finite number")
+    return float(value)
+
+

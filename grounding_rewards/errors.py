@@ -1,0 +1,71 @@
+"""Typed errors: settings and targets raise, responses never do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class GroundingRewardsError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class SpaceError(GroundingRewardsError, ValueError):
+    """A coordinate space is unknown or was not declared where one is needed."""
+
+
+class RecipeError(GroundingRewardsError, ValueError):
+    """A recipe, an option or a composition cannot be built."""
+
+
+class PluginError(GroundingRewardsError):
+    """A plugin does not load, or two plugins claim one name."""
+
+
+class VerifierError(GroundingRewardsError):
+    """A verifier returned something other than n finite scores inside its bounds."""
+
+
+class TableError(GroundingRewardsError, ValueError):
+    """A file of rows cannot be read or written."""
+
+
+class TargetError(GroundingRewardsError, ValueError):
+    """A target cannot be read, or lacks what a recipe needs from it.
+
+    Attributes:
+        sample: the target's ``id``, or its row number where it has none.
+        field: the field at fault.
+        came: what was found there.
+        expected: what should be there, and how to mend it.
+
+    >>> print(TargetError("a7", "bbox", [3, 1], "4 numbers x1 y1 x2 y2"))
+    target of sample 'a7', field 'bbox': got [3, 1]; expected 4 numbers x1 y1 x2 y2
+    """
+
+    def __init__(self, sample: str | int, field: str, came: Any, expected: str) -> None:
+        super().__init__(sample, field, came, expected)
+        self.sample, self.field, self.came, self.expected = sample, field, came, expected
+
+    def __str__(self) -> str:
+        sample = f"row {self.sample}" if isinstance(self.sample, int) else f"sample {self.sample!r}"
+        return f"target of {sample}, field {self.field!r}: got {_short(self.came)}; expected {self.expected}"
+
+
+def _short(value: Any, limit: int = 120) -> str:
+    if isinstance(value, _Missing):
+        return "nothing"
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+class _Missing:
+    """Stands for a field that is not there, so that errors can say so."""
+
+    def __reduce__(self) -> str:
+        return "MISSING"
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING = _Missing()

@@ -1,0 +1,32 @@
+"""The whole extension surface: one verb a hook. A plugin declares; the host keeps the table.
+
+A distribution offers a plugin through the entry-point group ``grounding_rewards``; its names become ``plugin/name``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pluggy
+
+GROUP = "grounding_rewards"
+hookspec = pluggy.HookspecMarker(GROUP)
+hookimpl = pluggy.HookimplMarker(GROUP)
+
+Register = Callable[[str, Any], None]
+
+
+@hookspec
+def register_parsers(register: Register) -> None:
+    """Offer dialects: ``register("name", dialect)``."""
+
+
+@hookspec
+def register_verifiers(register: Register) -> None:
+    """Offer verifiers: ``register("name", VerifierClass)``, a frozen dataclass."""
+
+
+@hookspec
+def register_recipes(register: Register) -> None:
+    """Offer recipes: ``register("name", build)``, a function of keyword-only options that returns a ``Recipe``."""

@@ -1,0 +1,96 @@
+"""Names to dialects, verifiers and recipes. Built-ins come through the same hooks as anybody's plugin."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from types import MappingProxyType
+from typing import Any
+
+import pluggy
+
+from grounding_rewards import default_plugin, hookspecs
+from grounding_rewards.errors import PluginError
+
+BUILT_IN = "grounding-rewards"
+LOAD = "GROUNDING_REWARDS_PLUGINS"
+"""Environment variable: plugins to load, separated by commas; set but empty loads none; unset loads all."""
+
+
+@dataclass(frozen=True)
+class Registry:
+    """What can be named, by kind."""
+
+    parsers: Mapping[str, Any]
+    verifiers: Mapping[str, Any]
+    recipes: Mapping[str, Any]
+
+
+@cache
+def registry() -> Registry:
+    """The registry of this process: built-ins and the installed plugins.
+
+    Raises:
+        PluginError: a plugin does not load, or two claim one name.
+    """
+    wanted = os.environ.get(LOAD)
+    chosen = None if wanted is None else {name.strip() for name in wanted.split(",") if name.strip()}
+    plugins: list[tuple[str, str, Any]] = []
+    for point in entry_points(group=hookspecs.GROUP):
+        if chosen is None or point.name in chosen:
+            distribution = point.dist.name if point.dist else point.value
+            try:
+                plugins.append((point.name, distribution, point.load()))
+            except Exception as error:
+                raise PluginError(
+                    f"plugin {point.name!r} of {distribution} does not load ({type(error).__name__}: {error}); "
+                    f"mend or uninstall it, or leave it out of {LOAD}"
+                ) from error
+    return collect(plugins)
+
+
+def collect(plugins: Iterable[tuple[str, str, Any]]) -> Registry:
+    """Run every plugin's hooks once.
+
+    Args:
+        plugins: (plugin name, distribution, module or object with hooks), beside the built-ins.
+
+    Raises:
+        PluginError: a hook has a wrong signature or fails, or two distributions claim one name.
+    """
+    manager = pluggy.PluginManager(hookspecs.GROUP)
+    manager.add_hookspecs(hookspecs)
+    owners = {}
+    for name, distribution, plugin in [("", BUILT_IN, default_plugin), *plugins]:
+        try:
+            manager.register(plugin, name=name or BUILT_IN)
+        except (pluggy.PluginValidationError, ValueError) as error:
+            raise PluginError(f"plugin {name!r} of {distribution} is not valid: {error}") from error
+        owners[name or BUILT_IN] = (name, distribution)
+    return Registry(*(_gather(manager, owners, kind) for kind in ("parsers", "verifiers", "recipes")))
+
+
+def _gather(manager: pluggy.PluginManager, owners: Mapping[str, tuple[str, str]], kind: str) -> Mapping[str, Any]:
+    found: dict[str, Any] = {}
+    origin: dict[str, str] = {}
+    for implementation in getattr(manager.hook, f"register_{kind}").get_hookimpls():
+        plugin, distribution = owners[implementation.plugin_name]
+
+        def register(name: str, thing: Any, plugin: str = plugin, distribution: str = distribution) -> None:
+            full = f"{plugin}/{name}" if plugin else name
+            if full in found:
+                raise PluginError(f"{kind[:-1]} {full!r} is offered by both {origin[full]} and {distribution}; rename one")
+            found[full], origin[full] = thing, distribution
+
+        try:
+            implementation.function(register)
+        except PluginError:
+            raise
+        except Exception as error:
+            raise PluginError(
+                f"plugin {plugin!r} of {distribution} fails in register_{kind} ({type(error).__name__}: {error})"
+            ) from error
+    return MappingProxyType(dict(sorted(found.items())))

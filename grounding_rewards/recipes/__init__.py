@@ -1,0 +1,1 @@
+"""Published rewards as compositions, one paper a file. `grounding_rewards.recipe(name)` builds one."""

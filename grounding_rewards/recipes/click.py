@@ -1,0 +1,55 @@
+"""Our own recipe: a click that counts, or a refusal where nothing fits."""
+
+from __future__ import annotations
+
+from grounding_rewards.combine import best, weighted
+from grounding_rewards.errors import SpaceError
+from grounding_rewards.parsing import AUTO
+from grounding_rewards.recipes.common import share
+from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Exploit, Recipe, Source
+from grounding_rewards.spaces import CoordSpace, as_space
+from grounding_rewards.verifiers import CorrectRefusal, Format, Hit
+from grounding_rewards.verifiers.hit import CLICKS
+
+
+def click(
+    *,
+    response_space: CoordSpace | str | None = None,
+    format_weight: float = 0.1,
+    point_radius: float | None = None,
+) -> Recipe:
+    """Hit and format, aware of refusals; ``grounding-rewards eval`` counts its ``acc``.
+
+    total = (1 - w) · max(hit, refusal) + w · format. hit = 1 where the one place answered lies in the target, borders
+    included; refusal = 1 where the target is a refusal and so is the response; format = 1 where the response was
+    parsed. Any answer format of the ``auto`` dialect; thinking before ``</think>`` is dropped.
+
+    Args:
+        response_space: the space that the model answers in; there is no default, since a wrong guess scores 0 in silence.
+        format_weight: w, 0 to 1.
+        point_radius: reach in pixels around targets that are only a point; without it such targets are an error.
+
+    Returns:
+        A recipe with parts ``hit``, ``refusal`` and ``format``, 0 <= total <= 1, working in pixels of the original image;
+        ``acc`` = max(hit, refusal).
+
+    Raises:
+        SpaceError: ``response_space`` is missing or unknown.
+    """
+    if response_space is None:
+        raise SpaceError(f"click needs response_space, the space that the model answers in: {', '.join(CoordSpace)}")
+    weight = share("format_weight", format_weight)
+    outcome = best(hit=Hit(point_radius=point_radius, actions=CLICKS), refusal=CorrectRefusal())
+    blind = Exploit("blind-format", "any parsed answer is paid the format weight", weight)
+    return Recipe(
+        name="click",
+        dialect=AUTO,
+        reward=weighted(outcome=(1.0 - weight, outcome), format=(weight, Format())),
+        success=outcome,
+        space=CoordSpace.PIXEL,
+        response_space=as_space(response_space),
+        target_space=CoordSpace.PIXEL,
+        accepts=frozenset({BBOX, POLYGON, CIRCLE, REFUSAL} | ({POINT} if point_radius is not None else set())),
+        source=Source("grounding-rewards"),
+        exploits=(blind,) if weight else (),
+    )

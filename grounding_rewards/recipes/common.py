@@ -1,0 +1,87 @@
+"""What recipe files share: option checks, native forms and deviations that several sources have in common."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grounding_rewards.errors import RecipeError, TargetError
+from grounding_rewards.scoring import Deviation
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.targets import Targets
+from grounding_rewards.wire import NativeForm
+
+Line = Mapping[str, Any]
+
+_DIGITS = re.compile(r"\d+")
+
+
+def share(name: str, value: float) -> float:
+    """A weight between 0 and 1.
+
+    Raises:
+        RecipeError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1 or math.isnan(value):
+        raise RecipeError(f"option {name}: got {value!r}; expected a number from 0 to 1")
+    return float(value)
+
+
+def text_of(line: Line) -> str:
+    """The response of a line, "" where it is no text."""
+    response = line["response"]
+    return response if isinstance(response, str) else ""
+
+
+def unpaid(line: Line) -> dict[str, float]:
+    """A deviation's value: no pay, and no success."""
+    return {"total": 0.0, "acc": 0.0}
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Does a recipe's reader of targets complain about a line's?"""
+
+    native: NativeForm
+    space: CoordSpace
+    accepts: frozenset[str]
+
+    def __call__(self, line: Line) -> bool:
+        try:
+            targets = Targets.from_list([line["ground_truth"]], native=self.native, space=self.space)
+            into = targets.rows[0].space if targets.rows[0] else self.space
+            targets.prepare(into or self.space, default=self.space, response_space=None, accepts=self.accepts)
+        except TargetError:
+            return True
+        return False
+
+
+def bad_target(native: NativeForm, space: CoordSpace, accepts: frozenset[str]) -> Deviation:
+    """The target cannot be read; the source returns 0 or raises."""
+    why = "A target that does not fit is an error, or abstains; the source pays 0 in silence, or raises."
+    return Deviation("bad-target", why, Unreadable(native, space, accepts), unpaid)
+
+
+def _is_not_text(line: Line) -> bool:
+    return not isinstance(line["response"], str | None)
+
+
+def _has_unicode_digits(line: Line) -> bool:
+    return any(not digits.isascii() for digits in _DIGITS.findall(text_of(line)))
+
+
+NOT_TEXT = Deviation(
+    "not-text",
+    "A response that is neither a string nor None is a TypeError; the source reads str(response), or pays 0.",
+    _is_not_text,
+    unpaid,
+)
+UNICODE_DIGITS = Deviation(
+    "unicode-digits",
+    "Only ASCII digits are digits; the source reads full-width and other scripts' digits as numbers.",
+    _has_unicode_digits,
+    unpaid,
+)

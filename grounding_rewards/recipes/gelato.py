@@ -1,0 +1,175 @@
+"""Gelato: distance to the centre inside the target, nothing outside."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from grounding_rewards.combine import weighted
+from grounding_rewards.parsing import BARE_TUPLE_WHOLE
+from grounding_rewards.recipes.common import NOT_TEXT, UNICODE_DIGITS, Line, bad_target, share, text_of
+from grounding_rewards.scoring import BBOX, POLYGON, Deviation, Exploit, Recipe, Source
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.verifiers import Format, Hit, InsideDistance
+from grounding_rewards.wire import NativeForm
+
+_PAPER = "Gelato: Click-100k and Gelato-30B-A3B"
+_COMMIT = "1f83dad"
+_ACCEPTS = frozenset({BBOX, POLYGON})
+_HUGE = re.compile(r"[0-9]{300}")
+_ANSWER = re.compile(r"^\s*\(\s*[0-9]+\s*,\s*[0-9]+\s*\)\s*$")
+_PIXEL_ANSWER = re.compile(r"\([0-9]+,\s*[0-9]+\)")
+
+
+def gelato(*, format_weight: float = 0.0) -> Recipe:
+    """Gelato-30B's reward: answers ``(x, y)`` in thousandths, targets in unit space.
+
+    total = (1 - w) · distance + w · format, with distance = 1 - ||p - c|| / diagonal inside the target, else 0, and
+    format = 1 where the whole response is one integer tuple. A hit is worth 0.5 (corner) to 1 (centre).
+
+    Args:
+        format_weight: w, 0 to 1; the source's configs use 0.
+
+    Returns:
+        A recipe with parts ``distance`` and ``format``, 0 <= total <= 1; ``acc`` is the hit.
+
+    Source: Gelato 1f83dad, ``training_configs/rewards/norm_gui_reward.py``.
+    """
+    return _recipe("gelato", "norm_gui_reward.py", CoordSpace.UNIT, CoordSpace.THOUSANDTHS, format_weight, ())
+
+
+def gelato_pixel(*, format_weight: float = 0.0) -> Recipe:
+    """Gelato's reward for UI-TARS-1.5: as ``gelato``, but answers and targets in pixels of the image the model saw.
+
+    Args:
+        format_weight: w, 0 to 1; the source's configs use 0.
+
+    Returns:
+        A recipe with parts ``distance`` and ``format``, 0 <= total <= 1; ``acc`` is the hit.
+
+    Source: Gelato 1f83dad, ``training_configs/rewards/gui_reward.py``.
+    """
+    space = CoordSpace.MODEL_PIXEL
+    return _recipe("gelato-pixel", "gui_reward.py", space, space, format_weight, (_SPACES,))
+
+
+def _recipe(
+    name: str, file: str, space: CoordSpace, response_space: CoordSpace, weight: float, more: tuple[Deviation, ...]
+) -> Recipe:
+    weight = share("format_weight", weight)
+    return Recipe(
+        name=name,
+        dialect=BARE_TUPLE_WHOLE,
+        reward=weighted(
+            distance=(1.0 - weight, InsideDistance(polygon="half_open")),
+            format=(weight, Format()),
+        ),
+        success=Hit(polygon="half_open"),
+        space=space,
+        response_space=response_space,
+        target_space=space,
+        accepts=_ACCEPTS,
+        source=Source(_PAPER, "Gelato", _COMMIT, (f"training_configs/rewards/{file}",)),
+        thinking="read",
+        native=_NATIVE[space],
+        deviations=(
+            NOT_TEXT, bad_target(_NATIVE[space], space, _ACCEPTS), UNICODE_DIGITS, *more, _HUGE_NUMBER, _NO_EXTENT[space],
+        ),
+        exploits=(Exploit("blind-format", "any well-formed tuple is paid the format weight", weight),) if weight else (),
+    )  # fmt: skip
+
+
+def read_bare_list(value: Any) -> dict[str, Any] | None:
+    """4 numbers are a box, 6 or more (an even count) a polygon."""
+    if not isinstance(value, list) or len(value) < 4 or len(value) % 2:
+        return None
+    return {"bbox": value} if len(value) == 4 else {"polygon": value}
+
+
+def read_numerals(value: Any) -> dict[str, Any] | None:
+    """The same, with numbers in strings read as numbers, as the source's unit-space reward does."""
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        try:
+            value = [float(item) for item in value]
+        except ValueError:
+            return None
+    return read_bare_list(value)
+
+
+_ROWS = "a bare list, 4 numbers x1 y1 x2 y2 or a polygon's x1 y1 x2 y2 x3 y3 ..."
+_NATIVE = {
+    CoordSpace.UNIT: NativeForm(_ROWS, read_numerals),
+    CoordSpace.MODEL_PIXEL: NativeForm(_ROWS, read_bare_list),
+}
+
+
+def _point(line: Line) -> list[float]:
+    return [float(number) for number in re.findall(r"[0-9]+", text_of(line))]
+
+
+def _box(line: Line) -> list[float] | None:
+    truth = line["ground_truth"]
+    try:
+        wire = read_numerals(json.loads(truth) if isinstance(truth, str) else truth)
+        return [float(number) for number in (wire or {}).get("bbox", ())] or None
+    except (TypeError, ValueError):
+        return None
+
+
+def _without_spaces(line: Line) -> Line:
+    return {**line, "response": re.sub(r"\s", "", text_of(line))}
+
+
+def _has_spaces(line: Line) -> bool:
+    return bool(_ANSWER.match(text_of(line))) and not _PIXEL_ANSWER.fullmatch(text_of(line))
+
+
+def _is_huge(line: Line) -> bool:
+    return bool(_ANSWER.match(text_of(line)) and _HUGE.search(text_of(line)))
+
+
+def _huge_value(line: Line) -> dict[str, float]:
+    return {"acc": 0.0, "distance": 0.0, "format": 1.0}
+
+
+def _has_no_extent(line: Line) -> bool:
+    box = _box(line)
+    return box is not None and box[:2] == box[2:]
+
+
+def _exact_unit(line: Line) -> dict[str, float]:
+    return _exact(line, [number / 1000 for number in _point(line)])
+
+
+def _exact_pixel(line: Line) -> dict[str, float]:
+    return _exact(line, _point(line))
+
+
+def _exact(line: Line, point: list[float]) -> dict[str, float]:
+    box = _box(line) or []
+    hit = float(bool(_ANSWER.match(text_of(line))) and point == box[:2])
+    return {"acc": hit, "distance": hit}
+
+
+_SPACES = Deviation(
+    "spaces",
+    "White space around the tuple, after ( and before a comma or ) is read over; the source pays such answers 0.",
+    _has_spaces,
+    same_as=_without_spaces,
+)
+_HUGE_NUMBER = Deviation(
+    "huge-number",
+    "Numbers of 300 and more digits are a miss far outside the image; the source raises OverflowError or ValueError.",
+    _is_huge,
+    _huge_value,
+)
+_NO_EXTENT = {
+    space: Deviation(
+        "no-extent",
+        "An exact hit on a box without extent pays 1; the source pays 0, or raises ZeroDivisionError.",
+        _has_no_extent,
+        value,
+    )
+    for space, value in ((CoordSpace.UNIT, _exact_unit), (CoordSpace.MODEL_PIXEL, _exact_pixel))
+}

@@ -1,0 +1,123 @@
+"""GTA1: 1 for a click inside any of the boxes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from grounding_rewards.combine import weighted
+from grounding_rewards.parsing import BARE_TUPLE
+from grounding_rewards.parsing.texts import SPACE
+from grounding_rewards.recipes.common import UNICODE_DIGITS, Line, bad_target, share, text_of, unpaid
+from grounding_rewards.scoring import BBOX, Deviation, Exploit, Recipe, Source
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.verifiers import Format, Hit
+from grounding_rewards.wire import NativeForm
+
+_ACCEPTS = frozenset({BBOX})
+_THINK_ANSWER = rf"^{SPACE}<think>(?s:.*?)</think>{SPACE}<answer>\({SPACE}[0-9]+{SPACE},{SPACE}[0-9]+{SPACE}\)</answer>{SPACE}$"
+_SOURCE_ANSWER = re.compile(r"\((-?\d*\.?\d+),\s*(-?\d*\.?\d+)\)")
+_ANSWER = re.compile(r"\(\s*(-?(?:\d+\.?\d*|\.\d+))\s*,\s*(-?(?:\d+\.?\d*|\.\d+))\s*\)")
+
+
+def gta1(*, format_weight: float = 0.0) -> Recipe:
+    """GTA1's click reward: answers ``(x, y)`` in pixels of the image the model saw, targets in thousandths.
+
+    total = (1 - w) · hit + w · format. hit = 1 where the one tuple in the text lies in any of the boxes, whose edges
+    are first cut to whole pixels; several tuples are a miss. format = 1 where the response is
+    ``<think>...</think><answer>(x,y)</answer>`` with integers; GTA1 defines it and trains without it.
+
+    Args:
+        format_weight: w, 0 to 1; the source trains with 0.
+
+    Returns:
+        A recipe with parts ``hit`` and ``format``, 0 <= total <= 1; ``acc`` is the hit.
+
+    Source: GTA1 81f0c4c, ``src/grpo_grounding.py``.
+    """
+    weight = share("format_weight", format_weight)
+    hit = Hit(whole_edges=True)
+    blind = Exploit("blind-format", "the tags around any integer tuple are paid the format weight", weight)
+    return Recipe(
+        name="gta1",
+        dialect=BARE_TUPLE,
+        reward=weighted(hit=(1.0 - weight, hit), format=(weight, Format(_THINK_ANSWER))),
+        success=hit,
+        space=CoordSpace.MODEL_PIXEL,
+        response_space=CoordSpace.MODEL_PIXEL,
+        target_space=CoordSpace.THOUSANDTHS,
+        accepts=_ACCEPTS,
+        source=Source("GTA1: GUI Test-time Scaling Agent", "GTA1", "81f0c4c", ("src/grpo_grounding.py",)),
+        thinking="read",
+        native=NATIVE,
+        deviations=(_BAD_TARGET, UNICODE_DIGITS, _SEVERAL, _SPACES_IN_TUPLE, _DECIMALS),
+        exploits=(blind,) if weight else (),
+    )
+
+
+def read_native(value: Any) -> dict[str, Any] | None:
+    """``[box or list of boxes in thousandths, height / 1000, width / 1000]``, in pixels of the image the model saw."""
+    if not isinstance(value, list) or len(value) != 3 or not isinstance(value[0], list):
+        return None
+    boxes, height, width = value
+    if not all(type(ratio) in (int, float) for ratio in (height, width)):
+        return None
+    boxes = boxes if boxes and all(isinstance(box, list) for box in boxes) else [boxes]
+    return {"regions": [{"bbox": _scaled(box, width, height)} for box in boxes], "space": CoordSpace.MODEL_PIXEL.value}
+
+
+def _scaled(box: list[Any], width: float, height: float) -> list[Any]:
+    if len(box) != 4 or not all(type(edge) in (int, float) for edge in box):
+        return box
+    return [edge * (height if index % 2 else width) for index, edge in enumerate(box)]
+
+
+NATIVE = NativeForm("[box or list of boxes in thousandths, height / 1000, width / 1000]", read_native)
+
+
+def _has_several(line: Line) -> bool:
+    return len(_SOURCE_ANSWER.findall(text_of(line))) > 1
+
+
+def _has_spaces(line: Line) -> bool:
+    text = text_of(line)
+    return len(_ANSWER.findall(text)) != len(_SOURCE_ANSWER.findall(text))
+
+
+def _tight(line: Line) -> Line:
+    return {**line, "response": _ANSWER.sub(lambda found: f"({found[1]},{found[2]})", text_of(line))}
+
+
+def _has_decimals(line: Line) -> bool:
+    return any("." in number for pair in _ANSWER.findall(text_of(line)) for number in pair)
+
+
+def _decimal_value(line: Line) -> dict[str, float]:
+    """One point with decimals, tested as it is written against edges cut to whole pixels."""
+    points = _ANSWER.findall(text_of(line))
+    wire = read_native(line["ground_truth"]) or {}
+    x, y = (float(number) for number in points[0])
+    boxes = [[int(edge) for edge in region["bbox"]] for region in wire["regions"]]
+    hit = float(len(points) == 1 and any(x1 <= x <= x2 and y1 <= y <= y2 for x1, y1, x2, y2 in boxes))
+    return {"acc": hit, "hit": hit}
+
+
+_BAD_TARGET = bad_target(NATIVE, CoordSpace.THOUSANDTHS, _ACCEPTS)
+_SEVERAL = Deviation(
+    "several-answers",
+    "Several tuples are a miss; the source reads them as the point (-1, -1), a hit where a box contains it.",
+    _has_several,
+    unpaid,
+)
+_SPACES_IN_TUPLE = Deviation(
+    "spaces",
+    "White space after ( and before a comma or ), and a decimal point without decimals, are read; the source pays 0.",
+    _has_spaces,
+    same_as=_tight,
+)
+_DECIMALS = Deviation(
+    "decimals",
+    "Decimals are numbers; the source's pattern admits them, then int() raises and the answer is paid 0.",
+    _has_decimals,
+    _decimal_value,
+)

@@ -1,0 +1,262 @@
+"""A recipe: dialect, verifiers and composition under one name; text and targets in, scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
+from grounding_rewards.combine import evaluate, part_names
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing.dialect import Answers, Dialect
+from grounding_rewards.parsing.parse import Thinking, capped, parse, read_responses
+from grounding_rewards.spaces import CoordSpace, Floats, convert, extents
+from grounding_rewards.targets import BadTarget, Targets
+from grounding_rewards.verifiers.base import Verifier
+from grounding_rewards.wire import NativeForm
+
+BBOX, POLYGON, CIRCLE, POINT, REFUSAL = "bbox", "polygon", "circle", "point", "refusal"
+"""Kinds of target, as ``Recipe.accepts`` names them."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a recipe comes from."""
+
+    paper: str
+    repository: str = ""
+    commit: str = ""
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Where and why a recipe departs from the published code.
+
+    Attributes:
+        name: short name.
+        why: what is accidental in the source, and what the recipe does instead.
+        applies: is it in force for a line of ``response``, ``ground_truth`` and ``extra``? Decided without scores.
+        value: what the recipe returns for such a line, names of ``Scores`` columns to numbers; or None where
+        same_as: gives the line that it is scored like instead.
+    """
+
+    name: str
+    why: str
+    applies: Callable[[Mapping[str, Any]], bool] = field(repr=False)
+    value: Callable[[Mapping[str, Any]], Mapping[str, float]] | None = field(default=None, repr=False)
+    same_as: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Exploit:
+    """A way to be paid without being right that the published formula leaves open."""
+
+    name: str
+    what: str
+    payoff: float
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A reward by name. Build one with ``recipe("gelato")``; equal arguments make equal recipes.
+
+    Attributes:
+        name: what a config calls it.
+        dialect: how answers are written.
+        reward: the composition that makes ``Scores.total``.
+        success: the verifier that makes ``Scores.acc``.
+        space: the space in which the formula works; predictions and targets are brought into it.
+        response_space: the space that the model answers in.
+        target_space: the space of targets that do not name one.
+        answers: which of several answers counts.
+        thinking: what happens to thinking.
+        accepts: kinds of target it can judge.
+        native: the source's own target rows, read first.
+        source: paper, repository, commit.
+        deviations: where it departs from the published code, and why.
+        exploits: what the published formula pays for nothing.
+        options: the options it was built with.
+    """
+
+    name: str
+    dialect: Dialect
+    reward: Verifier
+    success: Verifier
+    space: CoordSpace
+    response_space: CoordSpace
+    target_space: CoordSpace
+    accepts: frozenset[str]
+    source: Source
+    answers: Answers = "only"
+    thinking: Thinking = "closed"
+    native: NativeForm | None = None
+    deviations: tuple[Deviation, ...] = ()
+    exploits: tuple[Exploit, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def low(self) -> float:
+        """The lowest total."""
+        return float(self.reward.low)
+
+    @property
+    def high(self) -> float:
+        """The highest total."""
+        return float(self.reward.high)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What must be given beside responses and targets, such as "groups"."""
+        return self.reward.needs | self.success.needs
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of ``Scores.parts``, in order."""
+        return tuple(part_names(self.reward))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name and options: ``recipe(r.to_dict()) == r``."""
+        return {"name": self.name, **dict(self.options)}
+
+    def read_targets(self, targets: Any, *, bad_target: BadTarget = "raise") -> Targets:
+        """Read targets once, in this recipe's native form and space or the wire form, to score them many times."""
+        if isinstance(targets, Targets):
+            return targets
+        return Targets.from_list(targets, native=self.native, space=self.target_space, bad_target=bad_target)
+
+    def score(
+        self,
+        responses: str | Sequence[str | None],
+        targets: Any,
+        *,
+        image_sizes: Any = None,
+        model_image_sizes: Any = None,
+        groups: Sequence[Any] | NDArray[Any] | None = None,
+        extras: Mapping[str, Any] | None = None,
+        bad_target: BadTarget = "raise",
+    ) -> Scores:
+        """Score n responses.
+
+        Args:
+            responses: n texts; None counts as empty. A single string is a batch of one, with a single target.
+            targets: n targets, or a prepared ``Targets``.
+            image_sizes: (n, 2) or (2,) width and height of the original images, in pixels; they go before sizes in the
+                targets. Needed only where a conversion needs them.
+            model_image_sizes: the same for the images that the model saw after resizing.
+            groups: (n,) which sample each response belongs to; without it every row is its own group.
+            extras: further columns for verifiers of one's own.
+            bad_target: ``"raise"``, or ``"abstain"``: rows whose target cannot be used get ``valid`` 0.0 and scores 0.0.
+
+        Returns:
+            Scores of n rows, ``total`` within ``low`` and ``high``, every float finite.
+
+        Raises:
+            TargetError: a target cannot be used (under ``"raise"``).
+            TypeError: a response is neither a string nor None.
+            RecipeError: lengths differ, or something in ``needs`` is missing.
+
+        >>> from grounding_rewards import recipe
+        >>> recipe("gelato").score(["(200, 150)", "(900, 900)"], [[0.1, 0.1, 0.3, 0.2]] * 2).total.round(6)
+        array([1., 0.])
+        """
+        if isinstance(responses, str):
+            responses, targets = [responses], targets if isinstance(targets, Targets) else [targets]
+        texts = read_responses(responses)
+        table = self.read_targets(targets, bad_target=bad_target)
+        if len(table) != len(texts):
+            raise RecipeError(f"{self.name}: got {len(texts)} responses and {len(table)} targets; expected one for each")
+        if "groups" in self.needs and groups is None:
+            raise RecipeError(f"{self.name} compares the rollouts of one sample: give groups=, the sample of each row")
+        ready = table.prepare(
+            self.space,
+            default=self.target_space,
+            response_space=self.response_space,
+            accepts=self.accepts,
+            image_sizes=_sizes("image_sizes", image_sizes, len(texts)),
+            model_image_sizes=_sizes("model_image_sizes", model_image_sizes, len(texts)),
+            bad_target=bad_target,
+        )
+        predictions = parse(
+            texts, self.dialect, space=self.response_space, answers=self.answers, thinking=self.thinking
+        )
+        rollouts = Rollouts(
+            predictions=into_space(predictions, self.space, ready),
+            targets=ready,
+            text=capped(texts),
+            image_sizes=ready.image_sizes,
+            model_image_sizes=ready.model_image_sizes,
+            groups=_group_codes(groups, len(texts)),
+            token_lengths=None,
+            extras=extras or {},
+        )
+        return self._judge(rollouts)
+
+    def _judge(self, rollouts: Rollouts) -> Scores:
+        total, parts = evaluate(self.reward, rollouts)
+        success, _ = evaluate(self.success, rollouts)
+        reason, valid = rollouts.predictions.reason, rollouts.targets.valid
+        if not valid.all():
+            total = np.where(valid, total, min(max(0.0, self.low), self.high))
+            success = np.where(valid, success, 0.0)
+            parts = {name: np.where(valid, part, 0.0) for name, part in parts.items()}
+            reason = np.where(valid, reason, np.int8(Reason.BAD_TARGET))
+        return Scores(
+            total=total,
+            acc=(success > 0).astype(np.float64),
+            valid=valid.astype(np.float64),
+            parts=parts,
+            reason=reason,
+            predictions=rollouts.predictions,
+            errors=rollouts.targets.errors,
+        )
+
+
+def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) -> Predictions:
+    """Bring predictions into a space, and mark as OUT_OF_IMAGE those outside 0..extent on either axis."""
+    sizes = targets.image_sizes, targets.model_image_sizes
+    extent = extents(predictions.space, *sizes)
+    with np.errstate(invalid="ignore"):
+        outside = ((predictions.xy < 0) | (predictions.xy > extent)).any(axis=1)
+    reason = np.where(outside, np.int8(Reason.OUT_OF_IMAGE), predictions.reason)
+    points = predictions.points
+    if points is not None and predictions.offsets is not None:
+        owner = np.repeat(np.arange(len(predictions)), np.diff(predictions.offsets))
+        points = convert(points, predictions.space, space, sizes[0][owner], sizes[1][owner])
+    return replace(
+        predictions,
+        xy=convert(predictions.xy, predictions.space, space, *sizes),
+        box=convert(predictions.box, predictions.space, space, *sizes),
+        reason=reason,
+        space=space,
+        points=points,
+    )
+
+
+def _sizes(name: str, sizes: Any, rows: int) -> Floats | None:
+    """(n, 2) or (2,) sizes, or a list with None where a row has none; anything else is an error that names ``name``."""
+    if sizes is None:
+        return None
+    if isinstance(sizes, list | tuple) and any(size is None for size in sizes):
+        sizes = [(np.nan, np.nan) if size is None else size for size in sizes]
+    try:
+        table = np.asarray(sizes, dtype=np.float64)
+        table = np.broadcast_to(table, (rows, 2)) if table.shape in ((2,), (rows, 2)) else None
+    except (TypeError, ValueError):
+        table = None
+    if table is None:
+        raise RecipeError(f"{name}: got {sizes!r:.80}; expected [width, height], or one such pair for each of {rows} rows")
+    return table
+
+
+def _group_codes(groups: Sequence[Any] | NDArray[Any] | None, rows: int) -> NDArray[np.int64]:
+    if groups is None:
+        return np.arange(rows, dtype=np.int64)
+    if len(groups) != rows:
+        raise RecipeError(f"groups: got {len(groups)}; expected one for each of {rows} rows")
+    codes: dict[Any, int] = {}
+    return np.array([codes.setdefault(group, len(codes)) for group in groups], dtype=np.int64)

@@ -1,0 +1,127 @@
+"""Coordinate spaces: the only place where coordinates change units.
+
+==============  ====================================================  ==================
+space           coordinates run over                                  extent (w, h)
+==============  ====================================================  ==================
+``pixel``       the original image                                    ``image_size``
+``model_pixel`` the image that the model saw after resizing           ``model_image_size``
+``unit``        the image's sides as 0 to 1                           (1, 1)
+``thousandths`` the image's sides as 0 to 1000                        (1000, 1000)
+==============  ====================================================  ==================
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.errors import SpaceError
+
+Floats = NDArray[np.float64]
+
+
+class CoordSpace(StrEnum):
+    """The four units in which a place on a screen is written."""
+
+    PIXEL = "pixel"
+    MODEL_PIXEL = "model_pixel"
+    UNIT = "unit"
+    THOUSANDTHS = "thousandths"
+
+    @property
+    def extent(self) -> float | None:
+        """Length of both sides where the space fixes it (unit 1, thousandths 1000), else None."""
+        return _FIXED.get(self)
+
+    @property
+    def size_field(self) -> str | None:
+        """The target field that gives the extent, or None where the space fixes it."""
+        return _SIZE_FIELD.get(self)
+
+
+SizeField = Literal["image_size", "model_image_size"]
+
+_FIXED = {CoordSpace.UNIT: 1.0, CoordSpace.THOUSANDTHS: 1000.0}
+_SIZE_FIELD = {CoordSpace.PIXEL: "image_size", CoordSpace.MODEL_PIXEL: "model_image_size"}
+_BY_NAME = {str(space): space for space in CoordSpace}
+
+
+def as_space(name: Any) -> CoordSpace:
+    """Read a space by name.
+
+    Raises:
+        SpaceError: the name is none of the four.
+
+    >>> as_space("unit")
+    <CoordSpace.UNIT: 'unit'>
+    >>> as_space("pixels")
+    Traceback (most recent call last):
+    grounding_rewards.errors.SpaceError: unknown coordinate space 'pixels'; use one of pixel, model_pixel, unit, thousandths
+    """
+    space = _BY_NAME.get(name) if isinstance(name, str) else None
+    if space is None:
+        raise SpaceError(f"unknown coordinate space {name!r}; use one of {', '.join(CoordSpace)}")
+    return space
+
+
+def sizes_needed(*spaces: CoordSpace | None, into: CoordSpace) -> tuple[str, ...]:
+    """Names of the size fields that converting from ``spaces`` into ``into`` reads.
+
+    >>> sizes_needed(CoordSpace.THOUSANDTHS, into=CoordSpace.UNIT)
+    ()
+    >>> sizes_needed(CoordSpace.THOUSANDTHS, into=CoordSpace.PIXEL)
+    ('image_size',)
+    """
+    if all(space is None or space == into for space in spaces):
+        return ()
+    fields = {space.size_field for space in (*spaces, into) if space is not None}
+    return tuple(sorted(field for field in fields if field))
+
+
+def extents(space: CoordSpace, image_sizes: Floats, model_image_sizes: Floats) -> Floats:
+    """Width and height of the image in ``space``, one row a sample: (n, 2), NaN where unknown."""
+    if space.extent is not None:
+        return np.full(image_sizes.shape, space.extent)
+    return image_sizes if space == CoordSpace.PIXEL else model_image_sizes
+
+
+def convert(
+    coordinates: Floats,
+    source: CoordSpace,
+    into: CoordSpace,
+    image_sizes: Floats,
+    model_image_sizes: Floats,
+) -> Floats:
+    """Bring x, y pairs from one space into another, in one step.
+
+    With w the extent of ``source`` and W that of ``into``: x * (W / w), and x / w into ``unit``, so that 405
+    thousandths are exactly 0.405.
+
+    Args:
+        coordinates: (n, 2) points or (n, 4) boxes x1 y1 x2 y2, in ``source``.
+        source: space of ``coordinates``.
+        into: space of the result.
+        image_sizes: (n, 2) width and height of the original images in pixels; NaN where unknown.
+        model_image_sizes: (n, 2) the same for the images that the model saw.
+
+    Returns:
+        An array of the same shape, in ``into``; NaN where a size that the step needs is unknown.
+
+    >>> convert(np.array([[500., 250.]]), CoordSpace.THOUSANDTHS, CoordSpace.PIXEL,
+    ...         np.array([[1920., 1080.]]), np.array([[np.nan, np.nan]]))
+    array([[960., 270.]])
+    """
+    if source == into:
+        return coordinates
+    old = extents(source, image_sizes, model_image_sizes)
+    if into == CoordSpace.UNIT:
+        return coordinates / _per_column(old, coordinates)
+    new = extents(into, image_sizes, model_image_sizes)
+    return coordinates * _per_column(new / old, coordinates)
+
+
+def _per_column(pairs: Floats, like: Floats) -> Floats:
+    return pairs if like.shape[-1] == 2 else np.concatenate((pairs, pairs), axis=-1)

@@ -1,0 +1,340 @@
+"""What counts as right, as columns: one row a sample, its places as one ragged table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.errors import MISSING, TargetError
+from grounding_rewards.spaces import CoordSpace, Floats, as_space, convert, extents, sizes_needed
+from grounding_rewards.wire import NativeForm, Region, RegionKind, Target, read_target
+
+BadTarget = Literal["raise", "abstain"]
+_SPACES = tuple(CoordSpace)
+_CODE = {space: code for code, space in enumerate(_SPACES)}
+_UNDECLARED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """The places of all samples, m rows in sample order.
+
+    Attributes:
+        row: (m,) the sample that each place belongs to, ascending.
+        kind: (m,) ``RegionKind``.
+        box: (m, 4) x1 y1 x2 y2: the box itself, the bounding box of a polygon or circle, or a point twice.
+        point: (m, 2) the marked point: a point target, a circle's centre, the point beside a bbox; else NaN.
+        radii: (m, 2) a circle's radius along x and y (they differ after a resize that distorts); else NaN.
+        vertices: (k, 2) the corners of all polygons, one after the other.
+        offsets: (m + 1,) where each place's corners start and end in ``vertices``.
+    """
+
+    row: NDArray[np.int64]
+    kind: NDArray[np.int8]
+    box: Floats
+    point: Floats
+    radii: Floats
+    vertices: Floats
+    offsets: NDArray[np.int64]
+
+    @property
+    def centre(self) -> Floats:
+        """(m, 2) centre of each box or bounding box."""
+        return (self.box[:, :2] + self.box[:, 2:]) / 2
+
+    def best(self, scores: Floats, rows: int) -> Floats:
+        """The best place's score of each sample: (m,) to (n,), 0.0 for a sample without a place."""
+        if len(scores) == rows and bool((self.row == np.arange(rows)).all()):
+            return scores
+        best = np.full(rows, -np.inf)
+        np.maximum.at(best, self.row, scores)
+        return np.where(np.isneginf(best), 0.0, best)
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Targets of n samples, read once and scored any number of times.
+
+    Attributes:
+        regions: every sample's places.
+        refusal: (n,) True where nothing on the screen fits.
+        image_sizes: (n, 2) width and height of the original image; NaN where the target does not say.
+        model_image_sizes: (n, 2) the same of the image that the model saw.
+        valid: (n,) False where the target could not be read or used (``bad_target="abstain"``).
+        errors: why, one error for each invalid row.
+        rows: the targets as read, None where unreadable.
+    """
+
+    regions: Regions
+    refusal: NDArray[np.bool_]
+    image_sizes: Floats
+    model_image_sizes: Floats
+    valid: NDArray[np.bool_]
+    errors: tuple[TargetError, ...]
+    rows: tuple[Target | None, ...]
+    space_codes: NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.refusal)
+
+    @classmethod
+    def from_list(
+        cls,
+        items: Iterable[Any],
+        *,
+        native: NativeForm | None = None,
+        space: CoordSpace | str | None = None,
+        bad_target: BadTarget = "raise",
+    ) -> Targets:
+        """Read targets.
+
+        Args:
+            items: n targets, each a mapping, a JSON string, or a bare value in the ``native`` form.
+            native: a recipe's own form (``Recipe.native``), tried first.
+            space: the space of targets that do not name one; None leaves that to the recipe.
+            bad_target: ``"raise"``, or ``"abstain"`` to keep unreadable rows as invalid.
+
+        Raises:
+            TargetError: a target cannot be read and ``bad_target`` is ``"raise"``.
+
+        >>> targets = Targets.from_list([{"bbox": [0, 0, 10, 20]}, {"refusal": True}])
+        >>> targets.regions.box, targets.refusal
+        (array([[ 0.,  0., 10., 20.]]), array([False,  True]))
+        """
+        declared = None if space is None else as_space(space)
+        rows: list[Target | None] = []
+        errors: list[TargetError] = []
+        for index, item in enumerate(items):
+            try:
+                rows.append(_declare(read_target(item, row=index, native=native), declared, index))
+            except TargetError as error:
+                if bad_target == "raise":
+                    raise
+                errors.append(error)
+                rows.append(None)
+        return cls(
+            regions=_regions(rows),
+            refusal=np.array([bool(row and row.refusal) for row in rows], dtype=np.bool_),
+            image_sizes=_sizes([row and row.image_size for row in rows]),
+            model_image_sizes=_sizes([row and row.model_image_size for row in rows]),
+            valid=np.array([row is not None for row in rows], dtype=np.bool_),
+            errors=tuple(errors),
+            rows=tuple(rows),
+            space_codes=np.array([_CODE[row.space] if row and row.space else _UNDECLARED for row in rows], dtype=np.int8),
+        )
+
+    def sample(self, row: int) -> str | int:
+        """How errors name a row: the target's id, else the row number."""
+        target = self.rows[row]
+        return row if target is None or target.id is None else str(target.id)
+
+    def prepare(
+        self,
+        into: CoordSpace,
+        *,
+        default: CoordSpace | None,
+        response_space: CoordSpace | None,
+        accepts: frozenset[str],
+        image_sizes: Floats | None = None,
+        model_image_sizes: Floats | None = None,
+        bad_target: BadTarget = "raise",
+    ) -> Targets:
+        """Bring all places into one space, checking what a recipe needs of them.
+
+        Args:
+            into: the space in which the recipe's formula works.
+            default: the space of rows that did not name one.
+            response_space: the space of the responses; sizes needed to convert them are demanded here too.
+            accepts: the kinds of target that the recipe can judge.
+            image_sizes: (n, 2) sizes from outside; they go before the targets' own.
+            model_image_sizes: (n, 2) the same for the images that the model saw.
+            bad_target: what to do with a row that lacks something.
+
+        Raises:
+            TargetError: a row lacks a size or a space, lies far outside its image, or is of a kind not accepted.
+        """
+        codes = self.space_codes
+        if default is not None:
+            codes = np.where(codes == _UNDECLARED, np.int8(_CODE[default]), codes)
+        ready = replace(
+            self,
+            space_codes=codes,
+            image_sizes=_override(self.image_sizes, image_sizes),
+            model_image_sizes=_override(self.model_image_sizes, model_image_sizes),
+        )
+        ready = ready._checked(into, response_space, accepts, bad_target)
+        return ready._converted(into)
+
+    def _checked(
+        self, into: CoordSpace, response_space: CoordSpace | None, accepts: frozenset[str], bad_target: BadTarget
+    ) -> Targets:
+        checks = _kind_errors(self, accepts) + _space_errors(self)
+        for code in np.unique(self.space_codes[self.valid]):
+            if code != _UNDECLARED:
+                checks += _size_errors(self, _SPACES[code], into, response_space) + _range_errors(self, _SPACES[code])
+        if not checks:
+            return self
+        first = dict(reversed(sorted(checks, key=lambda found: found[0])))
+        if bad_target == "raise":
+            raise first[min(first)]
+        valid = self.valid.copy()
+        valid[list(first)] = False
+        return replace(self, valid=valid, errors=(*self.errors, *(first[row] for row in sorted(first))))
+
+    def _converted(self, into: CoordSpace) -> Targets:
+        regions = self.regions
+        codes = self.space_codes[regions.row]
+        for code in np.unique(codes):
+            if code != _UNDECLARED and _SPACES[code] != into:
+                regions = _convert_regions(regions, codes == code, _SPACES[code], into, self)
+        return replace(self, regions=regions, space_codes=np.full(len(self), _CODE[into], dtype=np.int8))
+
+
+def _declare(target: Target, space: CoordSpace | None, row: int) -> Target:
+    if target.space is not None or space is None:
+        return target
+    if space.extent is not None:
+        for region in target.regions:
+            if region.kind == RegionKind.CIRCLE:
+                sample = row if target.id is None else str(target.id)
+                raise TargetError(sample, "circle", list(region.numbers), f"a pixel space; a circle in {space} is no circle")
+    return replace(target, space=space)
+
+
+def _override(own: Floats, given: Floats | None) -> Floats:
+    return own if given is None else np.where(np.isnan(given), own, given)
+
+
+def _sizes(sizes: Sequence[tuple[float, float] | None]) -> Floats:
+    return np.array([size or (np.nan, np.nan) for size in sizes], dtype=np.float64).reshape(-1, 2)
+
+
+def _regions(rows: Sequence[Target | None]) -> Regions:
+    pairs = [(row, region) for row, target in enumerate(rows) if target for region in target.regions]
+    nan = (np.nan, np.nan)
+    corners = [region.numbers if region.kind == RegionKind.POLYGON else () for _, region in pairs]
+    return Regions(
+        row=np.array([row for row, _ in pairs], dtype=np.int64),
+        kind=np.array([region.kind for _, region in pairs], dtype=np.int8),
+        box=np.array([_bounding_box(region) for _, region in pairs], dtype=np.float64).reshape(-1, 4),
+        point=np.array([_marked_point(region) or nan for _, region in pairs], dtype=np.float64).reshape(-1, 2),
+        radii=np.array([_radii(region) or nan for _, region in pairs], dtype=np.float64).reshape(-1, 2),
+        vertices=np.array([number for flat in corners for number in flat], dtype=np.float64).reshape(-1, 2),
+        offsets=np.cumsum([0, *(len(flat) // 2 for flat in corners)], dtype=np.int64),
+    )
+
+
+def _bounding_box(region: Region) -> tuple[float, ...]:
+    numbers = region.numbers
+    if region.kind == RegionKind.BBOX:
+        return numbers
+    if region.kind == RegionKind.POINT:
+        return numbers + numbers
+    if region.kind == RegionKind.CIRCLE:
+        x, y, r = numbers
+        return (x - r, y - r, x + r, y + r)
+    return (min(numbers[::2]), min(numbers[1::2]), max(numbers[::2]), max(numbers[1::2]))
+
+
+def _marked_point(region: Region) -> tuple[float, ...] | None:
+    return region.numbers[:2] if region.kind in (RegionKind.POINT, RegionKind.CIRCLE) else region.point
+
+
+def _radii(region: Region) -> tuple[float, float] | None:
+    return (region.numbers[2], region.numbers[2]) if region.kind == RegionKind.CIRCLE else None
+
+
+def _convert_regions(
+    regions: Regions, chosen: NDArray[np.bool_], source: CoordSpace, into: CoordSpace, targets: Targets
+) -> Regions:
+    """Convert the chosen places; the others are in another space and have their own turn."""
+    sizes = targets.image_sizes[regions.row], targets.model_image_sizes[regions.row]
+    owner = np.repeat(np.arange(len(regions.row)), np.diff(regions.offsets))
+    vertex_sizes = sizes[0][owner], sizes[1][owner]
+
+    def moved(values: Floats, mask: NDArray[np.bool_], sizes: tuple[Floats, Floats]) -> Floats:
+        return np.where(mask[:, None], convert(values, source, into, *sizes), values)
+
+    return replace(
+        regions,
+        box=moved(regions.box, chosen, sizes),
+        point=moved(regions.point, chosen, sizes),
+        radii=moved(regions.radii, chosen, sizes),
+        vertices=moved(regions.vertices, chosen[owner], vertex_sizes),
+    )
+
+
+Found = list[tuple[int, TargetError]]
+
+
+def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:
+    """Rows of a kind that the recipe has no rule for."""
+    found: Found = []
+    names = [kind.name.lower() for kind in RegionKind]
+    expected = f"one of {', '.join(sorted(accepts))}: this recipe judges nothing else"
+    for kind in RegionKind:
+        if names[kind] not in accepts:
+            for row in np.unique(targets.regions.row[targets.regions.kind == kind]):
+                found.append((int(row), TargetError(targets.sample(int(row)), names[kind], _came(targets, row), expected)))
+    placed = np.zeros(len(targets), dtype=np.bool_)
+    placed[targets.regions.row] = True
+    bare = targets.valid & ~placed & (~targets.refusal if "refusal" in accepts else True)
+    if "action" in accepts:
+        return found
+    for row in np.flatnonzero(bare):
+        field = "refusal" if targets.refusal[row] else "action"
+        found.append((int(row), TargetError(targets.sample(int(row)), field, _came(targets, row), expected)))
+    return found
+
+
+def _came(targets: Targets, row: np.int64 | int) -> Any:
+    target = targets.rows[row]
+    if target is None:
+        return MISSING
+    if target.refusal:
+        return True
+    return list(target.regions[0].numbers) if target.regions else target.action and target.action.name
+
+
+def _space_errors(targets: Targets) -> Found:
+    placed = np.unique(targets.regions.row)
+    bare = placed[targets.space_codes[placed] == _UNDECLARED]
+    expected = f"one of {', '.join(CoordSpace)} (or the option target_space)"
+    return [(int(row), TargetError(targets.sample(int(row)), "space", MISSING, expected)) for row in bare]
+
+
+def _size_errors(targets: Targets, space: CoordSpace, into: CoordSpace, response_space: CoordSpace | None) -> Found:
+    """Rows whose target or response cannot be converted because a size is unknown."""
+    found: Found = []
+    placed = np.zeros(len(targets), dtype=np.bool_)
+    placed[targets.regions.row] = True
+    rows = targets.valid & placed & (targets.space_codes == _CODE[space])
+    for field in sizes_needed(space, response_space, into=into):
+        sizes = targets.image_sizes if field == "image_size" else targets.model_image_sizes
+        spoken = f"responses in {response_space}, " if response_space not in (None, into) else ""
+        expected = f"[width, height], because the recipe brings {spoken}targets in {space} into {into}"
+        for row in np.flatnonzero(rows & ~((sizes > 0) & np.isfinite(sizes)).all(axis=1)):
+            came = MISSING if np.isnan(sizes[row]).any() else sizes[row].tolist()
+            found.append((int(row), TargetError(targets.sample(int(row)), field, came, expected)))
+    return found
+
+
+def _range_errors(targets: Targets, space: CoordSpace) -> Found:
+    """Places a whole image away from the image: a sure sign of another space."""
+    regions = targets.regions
+    mine = (targets.space_codes[regions.row] == _CODE[space]) & targets.valid[regions.row]
+    extent = extents(space, targets.image_sizes, targets.model_image_sizes)[regions.row]
+    limit = np.concatenate((extent, extent), axis=1)
+    with np.errstate(invalid="ignore"):
+        far = mine & ((regions.box < -limit) | (regions.box > 2 * limit)).any(axis=1)
+    found: Found = []
+    for index in np.flatnonzero(far):
+        row, kind = int(regions.row[index]), RegionKind(regions.kind[index]).name.lower()
+        width, height = extent[index]
+        expected = f"coordinates in {space} within (or near) 0..{width:g} by 0..{height:g}; name the right `space`"
+        found.append((row, TargetError(targets.sample(row), kind, _came(targets, row), expected)))
+    return found

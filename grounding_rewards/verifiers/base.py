@@ -1,0 +1,79 @@
+"""What a verifier is, and a lift from a plain function to one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from grounding_rewards.columns import Rollouts
+from grounding_rewards.errors import RecipeError, VerifierError
+from grounding_rewards.spaces import Floats
+
+NEEDS_NOTHING: frozenset[str] = frozenset()
+
+
+class Verifier(Protocol):
+    """n rollouts to n scores between ``low`` and ``high``; ``needs`` names what else must be given ("groups")."""
+
+    @property
+    def low(self) -> float: ...
+
+    @property
+    def high(self) -> float: ...
+
+    @property
+    def needs(self) -> frozenset[str]: ...
+
+    def __call__(self, rollouts: Rollouts) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class FunctionVerifier:
+    """A plain function as a verifier; what it returns is checked at each call."""
+
+    fn: Callable[[Rollouts], Floats]
+    low: float
+    high: float
+    needs: frozenset[str] = frozenset()
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        name = getattr(self.fn, "__name__", repr(self.fn))
+        scores = np.asarray(self.fn(rollouts), dtype=np.float64)
+        if scores.shape != (len(rollouts),):
+            raise VerifierError(f"verifier {name} returned shape {scores.shape}; expected ({len(rollouts)},)")
+        wrong = np.flatnonzero(~((scores >= self.low) & (scores <= self.high)))
+        if len(wrong):
+            row = int(wrong[0])
+            raise VerifierError(
+                f"verifier {name} returned {scores[row]} for row {row}; expected {self.low} to {self.high}: "
+                "clip it, or declare wider bounds"
+            )
+        return scores
+
+
+def verifier(
+    fn: Callable[[Rollouts], Floats], *, low: float, high: float, needs: Iterable[str] = ()
+) -> FunctionVerifier:
+    """Lift a plain function to a verifier, so that it can stand in any composition.
+
+    Args:
+        fn: maps ``Rollouts`` of n rows to n scores. A module-level function keeps the recipe picklable.
+        low: the lowest score it can return.
+        high: the highest.
+        needs: what it must be given beside the rows themselves, such as ``"groups"``.
+
+    Raises:
+        RecipeError: ``fn`` cannot be called, or the bounds are not finite and in order.
+
+    >>> short = verifier(lambda rollouts: np.array([float(len(text) < 20) for text in rollouts.text]), low=0, high=1)
+    >>> short.low, short.high
+    (0.0, 1.0)
+    """
+    if not callable(fn):
+        raise RecipeError(f"verifier(fn): got {fn!r}; expected a function of Rollouts")
+    if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+        raise RecipeError(f"verifier(low=, high=): got {low} and {high}; expected finite bounds with low <= high")
+    return FunctionVerifier(fn, float(low), float(high), frozenset(needs))

@@ -1,0 +1,379 @@
+"""One target's JSON wire form, read tolerantly and checked strictly.
+
+A place is one of ``{"bbox": [x1, y1, x2, y2]}``, ``{"polygon": [x1, y1, x2, y2, x3, y3, ...]}``,
+``{"circle": [x, y, r]}``, ``{"point": [x, y]}`` (alone or beside a bbox) or ``{"regions": [place, ...]}`` (any of
+them counts). ``{"refusal": true}`` says that nothing on the screen fits. ``action`` stands beside a place or alone.
+The same as a JSON string, with numpy arrays and scalars, or with keys that Arrow filled with None, reads alike.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from grounding_rewards.errors import MISSING, SpaceError, TargetError
+from grounding_rewards.spaces import CoordSpace, as_space
+
+
+class RegionKind(IntEnum):
+    """The shapes that a place can have."""
+
+    BBOX = 0
+    POLYGON = 1
+    CIRCLE = 2
+    POINT = 3
+
+
+@dataclass(frozen=True)
+class Region:
+    """One place: its kind, its numbers in wire order, and the point marked inside a bbox, if any."""
+
+    kind: RegionKind
+    numbers: tuple[float, ...]
+    point: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Action:
+    """What should be done at the place, or without one. ``to`` is the other end of a drag, in the target's space."""
+
+    name: str
+    text: str | None = None
+    direction: str | None = None
+    to: tuple[float, ...] | None = None
+    button: str | None = None
+    keys: tuple[str, ...] | None = None
+    app: str | None = None
+    status: str | None = None
+    duration: float | None = None
+
+
+@dataclass(frozen=True)
+class Target:
+    """One sample's truth, as read. ``space`` is None where the wire form did not name one."""
+
+    regions: tuple[Region, ...] = ()
+    refusal: bool = False
+    action: Action | None = None
+    space: CoordSpace | None = None
+    image_size: tuple[float, float] | None = None
+    model_image_size: tuple[float, float] | None = None
+    id: str | int | None = None
+    task: str | None = None
+    trajectory: str | int | None = None
+    step: int | None = None
+    num_steps: int | None = None
+    extra: Any = None
+
+
+@dataclass(frozen=True)
+class NativeForm:
+    """A source's own target rows: what they look like, and how one becomes the wire form.
+
+    ``read`` gets the bare value and returns the wire dict, or None where the value is not in this form.
+    """
+
+    description: str
+    read: Callable[[Any], dict[str, Any] | None]
+
+
+PLACES = {"bbox": RegionKind.BBOX, "polygon": RegionKind.POLYGON, "circle": RegionKind.CIRCLE, "point": RegionKind.POINT}
+DIRECTIONS = ("up", "down", "left", "right")
+_TARGET_KEYS = (
+    *PLACES, "regions", "refusal", "action", "space", "image_size", "model_image_size",
+    "id", "task", "trajectory", "step", "num_steps", "extra",
+)  # fmt: skip
+_ACTION_KEYS = ("name", "text", "direction", "to", "button", "keys", "app", "status", "duration")
+_WIRE = '{"bbox": [x1, y1, x2, y2]} or another place, {"refusal": true} or {"action": ...}'
+
+
+def read_target(value: Any, *, row: int = 0, native: NativeForm | None = None) -> Target:
+    """Read one target.
+
+    Args:
+        value: the wire form as a mapping or JSON string, or a bare value in the ``native`` form.
+        row: names the sample in errors where the target has no ``id``.
+        native: the recipe's own form, tried first; without one a bare list of 4 is a bbox.
+
+    Returns:
+        The target, all numbers finite, box corners in order.
+
+    Raises:
+        TargetError: the value does not fit; names the sample, the field and what was expected.
+
+    >>> read_target('{"bbox": [1, 2, 3, 4], "polygon": null}').regions
+    (Region(kind=<RegionKind.BBOX: 0>, numbers=(1.0, 2.0, 3.0, 4.0), point=None),)
+    >>> read_target([1, 2, 3, 4, 5, 6])
+    Traceback (most recent call last):
+    grounding_rewards.errors.TargetError: target of row 0, field 'target': got [1, 2, 3, 4, 5, 6]; expected 4 numbers \
+x1 y1 x2 y2 in a bare list; write a polygon as {"polygon": [x1, y1, ...]}
+    """
+    try:
+        fields = _as_mapping(value, row, native)
+    except RecursionError:
+        raise TargetError(row, "target", "deeply nested lists", f"{_WIRE}") from None
+    sample = _sample_name(fields, row)
+    return _Reader(sample).target(fields)
+
+
+def _sample_name(fields: Mapping[str, Any], row: int) -> str | int:
+    name = fields.get("id")
+    return f"{name}" if isinstance(name, str | int) and not isinstance(name, bool) else row
+
+
+def _as_mapping(value: Any, row: int, native: NativeForm | None) -> dict[str, Any]:
+    """Bring whatever came into the wire form's dict, the native form first."""
+    plain = _plain(value)
+    read = native.read(plain) if native else None
+    if read is None and isinstance(plain, str):
+        plain = _from_json(plain, row)
+        read = native.read(plain) if native else None
+    if read is not None:
+        return read
+    if isinstance(plain, Mapping):
+        return dict(plain)
+    if native:
+        raise TargetError(row, "target", value, f"{native.description}, or {_WIRE}")
+    if isinstance(plain, list):
+        if len(plain) == 4:
+            return {"bbox": plain}
+        hint = '; write a polygon as {"polygon": [x1, y1, ...]}' if len(plain) > 4 else f"; or {_WIRE}"
+        raise TargetError(row, "target", value, f"4 numbers x1 y1 x2 y2 in a bare list{hint}")
+    raise TargetError(row, "target", MISSING if value is None else value, _WIRE)
+
+
+def _from_json(text: str, row: int) -> Any:
+    try:
+        return _plain(json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise TargetError(row, "target", text, f"JSON of a target ({error}), such as {_WIRE}") from None
+
+
+def _plain(value: Any) -> Any:
+    """Numpy to Python, and without the None-filled keys that Arrow adds."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [item if type(item) in (int, float) else _plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {
+            key: item if key == "extra" else _plain(item)
+            for key, item in value.items()
+            if item is not None
+        }  # fmt: skip
+    return value
+
+
+class _Reader:
+    """Checks the fields of one sample; every complaint names the sample."""
+
+    def __init__(self, sample: str | int) -> None:
+        self.sample = sample
+
+    def fail(self, field: str, came: Any, expected: str) -> TargetError:
+        return TargetError(self.sample, field, came, expected)
+
+    def target(self, fields: Mapping[str, Any]) -> Target:
+        self.known(fields, _TARGET_KEYS, "target")
+        refusal = self.flag(fields.get("refusal"), "refusal")
+        regions = self.regions(fields)
+        action = self.action(fields["action"]) if "action" in fields else None
+        if refusal and regions:
+            raise self.fail("refusal", True, "no place beside a refusal; drop one of the two")
+        if not (refusal or regions or action):
+            raise self.fail("target", dict(fields), _WIRE)
+        space = self.space(fields.get("space"))
+        if space in (CoordSpace.UNIT, CoordSpace.THOUSANDTHS):
+            self.no_circle(regions, space)
+        return Target(
+            regions, refusal, action, space,
+            self.size(fields, "image_size"), self.size(fields, "model_image_size"),
+            self.name(fields, "id"), self.text(fields, "task"), self.name(fields, "trajectory"),
+            self.count(fields, "step"), self.count(fields, "num_steps"), fields.get("extra"),
+        )  # fmt: skip
+
+    def known(self, fields: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
+        for key in fields:
+            if key not in keys:
+                near = difflib.get_close_matches(str(key), keys, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else '; put your own fields under "extra"'
+                raise self.fail(str(key), fields[key], f"one of the keys of a {where} ({', '.join(keys)}){hint}")
+
+    def regions(self, fields: Mapping[str, Any]) -> tuple[Region, ...]:
+        if "regions" in fields:
+            extra = [key for key in PLACES if key in fields]
+            if extra:
+                raise self.fail(extra[0], fields[extra[0]], "no place beside `regions`; move it into the list")
+            return self.region_list(fields["regions"])
+        region = self.region(fields, "")
+        return (region,) if region else ()
+
+    def region_list(self, value: Any) -> tuple[Region, ...]:
+        if not isinstance(value, list) or not value:
+            raise self.fail("regions", value, 'a list of places such as [{"bbox": [x1, y1, x2, y2]}]')
+        found = []
+        for index, item in enumerate(value):
+            where = f"regions[{index}]"
+            place = {"bbox": item} if isinstance(item, list) and len(item) == 4 else item
+            if not isinstance(place, Mapping):
+                raise self.fail(where, item, 'a place such as {"bbox": [x1, y1, x2, y2]}')
+            self.known(place, tuple(PLACES), f"place in {where}")
+            region = self.region(place, f"{where}.")
+            if region is None:
+                raise self.fail(where, item, 'a place such as {"bbox": [x1, y1, x2, y2]}')
+            found.append(region)
+        return tuple(found)
+
+    def region(self, fields: Mapping[str, Any], prefix: str) -> Region | None:
+        names = [name for name in PLACES if name in fields]
+        if not names:
+            return None
+        if len(names) > 1 and names != ["bbox", "point"]:
+            raise self.fail(prefix + names[1], fields[names[1]], "one place; list several under `regions`")
+        name = names[0]
+        numbers = getattr(self, f"_{name}")(prefix + name, fields[name])
+        point = self._point(prefix + "point", fields["point"]) if len(names) == 2 else None
+        return Region(PLACES[name], numbers, point)
+
+    def _bbox(self, field: str, value: Any) -> tuple[float, ...]:
+        x1, y1, x2, y2 = box = self.numbers(field, value, 4, "4 numbers x1 y1 x2 y2")
+        if x1 > x2 or y1 > y2:
+            mended = [min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)]
+            raise self.fail(field, value, f"x1 <= x2 and y1 <= y2 (not x y w h); if two corners are swapped: {mended}")
+        return box
+
+    def _polygon(self, field: str, value: Any) -> tuple[float, ...]:
+        flat = self.numbers(field, value, None, "a flat list x1 y1 x2 y2 x3 y3 ... of at least 3 points")
+        if len(flat) < 6 or len(flat) % 2:
+            raise self.fail(field, value, "an even count of numbers, at least 6: x1 y1 x2 y2 x3 y3 ...")
+        offsets = [(x - flat[0], y - flat[1]) for x, y in zip(flat[2::2], flat[3::2], strict=True)]
+        a, b = next((offset for offset in offsets if offset != (0.0, 0.0)), (0.0, 0.0))
+        if all(a * d == b * c for c, d in offsets):
+            raise self.fail(field, value, "points that enclose an area; these lie on one line")
+        return flat
+
+    def _circle(self, field: str, value: Any) -> tuple[float, ...]:
+        circle = self.numbers(field, value, 3, "3 numbers x y r")
+        if circle[2] <= 0:
+            raise self.fail(field, value, "a radius above 0 as the third number")
+        return circle
+
+    def _point(self, field: str, value: Any) -> tuple[float, float]:
+        x, y = self.numbers(field, value, 2, "2 numbers x y")
+        return (x, y)
+
+    def numbers(self, field: str, value: Any, count: int | None, expected: str) -> tuple[float, ...]:
+        """Finite numbers and nothing else: no strings, booleans or nested lists."""
+        if not isinstance(value, list) or (count is not None and len(value) != count):
+            raise self.fail(field, value, expected)
+        return tuple([self.number(field, item, value, expected) for item in value])
+
+    def number(self, field: str, item: Any, came: Any, expected: str) -> float:
+        if type(item) not in (int, float):
+            raise self.fail(field, came, f"{expected}, as numbers ({item!r:.40} is {_kind(item)})")
+        try:
+            number = float(item)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise self.fail(field, came, f"{expected}, all of them finite")
+        return number
+
+    def no_circle(self, regions: tuple[Region, ...], space: CoordSpace) -> None:
+        for region in regions:
+            if region.kind == RegionKind.CIRCLE:
+                raise self.fail("circle", list(region.numbers), f"a pixel space; a circle in {space} is no circle")
+
+    def space(self, value: Any) -> CoordSpace | None:
+        try:
+            return None if value is None else as_space(value)
+        except SpaceError:
+            raise self.fail("space", value, f"one of {', '.join(CoordSpace)}") from None
+
+    def size(self, fields: Mapping[str, Any], field: str) -> tuple[float, float] | None:
+        if field not in fields:
+            return None
+        size = self.numbers(field, fields[field], 2, "[width, height]")
+        if min(size) <= 0:
+            raise self.fail(field, fields[field], "[width, height], both above 0")
+        return (size[0], size[1])
+
+    def flag(self, value: Any, field: str) -> bool:
+        if value is not None and not isinstance(value, bool):
+            raise self.fail(field, value, "true or false")
+        return bool(value)
+
+    def text(self, fields: Mapping[str, Any], field: str) -> str | None:
+        value = fields.get(field)
+        if value is not None and not isinstance(value, str):
+            raise self.fail(field, value, "a string")
+        return value
+
+    def name(self, fields: Mapping[str, Any], field: str) -> str | int | None:
+        value = fields.get(field)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, str | int)):
+            raise self.fail(field, value, "a string or a whole number")
+        return value
+
+    def count(self, fields: Mapping[str, Any], field: str) -> int | None:
+        value = fields.get(field)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+            raise self.fail(field, fields[field], "a whole number from 0")
+        return value
+
+    def action(self, value: Any) -> Action:
+        if isinstance(value, str):
+            value = {"name": value}
+        if not isinstance(value, Mapping):
+            raise self.fail("action", value, 'a name such as "click", or {"name": ..., "text": ...}')
+        self.known(value, _ACTION_KEYS, "action")
+        name = self.text(value, "name")
+        if not name:
+            raise self.fail("action.name", value.get("name", MISSING), 'the action\'s name, such as "click"')
+        direction = self.text(value, "direction")
+        if direction is not None and direction not in DIRECTIONS:
+            raise self.fail("action.direction", direction, f"one of {', '.join(DIRECTIONS)}")
+        texts = {key: self.text(value, key) for key in ("text", "button", "app", "status")}
+        return Action(
+            name=name, direction=direction, to=self.action_to(value), keys=self.action_keys(value),
+            duration=self.action_duration(value), **texts,
+        )  # fmt: skip
+
+    def action_to(self, fields: Mapping[str, Any]) -> tuple[float, ...] | None:
+        if "to" not in fields:
+            return None
+        ends = "2 numbers x y, or 4 numbers x1 y1 x2 y2"
+        count = len(fields["to"]) if isinstance(fields["to"], list) else 2
+        if count == 4:
+            return self._bbox("action.to", fields["to"])
+        return self.numbers("action.to", fields["to"], 2, ends)
+
+    def action_keys(self, fields: Mapping[str, Any]) -> tuple[str, ...] | None:
+        keys = fields.get("keys")
+        if keys is None:
+            return None
+        keys = [keys] if isinstance(keys, str) else keys
+        if not isinstance(keys, list) or not keys or not all(isinstance(key, str) for key in keys):
+            raise self.fail("action.keys", fields["keys"], 'a key or a list of keys, such as ["ctrl", "c"]')
+        return tuple(keys)
+
+    def action_duration(self, fields: Mapping[str, Any]) -> float | None:
+        if "duration" not in fields:
+            return None
+        duration = self.number("action.duration", fields["duration"], fields["duration"], "a length of time")
+        if duration < 0:
+            raise self.fail("action.duration", fields["duration"], "a length of time from 0")
+        return duration
+
+
+def _kind(value: Any) -> str:
+    return "a nested list" if isinstance(value, list) else f"of type {type(value).__name__}"

@@ -1,0 +1,40 @@
+"""Every golden line: equal to the published value, or to what a named deviation states."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.golden import harness
+
+
+def lines(peer: str) -> list[dict[str, Any]]:
+    folder = harness.directory()
+    if folder is None:
+        pytest.skip("no golden lines here: set GROUNDING_REWARDS_GOLDEN_DIR to a directory that holds them")
+    return [json.loads(text) for text in (folder / f"{peer}.jsonl").read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("peer", harness.RECIPES)
+def test_equals_published_reward_or_stated_deviation(peer: str) -> None:
+    wrong, used = [], Counter[str]()
+    for row, line in enumerate(lines(peer)):
+        expected = line.pop("expected")
+        values, name = harness.evaluate(peer, line)
+        if name is None:
+            good = values == pytest.approx(expected, abs=1e-9)
+        else:
+            used[name] += 1
+            recipe, found = harness.build(peer, line), harness.deviation(peer, line)
+            assert found is not None
+            stated = harness.stated(recipe, found, line)
+            good = {key: harness.score(recipe, line)[key] for key in stated} == pytest.approx(stated, abs=1e-9)
+        if not good:
+            wrong.append((row, name, str(line)[:300], values, expected))
+    assert not wrong, f"{len(wrong)} lines differ; the first: {wrong[0]}"
+    names = [found.name for found in harness.build(peer, {"extra": {}}).deviations]
+    print(f"{peer}: {dict(used)}")
+    assert sorted(used) == sorted(names), "each deviation applies to at least one line"
