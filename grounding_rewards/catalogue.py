@@ -32,8 +32,8 @@ def recipe(name: str | Mapping[str, Any], /, **options: Any) -> Recipe:
 
     Args:
         name: a name from ``recipes()``, or a mapping with ``name`` and options, as ``Recipe.to_dict`` returns.
-        options: the recipe's own, and for every recipe ``response_space``, ``target_space``, ``answers`` ("only", "first",
-            "last", "all") and ``thinking`` ("closed", "open", "read").
+        options: the recipe's own, and for every recipe ``response_space``, ``target_space``, ``answers`` ("only",
+            "first", "last", "all") and ``thinking`` ("closed", "open", "read").
 
     Raises:
         RecipeError: the name or an option is unknown, or a value does not fit.
@@ -51,7 +51,7 @@ gelato-pixel, gta1
         name = given.pop("name", None)
         options = {**given, **options}
     build = registry().recipes.get(name) if isinstance(name, str) else None
-    if build is None:
+    if build is None or not isinstance(name, str):
         raise RecipeError(f"unknown recipe {name!r};{_near(name, recipes())} There are: {', '.join(recipes())}")
     own = {key: parameter.default for key, parameter in inspect.signature(build).parameters.items()}
     for option in options:

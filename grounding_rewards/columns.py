@@ -29,7 +29,6 @@ class Reason(IntEnum):
     BAD_TARGET = 9  #: the target cannot be used; the row is not valid
 
 
-
 @dataclass(frozen=True, eq=False)
 class Predictions:
     """What was parsed from n responses.
@@ -62,7 +61,7 @@ class Predictions:
     @property
     def parsed(self) -> NDArray[np.bool_]:
         """(n,) True where an answer was read: a place or a refusal."""
-        return (self.reason == Reason.OK) | (self.reason == Reason.OUT_OF_IMAGE) | (self.reason == Reason.REFUSED)
+        return np.isin(self.reason, (Reason.OK, Reason.OUT_OF_IMAGE, Reason.REFUSED))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """The algebra that turns columns of scores into a reward.
 
-Every combinator takes verifiers or other combinators by name and is itself a frozen dataclass with ``low``, ``high`` and
-``needs``, so that compositions nest. The names become ``Scores.parts``, each with its own score before weights.
+Every combinator takes verifiers or other combinators by name and is itself a frozen dataclass with ``low``, ``high``
+and ``needs``, so that compositions nest. The names become ``Scores.parts``, each with its own score before weights.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard
 
 import numpy as np
 
@@ -25,8 +25,7 @@ RESERVED = frozenset({
 """Names that trainers or score tables use themselves; no part is called so."""
 
 
-@runtime_checkable
-class Combination(Protocol):
+class Combination(Verifier, Protocol):
     """A composition: ``children`` by name, and how their scores make one."""
 
     @property
@@ -35,9 +34,14 @@ class Combination(Protocol):
     def join(self, scores: Mapping[str, Floats]) -> Floats: ...
 
 
+def is_combination(term: Verifier) -> TypeGuard[Combination]:
+    """Whether a term has children."""
+    return hasattr(term, "children")
+
+
 def evaluate(term: Verifier, rollouts: Rollouts) -> tuple[Floats, dict[str, Floats]]:
     """A term's scores (n,), and those of every named part inside it."""
-    if not isinstance(term, Combination):
+    if not is_combination(term):
         return term(rollouts), {}
     parts: dict[str, Floats] = {}
     scores: dict[str, Floats] = {}
@@ -49,7 +53,7 @@ def evaluate(term: Verifier, rollouts: Rollouts) -> tuple[Floats, dict[str, Floa
 
 def part_names(term: Verifier) -> list[str]:
     """Names of all parts inside a term, in order of evaluation."""
-    if not isinstance(term, Combination):
+    if not is_combination(term):
         return []
     return [found for name, child in term.children for found in (*part_names(child), name)]
 
@@ -121,7 +125,7 @@ class Product(_Parts):
         return bounds
 
     def join(self, scores: Mapping[str, Floats]) -> Floats:
-        return np.prod([scores[name] for name, _ in self.parts], axis=0)
+        return np.asarray(np.prod([scores[name] for name, _ in self.parts], axis=0), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,7 @@ class Best(_Parts):
         return max(part.high for _, part in self.parts)
 
     def join(self, scores: Mapping[str, Floats]) -> Floats:
-        return np.max([scores[name] for name, _ in self.parts], axis=0)
+        return np.asarray(np.max([scores[name] for name, _ in self.parts], axis=0), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -229,7 +233,7 @@ def clip(name: str, part: Verifier, low: float, high: float) -> Clip:
 
 
 def affine(name: str, part: Verifier, scale: float = 1.0, shift: float = 0.0) -> Affine:
-    """scale · part + shift."""
+    """Return scale · part + shift."""
     return Affine(((name, part),), _finite("scale", scale), _finite("shift", shift))
 
 
@@ -237,5 +241,3 @@ def _finite(name: str, value: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise RecipeError(f"{name}: got {value!r}; expected a finite number")
     return float(value)
-
-

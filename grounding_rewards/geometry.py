@@ -30,8 +30,8 @@ def in_box(xy: Floats, box: Floats) -> Bools:
     >>> in_box(np.array([[10., 5.], [10.1, 5.], [np.nan, 1.]]), box)
     array([ True, False, False])
     """
-    inside: Bools = ((xy >= box[:, :2]) & (xy <= box[:, 2:])).all(axis=1)
-    return inside
+    x, y = xy[:, 0], xy[:, 1]
+    return (x >= box[:, 0]) & (x <= box[:, 2]) & (y >= box[:, 1]) & (y <= box[:, 3])
 
 
 def in_ellipse(xy: Floats, centre: Floats, radii: Floats) -> Bools:
@@ -41,8 +41,7 @@ def in_ellipse(xy: Floats, centre: Floats, radii: Floats) -> Bools:
     array([ True, False])
     """
     scaled = (xy - centre) / radii
-    inside: Bools = (scaled * scaled).sum(axis=1) <= 1.0
-    return inside
+    return scaled[:, 0] * scaled[:, 0] + scaled[:, 1] * scaled[:, 1] <= 1.0
 
 
 def in_polygon_half_open(xy: Floats, vertices: Floats, offsets: Ints) -> Bools:
@@ -87,7 +86,7 @@ def in_polygon(xy: Floats, vertices: Floats, offsets: Ints) -> Bools:
     import shapely
 
     inside = np.zeros(len(xy), dtype=np.bool_)
-    rows = np.flatnonzero((np.diff(offsets) > 0) & np.isfinite(xy).all(axis=1))
+    rows = np.flatnonzero((np.diff(offsets) > 0) & np.isfinite(xy[:, 0] + xy[:, 1]))
     rings: list[Any] = [vertices[offsets[row] : offsets[row + 1]] for row in rows]
     if rings:
         inside[rows] = shapely.intersects_xy([shapely.Polygon(ring) for ring in rings], xy[rows, 0], xy[rows, 1])
@@ -113,8 +112,8 @@ def distance(a: Floats, b: Floats) -> Floats:
     >>> distance(np.array([[0., 0.]]), np.array([[3., 4.]]))
     array([5.])
     """
-    delta = a - b
-    return np.sqrt((delta * delta).sum(axis=1))
+    x, y = a[:, 0] - b[:, 0], a[:, 1] - b[:, 1]
+    return np.sqrt(x * x + y * y)
 
 
 def diagonal(box: Floats) -> Floats:

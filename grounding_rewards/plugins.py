@@ -82,7 +82,9 @@ def _gather(manager: pluggy.PluginManager, owners: Mapping[str, tuple[str, str]]
         def register(name: str, thing: Any, plugin: str = plugin, distribution: str = distribution) -> None:
             full = f"{plugin}/{name}" if plugin else name
             if full in found:
-                raise PluginError(f"{kind[:-1]} {full!r} is offered by both {origin[full]} and {distribution}; rename one")
+                raise PluginError(
+                    f"{kind[:-1]} {full!r} is offered by both {origin[full]} and {distribution}; rename one"
+                )
             found[full], origin[full] = thing, distribution
 
         try:

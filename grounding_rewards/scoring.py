@@ -150,7 +150,7 @@ class Recipe:
             model_image_sizes: the same for the images that the model saw after resizing.
             groups: (n,) which sample each response belongs to; without it every row is its own group.
             extras: further columns for verifiers of one's own.
-            bad_target: ``"raise"``, or ``"abstain"``: rows whose target cannot be used get ``valid`` 0.0 and scores 0.0.
+            bad_target: ``"raise"``, or ``"abstain"``: rows whose target cannot be used are scored 0.0 and not valid.
 
         Returns:
             Scores of n rows, ``total`` within ``low`` and ``high``, every float finite.
@@ -169,7 +169,9 @@ class Recipe:
         texts = read_responses(responses)
         table = self.read_targets(targets, bad_target=bad_target)
         if len(table) != len(texts):
-            raise RecipeError(f"{self.name}: got {len(texts)} responses and {len(table)} targets; expected one for each")
+            raise RecipeError(
+                f"{self.name}: got {len(texts)} responses and {len(table)} targets; expected one for each"
+            )
         if "groups" in self.needs and groups is None:
             raise RecipeError(f"{self.name} compares the rollouts of one sample: give groups=, the sample of each row")
         ready = table.prepare(
@@ -245,12 +247,13 @@ def _sizes(name: str, sizes: Any, rows: int) -> Floats | None:
         sizes = [(np.nan, np.nan) if size is None else size for size in sizes]
     try:
         table = np.asarray(sizes, dtype=np.float64)
-        table = np.broadcast_to(table, (rows, 2)) if table.shape in ((2,), (rows, 2)) else None
     except (TypeError, ValueError):
-        table = None
-    if table is None:
-        raise RecipeError(f"{name}: got {sizes!r:.80}; expected [width, height], or one such pair for each of {rows} rows")
-    return table
+        table = np.zeros(0)
+    if table.shape not in ((2,), (rows, 2)):
+        raise RecipeError(
+            f"{name}: got {sizes!r:.80}; expected [width, height], or one such pair for each of {rows} rows"
+        )
+    return np.broadcast_to(table, (rows, 2))
 
 
 def _group_codes(groups: Sequence[Any] | NDArray[Any] | None, rows: int) -> NDArray[np.int64]:

@@ -59,11 +59,11 @@ def as_space(name: Any) -> CoordSpace:
     <CoordSpace.UNIT: 'unit'>
     >>> as_space("pixels")
     Traceback (most recent call last):
-    grounding_rewards.errors.SpaceError: unknown coordinate space 'pixels'; use one of pixel, model_pixel, unit, thousandths
+    grounding_rewards.errors.SpaceError: unknown space 'pixels'; use one of pixel, model_pixel, unit, thousandths
     """
     space = _BY_NAME.get(name) if isinstance(name, str) else None
     if space is None:
-        raise SpaceError(f"unknown coordinate space {name!r}; use one of {', '.join(CoordSpace)}")
+        raise SpaceError(f"unknown space {name!r}; use one of {', '.join(CoordSpace)}")
     return space
 
 

@@ -119,12 +119,14 @@ class Targets:
         return cls(
             regions=_regions(rows),
             refusal=np.array([bool(row and row.refusal) for row in rows], dtype=np.bool_),
-            image_sizes=_sizes([row and row.image_size for row in rows]),
-            model_image_sizes=_sizes([row and row.model_image_size for row in rows]),
+            image_sizes=_sizes([row.image_size if row else None for row in rows]),
+            model_image_sizes=_sizes([row.model_image_size if row else None for row in rows]),
             valid=np.array([row is not None for row in rows], dtype=np.bool_),
             errors=tuple(errors),
             rows=tuple(rows),
-            space_codes=np.array([_CODE[row.space] if row and row.space else _UNDECLARED for row in rows], dtype=np.int8),
+            space_codes=np.array(
+                [_CODE[row.space] if row and row.space else _UNDECLARED for row in rows], dtype=np.int8
+            ),
         )
 
     def sample(self, row: int) -> str | int:
@@ -178,7 +180,7 @@ class Targets:
                 checks += _size_errors(self, _SPACES[code], into, response_space) + _range_errors(self, _SPACES[code])
         if not checks:
             return self
-        first = dict(reversed(sorted(checks, key=lambda found: found[0])))
+        first = dict(reversed(checks))
         if bad_target == "raise":
             raise first[min(first)]
         valid = self.valid.copy()
@@ -201,7 +203,9 @@ def _declare(target: Target, space: CoordSpace | None, row: int) -> Target:
         for region in target.regions:
             if region.kind == RegionKind.CIRCLE:
                 sample = row if target.id is None else str(target.id)
-                raise TargetError(sample, "circle", list(region.numbers), f"a pixel space; a circle in {space} is no circle")
+                raise TargetError(
+                    sample, "circle", list(region.numbers), f"a pixel space; a circle in {space} is no circle"
+                )
     return replace(target, space=space)
 
 
@@ -279,7 +283,9 @@ def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:
     for kind in RegionKind:
         if names[kind] not in accepts:
             for row in np.unique(targets.regions.row[targets.regions.kind == kind]):
-                found.append((int(row), TargetError(targets.sample(int(row)), names[kind], _came(targets, row), expected)))
+                found.append(
+                    (int(row), TargetError(targets.sample(int(row)), names[kind], _came(targets, row), expected))
+                )
     placed = np.zeros(len(targets), dtype=np.bool_)
     placed[targets.regions.row] = True
     bare = targets.valid & ~placed & (~targets.refusal if "refusal" in accepts else True)

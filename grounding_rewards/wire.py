@@ -84,7 +84,12 @@ class NativeForm:
     read: Callable[[Any], dict[str, Any] | None]
 
 
-PLACES = {"bbox": RegionKind.BBOX, "polygon": RegionKind.POLYGON, "circle": RegionKind.CIRCLE, "point": RegionKind.POINT}
+PLACES = {
+    "bbox": RegionKind.BBOX,
+    "polygon": RegionKind.POLYGON,
+    "circle": RegionKind.CIRCLE,
+    "point": RegionKind.POINT,
+}
 DIRECTIONS = ("up", "down", "left", "right")
 _TARGET_KEYS = (
     *PLACES, "regions", "refusal", "action", "space", "image_size", "model_image_size",

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.parsing.texts import SPACE, Column, Texts, compiled, count, extract, floats, matches, strings
+from grounding_rewards.parsing.texts import (
+    SPACE,
+    Column,
+    Texts,
+    compiled,
+    contains,
+    count,
+    extract,
+    floats,
+    matches,
+    strings,
+)
 from grounding_rewards.spaces import Floats
 
 Answers = Literal["only", "first", "last", "all"]
@@ -43,12 +54,15 @@ class Dialect(Protocol):
     """A way of writing answers. ``names`` are the dialects inside (itself, or those it tries in order)."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What a config calls it."""
 
     @property
-    def names(self) -> tuple[str, ...]: ...
+    def names(self) -> tuple[str, ...]:
+        """The dialects inside, in the order in which they are tried."""
 
-    def find(self, texts: Texts, answers: Answers) -> Found: ...
+    def find(self, texts: Texts, answers: Answers) -> Found:
+        """Find the answer that counts in each text."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +72,7 @@ class PatternDialect:
     Args:
         name: the dialect's name.
         pattern: what an answer looks like, in the common subset of RE2 and Python's re.
-        signs: substrings that show that an answer was begun.
+        signs: substrings that show that an answer was begun; every answer contains at least one (none: no such rule).
         whole: the answer must be the whole text, white space around it aside.
         inner: with it, ``pattern`` captures a group ``body``, and the groups of these patterns are searched in there.
     """
@@ -71,44 +85,50 @@ class PatternDialect:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The dialect itself."""
         return (self.name,)
 
     @property
     def full_pattern(self) -> str:
+        """The pattern as it is run."""
         return f"^{SPACE}(?:{self.pattern}){SPACE}$" if self.whole else self.pattern
 
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""
+        begun = _contain(texts, self.signs)
+        likely = np.flatnonzero(begun) if self.signs else np.arange(len(texts))
+        found = nothing(len(texts), answers)
+        if len(likely):
+            put(found, likely, self._find(texts.take(likely), answers))
+        found.begun[:] = begun
+        return found
+
+    def _find(self, texts: Texts, answers: Answers) -> Found:
+        found = nothing(len(texts), answers)
         if not compiled(self.full_pattern).groupindex:
-            return self._refusals(texts)
+            found.refused[:] = matches(texts, self.full_pattern)
+            found.count[:] = found.refused
+            found.dialect[found.refused] = 0
+            return found
         counts = self._counts(texts, answers)
-        groups = self._groups(texts.arrow if texts.vectorised else list(texts.values))
+        groups = self._groups(texts.column)
         xy, box = _places(groups, len(texts))
         actions = _actions(groups, len(texts))
-        each = {int(row): self._each(texts.values[row]) for row in np.flatnonzero(counts > 1)}
-        for row, (many_xy, many_box, many_actions) in each.items():
+        for row in map(int, np.flatnonzero(counts > 1)):
+            many_xy, many_box, many_actions = self._each(texts.values[row])
             counts[row] = len(many_xy)
             if len(many_xy):
                 chosen = -1 if answers == "last" else 0
                 xy[row], box[row], actions[row] = many_xy[chosen], many_box[chosen], many_actions[chosen]
-        matched = ~np.isnan(xy).any(axis=1)
+            if found.points is not None:
+                found.points[row] = many_xy
+        matched = ~np.isnan(xy[:, 0] + xy[:, 1])
         counts = np.where(matched, np.maximum(counts, 1) if answers in ("only", "all") else 1, 0)
-        points = None
-        if answers == "all":
-            points = [each[row][0] if row in each else xy[row : row + matched[row]] for row in range(len(texts))]
-        return Found(
-            xy, box, counts, _begun(texts, self.signs, ~matched), np.zeros(len(texts), dtype=np.bool_), actions,
-            np.where(matched, 0, -1).astype(np.int8), points,
-        )  # fmt: skip
-
-    def _refusals(self, texts: Texts) -> Found:
-        refused = matches(texts.values, self.full_pattern)
-        rows = len(texts)
-        return Found(
-            np.full((rows, 2), np.nan), np.full((rows, 4), np.nan), refused.astype(np.int64),
-            _begun(texts, self.signs, ~refused), refused, np.full(rows, "", dtype=np.object_),
-            np.where(refused, 0, -1).astype(np.int8), [np.zeros((0, 2)) for _ in range(rows)],
-        )  # fmt: skip
+        if found.points is not None:
+            for row in map(int, np.flatnonzero(counts == 1)):
+                found.points[row] = xy[row : row + 1]
+        dialect = np.where(matched, 0, -1).astype(np.int8)
+        return replace(found, xy=xy, box=box, count=counts, actions=actions, dialect=dialect)
 
     def _counts(self, texts: Texts, answers: Answers) -> NDArray[np.int64]:
         """How many answers each text may hold; 0 where the leftmost match is all that matters."""
@@ -128,7 +148,7 @@ class PatternDialect:
         found = [match[0] for match in compiled(self.full_pattern).finditer(text)]
         groups = self._groups(found)
         xy, box = _places(groups, len(found))
-        read = ~np.isnan(xy).any(axis=1)
+        read = ~np.isnan(xy[:, 0] + xy[:, 1])
         return xy[read], box[read], _actions(groups, len(found))[read]
 
 
@@ -148,9 +168,32 @@ def _places(groups: dict[str, Column], rows: int) -> tuple[Floats, Floats]:
     return xy, box
 
 
-def _begun(texts: Texts, signs: tuple[str, ...], rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    begun = np.zeros(len(texts), dtype=np.bool_)
-    for row in np.flatnonzero(rows):
-        text = texts.values[row]
-        begun[row] = any(sign in text for sign in signs)
-    return begun
+def _contain(texts: Texts, signs: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Which texts contain any of the signs."""
+    found = np.zeros(len(texts), dtype=np.bool_)
+    for sign in signs:
+        found |= contains(texts, sign)
+    return found
+
+
+def nothing(rows: int, answers: Answers) -> Found:
+    """No answer in any of n texts."""
+    return Found(
+        xy=np.full((rows, 2), np.nan),
+        box=np.full((rows, 4), np.nan),
+        count=np.zeros(rows, dtype=np.int64),
+        begun=np.zeros(rows, dtype=np.bool_),
+        refused=np.zeros(rows, dtype=np.bool_),
+        actions=np.full(rows, "", dtype=np.object_),
+        dialect=np.full(rows, -1, dtype=np.int8),
+        points=[np.zeros((0, 2)) for _ in range(rows)] if answers == "all" else None,
+    )
+
+
+def put(found: Found, rows: NDArray[np.int64], some: Found) -> None:
+    """Write what was found in some of the texts where it belongs among all."""
+    for name in ("xy", "box", "count", "begun", "refused", "actions", "dialect"):
+        getattr(found, name)[rows] = getattr(some, name)
+    if found.points is not None and some.points is not None:
+        for row, points in zip(rows, some.points, strict=True):
+            found.points[row] = points

@@ -1,7 +1,7 @@
 """JSON with ``point_2d`` or ``bbox_2d``, fenced or not, in a list or not: Qwen-VL, InfiGUI-G1, UI-RFT, GUI-G1.
 
-    {"point_2d": [512, 384], "label": "save"}
-    [{"bbox_2d": [500, 370, 524, 398]}]
+{"point_2d": [512, 384], "label": "save"}
+[{"bbox_2d": [500, 370, 524, 398]}]
 """
 
 from grounding_rewards.parsing.dialect import PatternDialect

@@ -7,7 +7,6 @@ backslash classes. Each is written so that re, too, needs time linear in the tex
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -31,7 +30,7 @@ Column = Any  # a list of str or None, or an arrow array of strings
 class Texts:
     """n texts, as a list and, on demand, as one arrow array."""
 
-    def __init__(self, values: Sequence[str]) -> None:
+    def __init__(self, values: list[str]) -> None:
         self.values = values
         self._arrow: Any = None
 
@@ -40,20 +39,32 @@ class Texts:
 
     @property
     def vectorised(self) -> bool:
+        """Whether there are enough texts for the vectorised functions."""
         return len(self.values) >= VECTOR_ROWS
 
     @property
     def arrow(self) -> Any:
+        """The texts as an arrow array, made once."""
         if self._arrow is None:
             self._arrow = _to_arrow(self.values)
         return self._arrow
 
+    @property
+    def column(self) -> Column:
+        """The texts in the form for which there are enough of them."""
+        return self.arrow if self.vectorised else self.values
+
     def take(self, rows: NDArray[np.int64]) -> Texts:
         """The chosen rows; all of them cost nothing."""
-        return self if len(rows) == len(self) else Texts([self.values[row] for row in rows])
+        if len(rows) == len(self):
+            return self
+        taken = Texts([self.values[row] for row in rows])
+        if self._arrow is not None and taken.vectorised:
+            taken._arrow = self._arrow.take(rows)
+        return taken
 
 
-def _to_arrow(values: Sequence[str]) -> Any:
+def _to_arrow(values: list[str]) -> Any:
     import pyarrow as pa
 
     try:
@@ -64,18 +75,29 @@ def _to_arrow(values: Sequence[str]) -> Any:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
+    """The pattern for Python's re, compiled once."""
     return re.compile(pattern)
 
 
-def matches(texts: Sequence[str], pattern: str) -> NDArray[np.bool_]:
+def matches(texts: Texts, pattern: str) -> NDArray[np.bool_]:
     """Does the pattern occur in each text? (n,) booleans."""
-    if len(texts) < VECTOR_ROWS:
+    if not texts.vectorised:
         search = compiled(pattern).search
-        return np.array([search(text) is not None for text in texts], dtype=np.bool_)
+        return np.array([search(text) is not None for text in texts.values], dtype=np.bool_)
     import pyarrow.compute as pc
 
-    found: NDArray[np.bool_] = pc.match_substring_regex(_to_arrow(texts), pattern=pattern).to_numpy(zero_copy_only=False)
-    return found
+    found = pc.match_substring_regex(texts.arrow, pattern=pattern)
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def contains(texts: Texts, part: str) -> NDArray[np.bool_]:
+    """Does this very string occur in each text? (n,) booleans."""
+    if not texts.vectorised:
+        return np.array([part in text for text in texts.values], dtype=np.bool_)
+    import pyarrow.compute as pc
+
+    found = pc.match_substring(texts.arrow, pattern=part)
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def count(texts: Texts, pattern: str) -> NDArray[np.int64]:
@@ -93,8 +115,8 @@ def extract(column: Column, pattern: str) -> dict[str, Column]:
     """The named groups of the leftmost match in each text, by name; None where there is no match.
 
     Args:
-        column: a list of str or None, or an arrow array of strings; the result's columns are of the same type. A group
-            that took no part in the match is "" (arrow) or None (list).
+        column: a list of str or None, or an arrow array of strings; the result's columns are of the same type.
+        pattern: with named groups. One that took no part in the match is "" (arrow) or None (list).
     """
     if isinstance(column, list):
         search = compiled(pattern).search

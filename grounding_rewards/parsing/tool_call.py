@@ -1,8 +1,8 @@
 """Tool calls with a coordinate: Qwen2.5-VL and Qwen3-VL ``computer_use``, UI-Ins ``grounding``, SE-GUI.
 
-    <tool_call>
-    {"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [512, 384]}}
-    </tool_call>
+<tool_call>
+{"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [512, 384]}}
+</tool_call>
 """
 
 from grounding_rewards.parsing.dialect import PatternDialect

@@ -25,13 +25,13 @@ def click(
     parsed. Any answer format of the ``auto`` dialect; thinking before ``</think>`` is dropped.
 
     Args:
-        response_space: the space that the model answers in; there is no default, since a wrong guess scores 0 in silence.
+        response_space: the space that the model answers in. No default: a wrong guess scores 0 in silence.
         format_weight: w, 0 to 1.
         point_radius: reach in pixels around targets that are only a point; without it such targets are an error.
 
     Returns:
-        A recipe with parts ``hit``, ``refusal`` and ``format``, 0 <= total <= 1, working in pixels of the original image;
-        ``acc`` = max(hit, refusal).
+        A recipe with parts ``hit``, ``refusal``, ``outcome`` (the larger of the two) and ``format``, 0 <= total <= 1,
+        working in pixels of the original image; ``acc`` = outcome.
 
     Raises:
         SpaceError: ``response_space`` is missing or unknown.

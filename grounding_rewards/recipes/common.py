@@ -50,6 +50,7 @@ class Unreadable:
     accepts: frozenset[str]
 
     def __call__(self, line: Line) -> bool:
+        """Whether the line's target is an error."""
         try:
             targets = Targets.from_list([line["ground_truth"]], native=self.native, space=self.space)
             into = targets.rows[0].space if targets.rows[0] else self.space

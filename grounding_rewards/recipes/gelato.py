@@ -58,6 +58,8 @@ def _recipe(
     name: str, file: str, space: CoordSpace, response_space: CoordSpace, weight: float, more: tuple[Deviation, ...]
 ) -> Recipe:
     weight = share("format_weight", weight)
+    blind = Exploit("blind-format", "any well-formed tuple is paid the format weight", weight)
+    native = _NATIVE[space]
     return Recipe(
         name=name,
         dialect=BARE_TUPLE_WHOLE,
@@ -72,11 +74,11 @@ def _recipe(
         accepts=_ACCEPTS,
         source=Source(_PAPER, "Gelato", _COMMIT, (f"training_configs/rewards/{file}",)),
         thinking="read",
-        native=_NATIVE[space],
+        native=native,
         deviations=(
-            NOT_TEXT, bad_target(_NATIVE[space], space, _ACCEPTS), UNICODE_DIGITS, *more, _HUGE_NUMBER, _NO_EXTENT[space],
+            NOT_TEXT, bad_target(native, space, _ACCEPTS), UNICODE_DIGITS, *more, _HUGE_NUMBER, _NO_EXTENT[space],
         ),
-        exploits=(Exploit("blind-format", "any well-formed tuple is paid the format weight", weight),) if weight else (),
+        exploits=(blind,) if weight else (),
     )  # fmt: skip
 
 

@@ -15,7 +15,9 @@ from grounding_rewards.verifiers import Format, Hit
 from grounding_rewards.wire import NativeForm
 
 _ACCEPTS = frozenset({BBOX})
-_THINK_ANSWER = rf"^{SPACE}<think>(?s:.*?)</think>{SPACE}<answer>\({SPACE}[0-9]+{SPACE},{SPACE}[0-9]+{SPACE}\)</answer>{SPACE}$"
+_THINK_ANSWER = (
+    rf"^{SPACE}<think>(?s:.*?)</think>{SPACE}<answer>\({SPACE}[0-9]+{SPACE},{SPACE}[0-9]+{SPACE}\)</answer>{SPACE}$"
+)
 _SOURCE_ANSWER = re.compile(r"\((-?\d*\.?\d+),\s*(-?\d*\.?\d+)\)")
 _ANSWER = re.compile(r"\(\s*(-?(?:\d+\.?\d*|\.\d+))\s*,\s*(-?(?:\d+\.?\d*|\.\d+))\s*\)")
 

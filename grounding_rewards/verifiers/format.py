@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.parsing.texts import matches
+from grounding_rewards.parsing.texts import Texts, matches
 from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 
@@ -29,4 +29,4 @@ class Format:
     def __call__(self, rollouts: Rollouts) -> Floats:
         if self.pattern is None:
             return rollouts.predictions.parsed.astype(np.float64)
-        return matches(rollouts.text, self.pattern).astype(np.float64)
+        return matches(Texts(list(rollouts.text)), self.pattern).astype(np.float64)

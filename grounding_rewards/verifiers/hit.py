@@ -10,8 +10,8 @@ import numpy as np
 from grounding_rewards import geometry
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.spaces import Floats
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
 from grounding_rewards.targets import Regions
+from grounding_rewards.verifiers.base import NEEDS_NOTHING
 from grounding_rewards.wire import RegionKind
 
 CLICKS = (
@@ -54,7 +54,8 @@ class Hit:
         score = rollouts.targets.regions.best(hit.astype(np.float64), len(rollouts))
         if self.actions is None:
             return score
-        return score * np.isin(rollouts.predictions.actions.astype(str), self.actions)
+        clicks = [action in self.actions for action in rollouts.predictions.actions]
+        return score * np.array(clicks, dtype=np.float64)
 
 
 def inside_regions(

@@ -24,4 +24,4 @@ class CorrectRefusal:
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         refused = rollouts.predictions.reason == Reason.REFUSED
-        return (refused & rollouts.targets.refusal).astype(np.float64)
+        return np.asarray(refused & rollouts.targets.refusal, dtype=np.float64)

@@ -1,0 +1,81 @@
+"""What the adapters have in common: build a recipe, say what is wrong, name the metrics."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import grounding_rewards as gr
+
+LOG = logging.getLogger("grounding_rewards")
+
+
+def build(recipe: str | Mapping[str, Any] | gr.Recipe, options: Mapping[str, Any]) -> gr.Recipe:
+    """The recipe that a trainer's settings name.
+
+    Raises:
+        RecipeError: no recipe is named, or options come beside a recipe that is built already.
+    """
+    if isinstance(recipe, gr.Recipe):
+        if options:
+            raise gr.RecipeError(f"recipe {recipe.name} is built already; give it {', '.join(options)} there")
+        return recipe
+    if not recipe:
+        raise gr.RecipeError(f"no recipe is named; set recipe to one of {', '.join(gr.recipes())}")
+    return gr.recipe(recipe, **options)
+
+
+def refuse_groups(recipe: gr.Recipe, trainer: str) -> None:
+    """Raise where a recipe compares the rollouts of a sample and the trainer does not say which belong together."""
+    if "groups" in recipe.needs:
+        raise gr.RecipeError(
+            f"{recipe.name} compares the rollouts of one sample; the {trainer} adapter cannot give it those"
+        )
+
+
+def report(scores: gr.Scores, seen: set[str]) -> None:
+    """Log each unusable target once, by sample.
+
+    Args:
+        scores: a scored batch.
+        seen: messages logged before; grows.
+    """
+    for error in scores.errors:
+        message = str(error)
+        if message not in seen:
+            seen.add(message)
+            LOG.error("%s; the sample abstains", message)
+
+
+def require_some_valid(scores: gr.Scores, where: str) -> None:
+    """Raise where no target of a batch can be used: that is wiring, not a bad row.
+
+    Raises:
+        RecipeError: names the first complaint, and ``where`` to look.
+    """
+    if len(scores) and not scores.valid.any():
+        error = scores.errors[0]
+        count = len(scores)
+        raise gr.RecipeError(f"not one of the first {count} targets can be used; check {where}: {error}") from error
+
+
+def metrics(scores: gr.Scores) -> dict[str, float]:
+    """Means over the usable rows of a batch: acc, parsed, valid, every part, and the share of each reason."""
+    usable = scores.valid > 0
+    means = {"acc": scores.acc, "parsed": scores.predictions.parsed.astype(np.float64), **scores.parts}
+    found = {name: float(column[usable].mean()) if usable.any() else 0.0 for name, column in means.items()}
+    shares = {f"reason/{kind.name.lower()}": float((scores.reason == kind).mean()) for kind in gr.Reason}
+    return {**found, "valid": float(scores.valid.mean()), **shares}
+
+
+def image_sizes(columns: Sequence[Any]) -> list[tuple[int, int] | None]:
+    """Width and height of each row's image; of a list of images the last one's; None where there is none."""
+    sizes: list[tuple[int, int] | None] = []
+    for row in columns:
+        image = (row[-1] if row else None) if isinstance(row, list | tuple) else row
+        size = getattr(image, "size", None)
+        sizes.append((int(size[0]), int(size[1])) if isinstance(size, tuple) and len(size) == 2 else None)
+    return sizes
