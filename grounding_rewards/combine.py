@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Protocol, TypeGuard
 
 import numpy as np
@@ -23,6 +25,8 @@ RESERVED = frozenset({
     "total", "reason",
 })  # fmt: skip
 """Names that trainers or score tables use themselves; no part is called so."""
+
+_VERIFIER = ("low", "high", "needs")
 
 
 class Combination(Verifier, Protocol):
@@ -65,6 +69,9 @@ class _Parts:
     def __post_init__(self) -> None:
         if not self.parts:
             raise RecipeError(f"{type(self).__name__}: got no parts; name at least one")
+        for name, part in self.parts:
+            if isinstance(part, type) or not callable(part) or not all(hasattr(part, key) for key in _VERIFIER):
+                raise RecipeError(f"part {name!r}: got {part!r:.80}; expected a verifier, such as Hit()")
         names = part_names(self)  # type: ignore[arg-type]
         for name in names:
             if name in RESERVED or not name.isidentifier():
@@ -86,24 +93,22 @@ class _Parts:
 
 @dataclass(frozen=True)
 class Weighted(_Parts):
-    """Σ weight · part."""
+    """Σ weight · part, added from left to right, in the bounds too (``sum`` of Python 3.12 rounds otherwise)."""
 
     weights: tuple[float, ...] = ()
 
     @property
     def low(self) -> float:
-        return sum(min(w * part.low, w * part.high) for w, (_, part) in zip(self.weights, self.parts, strict=True))
+        bounds = zip(self.weights, self.parts, strict=True)
+        return reduce(add, [min(w * part.low, w * part.high) for w, (_, part) in bounds])
 
     @property
     def high(self) -> float:
-        return sum(max(w * part.low, w * part.high) for w, (_, part) in zip(self.weights, self.parts, strict=True))
+        bounds = zip(self.weights, self.parts, strict=True)
+        return reduce(add, [max(w * part.low, w * part.high) for w, (_, part) in bounds])
 
     def join(self, scores: Mapping[str, Floats]) -> Floats:
-        weighed = [weight * scores[name] for weight, (name, _) in zip(self.weights, self.parts, strict=True)]
-        total = weighed[0]
-        for column in weighed[1:]:
-            total = total + column
-        return total
+        return reduce(add, [w * scores[name] for w, (name, _) in zip(self.weights, self.parts, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -203,8 +208,10 @@ def weighted(**parts: tuple[float, Verifier]) -> Weighted:
     >>> reward.low, reward.high
     (0.0, 1.0)
     """
-    for name, (weight, _) in parts.items():
-        _finite(f"weight of {name}", weight)
+    for name, pair in parts.items():
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise RecipeError(f"part {name!r}: got {pair!r:.80}; expected (weight, verifier)")
+        _finite(f"weight of {name}", pair[0])
     return Weighted(
         tuple((name, part) for name, (_, part) in parts.items()), tuple(float(weight) for weight, _ in parts.values())
     )

@@ -54,7 +54,10 @@ class TargetError(GroundingRewardsError, ValueError):
 def _short(value: Any, limit: int = 120) -> str:
     if isinstance(value, _Missing):
         return "nothing"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # a whole number of 5,000 digits, for one
+        text = f"a {type(value).__name__} that cannot be printed"
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 

@@ -40,8 +40,9 @@ def in_ellipse(xy: Floats, centre: Floats, radii: Floats) -> Bools:
     >>> in_ellipse(np.array([[3., 4.], [3.1, 4.]]), np.array([[0., 0.]]), np.array([[5., 5.]]))
     array([ True, False])
     """
-    scaled = (xy - centre) / radii
-    return scaled[:, 0] * scaled[:, 0] + scaled[:, 1] * scaled[:, 1] <= 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = (xy - centre) / radii
+        return scaled[:, 0] * scaled[:, 0] + scaled[:, 1] * scaled[:, 1] <= 1.0
 
 
 def in_polygon_half_open(xy: Floats, vertices: Floats, offsets: Ints) -> Bools:
@@ -86,7 +87,8 @@ def in_polygon(xy: Floats, vertices: Floats, offsets: Ints) -> Bools:
     import shapely
 
     inside = np.zeros(len(xy), dtype=np.bool_)
-    rows = np.flatnonzero((np.diff(offsets) > 0) & np.isfinite(xy[:, 0] + xy[:, 1]))
+    unknown = np.add.reduceat(np.isnan(np.append(vertices.sum(axis=1), 0.0)), offsets[:-1])
+    rows = np.flatnonzero((np.diff(offsets) > 0) & (unknown == 0) & np.isfinite(xy[:, 0] + xy[:, 1]))
     rings: list[Any] = [vertices[offsets[row] : offsets[row + 1]] for row in rows]
     if rings:
         inside[rows] = shapely.intersects_xy([shapely.Polygon(ring) for ring in rings], xy[rows, 0], xy[rows, 1])

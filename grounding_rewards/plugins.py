@@ -39,7 +39,11 @@ def registry() -> Registry:
     wanted = os.environ.get(LOAD)
     chosen = None if wanted is None else {name.strip() for name in wanted.split(",") if name.strip()}
     plugins: list[tuple[str, str, Any]] = []
-    for point in entry_points(group=hookspecs.GROUP):
+    points = entry_points(group=hookspecs.GROUP)
+    for name in sorted(chosen or ()):
+        if name not in points.names:
+            raise PluginError(f"plugin {name!r}, named in {LOAD}, is not installed; there are: {sorted(points.names)}")
+    for point in points:
         if chosen is None or point.name in chosen:
             distribution = point.dist.name if point.dist else point.value
             try:
@@ -63,10 +67,14 @@ def collect(plugins: Iterable[tuple[str, str, Any]]) -> Registry:
     """
     manager = pluggy.PluginManager(hookspecs.GROUP)
     manager.add_hookspecs(hookspecs)
-    owners = {}
+    owners: dict[str, tuple[str, str]] = {}
     for name, distribution, plugin in [("", BUILT_IN, default_plugin), *plugins]:
+        if (name or BUILT_IN) in owners:
+            both = f"{owners[name or BUILT_IN][1]} and {distribution}"
+            raise PluginError(f"plugin {name!r} is offered by both {both}; uninstall one")
         try:
             manager.register(plugin, name=name or BUILT_IN)
+            manager.check_pending()
         except (pluggy.PluginValidationError, ValueError) as error:
             raise PluginError(f"plugin {name!r} of {distribution} is not valid: {error}") from error
         owners[name or BUILT_IN] = (name, distribution)

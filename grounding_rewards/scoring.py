@@ -243,12 +243,14 @@ def _sizes(name: str, sizes: Any, rows: int) -> Floats | None:
     """(n, 2) or (2,) sizes, or a list with None where a row has none; anything else is an error that names ``name``."""
     if sizes is None:
         return None
-    if isinstance(sizes, list | tuple) and any(size is None for size in sizes):
+    if isinstance(sizes, list | tuple) or getattr(sizes, "dtype", None) == np.object_:
         sizes = [(np.nan, np.nan) if size is None else size for size in sizes]
     try:
         table = np.asarray(sizes, dtype=np.float64)
     except (TypeError, ValueError):
         table = np.zeros(0)
+    if rows == 0 and table.size == 0:
+        return np.zeros((0, 2))
     if table.shape not in ((2,), (rows, 2)):
         raise RecipeError(
             f"{name}: got {sizes!r:.80}; expected [width, height], or one such pair for each of {rows} rows"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.errors import MISSING, TargetError
+from grounding_rewards.errors import MISSING, RecipeError, TargetError
 from grounding_rewards.spaces import CoordSpace, Floats, as_space, convert, extents, sizes_needed
-from grounding_rewards.wire import NativeForm, Region, RegionKind, Target, read_target
+from grounding_rewards.wire import LARGEST, NativeForm, Region, RegionKind, Target, read_target
 
 BadTarget = Literal["raise", "abstain"]
 _SPACES = tuple(CoordSpace)
@@ -106,11 +106,13 @@ class Targets:
         (array([[ 0.,  0., 10., 20.]]), array([False,  True]))
         """
         declared = None if space is None else as_space(space)
+        _check_choice(bad_target)
         rows: list[Target | None] = []
         errors: list[TargetError] = []
         for index, item in enumerate(items):
             try:
-                rows.append(_declare(read_target(item, row=index, native=native), declared, index))
+                target = read_target(item, row=index, native=native)
+                rows.append(target if target.space or declared is None else replace(target, space=declared))
             except TargetError as error:
                 if bad_target == "raise":
                     raise
@@ -159,6 +161,7 @@ class Targets:
         Raises:
             TargetError: a row lacks a size or a space, lies far outside its image, or is of a kind not accepted.
         """
+        _check_choice(bad_target)
         codes = self.space_codes
         if default is not None:
             codes = np.where(codes == _UNDECLARED, np.int8(_CODE[default]), codes)
@@ -174,7 +177,7 @@ class Targets:
     def _checked(
         self, into: CoordSpace, response_space: CoordSpace | None, accepts: frozenset[str], bad_target: BadTarget
     ) -> Targets:
-        checks = _kind_errors(self, accepts) + _space_errors(self)
+        checks = _kind_errors(self, accepts) + _space_errors(self) + _circle_errors(self) + _unusable_sizes(self)
         for code in np.unique(self.space_codes[self.valid]):
             if code != _UNDECLARED:
                 checks += _size_errors(self, _SPACES[code], into, response_space) + _range_errors(self, _SPACES[code])
@@ -185,7 +188,9 @@ class Targets:
             raise first[min(first)]
         valid = self.valid.copy()
         valid[list(first)] = False
-        return replace(self, valid=valid, errors=(*self.errors, *(first[row] for row in sorted(first))))
+        sizes = [np.where(valid[:, None], sizes, np.nan) for sizes in (self.image_sizes, self.model_image_sizes)]
+        errors = (*self.errors, *(first[row] for row in sorted(first)))
+        return replace(self, valid=valid, errors=errors, image_sizes=sizes[0], model_image_sizes=sizes[1])
 
     def _converted(self, into: CoordSpace) -> Targets:
         regions = self.regions
@@ -196,17 +201,9 @@ class Targets:
         return replace(self, regions=regions, space_codes=np.full(len(self), _CODE[into], dtype=np.int8))
 
 
-def _declare(target: Target, space: CoordSpace | None, row: int) -> Target:
-    if target.space is not None or space is None:
-        return target
-    if space.extent is not None:
-        for region in target.regions:
-            if region.kind == RegionKind.CIRCLE:
-                sample = row if target.id is None else str(target.id)
-                raise TargetError(
-                    sample, "circle", list(region.numbers), f"a pixel space; a circle in {space} is no circle"
-                )
-    return replace(target, space=space)
+def _check_choice(bad_target: str) -> None:
+    if bad_target not in get_args(BadTarget):
+        raise RecipeError(f"bad_target: got {bad_target!r}; expected one of {', '.join(get_args(BadTarget))}")
 
 
 def _override(own: Floats, given: Floats | None) -> Floats:
@@ -282,10 +279,8 @@ def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:
     expected = f"one of {', '.join(sorted(accepts))}: this recipe judges nothing else"
     for kind in RegionKind:
         if names[kind] not in accepts:
-            for row in np.unique(targets.regions.row[targets.regions.kind == kind]):
-                found.append(
-                    (int(row), TargetError(targets.sample(int(row)), names[kind], _came(targets, row), expected))
-                )
+            for index in np.flatnonzero(targets.regions.kind == kind):
+                found.append(_region_error(targets, int(index), expected))
     placed = np.zeros(len(targets), dtype=np.bool_)
     placed[targets.regions.row] = True
     bare = targets.valid & ~placed & (~targets.refusal if "refusal" in accepts else True)
@@ -293,17 +288,30 @@ def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:
         return found
     for row in np.flatnonzero(bare):
         field = "refusal" if targets.refusal[row] else "action"
-        found.append((int(row), TargetError(targets.sample(int(row)), field, _came(targets, row), expected)))
+        target = targets.rows[row]
+        came = True if targets.refusal[row] else target and target.action and target.action.name
+        found.append((int(row), TargetError(targets.sample(int(row)), field, came, expected)))
     return found
 
 
-def _came(targets: Targets, row: np.int64 | int) -> Any:
+def _region_error(targets: Targets, index: int, expected: str) -> tuple[int, TargetError]:
+    """The error about one place, with its numbers as they came."""
+    row = int(targets.regions.row[index])
     target = targets.rows[row]
-    if target is None:
-        return MISSING
-    if target.refusal:
-        return True
-    return list(target.regions[0].numbers) if target.regions else target.action and target.action.name
+    place = index - int(np.searchsorted(targets.regions.row, row))
+    came = MISSING if target is None else list(target.regions[place].numbers)
+    return row, TargetError(targets.sample(row), RegionKind(targets.regions.kind[index]).name.lower(), came, expected)
+
+
+def _circle_errors(targets: Targets) -> Found:
+    """Circles in a space where they are none."""
+    found: Found = []
+    for index in np.flatnonzero(targets.regions.kind == RegionKind.CIRCLE):
+        code = targets.space_codes[targets.regions.row[index]]
+        if code != _UNDECLARED and _SPACES[code].extent is not None:
+            expected = f"a pixel space; a circle in {_SPACES[code]} is no circle"
+            found.append(_region_error(targets, int(index), expected))
+    return found
 
 
 def _space_errors(targets: Targets) -> Found:
@@ -323,8 +331,18 @@ def _size_errors(targets: Targets, space: CoordSpace, into: CoordSpace, response
         sizes = targets.image_sizes if field == "image_size" else targets.model_image_sizes
         spoken = f"responses in {response_space}, " if response_space not in (None, into) else ""
         expected = f"[width, height], because the recipe brings {spoken}targets in {space} into {into}"
-        for row in np.flatnonzero(rows & ~((sizes > 0) & np.isfinite(sizes)).all(axis=1)):
-            came = MISSING if np.isnan(sizes[row]).any() else sizes[row].tolist()
+        for row in np.flatnonzero(rows & np.isnan(sizes).any(axis=1)):
+            found.append((int(row), TargetError(targets.sample(int(row)), field, MISSING, expected)))
+    return found
+
+
+def _unusable_sizes(targets: Targets) -> Found:
+    """Rows whose size, given from outside, is that of no image; sizes in targets were checked when read."""
+    found: Found = []
+    for field, sizes in (("image_size", targets.image_sizes), ("model_image_size", targets.model_image_sizes)):
+        wrong = (sizes < 1) | (sizes > LARGEST)
+        for row in np.flatnonzero(targets.valid & wrong.any(axis=1)) if wrong.any() else ():
+            came, expected = sizes[row].tolist(), "[width, height], both above 0: at least 1 pixel"
             found.append((int(row), TargetError(targets.sample(int(row)), field, came, expected)))
     return found
 
@@ -339,8 +357,7 @@ def _range_errors(targets: Targets, space: CoordSpace) -> Found:
         far = mine & ((regions.box < -limit) | (regions.box > 2 * limit)).any(axis=1)
     found: Found = []
     for index in np.flatnonzero(far):
-        row, kind = int(regions.row[index]), RegionKind(regions.kind[index]).name.lower()
         width, height = extent[index]
         expected = f"coordinates in {space} within (or near) 0..{width:g} by 0..{height:g}; name the right `space`"
-        found.append((row, TargetError(targets.sample(row), kind, _came(targets, row), expected)))
+        found.append(_region_error(targets, int(index), expected))
     return found

@@ -90,6 +90,9 @@ PLACES = {
     "circle": RegionKind.CIRCLE,
     "point": RegionKind.POINT,
 }
+LARGEST = 1e12
+"""Numbers beyond this, positive or negative, belong to no screen."""
+
 DIRECTIONS = ("up", "down", "left", "right")
 _TARGET_KEYS = (
     *PLACES, "regions", "refusal", "action", "space", "image_size", "model_image_size",
@@ -130,7 +133,7 @@ x1 y1 x2 y2 in a bare list; write a polygon as {"polygon": [x1, y1, ...]}
 
 def _sample_name(fields: Mapping[str, Any], row: int) -> str | int:
     name = fields.get("id")
-    return f"{name}" if isinstance(name, str | int) and not isinstance(name, bool) else row
+    return str(name) if isinstance(name, str) or _is_whole(name) else row
 
 
 def _as_mapping(value: Any, row: int, native: NativeForm | None) -> dict[str, Any]:
@@ -165,15 +168,22 @@ def _plain(value: Any) -> Any:
     """Numpy to Python, and without the None-filled keys that Arrow adds."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
+    if isinstance(value, np.longdouble):
+        return float(value)
     if isinstance(value, list | tuple):
         return [item if type(item) in (int, float) else _plain(item) for item in value]
     if isinstance(value, Mapping):
         return {
             key: item if key == "extra" else _plain(item)
             for key, item in value.items()
-            if item is not None
+            if item is not None and (key == "extra" or not _is_hollow(item))
         }  # fmt: skip
     return value
+
+
+def _is_hollow(value: Any) -> bool:
+    """A mapping of nothing but None: how Arrow writes that there is none where other rows have one."""
+    return isinstance(value, Mapping) and bool(value) and all(item is None for item in value.values())
 
 
 class _Reader:
@@ -186,7 +196,7 @@ class _Reader:
         return TargetError(self.sample, field, came, expected)
 
     def target(self, fields: Mapping[str, Any]) -> Target:
-        self.known(fields, _TARGET_KEYS, "target")
+        self.known(fields, _TARGET_KEYS, "a target")
         refusal = self.flag(fields.get("refusal"), "refusal")
         regions = self.regions(fields)
         action = self.action(fields["action"]) if "action" in fields else None
@@ -204,12 +214,13 @@ class _Reader:
             self.count(fields, "step"), self.count(fields, "num_steps"), fields.get("extra"),
         )  # fmt: skip
 
-    def known(self, fields: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
+    def known(self, fields: Mapping[str, Any], keys: tuple[str, ...], where: str, prefix: str = "") -> None:
         for key in fields:
             if key not in keys:
-                near = difflib.get_close_matches(str(key), keys, n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else '; put your own fields under "extra"'
-                raise self.fail(str(key), fields[key], f"one of the keys of a {where} ({', '.join(keys)}){hint}")
+                near = difflib.get_close_matches(f"{key!s:.40}", keys, n=1)
+                own = '; put your own fields under "extra" of the target'
+                hint = f"; did you mean {near[0]!r}?" if near else own
+                raise self.fail(f"{prefix}{key}", fields[key], f"one of the keys of {where} ({', '.join(keys)}){hint}")
 
     def regions(self, fields: Mapping[str, Any]) -> tuple[Region, ...]:
         if "regions" in fields:
@@ -229,7 +240,7 @@ class _Reader:
             place = {"bbox": item} if isinstance(item, list) and len(item) == 4 else item
             if not isinstance(place, Mapping):
                 raise self.fail(where, item, 'a place such as {"bbox": [x1, y1, x2, y2]}')
-            self.known(place, tuple(PLACES), f"place in {where}")
+            self.known(place, tuple(PLACES), "a place", f"{where}.")
             region = self.region(place, f"{where}.")
             if region is None:
                 raise self.fail(where, item, 'a place such as {"bbox": [x1, y1, x2, y2]}')
@@ -287,8 +298,8 @@ class _Reader:
             number = float(item)
         except OverflowError:
             number = math.inf
-        if not math.isfinite(number):
-            raise self.fail(field, came, f"{expected}, all of them finite")
+        if not abs(number) <= LARGEST:
+            raise self.fail(field, came, f"{expected}, all of them finite (and within ±{LARGEST:.0e})")
         return number
 
     def no_circle(self, regions: tuple[Region, ...], space: CoordSpace) -> None:
@@ -306,8 +317,8 @@ class _Reader:
         if field not in fields:
             return None
         size = self.numbers(field, fields[field], 2, "[width, height]")
-        if min(size) <= 0:
-            raise self.fail(field, fields[field], "[width, height], both above 0")
+        if min(size) < 1:
+            raise self.fail(field, fields[field], "[width, height], both above 0: at least 1 pixel")
         return (size[0], size[1])
 
     def flag(self, value: Any, field: str) -> bool:
@@ -315,15 +326,15 @@ class _Reader:
             raise self.fail(field, value, "true or false")
         return bool(value)
 
-    def text(self, fields: Mapping[str, Any], field: str) -> str | None:
+    def text(self, fields: Mapping[str, Any], field: str, prefix: str = "") -> str | None:
         value = fields.get(field)
         if value is not None and not isinstance(value, str):
-            raise self.fail(field, value, "a string")
+            raise self.fail(prefix + field, value, "a string")
         return value
 
     def name(self, fields: Mapping[str, Any], field: str) -> str | int | None:
         value = fields.get(field)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, str | int)):
+        if value is not None and not (isinstance(value, str) or _is_whole(value)):
             raise self.fail(field, value, "a string or a whole number")
         return value
 
@@ -331,7 +342,7 @@ class _Reader:
         value = fields.get(field)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        if value is not None and (not _is_whole(value) or value < 0):
             raise self.fail(field, fields[field], "a whole number from 0")
         return value
 
@@ -340,14 +351,14 @@ class _Reader:
             value = {"name": value}
         if not isinstance(value, Mapping):
             raise self.fail("action", value, 'a name such as "click", or {"name": ..., "text": ...}')
-        self.known(value, _ACTION_KEYS, "action")
-        name = self.text(value, "name")
+        self.known(value, _ACTION_KEYS, "an action", "action.")
+        name = self.text(value, "name", "action.")
         if not name:
             raise self.fail("action.name", value.get("name", MISSING), 'the action\'s name, such as "click"')
-        direction = self.text(value, "direction")
+        direction = self.text(value, "direction", "action.")
         if direction is not None and direction not in DIRECTIONS:
             raise self.fail("action.direction", direction, f"one of {', '.join(DIRECTIONS)}")
-        texts = {key: self.text(value, key) for key in ("text", "button", "app", "status")}
+        texts = {key: self.text(value, key, "action.") for key in ("text", "button", "app", "status")}
         return Action(
             name=name, direction=direction, to=self.action_to(value), keys=self.action_keys(value),
             duration=self.action_duration(value), **texts,
@@ -378,6 +389,10 @@ class _Reader:
         if duration < 0:
             raise self.fail("action.duration", fields["duration"], "a length of time from 0")
         return duration
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 64
 
 
 def _kind(value: Any) -> str:

@@ -101,7 +101,7 @@ def answer_texts(texts: list[str], thinking: Thinking) -> tuple[list[str], NDArr
     answers = []
     for row, text in enumerate(texts):
         _, close, answer = text.rpartition(_CLOSE)
-        unfinished[row] = _OPEN in answer or (thinking == "open" and not close)
+        unfinished[row] = _OPEN in answer or (thinking == "open" and not close and bool(text.strip()))
         answers.append("" if unfinished[row] else answer)
     return answers, unfinished
 

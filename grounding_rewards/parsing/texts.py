@@ -108,7 +108,7 @@ def count(texts: Texts, pattern: str) -> NDArray[np.int64]:
     import pyarrow.compute as pc
 
     counts = pc.count_substring_regex(texts.arrow, pattern=pattern)
-    return np.asarray(counts.to_numpy(zero_copy_only=False), dtype=np.int64)
+    return np.array(counts.to_numpy(zero_copy_only=False), dtype=np.int64)  # a copy: arrow's own is read-only
 
 
 def extract(column: Column, pattern: str) -> dict[str, Column]:

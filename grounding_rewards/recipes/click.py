@@ -5,7 +5,7 @@ from __future__ import annotations
 from grounding_rewards.combine import best, weighted
 from grounding_rewards.errors import SpaceError
 from grounding_rewards.parsing import AUTO
-from grounding_rewards.recipes.common import share
+from grounding_rewards.recipes.common import length, share
 from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.verifiers import CorrectRefusal, Format, Hit
@@ -39,6 +39,8 @@ def click(
     if response_space is None:
         raise SpaceError(f"click needs response_space, the space that the model answers in: {', '.join(CoordSpace)}")
     weight = share("format_weight", format_weight)
+    if point_radius is not None:
+        point_radius = length("point_radius", point_radius)
     outcome = best(hit=Hit(point_radius=point_radius, actions=CLICKS), refusal=CorrectRefusal())
     blind = Exploit("blind-format", "any parsed answer is paid the format weight", weight)
     return Recipe(

@@ -30,6 +30,17 @@ def share(name: str, value: float) -> float:
     return float(value)
 
 
+def length(name: str, value: float) -> float:
+    """A finite length from 0.
+
+    Raises:
+        RecipeError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise RecipeError(f"option {name}: got {value!r}; expected a number from 0")
+    return float(value)
+
+
 def text_of(line: Line) -> str:
     """The response of a line, "" where it is no text."""
     response = line["response"]

@@ -12,7 +12,7 @@ from grounding_rewards.recipes.common import UNICODE_DIGITS, Line, bad_target, s
 from grounding_rewards.scoring import BBOX, Deviation, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.verifiers import Format, Hit
-from grounding_rewards.wire import NativeForm
+from grounding_rewards.wire import LARGEST, NativeForm
 
 _ACCEPTS = frozenset({BBOX})
 _THINK_ANSWER = (
@@ -62,14 +62,14 @@ def read_native(value: Any) -> dict[str, Any] | None:
     if not isinstance(value, list) or len(value) != 3 or not isinstance(value[0], list):
         return None
     boxes, height, width = value
-    if not all(type(ratio) in (int, float) for ratio in (height, width)):
+    if not all(type(ratio) in (int, float) and 0 < ratio < LARGEST for ratio in (height, width)):
         return None
     boxes = boxes if boxes and all(isinstance(box, list) for box in boxes) else [boxes]
     return {"regions": [{"bbox": _scaled(box, width, height)} for box in boxes], "space": CoordSpace.MODEL_PIXEL.value}
 
 
 def _scaled(box: list[Any], width: float, height: float) -> list[Any]:
-    if len(box) != 4 or not all(type(edge) in (int, float) for edge in box):
+    if len(box) != 4 or not all(type(edge) in (int, float) and abs(edge) < LARGEST for edge in box):
         return box
     return [edge * (height if index % 2 else width) for index, edge in enumerate(box)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -74,6 +75,7 @@ def verifier(
     """
     if not callable(fn):
         raise RecipeError(f"verifier(fn): got {fn!r}; expected a function of Rollouts")
-    if not (np.isfinite(low) and np.isfinite(high) and low <= high):
-        raise RecipeError(f"verifier(low=, high=): got {low} and {high}; expected finite bounds with low <= high")
-    return FunctionVerifier(fn, float(low), float(high), frozenset(needs))
+    numbers = all(isinstance(bound, int | float) and math.isfinite(bound) for bound in (low, high))
+    if not numbers or low > high:
+        raise RecipeError(f"verifier(low=, high=): got {low!r} and {high!r}; expected finite bounds with low <= high")
+    return FunctionVerifier(fn, float(low), float(high), frozenset([needs] if isinstance(needs, str) else needs))

@@ -1,0 +1,110 @@
+"""The command line: one verb a file. Whatever is wrong with the input is one line on stderr and exit code 2."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from grounding_rewards import __version__
+from grounding_rewards.cli.eval import evaluate_files
+from grounding_rewards.cli.score import score
+from grounding_rewards.cli.terminal import printable
+from grounding_rewards.errors import GroundingRewardsError
+
+NAME = "grounding-rewards"
+INTERRUPTED, TERMINATED = 130, 143
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run a command and exit with its code: 0, 2 for an error, 130 after Ctrl-C.
+
+    Args:
+        args: the words after the program's name; None takes them from the command line.
+
+    Raises:
+        SystemExit: always.
+    """
+    previous = signal.signal(signal.SIGTERM, _terminated)
+    try:
+        code = _run(args)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    sys.exit(code)
+
+
+def build() -> typer.Typer:
+    """The typer application, one command a verb."""
+    app = typer.Typer(
+        name=NAME,
+        help="Rewards and verifiers for models that point at things on a screen.",
+        rich_markup_mode="markdown",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_show_locals=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    app.command("score")(score)
+    app.command("eval")(evaluate_files)
+    return app
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"{NAME} {__version__}\n")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of the program itself; the only one acts on its own."""
+
+
+def _run(args: Sequence[str] | None) -> int:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that lacks a character of somebody's file name must not end the command.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    command = typer.main.get_command(build())
+    words = list(sys.argv[1:] if args is None else args)
+    try:
+        code = command.main(args=words or ["--help"], prog_name=NAME, standalone_mode=False)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has gone; without this Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (GroundingRewardsError, OSError) as error:
+        return _fail(str(error))
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        return _fail(_usage(error))
+    return code if isinstance(code, int) else 0
+
+
+def _usage(error: Any) -> str:
+    """A mistake in the command line itself, with where to read more."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else NAME
+    return f"{str(error.format_message()).rstrip('. ')}; see {path} --help"
+
+
+def _fail(message: str) -> int:
+    sys.stderr.write(f"error: {printable(' '.join(message.split()))}\n")
+    return 2
+
+
+def _terminated(number: int, frame: Any) -> None:
+    """End through the clean-up that an error takes, so that no half-written file stays."""
+    raise SystemExit(TERMINATED)

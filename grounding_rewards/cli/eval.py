@@ -1,0 +1,62 @@
+"""``grounding-rewards eval``: files of rows in, accuracies with their intervals out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from grounding_rewards.cli import options, show, terminal
+from grounding_rewards.cli.scorer import Columns, Scorer
+from grounding_rewards.errors import SpaceError
+from grounding_rewards.evaluation import Evaluation, evaluate, merge
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.tables import open_table
+
+
+def evaluate_files(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="JSON lines (.jsonl) or Parquet (.parquet).")],
+    response_space: options.NeededResponseSpace = None,
+    by: Annotated[list[str] | None, typer.Option(metavar="FIELD", help="Also break down by this column.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a file.")] = False,
+    recipe: Annotated[str, typer.Option("--recipe", metavar="NAME", help="The recipe whose `acc` counts.")] = "click",
+    option: options.Options = None,
+    bad_target: options.BadTargets = options.OnBadTarget.RAISE,
+    response_column: options.ResponseColumn = "response",
+    target_column: options.TargetColumn = "target",
+    image_size_column: options.ImageSizeColumn = "image_size",
+    model_image_size_column: options.ModelImageSizeColumn = "model_image_size",
+    id_column: options.IdColumn = "sample_id",
+) -> None:
+    """Count how often a model was right, with 95 % Wilson intervals.
+
+    Prints a row a file, why responses did not count, and a table for every --by field.
+
+    Example: `grounding-rewards eval responses.jsonl --response-space thousandths --by ui_type`
+    """
+    if response_space is None:
+        raise SpaceError(f"eval needs --response-space, the space that the model answers in: {', '.join(CoordSpace)}")
+    columns = Columns(response_column, target_column, image_size_column, model_image_size_column, id_column)
+    scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target)
+    fields = list(dict.fromkeys(by or ()))
+    found = [(str(file), _evaluate(file, scorer, fields)) for file in files]
+    if as_json:
+        terminal.print_json([_plain(file, each, scorer) for file, each in found])
+    else:
+        show.evaluations(found)
+
+
+def _evaluate(file: Path, scorer: Scorer, by: list[str]) -> Evaluation:
+    table = open_table(file)
+    parts: list[Evaluation] = []
+    with terminal.progress(f"scoring {file.name}") as advance:
+        for batch in scorer.batches(table, by=by, whole=False):
+            scores, targets = scorer.score(table, batch)
+            parts.append(evaluate(scores, refusals=targets.refusal, by={name: batch.column(name) for name in by}))
+            advance(batch.done)
+    return merge(parts)
+
+
+def _plain(file: str, found: Evaluation, scorer: Scorer) -> dict[str, Any]:
+    return {"file": file, "recipe": scorer.recipe.to_dict(), **found.to_dict()}

@@ -1,0 +1,74 @@
+"""Options that several verbs share, and the recipe that they build."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from grounding_rewards.catalogue import recipe
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.spaces import CoordSpace
+
+
+class OnBadTarget(StrEnum):
+    """What to do with a row whose target cannot be used."""
+
+    RAISE = "raise"
+    ABSTAIN = "abstain"
+
+
+_PANEL = "Columns of the file"
+_SPACES = f"The space that the model answers in: {', '.join(CoordSpace)}."
+ResponseSpace = Annotated[str | None, typer.Option(metavar="SPACE", help=f"{_SPACES} Default: the recipe's own.")]
+NeededResponseSpace = Annotated[str | None, typer.Option(metavar="SPACE", help=f"{_SPACES} Must be given.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="KEY=VALUE", help="An option of the recipe; may be given several times."),
+]
+BadTargets = Annotated[
+    OnBadTarget,
+    typer.Option("--bad-target", help="A target that cannot be used: stop, or leave the row out of all figures."),
+]
+ResponseColumn = Annotated[str, typer.Option(help="What the model wrote.", rich_help_panel=_PANEL)]
+TargetColumn = Annotated[str, typer.Option(help="What counts as right.", rich_help_panel=_PANEL)]
+ImageSizeColumn = Annotated[
+    str, typer.Option(help="Width and height of the original image, where needed.", rich_help_panel=_PANEL)
+]
+ModelImageSizeColumn = Annotated[
+    str, typer.Option(help="The same of the image that the model saw, where needed.", rich_help_panel=_PANEL)
+]
+IdColumn = Annotated[str, typer.Option(help="The sample's name, for errors.", rich_help_panel=_PANEL)]
+
+
+def build_recipe(name: str, options: Sequence[str] | None, response_space: str | None) -> Recipe:
+    """The recipe that ``--recipe``, ``--option`` and ``--response-space`` name.
+
+    Raises:
+        RecipeError: an option is not KEY=VALUE, comes twice or does not fit.
+        SpaceError: the response space is unknown, or needed and missing.
+    """
+    found: dict[str, Any] = {} if response_space is None else {"response_space": response_space}
+    for option in options or ():
+        key, equals, value = option.partition("=")
+        if not (key and equals):
+            raise RecipeError(f"--option: got {option!r}; expected KEY=VALUE, such as format_weight=0.1")
+        if key in found:
+            raise RecipeError(f"--option: {key} is given twice")
+        found[key] = read_value(value)
+    try:
+        return recipe(name, **found)
+    except TypeError as error:
+        raise RecipeError(f"{name}: an option does not fit ({error})") from error
+
+
+def read_value(text: str) -> Any:
+    """JSON where it is JSON, else the text."""
+    try:
+        return json.loads(text, parse_constant=str)
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,118 @@
+"""``grounding-rewards score``: a file of rows in, the same rows with their scores out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli.scorer import Columns, Scorer
+from grounding_rewards.columns import Reason, Scores
+from grounding_rewards.evaluation import Evaluation, evaluate, merge
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.spaces import Floats
+from grounding_rewards.tables import open_table, write_table
+
+_NAMES = np.array([reason.name for reason in Reason], dtype=np.object_)
+
+
+def score(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines (.jsonl) or Parquet (.parquet).")],
+    recipe: Annotated[str, typer.Option("--recipe", metavar="NAME", help="The published reward, by name.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write; its suffix chooses the format.")],
+    option: options.Options = None,
+    response_space: options.ResponseSpace = None,
+    bad_target: options.BadTargets = options.OnBadTarget.RAISE,
+    prefix: Annotated[str, typer.Option(metavar="P", help="Put before the name of every new column.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
+    response_column: options.ResponseColumn = "response",
+    target_column: options.TargetColumn = "target",
+    image_size_column: options.ImageSizeColumn = "image_size",
+    model_image_size_column: options.ModelImageSizeColumn = "model_image_size",
+    id_column: options.IdColumn = "sample_id",
+) -> None:
+    """Score every row of a file with a recipe, and write the rows with their scores.
+
+    New columns: total, acc, valid, the recipe's parts, reason, x and y (the point that was read, in the recipe's
+    space) and dialect. All other columns stay as they are.
+
+    Example: `grounding-rewards score rollouts.jsonl --recipe gelato --out scored.parquet`
+    """
+    columns = Columns(response_column, target_column, image_size_column, model_image_size_column, id_column)
+    scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target)
+    summary = _write(file, out, scorer, prefix)
+    if as_json:
+        terminal.print_json(summary)
+    else:
+        sys.stderr.write(terminal.printable(_line(summary)) + "\n")
+
+
+def _write(file: Path, out: Path, scorer: Scorer, prefix: str) -> dict[str, Any]:
+    table = open_table(file)
+    found: list[Evaluation] = []
+    total, notes = 0.0, list[str]()
+    with (
+        terminal.progress(f"scoring {file.name}") as advance,
+        write_table(out, like=table, new=_new(scorer.recipe, prefix), note=notes.append) as writer,
+    ):
+        for batch in scorer.batches(table, whole=True):
+            scores, targets = scorer.score(table, batch)
+            writer.write(batch, {prefix + name: values for name, values in _columns(scores).items()})
+            found.append(evaluate(scores, refusals=targets.refusal))
+            total += float(scores.total[scores.valid == 1].sum())
+            advance(batch.done)
+    for text in notes:
+        terminal.note(text)
+    return _summary(file, out, scorer.recipe, merge(found), total)
+
+
+def _new(recipe: Recipe, prefix: str) -> dict[str, type]:
+    numbers, texts = ["total", "acc", "valid", *recipe.parts, "x", "y"], ["reason", "dialect"]
+    return {prefix + name: float for name in numbers} | {prefix + name: str for name in texts}
+
+
+def _columns(scores: Scores) -> dict[str, Sequence[Any]]:
+    found = scores.predictions
+    names = np.array([*found.dialects, None], dtype=np.object_)
+    numbers = {"total": scores.total, "acc": scores.acc, "valid": scores.valid, **scores.parts}
+    return {
+        **{name: values.tolist() for name, values in numbers.items()},
+        "x": _or_none(found.xy[:, 0]),
+        "y": _or_none(found.xy[:, 1]),
+        "reason": _NAMES[scores.reason].tolist(),
+        "dialect": names[found.dialect].tolist(),
+    }
+
+
+def _or_none(values: Floats) -> list[float | None]:
+    return [value if finite else None for value, finite in zip(values.tolist(), np.isfinite(values), strict=True)]
+
+
+def _summary(file: Path, out: Path, recipe: Recipe, found: Evaluation, total: float) -> dict[str, Any]:
+    return {
+        "file": str(file),
+        "out": str(out),
+        "recipe": recipe.to_dict(),
+        "rows": found.n + found.not_valid,
+        "valid": found.n,
+        "mean_total": total / found.n if found.n else None,
+        "hit_rate": found.accuracy,
+        "parse_rate": found.parse_rate,
+        "reasons": dict(found.reasons),
+    }
+
+
+def _line(summary: dict[str, Any]) -> str:
+    left_out = summary["rows"] - summary["valid"]
+    mean = "-" if summary["mean_total"] is None else f"{summary['mean_total']:.4f}"
+    return (
+        f"{summary['rows']} rows scored with {summary['recipe']['name']}"
+        f"{f' ({left_out} of them not valid)' if left_out else ''}: mean total {mean}, "
+        f"hit rate {terminal.percent(summary['hit_rate'])}, parse rate {terminal.percent(summary['parse_rate'])}; "
+        f"written to {summary['out']}"
+    )

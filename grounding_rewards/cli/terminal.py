@@ -1,0 +1,62 @@
+"""What is shown: a progress bar, remarks, JSON, and text that is safe to print."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[float], None]]:
+    """A bar on stderr that is gone when the work is done, and that shows on terminals only.
+
+    Args:
+        what: words before the bar.
+
+    Yields:
+        A function that takes the share done, 0 to 1.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
+    if not console.is_terminal:
+        yield lambda done: None
+        return
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(printable(what), total=1.0)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def note(text: str) -> None:
+    """A remark on stderr."""
+    sys.stderr.write(f"note: {printable(text)}\n")
+
+
+def print_json(value: Any) -> None:
+    """JSON on stdout, in ASCII so that every terminal takes it."""
+    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def printable(text: str) -> str:
+    r"""Text with control characters and lone surrogates escaped.
+
+    >>> print(printable("naïve \x1b[31m \ud800"))
+    naïve \x1b[31m \ud800
+    """
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def percent(share: float | None) -> str:
+    """A share in per cent.
+
+    >>> percent(379 / 510), percent(None)
+    ('74.3 %', '-')
+    """
+    return "-" if share is None else f"{100 * share:.1f} %"

@@ -1,0 +1,124 @@
+"""What reading and writing share: batches of rows, and the protocols of the two formats."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from grounding_rewards.errors import TableError
+
+BATCH_ROWS = 8192
+"""Rows that are held at once; fewer where rows are large."""
+
+NewColumns = Mapping[str, type]
+"""Columns to append: name to ``float`` or ``str``; both may hold None."""
+
+Note = Callable[[str], None]
+"""Is told, once each, what a format could not keep as it was."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows of a table, in order.
+
+    Attributes:
+        start: number of the first row, counted from 0.
+        rows: one dict a row, holding at least the columns asked for.
+        whole: the same rows with all their columns, in the form of the file they came from.
+        done: share of the file that has been read by now, 0 to 1.
+        lines: the line of each row, counted from 1, where the file has lines.
+    """
+
+    start: int
+    rows: Sequence[Mapping[str, Any]]
+    whole: Any
+    done: float
+    lines: Sequence[int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def column(self, name: str) -> list[Any]:
+        """One column's values, None where a row lacks it."""
+        return [row.get(name) for row in self.rows]
+
+    def place(self, index: int) -> str:
+        """Where a row of this batch stands in its file, for errors.
+
+        >>> Batch(start=8192, rows=[{}], whole=None, done=1.0, lines=[8195]).place(0)
+        'row 8192 (line 8195)'
+        """
+        line = f" (line {self.lines[index]})" if self.lines is not None else ""
+        return f"row {self.start + index}{line}"
+
+
+class Table(Protocol):
+    """A file of rows that can be read any number of times."""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        ...
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns; those of the first batch where each row has its own."""
+        ...
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
+    ) -> Iterator[Batch]:
+        """The rows in order.
+
+        Args:
+            columns: what ``Batch.rows`` must hold; None for everything.
+            whole: also read the other columns, so that the batch can be written.
+            size: rows in a batch; None for ``BATCH_ROWS``, or fewer where rows are large.
+
+        Raises:
+            TableError: the file cannot be read to its end.
+        """
+        ...
+
+
+class Writer(Protocol):
+    """Writes a table's batches with new columns appended."""
+
+    def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
+        """Append a batch and its new columns."""
+        ...
+
+    def close(self) -> None:
+        """Write what is still held."""
+        ...
+
+
+def require_column(table: Table, name: str, option: str) -> None:
+    """Check that a column is there.
+
+    Raises:
+        TableError: it is not; names the columns there are, and the option that maps it.
+    """
+    if name not in table.columns:
+        near = difflib.get_close_matches(name, table.columns, n=1)
+        hint = f" did you mean {near[0]!r}?" if near else ""
+        raise TableError(
+            f"{table.path}: no column {name!r} ({option});{hint} It has: {', '.join(map(str, table.columns)) or 'none'}"
+        )
+
+
+def no_collision(path: Path, columns: Sequence[str] | set[str], new: NewColumns) -> None:
+    """Check that no new column bears the name of one that is there.
+
+    Raises:
+        TableError: one does; says how to rename.
+    """
+    taken = [name for name in new if name in columns]
+    if taken:
+        raise TableError(
+            f"{path}: already has {'a column' if len(taken) == 1 else 'columns'} {', '.join(taken)}; "
+            "give the new columns a prefix, such as --prefix gr_"
+        )

@@ -1,0 +1,132 @@
+"""Which format a file has, and writing it whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables.base import NewColumns, Note, Table, Writer, no_collision
+from grounding_rewards.tables.json_lines import JsonLinesTable, JsonLinesWriter
+
+JSON_LINES = (".jsonl", ".ndjson", ".json-lines")
+PARQUET = (".parquet",)
+
+
+def open_table(path: str | os.PathLike[str]) -> Table:
+    """Open a file of rows.
+
+    Args:
+        path: a file that ends in .jsonl, .ndjson, .json-lines or .parquet.
+
+    Returns:
+        The table; its columns are known, its rows are read batch by batch.
+
+    Raises:
+        TableError: the file is missing, a directory, empty or unreadable, or has another suffix.
+
+    >>> open_table("rows.csv")
+    Traceback (most recent call last):
+    grounding_rewards.errors.TableError: rows.csv: a file of rows ends in .jsonl, .ndjson, .json-lines or .parquet
+    """
+    path = Path(path)
+    parquet = _is_parquet(path)
+    if path.is_dir():
+        raise TableError(f"{path}: is a directory; expected a file")
+    if not path.exists():
+        raise TableError(f"{path}: no such file")
+    if path.is_file() and not path.stat().st_size:
+        raise TableError(f"{path}: is empty")
+    table = _parquet_table(path) if parquet else JsonLinesTable(path)
+    # Asking for the columns reads the first rows, so that an unreadable file is an error here.
+    _ = table.columns
+    return table
+
+
+@contextmanager
+def write_table(
+    path: str | os.PathLike[str], *, like: Table, new: NewColumns, note: Note = lambda text: None
+) -> Iterator[Writer]:
+    """Write a table with new columns, whole or not at all.
+
+    Args:
+        path: the output; its suffix chooses the format. An existing file is replaced only when all went well.
+        like: the table whose batches will be written.
+        new: columns to append, name to ``float`` or ``str``.
+        note: is told what the format could not keep as it was.
+
+    Yields:
+        A writer of batches.
+
+    Raises:
+        TableError: the path has another suffix, is the input itself, or cannot hold the table's columns.
+        OSError: the file cannot be written.
+    """
+    path = Path(path)
+    parquet = _is_parquet(path)
+    _check_target(path, like.path)
+    with _atomic(Path(os.path.realpath(path))) as file:
+        writer = _parquet_writer(file, path, like, new, note) if parquet else _json_writer(file, path, like, new)
+        try:
+            yield writer
+        finally:
+            writer.close()
+
+
+def _is_parquet(path: Path) -> bool:
+    suffix = path.suffix.lower()
+    if suffix not in (*JSON_LINES, *PARQUET):
+        raise TableError(f"{path}: a file of rows ends in {', '.join(JSON_LINES)} or {', '.join(PARQUET)}")
+    return suffix in PARQUET
+
+
+def _check_target(path: Path, source: Path) -> None:
+    if path.exists() and not path.is_file():
+        raise TableError(f"{path}: is no file, so it cannot be written")
+    if path.exists() and source.exists() and path.samefile(source):
+        raise TableError(f"{path}: is the input itself; write to another file")
+    if not path.parent.is_dir():
+        raise TableError(f"{path}: there is no directory {path.parent}")
+
+
+@contextmanager
+def _atomic(path: Path) -> Iterator[IO[bytes]]:
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            partial.unlink()
+        raise
+
+
+def _json_writer(file: IO[bytes], path: Path, like: Table, new: NewColumns) -> Writer:
+    if not isinstance(like, JsonLinesTable):
+        from grounding_rewards.tables.parquet import ParquetTable, refuse_bytes
+
+        assert isinstance(like, ParquetTable)
+        refuse_bytes(like.path, like.schema)
+    no_collision(like.path, like.columns, new)
+    return JsonLinesWriter(file, like.path, new)
+
+
+def _parquet_table(path: Path) -> Table:
+    from grounding_rewards.tables.parquet import ParquetTable
+
+    return ParquetTable(path)
+
+
+def _parquet_writer(file: IO[bytes], path: Path, like: Table, new: NewColumns, note: Note) -> Writer:
+    from grounding_rewards.tables.inferred import InferringWriter
+    from grounding_rewards.tables.parquet import ParquetTable, ParquetWriter
+
+    if isinstance(like, ParquetTable):
+        return ParquetWriter(file, like.path, like.schema, new)
+    return InferringWriter(file, like, new, note)

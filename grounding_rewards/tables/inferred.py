@@ -1,0 +1,103 @@
+"""JSON lines into Parquet: a type for each column, found in a first pass over the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import IO, Any
+
+import pyarrow as pa
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables.base import Batch, NewColumns, Note, Table
+from grounding_rewards.tables.json_lines import finite
+from grounding_rewards.tables.parquet import ParquetWriter, first_line
+
+_UNFIT = (pa.ArrowException, OverflowError)
+"""What Arrow raises where values share no type, or fit none."""
+
+
+class InferringWriter:
+    """Writes JSON objects as Parquet; columns without one type become strings of JSON."""
+
+    def __init__(self, file: IO[bytes], table: Table, new: NewColumns, note: Note) -> None:
+        types, odd = _types(table)
+        self.as_json = {name for name, kind in types.items() if kind is None}
+        self.odd = odd - self.as_json
+        if self.as_json:
+            note(f"written as JSON strings, for want of one Parquet type: {', '.join(sorted(self.as_json))}")
+        if self.odd:
+            note(f"lone surrogates, which Parquet cannot hold, are written as U+FFFD: {', '.join(sorted(self.odd))}")
+        schema = pa.schema([(_encodable(name), kind or pa.string()) for name, kind in types.items()])
+        self.path, self.types = table.path, dict(zip(types, schema.types, strict=True))
+        self.parquet = ParquetWriter(file, table.path, schema, new)
+
+    def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
+        """Append a batch; see ``Writer``."""
+        self.parquet.append([self._column(name, batch.column(name)) for name in self.types], new)
+
+    def close(self) -> None:
+        """Write the footer."""
+        self.parquet.close()
+
+    def _column(self, name: str, values: list[Any]) -> Any:
+        if name in self.as_json:
+            values = [None if value is None else json.dumps(finite(value)) for value in values]
+        if name in self.odd:
+            values = _encodable(values)
+        try:
+            return pa.array(values, self.types[name])
+        except _UNFIT as error:
+            raise TableError(f"{self.path}: column {name} cannot be written ({first_line(error)})") from None
+
+
+def _types(table: Table) -> tuple[dict[str, Any], set[str]]:
+    """Each column's Arrow type, None where its values have none in common; and the columns with lone surrogates."""
+    types: dict[str, Any] = {}
+    odd: set[str] = set()
+    for batch in table.batches():
+        for name in dict.fromkeys(key for row in batch.rows for key in row):
+            values = batch.column(name)
+            try:
+                found = _type(values)
+            except UnicodeEncodeError:
+                odd.add(name)
+                found = _type(_encodable(values))
+            types[name] = _common(types[name], found) if name in types else found
+    return types, odd
+
+
+def _type(values: list[Any]) -> Any:
+    # Arrow reads true as 1.0 in a column of floats.
+    if {bool, float} <= set(map(type, values)):
+        return None
+    try:
+        kind = pa.array(values).type
+    except _UNFIT:
+        return None
+    return None if _has_empty_struct(kind) else kind
+
+
+def _common(first: Any, second: Any) -> Any:
+    if first is None or second is None:
+        return None
+    schemas = [pa.schema([("column", kind)]) for kind in (first, second)]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except pa.ArrowException:
+        return None
+
+
+def _has_empty_struct(kind: Any) -> bool:
+    """Parquet has no objects without keys."""
+    inner = [kind.field(index).type for index in range(kind.num_fields)]
+    return (pa.types.is_struct(kind) and not inner) or any(map(_has_empty_struct, inner))
+
+
+def _encodable(value: Any) -> Any:
+    """Texts, at any depth, with U+FFFD for lone surrogates."""
+    if isinstance(value, str):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    return {_encodable(key): _encodable(item) for key, item in value.items()} if isinstance(value, dict) else value

@@ -1,0 +1,135 @@
+"""Parquet: columns, their types and the schema's metadata kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables.base import BATCH_ROWS, Batch, NewColumns, no_collision
+
+BATCH_BYTES = 1 << 26
+"""Rows that hold images make batches of about this many bytes."""
+
+_TYPES = {float: pa.float64(), str: pa.string()}
+
+
+class ParquetTable:
+    """A Parquet file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns.
+
+        Raises:
+            TableError: the file is no Parquet, has no rows, or two columns of one name.
+        """
+        with self._reading() as file:
+            rows = file.metadata.num_rows
+        if not rows:
+            raise TableError(f"{self.path}: no rows")
+        twice = [name for name, count in Counter(self.schema.names).items() if count > 1]
+        if twice:
+            raise TableError(f"{self.path}: has several columns {', '.join(twice)}; rename them first")
+        return tuple(self.schema.names)
+
+    @cached_property
+    def schema(self) -> Any:
+        """The Arrow schema, metadata included."""
+        with self._reading() as file:
+            return file.schema_arrow
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
+    ) -> Iterator[Batch]:
+        """The rows in order; see ``Table``."""
+        wanted = [name for name in self.columns if columns is None or name in columns]
+        with self._reading() as file:
+            start, rows = 0, file.metadata.num_rows
+            for arrow in file.iter_batches(size or _rows_at_once(file), columns=None if whole else wanted):
+                picked = arrow.select(wanted).to_pylist() if wanted else [{} for _ in range(len(arrow))]
+                yield Batch(start, picked, arrow, (start + len(arrow)) / rows)
+                start += len(arrow)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Any]:
+        """The open file; whatever Arrow cannot read in it becomes one error."""
+        with self.path.open("rb") as source:
+            try:
+                yield pq.ParquetFile(source)
+            except (pa.ArrowException, OSError, ValueError) as error:
+                raise TableError(f"{self.path}: cannot be read as Parquet ({first_line(error)})") from None
+
+
+class ParquetWriter:
+    """Writes batches of one schema with the new columns appended."""
+
+    def __init__(self, file: IO[bytes], path: Path, schema: Any, new: NewColumns) -> None:
+        no_collision(path, schema.names, new)
+        self.path = path
+        added = [pa.field(name, _TYPES[kind]) for name, kind in new.items()]
+        self.schema = pa.schema([*schema, *added], metadata=schema.metadata)
+        self.new = added
+        try:
+            self.writer = pq.ParquetWriter(file, self.schema)
+        except (pa.ArrowException, UnicodeError) as error:
+            raise TableError(f"{path}: cannot be written as Parquet ({first_line(error)})") from None
+
+    def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
+        """Append a batch; see ``Writer``."""
+        self.append(batch.whole.columns, new)
+
+    def append(self, columns: Sequence[Any], new: Mapping[str, Sequence[Any]]) -> None:
+        """Append Arrow columns, one for each field of the schema given, and the new ones."""
+        added = [pa.array(list(new[field.name]), field.type) for field in self.new]
+        self.writer.write_batch(pa.RecordBatch.from_arrays([*columns, *added], schema=self.schema))
+
+    def close(self) -> None:
+        """Write the footer."""
+        self.writer.close()
+
+
+def first_line(error: BaseException) -> str:
+    """An Arrow error's message without its trace."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def refuse_bytes(path: Path, schema: Any) -> None:
+    """Check that every column can be written as JSON.
+
+    Raises:
+        TableError: some hold bytes, such as images.
+    """
+    names = [field.name for field in schema if _holds_bytes(field.type)]
+    if names:
+        raise TableError(
+            f"{path}: JSON lines cannot hold the bytes in column {', '.join(names)}; "
+            "write Parquet (a name that ends in .parquet)"
+        )
+
+
+def _holds_bytes(kind: Any) -> bool:
+    tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
+    if isinstance(kind, pa.BaseExtensionType):
+        return _holds_bytes(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return _holds_bytes(kind.value_type)
+    inner = [kind.field(index).type for index in range(kind.num_fields)]
+    return any(test(kind) for test in tests) or any(map(_holds_bytes, inner))
+
+
+def _rows_at_once(file: Any) -> int:
+    """Rows that make about BATCH_BYTES, judged by the whole file's mean."""
+    meta = file.metadata
+    size = sum(meta.row_group(index).total_byte_size for index in range(meta.num_row_groups))
+    return int(min(BATCH_ROWS, max(1, BATCH_BYTES * meta.num_rows // max(size, 1))))

@@ -1,0 +1,134 @@
+"""The TRL adapter, called as TRL calls it: by keyword, one list a column."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+
+import pytest
+from PIL import Image
+
+import grounding_rewards as gr
+from grounding_rewards_adapters.trl import RecipeReward, reward_funcs
+
+BOX = [0.0, 0.0, 0.5, 0.5]
+
+
+def said(text: object) -> list[dict[str, object]]:
+    return [{"role": "assistant", "content": text}]
+
+
+def test_one_function_named_after_the_recipe() -> None:
+    functions = reward_funcs("gelato-pixel")
+    assert [function.__name__ for function in functions] == ["gelato-pixel"]
+
+
+def test_scores_texts_and_conversations_alike() -> None:
+    (reward,) = reward_funcs("gelato")
+    blocks = [{"type": "image"}, {"type": "text", "text": "(250, "}, {"type": "text", "text": "250)"}]
+    completions = ["(250, 250)", said("(250, 250)"), said(blocks), said(None), said([]), None, []]
+    assert reward(completions=completions, target=[BOX] * 7) == [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def test_of_several_messages_the_last_assistant_one_counts() -> None:
+    (reward,) = reward_funcs("gelato")
+    conversation = [
+        *said("(900, 900)"),
+        {"role": "user", "content": "(1, 1)"},
+        *said("(250, 250)"),
+        {"role": "tool", "content": "x"},
+    ]
+    assert reward(completions=[conversation], target=[BOX]) == [1.0]
+
+
+def test_ignores_whatever_else_the_trainer_passes() -> None:
+    (reward,) = reward_funcs("gelato")
+    more = {"prompts": ["p"], "completion_ids": [[1]], "trainer_state": object(), "log_extra": print, "meta": [{}]}
+    assert reward(completions=["(250, 250)"], target=[json.dumps(BOX)], **more) == [1.0]
+
+
+def test_an_unusable_target_abstains_and_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    (reward,) = reward_funcs("gelato")
+    targets = [BOX, {"bbox": [0.5, 0.5, 0.1, 0.1], "id": "a7"}]
+    with caplog.at_level(logging.ERROR):
+        first = reward(completions=["(250, 250)"] * 2, target=targets)
+        again = reward(completions=["(250, 250)"] * 2, target=targets)
+    assert first == again == [1.0, None]
+    assert [record.message for record in caplog.records] == [
+        "target of sample 'a7', field 'bbox': got [0.5, 0.5, 0.1, 0.1]; expected x1 <= x2 and y1 <= y2 (not x y w h); "
+        "if two corners are swapped: [0.1, 0.1, 0.5, 0.5]; the sample abstains"
+    ]
+
+
+def test_a_first_batch_without_one_usable_target_is_wiring() -> None:
+    (reward,) = reward_funcs("gelato")
+    with pytest.raises(
+        gr.RecipeError, match=r"not one of the first 2 targets can be used; check column 'target': .*field 'bbox'"
+    ):
+        reward(completions=["(1, 1)"] * 2, target=[{"bbox": [1, 2]}] * 2)
+
+
+def test_a_later_batch_without_one_usable_target_only_abstains() -> None:
+    (reward,) = reward_funcs("gelato")
+    reward(completions=["(250, 250)"], target=[BOX])
+    assert reward(completions=["(250, 250)"], target=[[9]]) == [None]
+
+
+def test_a_missing_column_is_named() -> None:
+    (reward,) = reward_funcs("gelato")
+    with pytest.raises(gr.RecipeError, match=r"no column 'target'; it has bbox, solution\..*target_column="):
+        reward(completions=["(1, 1)"], bbox=[BOX], solution=["x"])
+    (renamed,) = reward_funcs("gelato", target_column="bbox")
+    assert renamed(completions=["(250, 250)"], bbox=[BOX]) == [1.0]
+
+
+@pytest.mark.parametrize("column", ["image", "images"])
+def test_sizes_come_from_the_images(column: str) -> None:
+    (reward,) = reward_funcs("click", response_space="thousandths", format_weight=0.0)
+    small, large = Image.new("RGB", (10, 10)), Image.new("RGB", (2000, 1000))
+    rows = [large, large] if column == "image" else [[small, large], [large]]
+    target = {"bbox": [990, 490, 1010, 510]}
+    assert reward(completions=["(500, 500)", "(250, 500)"], target=[target] * 2, **{column: rows}) == [1.0, 0.0]
+
+
+def test_sizes_in_the_target_serve_where_there_is_no_image() -> None:
+    (reward,) = reward_funcs("click", response_space="thousandths", format_weight=0.0)
+    target = {"bbox": [990, 490, 1010, 510], "image_size": [2000, 1000]}
+    assert reward(completions=["(500, 500)"], target=[target], image=[None]) == [1.0]
+
+
+def test_metrics_name_hit_rate_parse_rate_parts_and_reasons() -> None:
+    (reward,) = reward_funcs("gelato", format_weight=0.5)
+    logged: dict[str, float] = {}
+    completions = ["(250, 250)", "(900, 900)", "no idea", "(250, 250)"]
+    reward(completions=completions, target=[BOX, BOX, BOX, [2]], log_metric=logged.__setitem__)
+    assert {name: value for name, value in logged.items() if value} == {
+        "gelato/acc": pytest.approx(1 / 3),
+        "gelato/parsed": pytest.approx(2 / 3),
+        "gelato/distance": pytest.approx(1 / 3),
+        "gelato/format": pytest.approx(2 / 3),
+        "gelato/valid": 0.75,
+        "gelato/reason/ok": 0.5,
+        "gelato/reason/no_answer": 0.25,
+        "gelato/reason/bad_target": 0.25,
+    }
+    assert len(logged) == 5 + len(gr.Reason)
+
+
+def test_pickles_with_its_recipe() -> None:
+    (reward,) = reward_funcs("gta1", format_weight=0.25)
+    copy = pickle.loads(pickle.dumps(reward))
+    assert isinstance(copy, RecipeReward)
+    assert (copy.recipe, copy.__name__) == (reward.recipe, "gta1")
+
+
+def test_options_are_checked_when_it_is_built() -> None:
+    with pytest.raises(gr.RecipeError, match="unknown option 'format_wieght'; did you mean 'format_weight'"):
+        reward_funcs("gelato", format_wieght=0.1)
+    with pytest.raises(gr.RecipeError, match="no recipe is named"):
+        reward_funcs("")
+    with pytest.raises(gr.RecipeError, match="built already"):
+        reward_funcs(gr.recipe("gelato"), format_weight=0.1)
+    assert reward_funcs(gr.recipe("gelato"))[0].recipe == gr.recipe("gelato")
+    assert reward_funcs({"name": "gelato", "format_weight": 0.1})[0].recipe == gr.recipe("gelato", format_weight=0.1)

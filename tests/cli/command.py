@@ -1,0 +1,52 @@
+"""Runs the command line in this process, as a terminal would."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from grounding_rewards.cli import main
+
+
+class Result(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Runner:
+    """Calls ``grounding-rewards`` with words, all turned into text."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self.capsys = capsys
+
+    def __call__(self, *words: Any) -> Result:
+        with pytest.raises(SystemExit) as caught:
+            main([str(word) for word in words])
+        captured = self.capsys.readouterr()
+        assert isinstance(caught.value.code, int)
+        return Result(caught.value.code, captured.out, captured.err)
+
+    def error(self, *words: Any) -> str:
+        """The message of a command that must fail: one line on stderr, nothing on stdout, code 2."""
+        result = self(*words)
+        assert (result.code, result.out) == (2, ""), result
+        assert result.err.startswith("error: ")
+        assert result.err.count("\n") == 1
+        return result.err.removeprefix("error: ").rstrip("\n")
+
+
+def write_rows(path: Path, *rows: Any) -> Path:
+    """Write JSON lines."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Read JSON lines."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]

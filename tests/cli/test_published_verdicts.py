@@ -1,0 +1,74 @@
+"""Published benchmark responses: our verdicts are the published ones, row by row."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import read_rows
+
+FOLDER = Path(__file__).parents[2].parent / "shared/data/model_responses"
+CORRECT = {
+    "osworld-g-gelato-30b.jsonl": (379, 510),
+    "osworld-g-gelato-30b-refusal.jsonl": (390, 564),
+    "osworld-g-gta1-7b-2507.jsonl": (316, 510),
+    "osworld-g-uitars-7b-gelato-baseline.jsonl": (333, 510),
+    "osworld-g-refined-gelato-30b.jsonl": (414, 510),
+    "osworld-g-refined-uitars-7b-gelato-baseline.jsonl": (384, 510),
+    "screenspot-pro-gelato-30b.jsonl": (1010, 1581),
+    "screenspot-pro-gta1-7b-2507.jsonl": (786, 1581),
+}
+
+pytestmark = pytest.mark.skipif(
+    not FOLDER.is_dir(), reason="published responses are not here: expected in ../shared/data/model_responses"
+)
+
+
+def space(name: str) -> str:
+    """The space that a file's model answers in, as its manifest says."""
+    entries = {entry["file"]: entry for entry in json.loads((FOLDER / "manifest.json").read_text())}
+    frame = entries[name]["response_frame"]
+    assert entries[name]["published_correct"] == CORRECT[name][0]
+    return "thousandths" if frame.startswith("thousandths") else "model_pixel"
+
+
+def test_every_published_file_is_tested():
+    assert {path.name for path in FOLDER.glob("*.jsonl")} == set(CORRECT)
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_eval_counts_what_was_published(run, name):
+    result = run("eval", FOLDER / name, "--response-space", space(name), "--json")
+    found = json.loads(result.out)[0]
+    assert (found["correct"], found["n"]) == CORRECT[name]
+    assert found["accuracy"] == CORRECT[name][0] / CORRECT[name][1]
+    assert found["parse_rate"] == 1.0
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_score_gives_each_published_verdict(run, name, tmp_path):
+    out = tmp_path / "out.jsonl"
+    words = ("--recipe", "click", "--response-space", space(name), "--out", out)
+    assert run("score", FOLDER / name, *words).code == 0
+    rows = read_rows(out)
+    assert len(rows) == CORRECT[name][1]
+    assert [row["acc"] for row in rows] == [float(row["published_correct"]) for row in rows]
+
+
+def test_false_clicks_where_the_model_should_refuse(run):
+    name = "osworld-g-gelato-30b-refusal.jsonl"
+    found = json.loads(run("eval", FOLDER / name, "--response-space", "thousandths", "--json").out)[0]
+    assert found["refusals"] == {"targets": 54, "correct": 11, "false_clicks": 43, "false_refusals": 4}
+    assert found["reasons"] == {"OK": 549, "REFUSED": 15}
+
+
+def test_by_a_field_of_lists(run):
+    words = ("--response-space", "thousandths", "--by", "gui_types", "--json")
+    found = json.loads(run("eval", FOLDER / "osworld-g-gelato-30b-refusal.jsonl", *words).out)[0]["by"]["gui_types"]
+    assert {value: (found[value]["n"], found[value]["correct"]) for value in ("Label", "Icon", "Slider")} == {
+        "Label": (261, 210),
+        "Icon": (245, 170),
+        "Slider": (23, 4),
+    }

@@ -1,0 +1,225 @@
+"""``grounding-rewards score``: columns added, rows kept, every mistake one line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards.cli import options
+from tests.cli.command import read_rows, write_rows
+
+BOX = {"bbox": [0.1, 0.1, 0.3, 0.2]}
+HIT = {"sample_id": "a", "response": "(200, 150)", "target": BOX}
+MISS = {"sample_id": "b", "response": "nothing here", "target": BOX}
+CLICK = ("--recipe", "click", "--response-space", "pixel")
+
+
+@pytest.fixture
+def source(tmp_path):
+    return write_rows(tmp_path / "in.jsonl", HIT, MISS)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_rows_with_their_scores(run, source, tmp_path):
+    out = tmp_path / "out.jsonl"
+    result = run("score", source, "--recipe", "gelato", "--out", out)
+    assert (result.code, result.out) == (0, "")
+    assert result.err == (
+        f"2 rows scored with gelato: mean total 0.5000, hit rate 50.0 %, parse rate 50.0 %; written to {out}\n"
+    )
+    first, second = read_rows(out)
+    parts = gr.recipe("gelato").parts
+    assert list(first) == [*HIT, "total", "acc", "valid", *parts, "x", "y", "reason", "dialect"]
+    assert {key: first[key] for key in HIT} == HIT
+    assert first["total"] == pytest.approx(1.0)
+    assert (first["acc"], first["valid"], first["reason"]) == (1.0, 1.0, "OK")
+    assert (first["x"], first["y"]) == (0.2, 0.15)
+    assert (second["total"], second["acc"], second["valid"], second["reason"]) == (0.0, 0.0, 1.0, "NO_ANSWER")
+    assert (second["x"], second["y"], second["dialect"]) == (None, None, None)
+    assert names(tmp_path) == ["in.jsonl", "out.jsonl"]
+
+
+def test_the_same_scores_as_the_library_in_all_four_formats(run, tmp_path):
+    rows = [{**HIT, "sample_id": str(row), "response": f"({row}, 150)"} for row in range(1000)]
+    expected = gr.recipe("gelato").score([row["response"] for row in rows], [BOX] * 1000)
+    lines = write_rows(tmp_path / "in.jsonl", *rows)
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
+    for source in (lines, tmp_path / "in.parquet"):
+        for suffix in ("jsonl", "parquet"):
+            out = tmp_path / f"out.{suffix}"
+            assert run("score", source, "--recipe", "gelato", "--out", out).code == 0
+            found = read_rows(out) if suffix == "jsonl" else pq.read_table(out).to_pylist()
+            assert [row["total"] for row in found] == expected.total.tolist()
+            assert [row["acc"] for row in found] == expected.acc.tolist()
+            assert [row["sample_id"] for row in found] == [row["sample_id"] for row in rows]
+            assert found[7]["target"] == BOX
+
+
+def test_point_and_dialect(run, tmp_path):
+    call = '<tool_call>{"name": "c", "arguments": {"action": "left_click", "coordinate": [50, 40]}}</tool_call>'
+    target = {"bbox": [0, 0, 192, 108], "image_size": [1920, 1080]}
+    source = write_rows(
+        tmp_path / "in.jsonl", {"response": call, "target": target}, {"response": None, "target": target}
+    )
+    out = tmp_path / "out.parquet"
+    assert run("score", source, "--recipe", "click", "--response-space", "thousandths", "--out", out).code == 0
+    first, second = pq.read_table(out).to_pylist()
+    assert (first["x"], first["y"], first["dialect"], first["acc"]) == (96.0, 43.2, "tool_call", 1.0)
+    assert (second["x"], second["y"], second["dialect"], second["reason"]) == (None, None, None, "EMPTY")
+    types = pq.read_schema(out)
+    assert {str(types.field(name).type) for name in ("total", "acc", "valid", "x", "y")} == {"double"}
+    assert {str(types.field(name).type) for name in ("reason", "dialect")} == {"string"}
+
+
+def test_summary_as_json(run, source, tmp_path):
+    out = tmp_path / "out.jsonl"
+    result = run("score", source, "--recipe", "gelato", "--out", out, "--option", "format_weight=0.5", "--json")
+    assert (result.code, result.err) == (0, "")
+    assert json.loads(result.out) == {
+        "file": str(source), "out": str(out), "recipe": {"name": "gelato", "format_weight": 0.5},
+        "rows": 2, "valid": 2, "mean_total": 0.5, "hit_rate": 0.5, "parse_rate": 0.5,
+        "reasons": {"OK": 1, "NO_ANSWER": 1},
+    }  # fmt: skip
+
+
+def test_options_are_json_or_text(run, tmp_path):
+    row = {"response": "(1, 1) or (20, 15)", "target": {"bbox": [10, 10, 30, 20]}}
+    source = write_rows(tmp_path / "in.jsonl", row)
+    out = tmp_path / "out.jsonl"
+    options = ("--option", "answers=last", "--option", "format_weight=0")
+    result = run("score", source, *CLICK, *options, "--out", out, "--json")
+    assert json.loads(result.out)["recipe"] == {
+        "name": "click", "answers": "last", "format_weight": 0, "response_space": "pixel",
+    }  # fmt: skip
+    assert read_rows(out)[0]["total"] == 1.0
+
+
+def test_mapped_columns_and_prefix(run, tmp_path):
+    row = {"answer": "(500, 500)", "truth": {"bbox": [90, 40, 110, 60]}, "wh": [200, 100], "uid": 7, "total": "mine"}
+    out = tmp_path / "out.jsonl"
+    mapping = (
+        "--response-column",
+        "answer",
+        "--target-column",
+        "truth",
+        "--image-size-column",
+        "wh",
+        "--id-column",
+        "uid",
+    )
+    source = write_rows(tmp_path / "in.jsonl", row)
+    words = ("score", source, "--recipe", "click", "--response-space", "thousandths", *mapping, "--out", out)
+    assert run.error(*words) == (
+        f"{source}: already has a column total; give the new columns a prefix, such as --prefix gr_"
+    )
+    assert not out.exists()
+    assert run(*words, "--prefix", "gr_").code == 0
+    found = read_rows(out)[0]
+    assert (found["total"], found["gr_total"], found["gr_acc"], found["gr_x"]) == ("mine", 1.0, 1.0, 100.0)
+    assert {key: found[key] for key in row} == row
+
+
+def test_sizes_from_a_column_from_the_target_or_both(run, tmp_path):
+    box = {"bbox": [90, 40, 110, 60]}
+    rows = [
+        {"response": "(500, 500)", "target": {**box, "image_size": [200, 100]}, "image_size": None},
+        {"response": "(500, 500)", "target": box, "image_size": [200, 100]},
+        {"response": "(500, 500)", "target": box, "image_size": "[200, 100]"},
+        {"response": "(500, 500)", "target": {**box, "image_size": [1, 1]}, "image_size": [200, 100.0]},
+    ]
+    source = write_rows(tmp_path / "in.jsonl", *rows)
+    words = ("--recipe", "click", "--response-space", "thousandths", "--out", tmp_path / "out.jsonl", "--json")
+    assert json.loads(run("score", source, *words).out)["hit_rate"] == 1.0
+
+
+def test_a_size_that_no_conversion_needs_may_be_missing(run, tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", {"response": "(5, 5)", "target": {"bbox": [0, 0, 9, 9]}})
+    assert run("score", source, *CLICK, "--out", tmp_path / "out.jsonl").code == 0
+
+
+def test_bad_targets_can_abstain(run, tmp_path):
+    rows = [{**HIT, "target": {"bbox": [1]}}, {**HIT}, {**HIT, "image_size": "wide"}]
+    source, out = write_rows(tmp_path / "in.jsonl", *rows), tmp_path / "out.jsonl"
+    result = run("score", source, "--recipe", "gelato", "--bad-target", "abstain", "--out", out)
+    assert result.code == 0
+    assert result.err.startswith("3 rows scored with gelato (1 of them not valid): mean total 1.0000, hit rate 100.0 %")
+    bad = read_rows(out)[0]
+    assert (bad["valid"], bad["total"], bad["acc"], bad["reason"]) == (0.0, 0.0, 0.0, "BAD_TARGET")
+
+
+def test_no_valid_row_at_all(run, tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", {**HIT, "target": 3})
+    words = ("score", source, "--recipe", "gelato", "--bad-target", "abstain", "--out", tmp_path / "out.jsonl")
+    assert "(1 of them not valid): mean total -, hit rate -, parse rate -;" in run(*words).err
+    assert json.loads(run(*words, "--json").out)["mean_total"] is None
+
+
+def test_notes_about_types(run, tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", HIT, {**HIT, "target": [0.1, 0.1, 0.3, 0.2]})
+    out = tmp_path / "out.parquet"
+    err = run("score", source, "--recipe", "gelato", "--out", out).err.splitlines()
+    assert err[0] == "note: written as JSON strings, for want of one Parquet type: target"
+    assert pq.read_table(out).column("target").to_pylist() == [json.dumps(BOX), "[0.1, 0.1, 0.3, 0.2]"]
+    again = run("score", out, "--recipe", "gelato", "--prefix", "b_", "--out", tmp_path / "again.jsonl", "--json")
+    assert json.loads(again.out)["hit_rate"] == 1.0
+
+
+def test_a_recipe_that_compares_rollouts_sees_whole_groups(run, tmp_path, monkeypatch):
+    seen = []
+
+    class Lone(gr.Verifier):
+        low, high, needs = 0.0, 1.0, frozenset({"groups"})
+
+        def __call__(self, rollouts):
+            seen.append(rollouts.groups.tolist())
+            return np.ones(len(rollouts))
+
+    base = gr.recipe("gelato")
+    monkeypatch.setattr(options, "recipe", lambda name, **options: replace(base, reward=Lone()))
+    rows = [{**HIT, "sample_id": row % 2} for row in range(9000)]
+    words = ("--recipe", "gelato", "--out", tmp_path / "out.jsonl")
+    assert run("score", write_rows(tmp_path / "in.jsonl", *rows), *words).code == 0
+    assert seen == [[0, 1] * 4500]
+    bare = write_rows(tmp_path / "bare.jsonl", {"response": "", "target": BOX})
+    assert "no column 'sample_id' (--id-column)" in run.error("score", bare, *words)
+
+
+def test_as_a_module_without_a_terminal(source, tmp_path):
+    out = tmp_path / "out.jsonl"
+    words = [sys.executable, "-m", "grounding_rewards", "score", str(source), "--recipe", "gelato", "--out", str(out)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.splitlines() == [
+        f"2 rows scored with gelato: mean total 0.5000, hit rate 50.0 %, parse rate 50.0 %; written to {out}"
+    ]
+    assert len(read_rows(out)) == 2
+
+
+@pytest.mark.parametrize("width", ["80", "120"])
+def test_help(run, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    result = run("score", "--help")
+    text = " ".join(result.out.split())
+    assert result.code == 0
+    assert "grounding-rewards score rollouts.jsonl --recipe gelato --out scored.parquet" in text
+    assert max(map(len, result.out.splitlines())) <= int(width)
+
+
+def test_help_and_version_of_the_program(run):
+    assert run("--version").out == f"grounding-rewards {gr.__version__}\n"
+    for words in ((), ("--help",), ("-h",)):
+        result = run(*words)
+        assert result.code == 0
+        assert "score" in result.out
+        assert "eval" in result.out

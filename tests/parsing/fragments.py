@@ -1,0 +1,50 @@
+"""Text that looks like an answer, nearly: the pieces from which hypothesis builds responses."""
+
+from hypothesis import strategies as st
+
+NUMERALS = [
+    "0", "1", "-1", "007", "512", "-100", "3.5", "12.", ".5", "-.5", "-0", "0.0", "1e5", "1e999", "NaN", "inf", "-inf",
+    "+5", "--5", "1_000", "0x1F", "1.2.3", "٣", "１２", "²", "9" * 30, "9" * 400, "0." + "0" * 330 + "7",
+    "179769313486231580793728971405301", "2.2250738585072011e-308", "0.1", "0.30000000000000004", "1234567890123456.75",
+]  # fmt: skip
+SPACES = [
+    "",
+    " ",
+    "\t",
+    "\n",
+    "\r\n",
+    "\v",
+    "\f",
+    "\x1c",
+    "\x85",
+    "\xa0",
+    "\u2003",
+    "\u2028",
+    "\u3000",
+    "\u200b",
+    "\ufeff",
+]
+GLUE = [
+    "(", ")", "[", "]", "{", "}", ",", ":", "'", '"', "`", ".", ";", "|", "((", "))", "[[", "]]", "()", "(,)",
+    '"point_2d"', "'point_2d'", '"bbox_2d"', '"coordinate"', "'coordinate'", '"arguments"', '"action"', '"left_click"',
+    '"point_2d": [', '"bbox_2d": [', '{"arguments": {', '"coordinate": [', "<tool_call>", "</tool_call>", "<think>",
+    "</think>", "</THINK>", "<answer>", "</answer>", "```json", "```", "refusal", "Refusal", "REFU\u017fAL", "null",
+    "None",
+    "none.", "click", "\x00", "\ud800", "\udfff", "\U0001f600", "é", "\\", "\\n", "^", "$", "*",
+]  # fmt: skip
+ANSWERS = [
+    "(512, 384)", "( 1 , 2 )", "(-1, -1)", "[-1, -1]", "(-100,-100)", "(1, 2, 3)", "(1,2)(3,4)", "(0.5, .25)",
+    '{"point_2d": [10, 20], "label": "save"}', '[{"bbox_2d": [1, 2, 3, 4]}]', "{'point_2d': [1.5, 2.5]}",
+    '<tool_call>\n{"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [5, 6]}}\n</tool_call>',
+    '{"arguments": {"coordinate": [7, 8]}}', '{"arguments": {"action": "wait"}}', "<think>(9, 9)</think>(1, 2)",
+    '{"arguments": {"action": "type", "text": "(3, 4)"}}', "refusal", "'None'.", "<think>unfinished (1, 2)",
+]  # fmt: skip
+
+pieces = st.one_of(
+    st.sampled_from(NUMERALS), st.sampled_from(SPACES), st.sampled_from(GLUE), st.sampled_from(ANSWERS),
+    st.text(max_size=4), st.text(st.characters(categories=["Cs", "Nd", "Zs", "Cc"]), max_size=3),
+)  # fmt: skip
+pairs = st.builds(
+    "({}{}{},{}{}{})".format, *(st.sampled_from(kind) for kind in (SPACES, NUMERALS, SPACES, SPACES, NUMERALS, SPACES))
+)
+responses = st.lists(st.one_of(pieces, pairs), max_size=12).map("".join)

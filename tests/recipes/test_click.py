@@ -1,0 +1,92 @@
+"""Our own recipe: 0.9 for the right click or the right refusal, 0.1 for an answer that can be read."""
+
+import pytest
+
+import grounding_rewards as gr
+
+CLICK = gr.recipe("click", response_space="pixel")
+BOX, NOTHING = {"bbox": [10, 10, 20, 20]}, {"refusal": True}
+CALL = '<tool_call>{{"name": "computer_use", "arguments": {{"action": "{}", "coordinate": [15, 15]}}}}</tool_call>'
+
+
+@pytest.mark.parametrize(
+    ("response", "target", "total", "acc", "reason"),
+    [
+        ("(15, 15)", BOX, 1.0, 1, "OK"),
+        ("(10, 20)", BOX, 1.0, 1, "OK"),
+        ("(9, 15)", BOX, 0.1, 0, "OK"),
+        ("refusal", BOX, 0.1, 0, "REFUSED"),
+        ("refusal", NOTHING, 1.0, 1, "REFUSED"),
+        ("[-1, -1]", NOTHING, 1.0, 1, "REFUSED"),
+        ("(15, 15)", NOTHING, 0.1, 0, "OK"),
+        ("there is none", NOTHING, 0.0, 0, "NO_ANSWER"),
+        ("", NOTHING, 0.0, 0, "EMPTY"),
+        ("", BOX, 0.0, 0, "EMPTY"),
+        ("(15, 15) (16, 16)", BOX, 0.0, 0, "SEVERAL_ANSWERS"),
+        ("(15, 15", BOX, 0.0, 0, "MALFORMED"),
+        ("<think>(15, 15)", BOX, 0.0, 0, "UNFINISHED"),
+        ("<think>(1, 1)</think>(15, 15)", BOX, 1.0, 1, "OK"),
+        ('{"point_2d": [15, 15]}', BOX, 1.0, 1, "OK"),
+        ('{"bbox_2d": [14, 14, 16, 16]}', BOX, 1.0, 1, "OK"),
+        (CALL.format("left_click"), BOX, 1.0, 1, "OK"),
+        (CALL.format("double_click"), BOX, 1.0, 1, "OK"),
+        (CALL.format("mouse_move"), BOX, 0.1, 0, "OK"),
+        (CALL.format("left_click_drag"), BOX, 0.1, 0, "OK"),
+        (CALL.format("notclick"), BOX, 0.1, 0, "OK"),
+        ("(15, 15)", {**BOX, "action": "click"}, 1.0, 1, "OK"),
+        ("refusal", {**NOTHING, "action": "stop"}, 1.0, 1, "REFUSED"),
+    ],
+)
+def test_what_is_paid(response, target, total, acc, reason):
+    scores = CLICK.score(response, target)
+    assert (scores.total.tolist(), scores.acc.tolist()) == ([total], [acc])
+    assert gr.Reason(scores.reason[0]).name == reason
+
+
+@pytest.mark.parametrize("weight", [0, 0.3, 1])
+def test_the_format_weight_mixes(weight):
+    scores = gr.recipe("click", response_space="pixel", format_weight=weight).score(
+        ["(15, 15)", "(1, 1)", "x"], [BOX] * 3
+    )
+    assert scores.total.tolist() == pytest.approx([1, weight, 0])
+    assert scores.acc.tolist() == [1, 0, 0]
+
+
+def test_a_point_target_needs_a_radius():
+    near = gr.recipe("click", response_space="pixel", point_radius=5)
+    assert near.score(["(53, 54)", "(54, 54)"], [{"point": [50, 50]}] * 2).acc.tolist() == [1, 0]
+    with pytest.raises(gr.TargetError, match="field 'point'"):
+        CLICK.score("(50, 50)", {"point": [50, 50]})
+
+
+def test_the_radius_is_in_pixels_of_the_original_image():
+    near = gr.recipe("click", response_space="unit", point_radius=5)
+    target = {"point": [0.5, 0.5], "space": "unit", "image_size": [200, 1000]}
+    assert near.score(["(0.52, 0.5)", "(0.53, 0.5)", "(0.5, 0.505)", "(0.5, 0.506)"], [target] * 4).acc.tolist() == [
+        1,
+        0,
+        1,
+        0,
+    ]
+
+
+def test_a_circle_stays_round_on_the_original_image():
+    # A circle of 10 model pixels on an image twice as wide and four times as high: an ellipse of 20 by 40.
+    target = {"circle": [50, 50, 10], "space": "model_pixel"}
+    sizes = {"image_sizes": (200, 400), "model_image_sizes": (100, 100)}
+    responses = ["(120, 200)", "(121, 200)", "(100, 240)", "(100, 241)", "(115, 235)"]
+    assert CLICK.score(responses, [target] * 5, **sizes).acc.tolist() == [1, 0, 1, 0, 0]
+
+
+def test_every_response_space_finds_the_same_place():
+    target = {"bbox": [480, 270, 500, 280], "image_size": [1920, 1080], "model_image_size": [960, 540]}
+    answers = {
+        "pixel": "(490, 275)",
+        "model_pixel": "(245, 137)",
+        "unit": "(0.255, 0.255)",
+        "thousandths": "(255, 255)",
+    }
+    for space, response in answers.items():
+        assert gr.recipe("click", response_space=space).score(response, target).acc.tolist() == [1], space
+        wrong = [other for other in answers if other != space]
+        assert [gr.recipe("click", response_space=other).score(response, target).acc[0] for other in wrong] == [0] * 3

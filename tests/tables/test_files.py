@@ -1,0 +1,93 @@
+"""Paths, and outputs that are whole or absent."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables import open_table, write_table
+from tests.tables.passing import NEW, scored
+
+
+def test_paths_that_are_no_table(tmp_path):
+    with pytest.raises(TableError, match=r"a\.jsonl: no such file$"):
+        open_table(tmp_path / "a.jsonl")
+    (tmp_path / "folder.parquet").mkdir()
+    with pytest.raises(TableError, match=r"folder\.parquet: is a directory; expected a file$"):
+        open_table(tmp_path / "folder.parquet")
+    with pytest.raises(
+        TableError, match=r"a\.csv: a file of rows ends in \.jsonl, \.ndjson, \.json-lines or \.parquet$"
+    ):
+        open_table(tmp_path / "a.csv")
+    with pytest.raises(TableError, match=r"a: a file of rows ends in"):
+        open_table(tmp_path / "a")
+
+
+def test_outputs_that_cannot_be_written(lines, tmp_path):
+    table = open_table(lines('{"a": 1}'))
+    (tmp_path / "folder.jsonl").mkdir()
+    for name, message in {
+        "out.csv": r"out\.csv: a file of rows ends in",
+        "folder.jsonl": r"folder\.jsonl: is no file, so it cannot be written",
+        "nowhere/out.jsonl": r"out\.jsonl: there is no directory .*nowhere$",
+    }.items():
+        with pytest.raises(TableError, match=message), write_table(tmp_path / name, like=table, new=NEW):
+            pytest.fail("opened")
+
+
+@pytest.mark.parametrize("link", ["in.jsonl", "soft.jsonl", "hard.jsonl", "folder/../in.jsonl"])
+def test_the_input_is_never_the_output(lines, tmp_path, link):
+    source = lines('{"a": 1}')
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "soft.jsonl").symlink_to(source)
+    (tmp_path / "hard.jsonl").hardlink_to(source)
+    with pytest.raises(TableError, match="is the input itself; write to another file"):
+        scored(source, tmp_path / link)
+    assert source.read_text() == '{"a": 1}'
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, RuntimeError, SystemExit])
+def test_a_failure_leaves_the_old_output(lines, tmp_path, suffix, stop):
+    table = open_table(lines('{"a": 1}\n{"a": 2}\n'))
+    out = tmp_path / f"out.{suffix}"
+    out.write_text("old")
+
+    def half() -> None:
+        with write_table(out, like=table, new=NEW) as writer:
+            for batch in table.batches(size=1):
+                writer.write(batch, {"total": [1.0], "reason": ["OK"]})
+                assert sum(1 for _ in tmp_path.iterdir()) == 3
+                raise stop
+
+    with pytest.raises(stop):
+        half()
+    assert out.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", f"out.{suffix}"]
+
+
+def test_success_replaces_the_old_output_behind_a_link(lines, tmp_path):
+    (tmp_path / "real.jsonl").write_text("old")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.jsonl")
+    scored(lines('{"a": 1}'), tmp_path / "link.jsonl")
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert (tmp_path / "real.jsonl").read_text() == '{"a": 1, "total": 0.5, "reason": "OK"}\n'
+
+
+@pytest.mark.parametrize("out", ["out.jsonl", "out.parquet"])
+def test_a_name_that_is_taken(lines, tmp_path, out):
+    source = lines('{"total": 1, "reason": 2}')
+    with pytest.raises(TableError, match=r"in\.jsonl: already has columns total, reason; give .* --prefix gr_"):
+        scored(source, tmp_path / out)
+    pq.write_table(pa.table({"total": [1]}), tmp_path / "in.parquet")
+    with pytest.raises(TableError, match=r"in\.parquet: already has a column total; give"):
+        scored(tmp_path / "in.parquet", tmp_path / out)
+
+
+def test_a_name_that_is_taken_late(lines, tmp_path):
+    source = lines('{"a": 1}\n' * 9000 + '{"total": 1}\n')
+    with pytest.raises(TableError, match=r"already has a column total"):
+        scored(source, tmp_path / "out.jsonl")
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]

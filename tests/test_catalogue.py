@@ -1,0 +1,216 @@
+"""Recipes by name: options, errors, dicts, equality and pickling."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import grounding_rewards as gr
+
+EVERY = {
+    "click": {"response_space": "pixel"},
+    "gelato": {},
+    "gelato-pixel": {},
+    "gta1": {},
+}
+SHARED = ("response_space", "target_space", "answers", "thinking")
+
+
+def build(name, **options):
+    return gr.recipe(name, **{**EVERY[name], **options})
+
+
+def test_the_recipes_of_this_package():
+    assert gr.recipes() == ("click", "gelato", "gelato-pixel", "gta1")
+    assert set(EVERY) == set(gr.recipes())
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("gelatto", "gelato"),
+        ("Gelato", "gelato"),
+        ("gelato_pixel", "gelato-pixel"),
+        ("gta-1", "gta1"),
+        ("clik", "click"),
+    ],
+)
+def test_an_unknown_name_suggests_the_nearest_and_lists_all(name, near):
+    with pytest.raises(
+        gr.RecipeError, match=rf"unknown recipe '{name}'; did you mean '{near}'\? There are: click, gelato"
+    ):
+        gr.recipe(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "nothing like it", None, 5, ["gelato"], {}, {"name": None}, {"nam": "gelato"}, b"gelato"]
+)
+def test_any_other_name_is_an_error_that_lists_all(name):
+    with pytest.raises(gr.RecipeError, match=r"unknown recipe .* There are: click, gelato, gelato-pixel, gta1"):
+        gr.recipe(name)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_an_unknown_option_suggests_the_nearest_and_lists_all(name):
+    with pytest.raises(gr.RecipeError, match=f"{name}: unknown option 'format_wieght'; did you mean 'format_weight'"):
+        build(name, format_wieght=0.1)
+    with pytest.raises(gr.RecipeError, match=r"It takes: .*response_space.*target_space, answers, thinking"):
+        build(name, colour="red")
+    with pytest.raises(gr.RecipeError, match=r"unknown option"):
+        gr.recipe(name, **EVERY[name], **{"name": "gelato"})
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1, float("nan"), float("inf"), "0.1", None, True, [0.1]])
+@pytest.mark.parametrize("name", EVERY)
+def test_a_weight_is_a_number_from_0_to_1(name, weight):
+    with pytest.raises(gr.RecipeError, match=r"option format_weight: got .* expected a number from 0 to 1"):
+        build(name, format_weight=weight)
+
+
+@pytest.mark.parametrize("radius", [-1, float("nan"), float("inf"), "14", True, [14]])
+def test_a_point_radius_is_a_length(radius):
+    with pytest.raises(gr.RecipeError, match=r"option point_radius: got .* expected a number from 0"):
+        build("click", point_radius=radius)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_choices_are_listed_where_one_is_unknown(name):
+    with pytest.raises(
+        gr.RecipeError, match=f"{name}: option answers: got 'best'; expected one of only, first, last, all"
+    ):
+        build(name, answers="best")
+    with pytest.raises(gr.RecipeError, match="option thinking: got None; expected one of closed, open, read"):
+        build(name, thinking=None)
+    for option in ("response_space", "target_space"):
+        with pytest.raises(
+            gr.SpaceError, match="unknown space 'pixels'; use one of pixel, model_pixel, unit, thousandths"
+        ):
+            build(name, **{option: "pixels"})
+
+
+def test_click_guesses_no_space():
+    with pytest.raises(
+        gr.SpaceError, match="click needs response_space, the space that the model answers in: pixel, model"
+    ):
+        gr.recipe("click")
+    with pytest.raises(gr.SpaceError, match="click needs response_space"):
+        gr.recipe("click", response_space=None)
+
+
+@pytest.mark.parametrize(
+    ("name", "space", "response_space", "target_space", "answers", "thinking"),
+    [
+        ("click", "pixel", "pixel", "pixel", "only", "closed"),
+        ("gelato", "unit", "thousandths", "unit", "only", "read"),
+        ("gelato-pixel", "model_pixel", "model_pixel", "model_pixel", "only", "read"),
+        ("gta1", "model_pixel", "model_pixel", "thousandths", "only", "read"),
+    ],
+)
+def test_what_each_recipe_declares(name, space, response_space, target_space, answers, thinking):
+    built = build(name)
+    assert (built.name, built.space, built.response_space, built.target_space) == (
+        name,
+        space,
+        response_space,
+        target_space,
+    )
+    assert (built.answers, built.thinking) == (answers, thinking)
+    assert (built.low, built.high, built.needs) == (0.0, 1.0, frozenset())
+    assert built.source.paper
+    assert all(deviation.why and (deviation.value or deviation.same_as) for deviation in built.deviations)
+    assert all(0 < exploit.payoff <= 1 and exploit.what for exploit in built.exploits)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_blind_format_exploit_is_listed_with_what_it_pays(name):
+    assert [exploit.payoff for exploit in build(name, format_weight=0.25).exploits] == [0.25]
+    assert build(name, format_weight=0).exploits == ()
+
+
+OPTIONS = [
+    {}, {"format_weight": 0.25}, {"answers": "last"}, {"thinking": "open"}, {"response_space": "unit"},
+    {"target_space": "thousandths"}, {"format_weight": 1, "answers": "first", "response_space": "thousandths"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("name", EVERY)
+def test_a_recipe_goes_through_a_dict_json_and_pickle(name, options):
+    built = build(name, **options)
+    for back in (
+        gr.recipe(built.to_dict()), gr.recipe(json.loads(json.dumps(built.to_dict()))),
+        pickle.loads(pickle.dumps(built)), build(name, **options),
+    ):  # fmt: skip
+        assert back == built
+        assert hash(back) == hash(built)
+        assert back.to_dict() == built.to_dict()
+
+
+def test_to_dict_holds_what_differs_from_the_default_as_plain_values():
+    assert gr.recipe("gelato").to_dict() == {"name": "gelato"}
+    assert gr.recipe("gelato", format_weight=0.0, answers="only", response_space="thousandths").to_dict() == {
+        "name": "gelato"
+    }
+    spaced = gr.recipe("gelato", response_space=gr.CoordSpace.PIXEL, answers="last").to_dict()
+    assert spaced == {"name": "gelato", "answers": "last", "response_space": "pixel"}
+    assert type(spaced["response_space"]) is str
+    assert gr.recipe("click", response_space="unit", point_radius=14).to_dict() == {
+        "name": "click", "point_radius": 14, "response_space": "unit",
+    }  # fmt: skip
+
+
+def test_equal_arguments_make_equal_recipes_and_others_do_not():
+    assert gr.recipe("gelato") == gr.recipe("gelato", format_weight=0)
+    assert gr.recipe("click", response_space="unit") == gr.recipe("click", response_space=gr.CoordSpace.UNIT)
+    different = [
+        gr.recipe("gelato"), gr.recipe("gelato-pixel"), gr.recipe("gta1"), gr.recipe("gelato", format_weight=0.1),
+        gr.recipe("gelato", answers="last"), gr.recipe("gelato", target_space="pixel"),
+    ]  # fmt: skip
+    assert len(set(different)) == len(different)
+
+
+def test_options_go_over_those_in_the_dict_and_leave_it_alone():
+    config = {"name": "gelato", "format_weight": 0.1, "answers": "last"}
+    assert gr.recipe(config, format_weight=0.2).to_dict() == {"name": "gelato", "answers": "last", "format_weight": 0.2}
+    assert config == {"name": "gelato", "format_weight": 0.1, "answers": "last"}
+
+
+def test_a_numpy_weight_is_a_weight():
+    assert gr.recipe("gelato", format_weight=np.float64(0.5)) == gr.recipe("gelato", format_weight=0.5)
+
+
+def test_overridden_spaces_change_the_score():
+    box = {"bbox": [100, 100, 300, 200], "image_size": [1000, 500], "space": "pixel"}
+    in_pixels = gr.recipe("gelato", response_space="pixel")
+    assert in_pixels.score("(200, 150)", box).total.tolist() == pytest.approx([1])
+    assert gr.recipe("gelato").score("(200, 150)", box).total.tolist() == [0]
+    assert gr.recipe("gelato").score("(200, 300)", box).total.tolist() == pytest.approx([1])
+    with pytest.raises(gr.TargetError, match="brings responses in pixel, targets in unit into unit"):
+        in_pixels.score("(200, 150)", [0.1, 0.1, 0.3, 0.2])
+
+
+def test_answers_and_thinking_change_the_score():
+    target = {"bbox": [0, 0, 10, 10]}
+    text = "<think>(5, 5)</think>(50, 50) (6, 6)"
+    found = {
+        (answers, thinking): build("click", answers=answers, thinking=thinking).score(text, target).acc[0]
+        for answers in ("only", "first", "last")
+        for thinking in ("closed", "read")
+    }
+    assert found == {
+        ("only", "closed"): 0, ("only", "read"): 0, ("first", "closed"): 0, ("first", "read"): 1,
+        ("last", "closed"): 1, ("last", "read"): 1,
+    }  # fmt: skip
+
+
+def test_a_recipe_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        build("gelato").answers = "first"
+
+
+def test_the_front_desk_has_what_it_promises():
+    for name in gr.__all__:
+        assert getattr(gr, name) is not None
+    assert gr.__all__ == sorted(gr.__all__)
+    assert len(gr.__all__) < 20

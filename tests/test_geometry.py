@@ -1,0 +1,157 @@
+"""Points, boxes, circles and polygons: literal values, and a scalar oracle for the published polygon rule."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from grounding_rewards import geometry
+
+SQUARE = [0.0, 0.0, 4.0, 0.0, 4.0, 4.0, 0.0, 4.0]
+L_SHAPE = [0.0, 0.0, 6.0, 0.0, 6.0, 2.0, 2.0, 2.0, 2.0, 6.0, 0.0, 6.0]
+BOW_TIE = [0.0, 0.0, 4.0, 4.0, 4.0, 0.0, 0.0, 4.0]
+
+
+def half_open(x: float, y: float, polygon: list[float]) -> bool:
+    """The published rule as a walk along the edges: flip at each one that the ray to the right meets."""
+    inside = False
+    corners = list(zip(polygon[::2], polygon[1::2], strict=True))
+    previous = corners[-1]
+    for corner in corners:
+        (ax, ay), (bx, by) = corner, previous
+        if (ay > y) != (by > y) and x < (bx - ax) * (y - ay) / (by - ay) + ax:
+            inside = not inside
+        previous = corner
+    return inside
+
+
+def ask(rule, x, y, *polygons):
+    vertices = np.array([number for polygon in polygons for number in polygon], dtype=float).reshape(-1, 2)
+    offsets = np.cumsum([0, *(len(polygon) // 2 for polygon in polygons)])
+    return rule(np.array([[x, y]] * len(polygons), dtype=float).reshape(-1, 2), vertices, offsets).tolist()
+
+
+@pytest.mark.parametrize(
+    ("point", "inside"),
+    [
+        ((10, 20), True), ((30, 40), True), ((10, 40), True), ((20, 30), True),
+        ((9.999, 30), False), ((30.001, 30), False), ((20, 19.999), False), ((20, 40.001), False),
+        ((np.nan, 30), False), ((20, np.nan), False), ((np.inf, 30), False),
+    ],
+)  # fmt: skip
+def test_the_border_of_a_box_counts(point, inside):
+    assert geometry.in_box(np.array([point], dtype=float), np.array([[10.0, 20.0, 30.0, 40.0]])).tolist() == [inside]
+
+
+def test_a_box_of_nan_holds_nothing():
+    assert geometry.in_box(np.array([[1.0, 1.0]]), np.array([[0, 0, np.nan, 2.0]])).tolist() == [False]
+
+
+@pytest.mark.parametrize(
+    ("point", "inside"), [((3, 4), True), ((-3, -4), True), ((5, 0), True), ((3.01, 4), False), ((np.nan, 0), False)]
+)
+def test_the_border_of_a_circle_counts(point, inside):
+    found = geometry.in_ellipse(np.array([point], dtype=float), np.array([[0.0, 0.0]]), np.array([[5.0, 5.0]]))
+    assert found.tolist() == [inside]
+
+
+def test_a_circle_that_a_resize_distorted_is_an_ellipse():
+    points = np.array([[10.0, 0.0], [0.0, 5.0], [0.0, 5.1], [8.0, 4.0]])
+    assert geometry.in_ellipse(points, np.zeros((4, 2)), np.array([[10.0, 5.0]])).tolist() == [True, True, False, False]
+
+
+def test_a_circle_of_next_to_no_radius_warns_of_nothing():
+    # (400 / 1e-300)² overflows; the answer is still no.
+    assert geometry.in_ellipse(np.array([[400.0, 0.0]]), np.zeros((1, 2)), np.array([[1e-300, 1e-300]])).tolist() == [
+        False
+    ]
+
+
+@pytest.mark.parametrize(
+    ("point", "inside"),
+    [
+        ((0, 2), True), ((2, 0), True), ((0, 0), True),  # left and top edges are in
+        ((4, 2), False), ((2, 4), False), ((4, 4), False), ((4, 0), False), ((0, 4), False),  # right and bottom are out
+        ((3.999, 3.999), True), ((-0.001, 2), False), ((2, 2), True), ((np.nan, 2), False), ((2, np.nan), False),
+    ],
+)  # fmt: skip
+def test_the_published_polygon_rule_is_half_open(point, inside):
+    assert ask(geometry.in_polygon_half_open, *point, SQUARE) == [inside]
+
+
+@pytest.mark.parametrize(
+    ("point", "inside"),
+    [
+        ((0, 2), True), ((4, 2), True), ((2, 4), True), ((4, 4), True), ((2, 2), True),
+        ((4.001, 2), False), ((-0.001, 2), False), ((np.nan, 2), False), ((2, np.inf), False),
+    ],
+)  # fmt: skip
+def test_our_own_polygon_rule_counts_the_border(point, inside):
+    assert ask(geometry.in_polygon, *point, SQUARE) == [inside]
+
+
+@pytest.mark.parametrize("rule", [geometry.in_polygon, geometry.in_polygon_half_open])
+def test_the_notch_of_a_polygon_is_outside(rule):
+    assert [ask(rule, x, y, L_SHAPE) for x, y in [(1, 5), (5, 1), (4, 4), (1, 1)]] == [[True], [True], [False], [True]]
+
+
+@pytest.mark.parametrize("rule", [geometry.in_polygon, geometry.in_polygon_half_open])
+def test_a_bow_tie_is_two_triangles(rule):
+    asked = [ask(rule, x, y, BOW_TIE)[0] for x, y in [(0.5, 2), (3.5, 2), (2, 0.5), (2, 3.5)]]
+    assert asked == [True, True, False, False]
+
+
+@pytest.mark.parametrize("rule", [geometry.in_polygon, geometry.in_polygon_half_open])
+def test_each_point_meets_its_own_polygon_and_none_where_there_are_no_corners(rule):
+    assert ask(rule, 1, 5, SQUARE, [], L_SHAPE, []) == [False, False, True, False]
+    assert ask(rule, 1, 1, [], SQUARE, [], L_SHAPE) == [False, True, False, True]
+    assert ask(rule, 1, 1) == []
+
+
+@pytest.mark.parametrize("rule", [geometry.in_polygon, geometry.in_polygon_half_open])
+def test_a_polygon_with_an_unknown_corner_holds_nothing_and_leaves_the_others_alone(rule):
+    # Rows whose size is unknown convert to NaN; they must neither raise nor spoil the rows beside them.
+    unknown = [np.nan] * 8
+    assert ask(rule, 1, 1, unknown, SQUARE, unknown, L_SHAPE, unknown) == [False, True, False, True, False]
+
+
+polygons = st.lists(st.integers(0, 8).map(float), min_size=6, max_size=16).filter(lambda flat: len(flat) % 2 == 0)
+coordinates = st.sampled_from([number / 4 for number in range(-4, 40)])
+
+
+@settings(max_examples=200)
+@given(st.lists(polygons, min_size=1, max_size=4), coordinates, coordinates)
+def test_half_open_equals_a_scalar_walk_along_the_edges(several, x, y):
+    # A coarse grid, so that points fall on corners, edges and level with corners all the time.
+    assert ask(geometry.in_polygon_half_open, x, y, *several) == [half_open(x, y, polygon) for polygon in several]
+
+
+@settings(max_examples=150)
+@given(polygons, coordinates, coordinates)
+def test_both_rules_agree_off_the_border_of_a_simple_polygon(polygon, x, y):
+    import shapely
+
+    ring = shapely.Polygon(np.array(polygon).reshape(-1, 2))
+    assume(ring.is_valid and ring.boundary.distance(shapely.Point(x, y)) > 1e-6)
+    assert ask(geometry.in_polygon, x, y, polygon) == ask(geometry.in_polygon_half_open, x, y, polygon)
+
+
+@settings(max_examples=100)
+@given(polygons, coordinates, coordinates, st.integers(-50, 50).map(float), st.integers(-50, 50).map(float))
+def test_moving_point_and_polygon_together_changes_nothing(polygon, x, y, dx, dy):
+    moved = [number + (dy if index % 2 else dx) for index, number in enumerate(polygon)]
+    rule = geometry.in_polygon_half_open
+    assert ask(rule, x, y, polygon) == ask(rule, x + dx, y + dy, moved)
+
+
+def test_the_mean_of_corners_is_not_the_centre_of_the_bounding_box():
+    vertices = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0], [2.0, 2.0], [4.0, 2.0], [4.0, 4.0], [2.0, 4.0]])
+    means = geometry.polygon_means(vertices, np.array([0, 3, 3, 7]))
+    assert means[[0, 2]].tolist() == [[1, 1], [3, 3]]
+    assert np.isnan(means[1]).all()
+
+
+def test_distance_and_diagonal_are_euclidean():
+    a, b = np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([[3.0, 4.0], [1.0, 1.0]])
+    assert geometry.distance(a, b).tolist() == [5.0, 0.0]
+    assert geometry.diagonal(np.array([[10.0, 10.0, 15.0, 22.0], [1.0, 1.0, 1.0, 1.0]])).tolist() == [13.0, 0.0]

@@ -1,0 +1,48 @@
+"""Importing the package costs next to nothing."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = [
+    "torch", "transformers", "trl", "verl", "ray", "pyarrow", "shapely", "typer", "rich", "pandas", "duckdb",
+    "matplotlib",
+    "grounding_rewards_adapters", "grounding_rewards.cli",
+]  # fmt: skip
+
+
+def run(code):
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def loaded(code):
+    return set(run(f"import sys\n{code}\nprint(*sys.modules)"))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import grounding_rewards",
+        "import grounding_rewards as gr; gr.recipe('gelato'); gr.recipe('click', response_space='unit')",
+        "import grounding_rewards as gr; gr.recipe('gta1').score('(1, 1)', [[1, 1, 2, 2], 1, 1])",
+    ],
+    ids=["import", "build", "score one"],
+)
+def test_nothing_heavy_is_imported(code):
+    # Text functions and polygons are for batches and polygons; one score of a box needs neither.
+    timed = f"import sys, time; start = time.perf_counter(); {code}\nprint(time.perf_counter() - start, *sys.modules)"
+    seconds, *modules = run(timed)
+    print(f"{code}: {float(seconds):.3f} s, numpy included")
+    assert set(modules) & set(HEAVY) == set()
+    assert "grounding_rewards.scoring" in modules
+
+
+def test_a_batch_imports_arrow_and_a_polygon_shapely():
+    gelato = "import grounding_rewards as gr; gr.recipe('gelato').score"
+    assert loaded(f"{gelato}(['(1, 1)'] * 100, [[0, 0, 1, 1]] * 100)") & set(HEAVY) >= {"pyarrow"}
+    polygon = "{'polygon': [0, 0, 9, 0, 9, 9]}"
+    click = "import grounding_rewards as gr; gr.recipe('click', response_space='pixel').score"
+    assert "shapely" in loaded(f"{click}('(8, 4)', {polygon})")

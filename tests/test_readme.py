@@ -1,0 +1,86 @@
+"""The README is true: its examples run, its commands print what it shows, its test command is CI's."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+ADAPTERS = (ROOT / "adapters" / "README.md").read_text("utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def commands() -> list[tuple[str, str]]:
+    """Every `$ command` of ours with the output shown below it."""
+    found = []
+    for block in blocks(README, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            line, _, output = part.partition("\n")
+            if line.startswith("grounding-rewards"):
+                found.append((line, output.rstrip()))
+    return found
+
+
+@pytest.mark.parametrize("block", blocks(README, "pycon"))
+def test_library_examples_give_what_they_show(block: str) -> None:
+    example = doctest.DocTestParser().get_doctest(block, {}, "README", "README.md", 0)
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+    runner = doctest.DocTestRunner(optionflags=flags)
+    said: list[str] = []
+    runner.run(example, out=said.append)
+    assert runner.failures == 0, "".join(said)
+    assert runner.tries > 0
+
+
+@pytest.mark.parametrize(("command", "output"), commands(), ids=[command for command, _ in commands()])
+def test_commands_print_what_it_shows(command: str, output: str, tmp_path: Path) -> None:
+    arguments = [argument.replace("scored.jsonl", str(tmp_path / "scored.jsonl")) for argument in shlex.split(command)]
+    run = subprocess.run(
+        [sys.executable, "-m", "grounding_rewards", *arguments[1:]],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    shown = (run.stdout + run.stderr).replace(str(tmp_path / "scored.jsonl"), "scored.jsonl")
+    assert tidy(shown) == tidy(output)
+
+
+def tidy(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("block", blocks(README, "python") + blocks(ADAPTERS, "python"))
+def test_trainer_examples_build_their_reward(block: str) -> None:
+    calls = re.findall(r"reward_funcs\(\"[^)]*\)", block)
+    assert calls
+    from grounding_rewards_adapters.trl import reward_funcs
+
+    compile(block, "README.md", "exec")
+    for call in calls:
+        assert eval(call, {"reward_funcs": reward_funcs})[0].recipe.low == 0.0  # our own text, not a model's
+
+
+def test_links_and_pictures_are_there() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", README)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_ci_calls_the_test_command_of_the_readme() -> None:
+    assert "make test" in README
+    assert "\nmake test\n" in (ROOT / ".ci" / "run").read_text("utf-8")

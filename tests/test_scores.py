@@ -1,0 +1,196 @@
+"""What `Recipe.score` takes and returns."""
+
+import numpy as np
+import pytest
+
+import grounding_rewards as gr
+
+PIXEL = gr.recipe("click", response_space="pixel")
+UNIT = gr.recipe("click", response_space="unit")
+BOX = {"bbox": [10, 10, 20, 20]}
+
+
+def test_every_column_has_its_stated_type():
+    scores = PIXEL.score(["(15, 15)", None, "refusal"], [BOX] * 3)
+    for column in (scores.total, scores.acc, scores.valid, *scores.parts.values()):
+        assert (type(column), column.dtype, column.shape) == (np.ndarray, np.float64, (3,))
+    assert (scores.reason.dtype, scores.reason.shape) == (np.int8, (3,))
+    assert (len(scores), scores.errors, len(scores.predictions)) == (3, (), 3)
+
+
+def test_literal_columns_of_a_hit_a_miss_a_refusal_and_silence():
+    scores = PIXEL.score(["(15, 15)", "(5, 5)", "refusal", None], [BOX] * 4)
+    assert scores.total.tolist() == [1, 0.1, 0.1, 0]
+    assert scores.acc.tolist() == [1, 0, 0, 0]
+    assert scores.valid.tolist() == [1, 1, 1, 1]
+    assert {name: column.tolist() for name, column in scores.parts.items()} == {
+        "hit": [1, 0, 0, 0], "refusal": [0, 0, 0, 0], "outcome": [1, 0, 0, 0], "format": [1, 1, 1, 0],
+    }  # fmt: skip
+    assert [gr.Reason(code).name for code in scores.reason] == ["OK", "OK", "REFUSED", "EMPTY"]
+
+
+@pytest.mark.parametrize("rows", [1, 60])
+def test_dtypes_hold_when_rows_abstain(rows):
+    scores = PIXEL.score(["(15, 15)", "x"] * rows, [BOX, None] * rows, bad_target="abstain")
+    assert [column.dtype for column in (scores.total, scores.acc, scores.valid)] == [np.float64] * 3
+    assert scores.reason.dtype == np.int8
+    assert scores.reason[:2].tolist() == [gr.Reason.OK, gr.Reason.BAD_TARGET]
+
+
+@pytest.mark.parametrize("name", ["gelato", "gelato-pixel", "gta1"])
+def test_keys_are_the_same_for_every_sample(name):
+    recipe = gr.recipe(name)
+    for responses in ([], [None], ["(1, 1)"], ["x"] * 60):
+        scores = recipe.score(responses, [None] * len(responses), bad_target="abstain")
+        assert tuple(scores.parts) == recipe.parts
+        assert len(scores) == len(scores.reason) == len(responses)
+
+
+def test_a_string_is_a_batch_of_one():
+    one, batch = PIXEL.score("(15, 15)", BOX), PIXEL.score(["(15, 15)"], [BOX])
+    assert one.total.tolist() == batch.total.tolist() == [1]
+    assert PIXEL.score("(15, 15)", gr.Targets.from_list([BOX])).total.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("responses", "targets"), [(["(1, 1)"], [BOX] * 2), (["(1, 1)"] * 2, [BOX]), ([], [BOX]), ("a", [])]
+)
+def test_lengths_that_differ_are_an_error(responses, targets):
+    targets = targets if isinstance(responses, list) else gr.Targets.from_list(targets)
+    with pytest.raises(gr.RecipeError, match=r"click: got \d responses and \d targets; expected one for each"):
+        PIXEL.score(responses, targets)
+
+
+@pytest.mark.parametrize("other", [5, b"(1, 1)", ["(1, 1)"], {"role": "assistant"}, float("nan")])
+def test_a_response_that_is_no_string_is_a_type_error_that_names_the_row(other):
+    with pytest.raises(TypeError, match=r"response of row 1: got .*; expected a string or None"):
+        PIXEL.score(["(1, 1)", other], [BOX] * 2)
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        (100, 200), [100, 200], np.array([100, 200]), [(100, 200)] * 3, np.array([[100, 200]] * 3), ((100, 200),) * 3,
+        np.array([[100, 200]] * 3, dtype=np.float32), [np.array([100, 200])] * 3, [None, (100, 200), (100.0, 200)],
+    ],
+    ids=range(9),
+)  # fmt: skip
+def test_image_sizes_come_in_many_forms(sizes):
+    targets = [{"bbox": [10, 20, 10, 20], "image_size": [100, 200]}] * 3
+    assert UNIT.score(["(0.1, 0.1)"] * 3, targets, image_sizes=sizes).acc.tolist() == [1, 1, 1]
+
+
+def test_image_sizes_come_from_a_parquet_column():
+    column = np.empty(3, dtype=object)
+    column[:] = [np.array([100, 200]), None, np.array([50, 50])]
+    targets = [{"bbox": [10, 20, 10, 20]}, {"refusal": True}, {"bbox": [5, 5, 5, 5]}]
+    assert UNIT.score(["(0.1, 0.1)", "none", "(0.1, 0.1)"], targets, image_sizes=column).acc.tolist() == [1, 1, 1]
+
+
+def test_two_rows_with_one_size_for_both():
+    # A (2,) size and two rows: width and height for both, not one number a row.
+    assert UNIT.score(["(0.1, 0.1)"] * 2, [{"bbox": [10, 20, 10, 20]}] * 2, image_sizes=(100, 200)).acc.tolist() == [
+        1,
+        1,
+    ]
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [(100,), [(100, 200)] * 2, [(100, 200)] * 4, "100x200", [(1, 2, 3)] * 3, ["a"] * 3, 100, [[100], [1, 2], 3], {}],
+)
+def test_other_image_sizes_are_an_error_that_names_them(sizes):
+    for name in ("image_sizes", "model_image_sizes"):
+        with pytest.raises(
+            gr.RecipeError, match=rf"^{name}: got .* expected \[width, height\], or one such pair for each of 3"
+        ):
+            UNIT.score(["(0.1, 0.1)"] * 3, [{"refusal": True}] * 3, **{name: sizes})
+
+
+@pytest.mark.parametrize("sizes", [None, [], np.zeros((0, 2)), (100, 200), np.array([])])
+def test_a_batch_of_none_is_scored(sizes):
+    scores = UNIT.score([], [], image_sizes=sizes, groups=[])
+    assert (scores.total.tolist(), scores.acc.tolist(), len(scores.parts)) == ([], [], 4)
+
+
+def test_points_outside_the_image_are_marked():
+    responses = ["(0, 0)", "(1, 1)", "(1.001, 0.5)", "(0.5, -0.001)", "(0.5, 0.5)"]
+    scores = UNIT.score(responses, [{"bbox": [0, 0, 100, 200]}] * 5, image_sizes=(100, 200))
+    names = [gr.Reason(code).name for code in scores.reason]
+    assert names == ["OK", "OK", "OUT_OF_IMAGE", "OUT_OF_IMAGE", "OK"]
+    assert scores.acc.tolist() == [1, 1, 0, 0, 1]
+    assert scores.parts["format"].tolist() == [1] * 5, "an answer outside the image is an answer"
+
+
+def test_out_of_image_needs_an_image():
+    box = {"bbox": [0, 0, 10, 10]}
+    assert gr.Reason(PIXEL.score("(5000, 5000)", box).reason[0]).name == "OK"
+    assert gr.Reason(PIXEL.score("(5000, 5000)", box, image_sizes=(100, 100)).reason[0]).name == "OUT_OF_IMAGE"
+    assert gr.Reason(gr.recipe("gelato").score("(1001, 5)", [0.1, 0.1, 0.3, 0.2]).reason[0]).name == "OUT_OF_IMAGE"
+
+
+def test_predictions_come_in_the_recipes_space():
+    scores = UNIT.score(["(0.5, 0.25)"], [{"bbox": [0, 0, 9, 9]}], image_sizes=(100, 200))
+    assert (scores.predictions.xy.tolist(), scores.predictions.space) == ([[50, 50]], gr.CoordSpace.PIXEL)
+    boxed = UNIT.score('{"bbox_2d": [0.1, 0.1, 0.3, 0.2]}', {"bbox": [0, 0, 9, 9]}, image_sizes=(100, 200))
+    assert boxed.predictions.box.tolist() == [pytest.approx([10, 20, 30, 40])]
+
+
+def test_all_answers_come_in_the_recipes_space():
+    every = gr.recipe("click", response_space="unit", answers="all")
+    scores = every.score(
+        ["(0.5, 0.5) (0.1, 0.1)", "x", "(1, 1)"], [BOX] * 3, image_sizes=[(10, 20), (50, 50), (100, 200)]
+    )
+    assert scores.predictions.points.tolist() == [[5, 10], [1, 2], [100, 200]]
+    assert scores.predictions.offsets.tolist() == [0, 2, 2, 3]
+
+
+def needs_group(rollouts):
+    """The mean of each row's group: a score that one row alone does not have."""
+    sums = np.bincount(rollouts.groups, weights=rollouts.predictions.parsed)
+    return (sums / np.bincount(rollouts.groups))[rollouts.groups]
+
+
+def test_groups_are_demanded_where_a_verifier_needs_them_and_are_compared_by_value():
+    from dataclasses import replace
+
+    peers = replace(PIXEL, reward=gr.verifier(needs_group, low=0, high=1, needs=["groups"]))
+    assert peers.needs == {"groups"}
+    with pytest.raises(gr.RecipeError, match="give groups="):
+        peers.score(["(1, 1)"], [BOX])
+    responses = ["(1, 1)", "x", "(1, 1)", "(1, 1)"]
+    assert peers.score(responses, [BOX] * 4, groups=["a", "a", "b", "b"]).total.tolist() == [0.5, 0.5, 1, 1]
+    assert peers.score(responses, [BOX] * 4, groups=np.array([7, 3, 7, 3])).total.tolist() == [1, 0.5, 1, 0.5]
+    with pytest.raises(gr.RecipeError, match="groups: got 1; expected one for each of 4 rows"):
+        peers.score(responses, [BOX] * 4, groups=["a"])
+
+
+def test_verifiers_see_texts_and_extras():
+    from dataclasses import replace
+
+    seen = []
+
+    def look(rollouts):
+        seen.append((list(rollouts.text), dict(rollouts.extras), rollouts.groups.tolist(), rollouts.token_lengths))
+        return np.zeros(len(rollouts))
+
+    looking = replace(PIXEL, reward=gr.verifier(look, low=0, high=1))
+    looking.score([None, "<think>a</think>(1, 1)"], [BOX] * 2, extras={"length": [1, 2]})
+    assert seen == [(["", "<think>a</think>(1, 1)"], {"length": [1, 2]}, [0, 1], None)]
+
+
+def test_scoring_leaves_its_inputs_alone():
+    responses, targets, sizes = ["(0.1, 0.1)"], [{"bbox": [1, 1, 9, 9], "circle": None}], np.array([[100.0, 200.0]])
+    UNIT.score(responses, targets, image_sizes=sizes)
+    assert (responses, targets) == (["(0.1, 0.1)"], [{"bbox": [1, 1, 9, 9], "circle": None}])
+    assert sizes.tolist() == [[100, 200]]
+
+
+def test_threads_score_alike():
+    from concurrent.futures import ThreadPoolExecutor
+
+    responses = [f"({number}, {number})" for number in range(100)]
+    expected = PIXEL.score(responses, [BOX] * 100).total.tolist()
+    with ThreadPoolExecutor(4) as pool:
+        results = pool.map(lambda _: PIXEL.score(responses, [BOX] * 100).total.tolist(), range(16))
+        assert all(result == expected for result in results)
