@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.errors import TargetError
 from grounding_rewards.spaces import CoordSpace, Floats
 from grounding_rewards.targets import Targets
 
@@ -71,7 +72,7 @@ class Rollouts:
     Attributes:
         predictions: what was parsed.
         targets: what counts as right.
-        text: the responses as they came ("" for None).
+        text: the responses as they came ("" for None), the last 64 KiB of each.
         image_sizes: (n, 2) width and height of the original images; NaN where unknown.
         model_image_sizes: (n, 2) the same of the images that the model saw.
         groups: (n,) the sample that each rollout belongs to; every row its own group where none was given.
@@ -103,7 +104,7 @@ class Scores:
         parts: each named part's own score (n,), before weights.
         reason: (n,) ``Reason``.
         predictions: what was parsed, in the recipe's space.
-        errors: why rows are not valid.
+        errors: why rows are not valid, by row.
     """
 
     total: Floats
@@ -112,7 +113,7 @@ class Scores:
     parts: Mapping[str, Floats]
     reason: NDArray[np.int8]
     predictions: Predictions
-    errors: tuple[Exception, ...] = ()
+    errors: Mapping[int, TargetError] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.total)

@@ -16,8 +16,8 @@ from grounding_rewards.parsing.dialect import Answers, Dialect
 from grounding_rewards.parsing.parse import Thinking, capped, parse, read_responses
 from grounding_rewards.spaces import CoordSpace, Floats, convert, extents
 from grounding_rewards.targets import BadTarget, Targets
+from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers.base import Verifier
-from grounding_rewards.wire import NativeForm
 
 BBOX, POLYGON, CIRCLE, POINT, REFUSAL = "bbox", "polygon", "circle", "point", "refusal"
 """Kinds of target, as ``Recipe.accepts`` names them."""
@@ -131,7 +131,7 @@ class Recipe:
 
     def score(
         self,
-        responses: str | Sequence[str | None],
+        responses: str | Sequence[str | None] | None,
         targets: Any,
         *,
         image_sizes: Any = None,
@@ -143,7 +143,7 @@ class Recipe:
         """Score n responses.
 
         Args:
-            responses: n texts; None counts as empty. A single string is a batch of one, with a single target.
+            responses: n texts; None counts as empty. A single text is a batch of one, with a single target.
             targets: n targets, or a prepared ``Targets``.
             image_sizes: (n, 2) or (2,) width and height of the original images, in pixels; they go before sizes in the
                 targets. Needed only where a conversion needs them.
@@ -164,7 +164,7 @@ class Recipe:
         >>> recipe("gelato").score(["(200, 150)", "(900, 900)"], [[0.1, 0.1, 0.3, 0.2]] * 2).total.round(6)
         array([1., 0.])
         """
-        if isinstance(responses, str):
+        if responses is None or isinstance(responses, str):
             responses, targets = [responses], targets if isinstance(targets, Targets) else [targets]
         texts = read_responses(responses)
         table = self.read_targets(targets, bad_target=bad_target)

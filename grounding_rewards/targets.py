@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from grounding_rewards.errors import MISSING, RecipeError, TargetError
 from grounding_rewards.spaces import CoordSpace, Floats, as_space, convert, extents, sizes_needed
-from grounding_rewards.wire import LARGEST, NativeForm, Region, RegionKind, Target, read_target
+from grounding_rewards.truth import LARGEST, NativeForm, Region, RegionKind, Target
+from grounding_rewards.wire import read_target
 
 BadTarget = Literal["raise", "abstain"]
 _SPACES = tuple(CoordSpace)
@@ -65,7 +66,7 @@ class Targets:
         image_sizes: (n, 2) width and height of the original image; NaN where the target does not say.
         model_image_sizes: (n, 2) the same of the image that the model saw.
         valid: (n,) False where the target could not be read or used (``bad_target="abstain"``).
-        errors: why, one error for each invalid row.
+        errors: why, by row, in order.
         rows: the targets as read, None where unreadable.
     """
 
@@ -74,7 +75,7 @@ class Targets:
     image_sizes: Floats
     model_image_sizes: Floats
     valid: NDArray[np.bool_]
-    errors: tuple[TargetError, ...]
+    errors: Mapping[int, TargetError]
     rows: tuple[Target | None, ...]
     space_codes: NDArray[np.int8]
 
@@ -107,8 +108,12 @@ class Targets:
         """
         declared = None if space is None else as_space(space)
         _check_choice(bad_target)
+        if isinstance(items, str | Mapping):
+            raise TypeError(
+                f"targets: got one {type(items).__name__}; expected a list with one target for each response"
+            )
         rows: list[Target | None] = []
-        errors: list[TargetError] = []
+        errors: dict[int, TargetError] = {}
         for index, item in enumerate(items):
             try:
                 target = read_target(item, row=index, native=native)
@@ -116,7 +121,7 @@ class Targets:
             except TargetError as error:
                 if bad_target == "raise":
                     raise
-                errors.append(error)
+                errors[index] = error
                 rows.append(None)
         return cls(
             regions=_regions(rows),
@@ -124,7 +129,7 @@ class Targets:
             image_sizes=_sizes([row.image_size if row else None for row in rows]),
             model_image_sizes=_sizes([row.model_image_size if row else None for row in rows]),
             valid=np.array([row is not None for row in rows], dtype=np.bool_),
-            errors=tuple(errors),
+            errors=errors,
             rows=tuple(rows),
             space_codes=np.array(
                 [_CODE[row.space] if row and row.space else _UNDECLARED for row in rows], dtype=np.int8
@@ -156,7 +161,7 @@ class Targets:
             accepts: the kinds of target that the recipe can judge.
             image_sizes: (n, 2) sizes from outside; they go before the targets' own.
             model_image_sizes: (n, 2) the same for the images that the model saw.
-            bad_target: what to do with a row that lacks something.
+            bad_target: what to do with a row that lacks something, or that could not be read before.
 
         Raises:
             TargetError: a row lacks a size or a space, lies far outside its image, or is of a kind not accepted.
@@ -181,15 +186,14 @@ class Targets:
         for code in np.unique(self.space_codes[self.valid]):
             if code != _UNDECLARED:
                 checks += _size_errors(self, _SPACES[code], into, response_space) + _range_errors(self, _SPACES[code])
+        errors = dict(sorted({**dict(reversed(checks)), **self.errors}.items()))
+        if errors and bad_target == "raise":
+            raise next(iter(errors.values()))
         if not checks:
             return self
-        first = dict(reversed(checks))
-        if bad_target == "raise":
-            raise first[min(first)]
         valid = self.valid.copy()
-        valid[list(first)] = False
+        valid[list(errors)] = False
         sizes = [np.where(valid[:, None], sizes, np.nan) for sizes in (self.image_sizes, self.model_image_sizes)]
-        errors = (*self.errors, *(first[row] for row in sorted(first)))
         return replace(self, valid=valid, errors=errors, image_sizes=sizes[0], model_image_sizes=sizes[1])
 
     def _converted(self, into: CoordSpace) -> Targets:

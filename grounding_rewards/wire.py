@@ -11,78 +11,14 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import IntEnum
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from grounding_rewards.errors import MISSING, SpaceError, TargetError
 from grounding_rewards.spaces import CoordSpace, as_space
-
-
-class RegionKind(IntEnum):
-    """The shapes that a place can have."""
-
-    BBOX = 0
-    POLYGON = 1
-    CIRCLE = 2
-    POINT = 3
-
-
-@dataclass(frozen=True)
-class Region:
-    """One place: its kind, its numbers in wire order, and the point marked inside a bbox, if any."""
-
-    kind: RegionKind
-    numbers: tuple[float, ...]
-    point: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True)
-class Action:
-    """What should be done at the place, or without one. ``to`` is the other end of a drag, in the target's space."""
-
-    name: str
-    text: str | None = None
-    direction: str | None = None
-    to: tuple[float, ...] | None = None
-    button: str | None = None
-    keys: tuple[str, ...] | None = None
-    app: str | None = None
-    status: str | None = None
-    duration: float | None = None
-
-
-@dataclass(frozen=True)
-class Target:
-    """One sample's truth, as read. ``space`` is None where the wire form did not name one."""
-
-    regions: tuple[Region, ...] = ()
-    refusal: bool = False
-    action: Action | None = None
-    space: CoordSpace | None = None
-    image_size: tuple[float, float] | None = None
-    model_image_size: tuple[float, float] | None = None
-    id: str | int | None = None
-    task: str | None = None
-    trajectory: str | int | None = None
-    step: int | None = None
-    num_steps: int | None = None
-    extra: Any = None
-
-
-@dataclass(frozen=True)
-class NativeForm:
-    """A source's own target rows: what they look like, and how one becomes the wire form.
-
-    ``read`` gets the bare value and returns the wire dict, or None where the value is not in this form.
-    """
-
-    description: str
-    read: Callable[[Any], dict[str, Any] | None]
-
+from grounding_rewards.truth import LARGEST, Action, NativeForm, Region, RegionKind, Target
 
 PLACES = {
     "bbox": RegionKind.BBOX,
@@ -90,9 +26,6 @@ PLACES = {
     "circle": RegionKind.CIRCLE,
     "point": RegionKind.POINT,
 }
-LARGEST = 1e12
-"""Numbers beyond this, positive or negative, belong to no screen."""
-
 DIRECTIONS = ("up", "down", "left", "right")
 _TARGET_KEYS = (
     *PLACES, "regions", "refusal", "action", "space", "image_size", "model_image_size",

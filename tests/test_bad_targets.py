@@ -193,7 +193,7 @@ def test_abstaining_keeps_the_other_rows_exact(kind):
     assert gr.Reason(scores.reason[1]) is gr.Reason.BAD_TARGET
     assert scores.total[[0, 2, 3]].tolist() == alone.total.tolist()
     assert scores.reason[[0, 2, 3]].tolist() == alone.reason.tolist()
-    assert [(error.sample, error.field) for error in scores.errors] == [(1, field)]
+    assert [(row, error.sample, error.field) for row, error in scores.errors.items()] == [(1, 1, field)]
 
 
 def test_the_sample_is_named_by_its_id_where_it_has_one():
@@ -296,7 +296,7 @@ def test_a_recipe_can_abstain_from_it(kind):
     assert (scores.total[0], scores.acc[0], scores.valid[0]) == (0, 0, 0)
     assert all(part.tolist() == [0] for part in scores.parts.values())
     assert gr.Reason(scores.reason[0]) is gr.Reason.BAD_TARGET
-    assert [error.field for error in scores.errors] == [field]
+    assert [error.field for error in scores.errors.values()] == [field]
 
 
 def test_the_first_bad_row_is_the_one_that_is_named():

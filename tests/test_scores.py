@@ -15,7 +15,7 @@ def test_every_column_has_its_stated_type():
     for column in (scores.total, scores.acc, scores.valid, *scores.parts.values()):
         assert (type(column), column.dtype, column.shape) == (np.ndarray, np.float64, (3,))
     assert (scores.reason.dtype, scores.reason.shape) == (np.int8, (3,))
-    assert (len(scores), scores.errors, len(scores.predictions)) == (3, (), 3)
+    assert (len(scores), scores.errors, len(scores.predictions)) == (3, {}, 3)
 
 
 def test_literal_columns_of_a_hit_a_miss_a_refusal_and_silence():

@@ -7,7 +7,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.wire import Action, RegionKind
+from grounding_rewards.truth import Action, RegionKind
 
 PIXEL = gr.recipe("click", response_space="pixel")
 EVERY_PLACE = [
@@ -39,7 +39,7 @@ def test_columns_hold_what_stands_beside_the_places():
     targets = gr.Targets.from_list(EVERY_PLACE)
     assert targets.refusal.tolist() == [False, True, False, False, False]
     assert targets.valid.tolist() == [True] * 5
-    assert targets.errors == ()
+    assert targets.errors == {}
     assert targets.image_sizes[0].tolist() == [100, 200]
     assert np.isnan(targets.image_sizes[1:]).all()
     assert targets.model_image_sizes[2].tolist() == [50, 100]
@@ -175,7 +175,7 @@ def test_abstaining_keeps_errors_and_rows():
     targets = gr.Targets.from_list([[0, 0, 1, 1], [1, 2, 3], None, {"refusal": True}], bad_target="abstain")
     assert targets.valid.tolist() == [True, False, False, True]
     assert [row is None for row in targets.rows] == [False, True, True, False]
-    assert [error.sample for error in targets.errors] == [1, 2]
+    assert [(row, error.sample) for row, error in targets.errors.items()] == [(1, 1), (2, 2)]
     assert [targets.sample(row) for row in range(4)] == [0, 1, 2, 3]
 
 
@@ -199,3 +199,20 @@ def test_a_size_of_zero_abstains_without_a_warning():
     gelato = gr.recipe("gelato", response_space="pixel")
     scores = gelato.score(["(5, 5)"] * 2, [[0, 0, 1, 1]] * 2, image_sizes=[(0, 0), (10, 10)], bad_target="abstain")
     assert (scores.valid.tolist(), scores.acc.tolist()) == ([0, 1], [0, 1])
+
+
+def test_rows_unreadable_before_raise_when_scoring_may_not_abstain():
+    targets = gr.Targets.from_list([[0, 0, 1, 1], {"bbox": [1], "id": "a7"}], bad_target="abstain")
+    with pytest.raises(gr.TargetError, match="sample 'a7', field 'bbox'"):
+        gr.recipe("gelato").score(["(1, 1)"] * 2, targets)
+
+
+@pytest.mark.parametrize("one", ["[0, 0, 1, 1]", {"bbox": [0, 0, 1, 1]}])
+def test_one_target_where_a_list_belongs_is_a_type_error(one):
+    with pytest.raises(TypeError, match="expected a list"):
+        gr.recipe("gelato").score(["(1, 1)"], one)
+
+
+def test_none_is_a_batch_of_one_empty_response():
+    scores = gr.recipe("gelato").score(None, [0, 0, 1, 1])
+    assert [gr.Reason(code).name for code in scores.reason] == ["EMPTY"]

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.wire import Action, Region, RegionKind, Target, read_target
+from grounding_rewards.truth import Action, Region, RegionKind, Target
+from grounding_rewards.wire import read_target
 
 BOX = Region(RegionKind.BBOX, (10.0, 20.0, 30.0, 40.0))
 TRIANGLE = Region(RegionKind.POLYGON, (0.0, 0.0, 4.0, 0.0, 0.0, 4.0))

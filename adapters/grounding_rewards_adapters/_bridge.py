@@ -43,7 +43,7 @@ def report(scores: gr.Scores, seen: set[str]) -> None:
         scores: a scored batch.
         seen: messages logged before; grows.
     """
-    for error in scores.errors:
+    for error in scores.errors.values():
         message = str(error)
         if message not in seen:
             seen.add(message)
@@ -57,7 +57,7 @@ def require_some_valid(scores: gr.Scores, where: str) -> None:
         RecipeError: names the first complaint, and ``where`` to look.
     """
     if len(scores) and not scores.valid.any():
-        error = scores.errors[0]
+        error = next(iter(scores.errors.values()))
         count = len(scores)
         raise gr.RecipeError(f"not one of the first {count} targets can be used; check {where}: {error}") from error
 

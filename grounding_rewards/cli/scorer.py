@@ -76,8 +76,7 @@ class Scorer:
             responses, targets, image_sizes=sizes[0], model_image_sizes=sizes[1], groups=groups, bad_target="abstain"
         )
         if self.on_bad_target == OnBadTarget.RAISE and not scores.valid.all():
-            row = int(np.argmin(scores.valid))
-            raise self._bad_target(table, batch, row, [each and [each[row]] for each in sizes])
+            raise self._bad_target(table, batch, *next(iter(scores.errors.items())))
         return scores, targets
 
     def _responses(self, table: Table, batch: Batch) -> list[str | None]:
@@ -103,21 +102,14 @@ class Scorer:
             found.append(size)
         return found if any(found) else None
 
-    def _bad_target(self, table: Table, batch: Batch, row: int, sizes: list[Any]) -> TableError:
-        """What is wrong with the target of one row, by the message that it gets on its own."""
-        fields = batch.rows[row]
-        try:
-            self.recipe.score(
-                [""], [fields.get(self.columns.target)], image_sizes=sizes[0], model_image_sizes=sizes[1], groups=["0"]
-            )
-        except TargetError as error:
-            sample: Any = error.sample
-            if isinstance(sample, int):
-                name = fields.get(self.columns.id)
-                sample = batch.start + row if name is None else str(name)
-            mended = TargetError(sample, error.field, error.came, error.expected)
-            return TableError(f"{table.path}, {batch.place(row)}: {mended}{self._size_hint(table, error.field)}")
-        return TableError(f"{table.path}, {batch.place(row)}: its target cannot be used")
+    def _bad_target(self, table: Table, batch: Batch, row: int, error: TargetError) -> TableError:
+        """What is wrong with the target of one row, and where in the file that row stands."""
+        sample: str | int = error.sample
+        if isinstance(sample, int):
+            name = batch.rows[row].get(self.columns.id)
+            sample = batch.start + row if name is None else str(name)
+        mended = TargetError(sample, error.field, error.came, error.expected)
+        return TableError(f"{table.path}, {batch.place(row)}: {mended}{self._size_hint(table, error.field)}")
 
     def _size_hint(self, table: Table, field: str) -> str:
         name = getattr(self.columns, field, None) if field.endswith("image_size") else None

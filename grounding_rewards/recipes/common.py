@@ -12,7 +12,7 @@ from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.scoring import Deviation
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.targets import Targets
-from grounding_rewards.wire import NativeForm
+from grounding_rewards.truth import NativeForm
 
 Line = Mapping[str, Any]
 

@@ -11,8 +11,8 @@ from grounding_rewards.parsing import BARE_TUPLE_WHOLE
 from grounding_rewards.recipes.common import NOT_TEXT, UNICODE_DIGITS, Line, bad_target, share, text_of
 from grounding_rewards.scoring import BBOX, POLYGON, Deviation, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import Format, Hit, InsideDistance
-from grounding_rewards.wire import NativeForm
 
 _PAPER = "Gelato: Click-100k and Gelato-30B-A3B"
 _COMMIT = "1f83dad"

@@ -11,8 +11,8 @@ from grounding_rewards.parsing.texts import SPACE
 from grounding_rewards.recipes.common import UNICODE_DIGITS, Line, bad_target, share, text_of, unpaid
 from grounding_rewards.scoring import BBOX, Deviation, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.truth import LARGEST, NativeForm
 from grounding_rewards.verifiers import Format, Hit
-from grounding_rewards.wire import LARGEST, NativeForm
 
 _ACCEPTS = frozenset({BBOX})
 _THINK_ANSWER = (

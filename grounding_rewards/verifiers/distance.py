@@ -10,9 +10,9 @@ from grounding_rewards import geometry
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.spaces import Floats
 from grounding_rewards.targets import Regions
+from grounding_rewards.truth import RegionKind
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 from grounding_rewards.verifiers.hit import PolygonRule, inside_regions
-from grounding_rewards.wire import RegionKind
 
 
 @dataclass(frozen=True)

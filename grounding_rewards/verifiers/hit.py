@@ -11,8 +11,8 @@ from grounding_rewards import geometry
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.spaces import Floats
 from grounding_rewards.targets import Regions
+from grounding_rewards.truth import RegionKind
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
-from grounding_rewards.wire import RegionKind
 
 CLICKS = (
     "", "click", "left_click", "double_click", "right_click", "middle_click", "triple_click", "long_press", "tap",
