@@ -200,6 +200,31 @@ class Affine(_Parts):
         return self.scale * scores[self.parts[0][0]] + self.shift
 
 
+@dataclass(frozen=True)
+class Asymmetric(_Parts):
+    """positive · part above 0, negative · part below."""
+
+    positive: float = 1.0
+    negative: float = 1.0
+
+    @property
+    def low(self) -> float:
+        part = self.parts[0][1]
+        return self._scaled(part.low)
+
+    @property
+    def high(self) -> float:
+        part = self.parts[0][1]
+        return self._scaled(part.high)
+
+    def _scaled(self, bound: float) -> float:
+        return bound * (self.positive if bound > 0 else self.negative)
+
+    def join(self, scores: Mapping[str, Floats]) -> Floats:
+        score = scores[self.parts[0][0]]
+        return score * np.where(score > 0, self.positive, self.negative)
+
+
 def weighted(**parts: tuple[float, Verifier]) -> Weighted:
     """Σ weight · part, each part given as ``name=(weight, verifier)``.
 
@@ -242,6 +267,22 @@ def clip(name: str, part: Verifier, low: float, high: float) -> Clip:
 def affine(name: str, part: Verifier, scale: float = 1.0, shift: float = 0.0) -> Affine:
     """Return scale · part + shift."""
     return Affine(((name, part),), _finite("scale", scale), _finite("shift", shift))
+
+
+def asymmetric(name: str, part: Verifier, positive: float = 1.0, negative: float = 1.0) -> Asymmetric:
+    """Scale gains and losses apart: positive · part above 0, negative · part below.
+
+    >>> from grounding_rewards.verifiers import Hit
+    >>> reward = asymmetric("side", affine("hit", Hit(), scale=2.0, shift=-1.0), positive=1.5, negative=0.5)
+    >>> reward.low, reward.high
+    (-0.5, 1.5)
+
+    Raises:
+        RecipeError: a factor is negative, which would turn the order of scores around.
+    """
+    if _finite("positive", positive) < 0 or _finite("negative", negative) < 0:
+        raise RecipeError(f"asymmetric {name}: got {positive} and {negative}; expected factors from 0")
+    return Asymmetric(((name, part),), float(positive), float(negative))
 
 
 def _finite(name: str, value: float) -> float:

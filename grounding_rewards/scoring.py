@@ -99,6 +99,10 @@ class Recipe:
     exploits: tuple[Exploit, ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
 
+    def __repr__(self) -> str:
+        """How to build it again: the name and the options that are not defaults."""
+        return f"recipe({', '.join([repr(self.name), *(f'{name}={value!r}' for name, value in self.options)])})"
+
     @property
     def low(self) -> float:
         """The lowest total."""

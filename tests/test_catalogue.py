@@ -214,3 +214,9 @@ def test_the_front_desk_has_what_it_promises():
         assert getattr(gr, name) is not None
     assert gr.__all__ == sorted(gr.__all__)
     assert len(gr.__all__) < 20
+
+
+def test_the_repr_builds_the_recipe_again():
+    built = gr.recipe("click", response_space="unit", format_weight=0.25)
+    assert repr(built) == "recipe('click', format_weight=0.25, response_space='unit')"
+    assert repr(gr.recipe("gelato", format_weight=0.0)) == "recipe('gelato')"

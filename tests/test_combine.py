@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards import combine
-from grounding_rewards.combine import affine, best, clip, evaluate, gate, part_names, product, weighted
+from grounding_rewards.combine import affine, asymmetric, best, clip, evaluate, gate, part_names, product, weighted
 from grounding_rewards.verifiers import Format, Hit
 
 
@@ -50,6 +50,15 @@ def test_product_multiplies():
 def test_best_takes_the_largest():
     assert total(best(a=A, b=B)) == [1, 0.5, 1]
     assert (best(a=A, b=SIGNED).low, best(a=A, b=SIGNED).high) == (0, 2)
+
+
+def test_asymmetric_scales_each_side_apart():
+    term = asymmetric("s", SIGNED, positive=1.5, negative=0.25)
+    assert total(term) == [-0.25, 0, 3]
+    assert (term.low, term.high) == (-0.25, 3)
+    assert total(asymmetric("s", SIGNED)) == [-1, 0, 2]
+    with pytest.raises(gr.RecipeError, match="factors from 0"):
+        asymmetric("s", SIGNED, negative=-1.0)
 
 
 def test_gate_opens_above_zero_only():
@@ -136,6 +145,7 @@ def test_numbers_are_finite_numbers(number):
     for build in (
         lambda: weighted(a=(number, A)), lambda: gate(when=("a", A), then=("b", B), otherwise=number),
         lambda: affine("a", A, scale=number), lambda: affine("a", A, shift=number),
+        lambda: asymmetric("a", A, positive=number), lambda: asymmetric("a", A, negative=number),
     ):  # fmt: skip
         with pytest.raises(gr.RecipeError, match="expected a finite number"):
             build()
@@ -197,6 +207,7 @@ def terms(draw, prefix=""):
         lambda: gate(when=(names[0], a), then=(names[1], b), otherwise=draw(weights)),
         lambda: clip(names[0], a, low, high),
         lambda: affine(names[0], a, draw(weights), draw(weights)),
+        lambda: asymmetric(names[0], a, abs(draw(weights)), abs(draw(weights))),
     ]))()  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -78,10 +78,10 @@ class PatternDialect:
     """
 
     name: str
-    pattern: str
+    pattern: str = field(repr=False)
     signs: tuple[str, ...] = ()
     whole: bool = False
-    inner: tuple[str, ...] = ()
+    inner: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
