@@ -1,0 +1,48 @@
+"""The examples run, in seconds, from a checkout."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.timeout(280)
+@pytest.mark.parametrize("more", [[], ["--control"]], ids=["reward", "control"])
+def test_the_demo_goes_through_every_step_and_writes_its_results(more: list[str], tmp_path: Path) -> None:
+    pytest.importorskip("trl")
+    out = tmp_path / "demo"
+    run = subprocess.run(
+        [sys.executable, "examples/train_trl_cpu.py", "--quick", "--seed", "3", "--out", str(out), *more],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=270,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "held-out screens, greedy answers" in run.stdout
+    result = json.loads((out / "result.json").read_text("utf-8"))
+    assert (result["seed"], result["control"], result["quick"]) == (3, bool(more), True)
+    for when in ("before", "after"):
+        assert set(result[when]) == {"hit", "wrong_widget", "parsed", "reward"}
+        assert all(0.0 <= value <= 1.0 for value in result[when].values())
+    for picture in ("curve.png", "clicks.png"):
+        assert (out / picture).read_bytes().startswith(b"\x89PNG")
+
+
+def test_held_out_screens_share_no_place_with_training_screens() -> None:
+    sys.path.insert(0, str(ROOT / "examples"))
+    try:
+        import toy_screens
+    finally:
+        sys.path.pop(0)
+    training, held_out = set(toy_screens.places(held_out=False)), set(toy_screens.places(held_out=True))
+    assert training
+    assert held_out
+    assert not training & held_out
