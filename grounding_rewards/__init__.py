@@ -6,6 +6,7 @@
 (array([1., 0.]), ['OK', 'NO_ANSWER'])
 """
 
+from grounding_rewards import recipes as _package  # noqa: F401 (first: the function takes the package's name)
 from grounding_rewards.catalogue import recipe, recipes
 from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
 from grounding_rewards.errors import (

@@ -30,6 +30,13 @@ class Reason(IntEnum):
     BAD_TARGET = 9  #: the target cannot be used; the row is not valid
 
 
+CLICKED = (Reason.OK, Reason.OUT_OF_IMAGE)
+"""Reasons under which the response answered with a place."""
+
+PARSED = (*CLICKED, Reason.REFUSED)
+"""Reasons under which the response was read: a place or a refusal."""
+
+
 @dataclass(frozen=True, eq=False)
 class Predictions:
     """What was parsed from n responses.
@@ -62,7 +69,7 @@ class Predictions:
     @property
     def parsed(self) -> NDArray[np.bool_]:
         """(n,) True where an answer was read: a place or a refusal."""
-        return np.isin(self.reason, (Reason.OK, Reason.OUT_OF_IMAGE, Reason.REFUSED))
+        return np.isin(self.reason, PARSED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +107,8 @@ class Scores:
     Attributes:
         total: (n,) the reward, within the recipe's ``low`` and ``high``.
         acc: (n,) 1.0 for full success, else 0.0.
-        valid: (n,) 0.0 where the target could not be used (then total, acc and parts are 0.0), else 1.0.
+        valid: (n,) 0.0 where the target could not be used, else 1.0. Such rows have acc and parts 0.0, and the total
+            between ``low`` and ``high`` that is nearest to 0.0.
         parts: each named part's own score (n,), before weights.
         reason: (n,) ``Reason``.
         predictions: what was parsed, in the recipe's space.

@@ -18,11 +18,11 @@ import numpy as np
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.spaces import Floats
-from grounding_rewards.verifiers.base import Verifier
+from grounding_rewards.verifiers.base import Verifier, checked
 
 RESERVED = frozenset({
     "reward", "score", "acc", "overall", "accuracy", "valid", "uid", "input", "output", "gts", "step", "num_turns",
-    "total", "reason",
+    "total", "reason", "x", "y", "dialect", "parsed", "in_image",
 })  # fmt: skip
 """Names that trainers or score tables use themselves; no part is called so."""
 
@@ -43,14 +43,18 @@ def is_combination(term: Verifier) -> TypeGuard[Combination]:
     return hasattr(term, "children")
 
 
-def evaluate(term: Verifier, rollouts: Rollouts) -> tuple[Floats, dict[str, Floats]]:
-    """A term's scores (n,), and those of every named part inside it."""
+def evaluate(term: Verifier, rollouts: Rollouts, label: str = "reward") -> tuple[Floats, dict[str, Floats]]:
+    """A term's scores (n,), and those of every named part inside it.
+
+    Raises:
+        VerifierError: a verifier returned something other than n numbers within its bounds; says which part it is.
+    """
     if not is_combination(term):
-        return term(rollouts), {}
+        return checked(term(rollouts), label, term.low, term.high, len(rollouts)), {}
     parts: dict[str, Floats] = {}
     scores: dict[str, Floats] = {}
     for name, child in term.children:
-        scores[name], inner = evaluate(child, rollouts)
+        scores[name], inner = evaluate(child, rollouts, name)
         parts |= {**inner, name: scores[name]}
     return term.join(scores), parts
 
@@ -254,14 +258,17 @@ def best(**parts: Verifier) -> Best:
 
 def gate(*, when: tuple[str, Verifier], then: tuple[str, Verifier], otherwise: float = 0.0) -> Gate:
     """``then`` where ``when`` is above 0, else ``otherwise``; both as (name, verifier)."""
+    for pair in (when, then):
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise RecipeError(f"gate: got {pair!r:.80}; expected (name, verifier)")
     return Gate((when, then), _finite("otherwise", otherwise))
 
 
 def clip(name: str, part: Verifier, low: float, high: float) -> Clip:
     """The part, limited to low..high."""
-    if low > high:
+    if _finite("low", low) > _finite("high", high):
         raise RecipeError(f"clip {name}: got low {low} above high {high}")
-    return Clip(((name, part),), _finite("low", low), _finite("high", high))
+    return Clip(((name, part),), float(low), float(high))
 
 
 def affine(name: str, part: Verifier, scale: float = 1.0, shift: float = 0.0) -> Affine:

@@ -12,13 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grounding_rewards.columns import Reason, Scores
+from grounding_rewards.columns import CLICKED, PARSED, Reason, Scores
 
 NONE = "(none)"
 """The value that rows without a field count under."""
-
-_PARSED = (Reason.OK, Reason.OUT_OF_IMAGE, Reason.REFUSED)
-_CLICKED = (Reason.OK, Reason.OUT_OF_IMAGE)
 
 
 def wilson_interval(successes: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> tuple[Any, Any]:
@@ -208,7 +205,7 @@ def _count(scores: Scores, refusals: NDArray[np.bool_] | None, rows: NDArray[np.
     return Evaluation(
         n=int(valid.sum()),
         correct=int((scores.acc[rows] == 1).sum()),
-        parsed=int((valid & np.isin(reason, _PARSED)).sum()),
+        parsed=int((valid & np.isin(reason, PARSED)).sum()),
         not_valid=int((~valid).sum()),
         reasons={name.name: int(codes[name]) for name in Reason if codes[name]},
         refusals=None if refusals is None else _refusals(refusals[rows] & valid, reason, valid),
@@ -220,7 +217,7 @@ def _refusals(asked: NDArray[np.bool_], reason: NDArray[np.int8], valid: NDArray
     return Refusals(
         targets=int(asked.sum()),
         correct=int((asked & refused).sum()),
-        false_clicks=int((asked & np.isin(reason, _CLICKED)).sum()),
+        false_clicks=int((asked & np.isin(reason, CLICKED)).sum()),
         false_refusals=int((valid & ~asked & refused).sum()),
     )
 

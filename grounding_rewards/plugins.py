@@ -6,14 +6,13 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pluggy
-
-from grounding_rewards import default_plugin, hookspecs
 from grounding_rewards.errors import PluginError
+
+if TYPE_CHECKING:
+    import pluggy
 
 BUILT_IN = "grounding-rewards"
 LOAD = "GROUNDING_REWARDS_PLUGINS"
@@ -36,6 +35,10 @@ def registry() -> Registry:
     Raises:
         PluginError: a plugin does not load, or two claim one name.
     """
+    from importlib.metadata import entry_points
+
+    from grounding_rewards import hookspecs
+
     wanted = os.environ.get(LOAD)
     chosen = None if wanted is None else {name.strip() for name in wanted.split(",") if name.strip()}
     plugins: list[tuple[str, str, Any]] = []
@@ -65,6 +68,10 @@ def collect(plugins: Iterable[tuple[str, str, Any]]) -> Registry:
     Raises:
         PluginError: a hook has a wrong signature or fails, or two distributions claim one name.
     """
+    import pluggy
+
+    from grounding_rewards import default_plugin, hookspecs
+
     manager = pluggy.PluginManager(hookspecs.GROUP)
     manager.add_hookspecs(hookspecs)
     owners: dict[str, tuple[str, str]] = {}

@@ -41,8 +41,8 @@ class Deviation:
         name: short name.
         why: what is accidental in the source, and what the recipe does instead.
         applies: is it in force for a line of ``response``, ``ground_truth`` and ``extra``? Decided without scores.
-        value: what the recipe returns for such a line, names of ``Scores`` columns to numbers; or None where
-        same_as: gives the line that it is scored like instead.
+        value: what the recipe returns for such a line: names of ``Scores`` columns to numbers. Or, in its place:
+        same_as: the line that such a line is scored like.
     """
 
     name: str
@@ -154,7 +154,7 @@ class Recipe:
             model_image_sizes: the same for the images that the model saw after resizing.
             groups: (n,) which sample each response belongs to; without it every row is its own group.
             extras: further columns for verifiers of one's own.
-            bad_target: ``"raise"``, or ``"abstain"``: rows whose target cannot be used are scored 0.0 and not valid.
+            bad_target: ``"raise"``, or ``"abstain"``: rows whose target cannot be used are not valid, and unpaid.
 
         Returns:
             Scores of n rows, ``total`` within ``low`` and ``high``, every float finite.
@@ -163,6 +163,7 @@ class Recipe:
             TargetError: a target cannot be used (under ``"raise"``).
             TypeError: a response is neither a string nor None.
             RecipeError: lengths differ, or something in ``needs`` is missing.
+            VerifierError: a verifier returned something other than n numbers within its bounds.
 
         >>> from grounding_rewards import recipe
         >>> recipe("gelato").score(["(200, 150)", "(900, 900)"], [[0.1, 0.1, 0.3, 0.2]] * 2).total.round(6)

@@ -44,6 +44,11 @@ class CoordSpace(StrEnum):
 
 SizeField = Literal["image_size", "model_image_size"]
 
+SPACES = tuple(CoordSpace)
+CODES = {space: code for code, space in enumerate(SPACES)}
+UNDECLARED = -1
+"""Stands for "no space declared" where spaces are kept as codes, indices into SPACES."""
+
 _FIXED = {CoordSpace.UNIT: 1.0, CoordSpace.THOUSANDTHS: 1000.0}
 _SIZE_FIELD = {CoordSpace.PIXEL: "image_size", CoordSpace.MODEL_PIXEL: "model_image_size"}
 _BY_NAME = {str(space): space for space in CoordSpace}

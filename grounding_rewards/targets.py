@@ -9,15 +9,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.errors import MISSING, RecipeError, TargetError
-from grounding_rewards.spaces import CoordSpace, Floats, as_space, convert, extents, sizes_needed
-from grounding_rewards.truth import LARGEST, NativeForm, Region, RegionKind, Target
+from grounding_rewards.errors import RecipeError, TargetError
+from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, CoordSpace, Floats, as_space, convert
+from grounding_rewards.target_checks import unusable
+from grounding_rewards.truth import NativeForm, Region, RegionKind, Target
 from grounding_rewards.wire import read_target
 
 BadTarget = Literal["raise", "abstain"]
-_SPACES = tuple(CoordSpace)
-_CODE = {space: code for code, space in enumerate(_SPACES)}
-_UNDECLARED = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +61,7 @@ class Targets:
     Attributes:
         regions: every sample's places.
         refusal: (n,) True where nothing on the screen fits.
+        acts: (n,) True where the target names an action (``rows`` has it).
         image_sizes: (n, 2) width and height of the original image; NaN where the target does not say.
         model_image_sizes: (n, 2) the same of the image that the model saw.
         valid: (n,) False where the target could not be read or used (``bad_target="abstain"``).
@@ -72,6 +71,7 @@ class Targets:
 
     regions: Regions
     refusal: NDArray[np.bool_]
+    acts: NDArray[np.bool_]
     image_sizes: Floats
     model_image_sizes: Floats
     valid: NDArray[np.bool_]
@@ -126,13 +126,14 @@ class Targets:
         return cls(
             regions=_regions(rows),
             refusal=np.array([bool(row and row.refusal) for row in rows], dtype=np.bool_),
+            acts=np.array([bool(row and row.action) for row in rows], dtype=np.bool_),
             image_sizes=_sizes([row.image_size if row else None for row in rows]),
             model_image_sizes=_sizes([row.model_image_size if row else None for row in rows]),
             valid=np.array([row is not None for row in rows], dtype=np.bool_),
             errors=errors,
             rows=tuple(rows),
             space_codes=np.array(
-                [_CODE[row.space] if row and row.space else _UNDECLARED for row in rows], dtype=np.int8
+                [CODES[row.space] if row and row.space else UNDECLARED for row in rows], dtype=np.int8
             ),
         )
 
@@ -169,7 +170,7 @@ class Targets:
         _check_choice(bad_target)
         codes = self.space_codes
         if default is not None:
-            codes = np.where(codes == _UNDECLARED, np.int8(_CODE[default]), codes)
+            codes = np.where(codes == UNDECLARED, np.int8(CODES[default]), codes)
         ready = replace(
             self,
             space_codes=codes,
@@ -182,14 +183,11 @@ class Targets:
     def _checked(
         self, into: CoordSpace, response_space: CoordSpace | None, accepts: frozenset[str], bad_target: BadTarget
     ) -> Targets:
-        checks = _kind_errors(self, accepts) + _space_errors(self) + _circle_errors(self) + _unusable_sizes(self)
-        for code in np.unique(self.space_codes[self.valid]):
-            if code != _UNDECLARED:
-                checks += _size_errors(self, _SPACES[code], into, response_space) + _range_errors(self, _SPACES[code])
-        errors = dict(sorted({**dict(reversed(checks)), **self.errors}.items()))
+        found = unusable(self, into, response_space, accepts)
+        errors = dict(sorted({**found, **self.errors}.items()))
         if errors and bad_target == "raise":
             raise next(iter(errors.values()))
-        if not checks:
+        if not found:
             return self
         valid = self.valid.copy()
         valid[list(errors)] = False
@@ -200,9 +198,9 @@ class Targets:
         regions = self.regions
         codes = self.space_codes[regions.row]
         for code in np.unique(codes):
-            if code != _UNDECLARED and _SPACES[code] != into:
-                regions = _convert_regions(regions, codes == code, _SPACES[code], into, self)
-        return replace(self, regions=regions, space_codes=np.full(len(self), _CODE[into], dtype=np.int8))
+            if code != UNDECLARED and SPACES[code] != into:
+                regions = _convert_regions(regions, codes == code, SPACES[code], into, self)
+        return replace(self, regions=regions, space_codes=np.full(len(self), CODES[into], dtype=np.int8))
 
 
 def _check_choice(bad_target: str) -> None:
@@ -271,97 +269,3 @@ def _convert_regions(
         radii=moved(regions.radii, chosen, sizes),
         vertices=moved(regions.vertices, chosen[owner], vertex_sizes),
     )
-
-
-Found = list[tuple[int, TargetError]]
-
-
-def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:
-    """Rows of a kind that the recipe has no rule for."""
-    found: Found = []
-    names = [kind.name.lower() for kind in RegionKind]
-    expected = f"one of {', '.join(sorted(accepts))}: this recipe judges nothing else"
-    for kind in RegionKind:
-        if names[kind] not in accepts:
-            for index in np.flatnonzero(targets.regions.kind == kind):
-                found.append(_region_error(targets, int(index), expected))
-    placed = np.zeros(len(targets), dtype=np.bool_)
-    placed[targets.regions.row] = True
-    bare = targets.valid & ~placed & (~targets.refusal if "refusal" in accepts else True)
-    if "action" in accepts:
-        return found
-    for row in np.flatnonzero(bare):
-        field = "refusal" if targets.refusal[row] else "action"
-        target = targets.rows[row]
-        came = True if targets.refusal[row] else target and target.action and target.action.name
-        found.append((int(row), TargetError(targets.sample(int(row)), field, came, expected)))
-    return found
-
-
-def _region_error(targets: Targets, index: int, expected: str) -> tuple[int, TargetError]:
-    """The error about one place, with its numbers as they came."""
-    row = int(targets.regions.row[index])
-    target = targets.rows[row]
-    place = index - int(np.searchsorted(targets.regions.row, row))
-    came = MISSING if target is None else list(target.regions[place].numbers)
-    return row, TargetError(targets.sample(row), RegionKind(targets.regions.kind[index]).name.lower(), came, expected)
-
-
-def _circle_errors(targets: Targets) -> Found:
-    """Circles in a space where they are none."""
-    found: Found = []
-    for index in np.flatnonzero(targets.regions.kind == RegionKind.CIRCLE):
-        code = targets.space_codes[targets.regions.row[index]]
-        if code != _UNDECLARED and _SPACES[code].extent is not None:
-            expected = f"a pixel space; a circle in {_SPACES[code]} is no circle"
-            found.append(_region_error(targets, int(index), expected))
-    return found
-
-
-def _space_errors(targets: Targets) -> Found:
-    placed = np.unique(targets.regions.row)
-    bare = placed[targets.space_codes[placed] == _UNDECLARED]
-    expected = f"one of {', '.join(CoordSpace)} (or the option target_space)"
-    return [(int(row), TargetError(targets.sample(int(row)), "space", MISSING, expected)) for row in bare]
-
-
-def _size_errors(targets: Targets, space: CoordSpace, into: CoordSpace, response_space: CoordSpace | None) -> Found:
-    """Rows whose target or response cannot be converted because a size is unknown."""
-    found: Found = []
-    placed = np.zeros(len(targets), dtype=np.bool_)
-    placed[targets.regions.row] = True
-    rows = targets.valid & placed & (targets.space_codes == _CODE[space])
-    for field in sizes_needed(space, response_space, into=into):
-        sizes = targets.image_sizes if field == "image_size" else targets.model_image_sizes
-        spoken = f"responses in {response_space}, " if response_space not in (None, into) else ""
-        expected = f"[width, height], because the recipe brings {spoken}targets in {space} into {into}"
-        for row in np.flatnonzero(rows & np.isnan(sizes).any(axis=1)):
-            found.append((int(row), TargetError(targets.sample(int(row)), field, MISSING, expected)))
-    return found
-
-
-def _unusable_sizes(targets: Targets) -> Found:
-    """Rows whose size, given from outside, is that of no image; sizes in targets were checked when read."""
-    found: Found = []
-    for field, sizes in (("image_size", targets.image_sizes), ("model_image_size", targets.model_image_sizes)):
-        wrong = (sizes < 1) | (sizes > LARGEST)
-        for row in np.flatnonzero(targets.valid & wrong.any(axis=1)) if wrong.any() else ():
-            came, expected = sizes[row].tolist(), "[width, height], both above 0: at least 1 pixel"
-            found.append((int(row), TargetError(targets.sample(int(row)), field, came, expected)))
-    return found
-
-
-def _range_errors(targets: Targets, space: CoordSpace) -> Found:
-    """Places a whole image away from the image: a sure sign of another space."""
-    regions = targets.regions
-    mine = (targets.space_codes[regions.row] == _CODE[space]) & targets.valid[regions.row]
-    extent = extents(space, targets.image_sizes, targets.model_image_sizes)[regions.row]
-    limit = np.concatenate((extent, extent), axis=1)
-    with np.errstate(invalid="ignore"):
-        far = mine & ((regions.box < -limit) | (regions.box > 2 * limit)).any(axis=1)
-    found: Found = []
-    for index in np.flatnonzero(far):
-        width, height = extent[index]
-        expected = f"coordinates in {space} within (or near) 0..{width:g} by 0..{height:g}; name the right `space`"
-        found.append(_region_error(targets, int(index), expected))
-    return found

@@ -13,6 +13,12 @@ LARGEST = 1e12
 """Numbers beyond this, positive or negative, belong to no screen."""
 
 
+CLICKS = (
+    "", "click", "left_click", "double_click", "right_click", "middle_click", "triple_click", "long_press", "tap",
+)  # fmt: skip
+"""Action names under which a coordinate is a click; "" is an answer that names no action."""
+
+
 class RegionKind(IntEnum):
     """The shapes that a place can have."""
 

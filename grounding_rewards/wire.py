@@ -189,6 +189,8 @@ class _Reader:
         name = names[0]
         numbers = getattr(self, f"_{name}")(prefix + name, fields[name])
         point = self._point(prefix + "point", fields["point"]) if len(names) == 2 else None
+        if point and not (numbers[0] <= point[0] <= numbers[2] and numbers[1] <= point[1] <= numbers[3]):
+            raise self.fail(prefix + "point", fields["point"], f"a point inside the bbox {fields['bbox']}")
         return Region(PLACES[name], numbers, point)
 
     def _bbox(self, field: str, value: Any) -> tuple[float, ...]:

@@ -230,11 +230,11 @@ UNUSABLE = {
     "model image size missing": (GTA1, {"bbox": BOX}, {}, "model_image_size", "in thousandths into model_pixel"),
     "image size given as NaN": (CLICK, {"bbox": BOX}, {"image_sizes": [(NAN, NAN)]}, "image_size", "[width, height]"),
     "half an image size": (CLICK, {"bbox": BOX}, {"image_sizes": [(100, NAN)]}, "image_size", "[width, height]"),
-    "zero size from outside": (CLICK, {"bbox": BOX}, {"image_sizes": [(0, 100)]}, "image_size", "both above 0"),
-    "negative size from outside": (CLICK, {"bbox": BOX}, {"image_sizes": (-1, 100)}, "image_size", "both above 0"),
+    "zero size from outside": (CLICK, {"bbox": BOX}, {"image_sizes": [(0, 100)]}, "image_size", "at least 1 pixel"),
+    "negative size from outside": (CLICK, {"bbox": BOX}, {"image_sizes": (-1, 100)}, "image_size", "at least 1 pixel"),
     "infinite size from outside": (CLICK, {"bbox": BOX}, {"image_sizes": (INF, 100)}, "image_size", "[width, height]"),
     "bad size beside a refusal": (
-        CLICK, {"refusal": True}, {"image_sizes": [(0, 0)]}, "image_size", "both above 0",
+        CLICK, {"refusal": True}, {"image_sizes": [(0, 0)]}, "image_size", "at least 1 pixel",
     ),
     "pixel box for a unit recipe": (GELATO, [100, 100, 300, 200], {}, "bbox", "in unit within (or near) 0..1 by 0..1"),
     "pixel polygon for a unit recipe": (GELATO, [10, 10, 30, 10, 30, 30], {}, "polygon", "name the right `space`"),
@@ -249,7 +249,10 @@ UNUSABLE = {
     "point among regions": (
         PIXEL_CLICK, {"regions": [BOX, {"point": [5, 5]}]}, {}, "point", "this recipe judges nothing else",
     ),
-    "action alone": (PIXEL_CLICK, {"action": "wait"}, {}, "action", "one of bbox, circle, polygon, refusal"),
+    "action alone": (PIXEL_CLICK, {"action": "wait"}, {}, "action", "a click on one of bbox, circle, polygon"),
+    "click without a place": (PIXEL_CLICK, {"action": "click"}, {}, "action", "judges no other action"),
+    "typing at a place": (PIXEL_CLICK, {"bbox": BOX, "action": {"name": "type"}}, {}, "action", "a click on one of"),
+    "action beside a refusal": (PIXEL_CLICK, {"refusal": True, "action": "stop"}, {}, "action", "no other action"),
     "refusal for gelato": (GELATO, {"refusal": True}, {}, "refusal", "one of bbox, polygon"),
     "refusal for gta1": (GTA1, {"refusal": True}, {}, "refusal", "one of bbox"),
     "circle for gelato": (GELATO, {"circle": [5, 5, 2], "space": "pixel"}, {}, "circle", "one of bbox, polygon"),
@@ -271,11 +274,11 @@ UNUSABLE = {
     "gta1: zero ratio": (GTA1, [[100, 100, 200, 200], 0, 1.0], {}, "target", "[box or list of boxes in thousandths"),
     "gta1: negative ratios": (GTA1, [[1, 1, 2, 2], -1.0, -1.0], {}, "target", "[box or list of boxes in thousandths"),
     "gta1: NaN ratio": (GTA1, [[100, 100, 200, 200], NAN, 1.0], {}, "target", "[box or list of boxes in thousandths"),
-    "gta1: no boxes": (GTA1, [[], 1.0, 1.0], {}, "regions[0].bbox", "4 numbers x1 y1 x2 y2"),
-    "gta1: three numbers": (GTA1, [[[1, 2, 3, 4], [1, 2, 3]], 1.0, 1.0], {}, "regions[1].bbox", "4 numbers"),
-    "gta1: inverted box": (GTA1, [[200, 100, 100, 200], 1.0, 1.0], {}, "regions[0].bbox", "x1 <= x2"),
-    "gta1: 400 digits": (GTA1, [[0, 0, 10**400, 1], 1.08, 1.92], {}, "regions[0].bbox", "all of them finite"),
-    "gta1: strings": (GTA1, [["0", "0", "1", "1"], 1.0, 1.0], {}, "regions[0].bbox", "'0' is of type str"),
+    "gta1: no boxes": (GTA1, [[], 1.0, 1.0], {}, "target", "a box being x1 y1 x2 y2 in order"),
+    "gta1: three numbers": (GTA1, [[[1, 2, 3, 4], [1, 2, 3]], 1.0, 1.0], {}, "target", "x1 y1 x2 y2 in order"),
+    "gta1: inverted box": (GTA1, [[200, 100, 100, 200], 1.0, 1.0], {}, "target", "a box being x1 y1 x2 y2 in order"),
+    "gta1: 400 digits": (GTA1, [[0, 0, 10**400, 1], 1.08, 1.92], {}, "target", "a box being x1 y1 x2 y2 in order"),
+    "gta1: strings": (GTA1, [["0", "0", "1", "1"], 1.0, 1.0], {}, "target", "a box being x1 y1 x2 y2 in order"),
 }  # fmt: skip
 
 

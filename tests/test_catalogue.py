@@ -124,7 +124,17 @@ def test_what_each_recipe_declares(name, space, response_space, target_space, an
 
 @pytest.mark.parametrize("name", EVERY)
 def test_the_blind_format_exploit_is_listed_with_what_it_pays(name):
-    assert [exploit.payoff for exploit in build(name, format_weight=0.25).exploits] == [0.25]
+    built = build(name, format_weight=0.25)
+    blind = {"gta1": "<think>?</think><answer>(1,1)</answer>"}.get(name, "(1, 1)")
+    target = {
+        "bbox": [0.5, 0.5, 0.6, 0.6],
+        "space": "unit",
+        "image_size": [1000, 1000],
+        "model_image_size": [1000, 1000],
+    }
+    scores = built.score(blind, target)
+    assert (scores.acc.tolist(), scores.total.tolist()) == ([0.0], [exploit.payoff for exploit in built.exploits])
+    assert scores.total.tolist() == [0.25]
     assert build(name, format_weight=0).exploits == ()
 
 

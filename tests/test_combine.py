@@ -28,8 +28,13 @@ A, B = Column([0, 0.5, 1]), Column([1, 0.5, 0.25])
 SIGNED = Column([-1, 0, 2], low=-1, high=2)
 
 
+def rows(term):
+    """As many rows as the columns inside a term have."""
+    return rows(term.children[0][1]) if hasattr(term, "children") else range(len(term.scores))
+
+
 def total(term):
-    return evaluate(term, None)[0].tolist()
+    return evaluate(term, rows(term))[0].tolist()
 
 
 def test_weighted_is_the_sum_of_weight_times_part():
@@ -86,7 +91,7 @@ def test_affine_scales_then_shifts():
 def test_parts_are_scores_before_weights_those_inside_first():
     term = weighted(main=(0.9, product(a=A, b=B)), c=(0.1, SIGNED))
     assert part_names(term) == ["a", "b", "main", "c"]
-    _, parts = evaluate(term, None)
+    _, parts = evaluate(term, rows(term))
     assert {name: part.tolist() for name, part in parts.items()} == {
         "a": [0, 0.5, 1], "b": [1, 0.5, 0.25], "main": [0, 0.25, 0.25], "c": [-1, 0, 2],
     }  # fmt: skip
@@ -94,11 +99,11 @@ def test_parts_are_scores_before_weights_those_inside_first():
 
 
 def test_a_bare_verifier_has_no_parts():
-    assert (part_names(A), evaluate(A, None)[1]) == ([], {})
+    assert (part_names(A), evaluate(A, range(3))[1]) == ([], {})
 
 
 def test_needs_are_those_of_all_parts_at_any_depth():
-    term = weighted(x=(1, product(a=A, g=Column([1], needs=["groups"]))), y=(1, Column([1], needs=["lengths"])))
+    term = weighted(q=(1, product(a=A, g=Column([1], needs=["groups"]))), r=(1, Column([1], needs=["lengths"])))
     assert term.needs == {"groups", "lengths"}
     assert weighted(a=(1, A)).needs == frozenset()
 
@@ -112,7 +117,7 @@ def test_names_that_trainers_use_are_refused_at_any_depth(name):
         lambda: weighted(**{name: (1, A)}), lambda: product(**{name: A}), lambda: best(**{name: A, "b": B}),
         lambda: gate(when=(name, A), then=("b", B)), lambda: gate(when=("b", B), then=(name, A)),
         lambda: clip(name, A, 0, 1), lambda: affine(name, A),
-        lambda: weighted(x=(1, product(b=B, y=clip(name, A, 0, 1)))),
+        lambda: weighted(q=(1, product(b=B, r=clip(name, A, 0, 1)))),
     ):  # fmt: skip
         with pytest.raises(gr.RecipeError, match=f"part '{name}': trainers use that name"):
             build()
@@ -128,7 +133,7 @@ def test_a_name_stands_once_at_any_depth():
     for build in (
         lambda: gate(when=("a", A), then=("a", B)),
         lambda: weighted(a=(1, product(a=A, b=B))),
-        lambda: weighted(x=(1, product(a=A)), y=(1, best(a=B))),
+        lambda: weighted(q=(1, product(a=A)), r=(1, best(a=B))),
     ):
         with pytest.raises(gr.RecipeError, match="part 'a' occurs twice"):
             build()
@@ -214,7 +219,7 @@ def terms(draw, prefix=""):
 @settings(max_examples=200)
 @given(terms())
 def test_scores_stay_within_the_declared_bounds_to_the_last_bit(term):
-    scores, parts = evaluate(term, None)
+    scores, parts = evaluate(term, rows(term))
     assert term.low <= term.high
     assert (scores >= term.low).all()
     assert (scores <= term.high).all()

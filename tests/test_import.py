@@ -46,3 +46,8 @@ def test_a_batch_imports_arrow_and_a_polygon_shapely():
     polygon = "{'polygon': [0, 0, 9, 0, 9, 9]}"
     click = "import grounding_rewards as gr; gr.recipe('click', response_space='pixel').score"
     assert "shapely" in loaded(f"{click}('(8, 4)', {polygon})")
+
+
+def test_importing_takes_less_than_three_tenths_of_a_second_of_cpu():
+    code = "import time; start = time.process_time(); import grounding_rewards; print(time.process_time() - start)"
+    assert min(float(run(code)[0]) for _ in range(5)) < 0.3

@@ -1,9 +1,13 @@
 """What `Recipe.score` takes and returns."""
 
+import math
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards.combine import weighted
 
 PIXEL = gr.recipe("click", response_space="pixel")
 UNIT = gr.recipe("click", response_space="unit")
@@ -194,3 +198,31 @@ def test_threads_score_alike():
     with ThreadPoolExecutor(4) as pool:
         results = pool.map(lambda _: PIXEL.score(responses, [BOX] * 100).total.tolist(), range(16))
         assert all(result == expected for result in results)
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A verifier that does not keep its word."""
+
+    returned: object
+    low = 0.0
+    high = 1.0
+    needs = frozenset()
+
+    def __call__(self, rollouts):
+        return self.returned
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ((0.5, math.nan), "verifier odd returned nan for row 1; expected 0.0 to 1.0"),
+        ((0.5, 1.5), "verifier odd returned 1.5 for row 1; expected 0.0 to 1.0"),
+        ((0.5,), r"verifier odd returned shape \(1,\); expected \(2,\)"),
+        (("a", "b"), "verifier odd returned .*; expected 2 numbers"),
+    ],
+)
+def test_whatever_a_verifier_returns_is_checked(returned, message):
+    broken = replace(gr.recipe("gelato"), reward=weighted(odd=(1.0, Broken(returned))))
+    with pytest.raises(gr.VerifierError, match=message):
+        broken.score(["(1, 1)"] * 2, [[0, 0, 1, 1]] * 2)

@@ -12,6 +12,9 @@ import grounding_rewards as gr
 
 LOG = logging.getLogger("grounding_rewards")
 
+REPORTED = 1000
+"""Unusable targets that are logged at most."""
+
 
 def build(recipe: str | Mapping[str, Any] | gr.Recipe, options: Mapping[str, Any]) -> gr.Recipe:
     """The recipe that a trainer's settings name.
@@ -37,17 +40,21 @@ def refuse_groups(recipe: gr.Recipe, trainer: str) -> None:
 
 
 def report(scores: gr.Scores, seen: set[str]) -> None:
-    """Log each unusable target once, by sample.
+    """Log each unusable target once: by the sample's id, or by what is wrong where it has none.
 
     Args:
         scores: a scored batch.
-        seen: messages logged before; grows.
+        seen: what was logged before; grows to at most REPORTED.
     """
     for error in scores.errors.values():
-        message = str(error)
-        if message not in seen:
-            seen.add(message)
-            LOG.error("%s; the sample abstains", message)
+        named = isinstance(error.sample, str)
+        key = error.sample if named else f"{error.field} {error.came!r:.200} {error.expected}"
+        if key in seen or len(seen) >= REPORTED:
+            continue
+        seen.add(str(key))
+        LOG.error("%s; the sample abstains", error)
+        if len(seen) == REPORTED:
+            LOG.error("%d targets cannot be used; further ones are not logged", REPORTED)
 
 
 def require_some_valid(scores: gr.Scores, where: str) -> None:

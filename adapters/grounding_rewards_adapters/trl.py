@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import grounding_rewards as gr
+from grounding_rewards.targets import BadTarget
 from grounding_rewards_adapters import _bridge
 
 
@@ -13,6 +14,7 @@ def reward_funcs(
     recipe: str | Mapping[str, Any] | gr.Recipe,
     *,
     target_column: str = "target",
+    bad_target: BadTarget = "abstain",
     **options: Any,
 ) -> list[RecipeReward]:
     """Reward functions for ``GRPOTrainer`` and ``RLOOTrainer``: one, the recipe's total.
@@ -20,6 +22,7 @@ def reward_funcs(
     Args:
         recipe: a recipe's name, its dict form, or a recipe.
         target_column: the data set column that holds the targets, in wire form or the recipe's native form.
+        bad_target: ``"abstain"``, or ``"raise"`` to stop training at the first target that cannot be used.
         options: the recipe's options, such as ``response_space`` or ``format_weight``.
 
     Returns:
@@ -37,21 +40,22 @@ def reward_funcs(
     """
     built = _bridge.build(recipe, options)
     _bridge.refuse_groups(built, "TRL")
-    return [RecipeReward(built, target_column)]
+    return [RecipeReward(built, target_column, bad_target)]
 
 
 class RecipeReward:
     """One recipe as a TRL reward function. TRL calls it with keywords and logs it under ``__name__``."""
 
-    def __init__(self, recipe: gr.Recipe, target_column: str) -> None:
+    def __init__(self, recipe: gr.Recipe, target_column: str, bad_target: BadTarget) -> None:
         self.__name__ = recipe.name.replace("/", "_")
         self.recipe = recipe
         self.target_column = target_column
+        self.bad_target = bad_target
         self._first = True
         self._reported: set[str] = set()
 
     def __repr__(self) -> str:
-        return f"RecipeReward({self.recipe.to_dict()!r}, target_column={self.target_column!r})"
+        return f"RecipeReward({self.recipe!r}, {self.target_column!r}, {self.bad_target!r})"
 
     def __call__(
         self,
@@ -81,7 +85,7 @@ class RecipeReward:
             [response_text(completion) for completion in completions],
             columns[self.target_column],
             image_sizes=None if images is None else _bridge.image_sizes(images),
-            bad_target="abstain",
+            bad_target=self.bad_target,
         )
         if self._first:
             _bridge.require_some_valid(scores, f"column {self.target_column!r}")
@@ -96,13 +100,19 @@ class RecipeReward:
 def response_text(completion: Any) -> str | None:
     """The text of a completion: a string, or the last assistant message of a conversation.
 
+    Raises:
+        TypeError: it is neither.
+
     >>> response_text([{"role": "assistant", "content": [{"type": "text", "text": "(1, 2)"}]}])
     '(1, 2)'
     """
     if completion is None or isinstance(completion, str):
         return completion
+    if not isinstance(completion, list | tuple) or not all(isinstance(message, Mapping) for message in completion):
+        raise TypeError(f"completion: got {completion!r:.80}; expected a string or a list of messages")
     said = [message for message in completion if message.get("role") == "assistant"] or list(completion)
     content = said[-1].get("content") if said else None
     if content is None or isinstance(content, str):
         return content
-    return "".join(block.get("text") or "" for block in content if block.get("type") == "text")
+    texts = [block.get("text") if isinstance(block, Mapping) else block for block in content]
+    return "".join(text for text in texts if isinstance(text, str))

@@ -76,7 +76,7 @@ def _run(args: Sequence[str] | None) -> int:
     command = typer.main.get_command(build())
     words = list(sys.argv[1:] if args is None else args)
     try:
-        code = command.main(args=words or ["--help"], prog_name=NAME, standalone_mode=False)
+        code = _invoke(command, words or ["--help"])
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
@@ -90,7 +90,17 @@ def _run(args: Sequence[str] | None) -> int:
         if not hasattr(error, "format_message"):
             raise
         return _fail(_usage(error))
-    return code if isinstance(code, int) else 0
+    return code
+
+
+def _invoke(command: Any, words: list[str]) -> int:
+    """What typer's own `main` does, but for its handling of errors, which hides a reader that has gone."""
+    try:
+        with command.make_context(NAME, words) as context:
+            command.invoke(context)
+    except typer.Exit as stop:
+        return stop.exit_code
+    return 0
 
 
 def _usage(error: Any) -> str:

@@ -39,7 +39,7 @@ def score(
     """Score every row of a file with a recipe, and write the rows with their scores.
 
     New columns: total, acc, valid, the recipe's parts, reason, x and y (the point that was read, in the recipe's
-    space) and dialect. All other columns stay as they are.
+    space) and dialect. A row whose target cannot be used has no scores. All other columns stay as they are.
 
     Example: `grounding-rewards score rollouts.jsonl --recipe gelato --out scored.parquet`
     """
@@ -79,9 +79,11 @@ def _new(recipe: Recipe, prefix: str) -> dict[str, type]:
 def _columns(scores: Scores) -> dict[str, Sequence[Any]]:
     found = scores.predictions
     names = np.array([*found.dialects, None], dtype=np.object_)
-    numbers = {"total": scores.total, "acc": scores.acc, "valid": scores.valid, **scores.parts}
+    usable = scores.valid == 1
+    numbers = {"total": scores.total, "acc": scores.acc, **scores.parts}
     return {
-        **{name: values.tolist() for name, values in numbers.items()},
+        **{name: _or_none(np.where(usable, values, np.nan)) for name, values in numbers.items()},
+        "valid": scores.valid.tolist(),
         "x": _or_none(found.xy[:, 0]),
         "y": _or_none(found.xy[:, 1]),
         "reason": _NAMES[scores.reason].tolist(),

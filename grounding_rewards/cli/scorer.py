@@ -16,6 +16,7 @@ from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import require_column
 from grounding_rewards.targets import Targets
+from grounding_rewards.truth import LARGEST
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,10 @@ class Scorer:
 def _size(value: Any) -> tuple[float, float] | None:
     """A width and a height, from a list or from the JSON of one; None where it is neither."""
     value = read_value(value) if isinstance(value, str) else value
-    if not isinstance(value, list) or len(value) != 2 or any(type(side) not in (int, float) for side in value):
+    if (
+        not isinstance(value, list)
+        or len(value) != 2
+        or not all(type(side) in (int, float) and 1 <= side <= LARGEST for side in value)
+    ):
         return None
     return float(value[0]), float(value[1])

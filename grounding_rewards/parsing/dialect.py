@@ -114,7 +114,9 @@ class PatternDialect:
         groups = self._groups(texts.column)
         xy, box = _places(groups, len(texts))
         actions = _actions(groups, len(texts))
-        for row in map(int, np.flatnonzero(counts > 1)):
+        # Where several answers are none, which ones they are does not matter, unless a body holds no place.
+        several = np.flatnonzero(counts > 1) if self.inner or answers != "only" else np.zeros(0, dtype=np.int64)
+        for row in map(int, several):
             many_xy, many_box, many_actions = self._each(texts.values[row])
             counts[row] = len(many_xy)
             if len(many_xy):

@@ -15,7 +15,7 @@ TOOL_CALL = PatternDialect(
     pattern=rf"""["']arguments{_KEY}\{{(?P<body>[^{{}}]*)\}}""",
     inner=(
         rf"""["']coordinate{_KEY}\[{SPACE}(?P<x>{NUMBER}){SPACE},{SPACE}(?P<y>{NUMBER}){SPACE}\]""",
-        rf"""["']action{_KEY}["'](?P<action>[A-Za-z_]+)["']""",
+        rf"""["']action{_KEY}["']?(?P<action>[^"',]*)""",
     ),
     signs=("tool_call>", '"arguments"', "'arguments'"),
 )

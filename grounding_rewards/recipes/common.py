@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grounding_rewards.errors import RecipeError, TargetError
+from grounding_rewards.parsing import Dialect
 from grounding_rewards.scoring import Deviation
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.targets import Targets
@@ -39,6 +40,20 @@ def length(name: str, value: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise RecipeError(f"option {name}: got {value!r}; expected a number from 0")
     return float(value)
+
+
+def dialect_named(name: str) -> Dialect:
+    """A dialect by name, built in or from a plugin.
+
+    Raises:
+        RecipeError: there is none of that name.
+    """
+    from grounding_rewards.plugins import registry
+
+    known: Mapping[str, Dialect] = registry().parsers
+    if name not in known:
+        raise RecipeError(f"option dialect: got {name!r}; expected one of {', '.join(known)}")
+    return known[name]
 
 
 def text_of(line: Line) -> str:

@@ -25,6 +25,8 @@ _ANSWER = re.compile(r"\(\s*(-?(?:\d+\.?\d*|\.\d+))\s*,\s*(-?(?:\d+\.?\d*|\.\d+)
 def gta1(*, format_weight: float = 0.0) -> Recipe:
     """GTA1's click reward: answers ``(x, y)`` in pixels of the image the model saw, targets in thousandths.
 
+    The source's own rows carry their sizes as ratios, so that ``target_space`` says nothing about them.
+
     total = (1 - w) · hit + w · format. hit = 1 where the one tuple in the text lies in any of the boxes, whose edges
     are first cut to whole pixels; several tuples are a miss. format = 1 where the response is
     ``<think>...</think><answer>(x,y)</answer>`` with integers; GTA1 defines it and trains without it.
@@ -65,16 +67,23 @@ def read_native(value: Any) -> dict[str, Any] | None:
     if not all(type(ratio) in (int, float) and 0 < ratio < LARGEST for ratio in (height, width)):
         return None
     boxes = boxes if boxes and all(isinstance(box, list) for box in boxes) else [boxes]
+    if not all(_is_box(box) for box in boxes):
+        return None
     return {"regions": [{"bbox": _scaled(box, width, height)} for box in boxes], "space": CoordSpace.MODEL_PIXEL.value}
 
 
+def _is_box(box: list[Any]) -> bool:
+    numbers = len(box) == 4 and all(type(edge) in (int, float) and abs(edge) < LARGEST for edge in box)
+    return numbers and box[0] <= box[2] and box[1] <= box[3]
+
+
 def _scaled(box: list[Any], width: float, height: float) -> list[Any]:
-    if len(box) != 4 or not all(type(edge) in (int, float) and abs(edge) < LARGEST for edge in box):
-        return box
     return [edge * (height if index % 2 else width) for index, edge in enumerate(box)]
 
 
-NATIVE = NativeForm("[box or list of boxes in thousandths, height / 1000, width / 1000]", read_native)
+NATIVE = NativeForm(
+    "[box or list of boxes in thousandths, height / 1000, width / 1000], a box being x1 y1 x2 y2 in order", read_native
+)
 
 
 def _has_several(line: Line) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -41,18 +41,33 @@ class FunctionVerifier:
     needs: frozenset[str] = frozenset()
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        name = getattr(self.fn, "__name__", repr(self.fn))
-        scores = np.asarray(self.fn(rollouts), dtype=np.float64)
-        if scores.shape != (len(rollouts),):
-            raise VerifierError(f"verifier {name} returned shape {scores.shape}; expected ({len(rollouts)},)")
-        wrong = np.flatnonzero(~((scores >= self.low) & (scores <= self.high)))
-        if len(wrong):
-            row = int(wrong[0])
-            raise VerifierError(
-                f"verifier {name} returned {scores[row]} for row {row}; expected {self.low} to {self.high}: "
-                "clip it, or declare wider bounds"
-            )
-        return scores
+        return checked(self.fn(rollouts), _name(self.fn), self.low, self.high, len(rollouts))
+
+
+def _name(fn: Any) -> str:
+    return str(getattr(fn, "__name__", fn))
+
+
+def checked(returned: Any, name: str, low: float, high: float, rows: int) -> Floats:
+    """What a verifier returned, as n float64 scores.
+
+    Raises:
+        VerifierError: it is no array of n numbers between ``low`` and ``high``; names the verifier and the row.
+    """
+    try:
+        scores = np.asarray(returned, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise VerifierError(f"verifier {name} returned {returned!r:.80}; expected {rows} numbers") from None
+    if scores.shape != (rows,):
+        raise VerifierError(f"verifier {name} returned shape {scores.shape}; expected ({rows},)")
+    inside = (scores >= low) & (scores <= high)
+    if not inside.all():
+        row = int(np.argmin(inside))
+        raise VerifierError(
+            f"verifier {name} returned {scores[row]} for row {row}; expected {low} to {high}: "
+            "clip it, or declare wider bounds"
+        )
+    return scores
 
 
 def verifier(

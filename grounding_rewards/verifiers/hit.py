@@ -14,11 +14,6 @@ from grounding_rewards.targets import Regions
 from grounding_rewards.truth import RegionKind
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 
-CLICKS = (
-    "", "click", "left_click", "double_click", "right_click", "middle_click", "triple_click", "long_press", "tap",
-)  # fmt: skip
-"""Action names under which a coordinate is a click; "" is an answer that names no action."""
-
 PolygonRule = Literal["inclusive", "half_open"]
 
 

@@ -132,3 +132,26 @@ def test_options_are_checked_when_it_is_built() -> None:
         reward_funcs(gr.recipe("gelato"), format_weight=0.1)
     assert reward_funcs(gr.recipe("gelato"))[0].recipe == gr.recipe("gelato")
     assert reward_funcs({"name": "gelato", "format_weight": 0.1})[0].recipe == gr.recipe("gelato", format_weight=0.1)
+
+
+def test_a_target_without_an_id_is_logged_once_for_all_its_rollouts(caplog: pytest.LogCaptureFixture) -> None:
+    (reward,) = reward_funcs("gelato")
+    with caplog.at_level(logging.ERROR):
+        reward(completions=["(250, 250)"] * 5, target=[BOX, *[[0.5, 0.5, 0.1, 0.1]] * 4])
+        reward(completions=["(250, 250)"] * 5, target=[*[[0.5, 0.5, 0.1, 0.1]] * 4, BOX])
+    assert len(caplog.records) == 1
+
+
+def test_bad_target_raise_stops_at_the_first_one() -> None:
+    (reward,) = reward_funcs("gelato", bad_target="raise")
+    with pytest.raises(gr.TargetError, match="target of row 1, field 'bbox'"):
+        reward(completions=["(250, 250)"] * 2, target=[BOX, [0.5, 0.5, 0.1, 0.1]])
+
+
+def test_odd_blocks_are_read_and_what_is_no_completion_is_named() -> None:
+    (reward,) = reward_funcs("gelato")
+    completions = [said(["(250, 250)"]), said([{"type": "text", "text": 5}])]
+    assert reward(completions=completions, target=[BOX] * 2) == [1.0, 0.0]
+    for completion in (["(250, 250)"], 5, {"content": "(1, 1)"}):
+        with pytest.raises(TypeError, match="expected a string or a list of messages"):
+            reward(completions=[completion], target=[BOX])

@@ -155,7 +155,7 @@ def test_bad_targets_can_abstain(run, tmp_path):
     assert result.code == 0
     assert result.err.startswith("3 rows scored with gelato (1 of them not valid): mean total 1.0000, hit rate 100.0 %")
     bad = read_rows(out)[0]
-    assert (bad["valid"], bad["total"], bad["acc"], bad["reason"]) == (0.0, 0.0, 0.0, "BAD_TARGET")
+    assert (bad["valid"], bad["total"], bad["acc"], bad["reason"]) == (0.0, None, None, "BAD_TARGET")
 
 
 def test_no_valid_row_at_all(run, tmp_path):

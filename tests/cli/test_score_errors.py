@@ -198,3 +198,12 @@ def test_killed_in_the_middle(tmp_path, number, code, left):
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
     assert not out.exists()
     assert left is None or names(tmp_path) == left
+
+
+@pytest.mark.parametrize("side", ["9" * 400, "0", "-5", "1e13"])
+def test_a_size_of_no_image_is_one_line(run, tmp_path, side):
+    source = tmp_path / "in.jsonl"
+    source.write_text(f'{{"response": "(1, 1)", "target": {{"bbox": [0, 0, 9, 9]}}, "image_size": [{side}, 5]}}')
+    message = run.error("eval", source, "--response-space", "pixel")
+    assert "row 0 (line 1): image_size: got [" in message
+    assert message.endswith("expected [width, height] or null")

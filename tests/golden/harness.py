@@ -23,12 +23,12 @@ KEYS = {
 """What the published function calls each column of ours."""
 
 
-def directory() -> Path | None:
-    """Where golden lines lie: the directory named by GROUNDING_REWARDS_GOLDEN_DIR, or ../shared/data/golden."""
+def directory() -> Path:
+    """Where golden lines lie: GROUNDING_REWARDS_GOLDEN_DIR, else ../shared/data/golden, else the copies here."""
     named = os.environ.get("GROUNDING_REWARDS_GOLDEN_DIR")
-    root = Path(__file__).parents[2]
-    places = [Path(named)] if named else [root.parent / "shared/data/golden", root / "tests/golden/lines"]
-    return next((place for place in places if place.is_dir()), None)
+    here = Path(__file__).parent
+    places = [Path(named)] if named else [here.parents[2] / "shared/data/golden", here]
+    return next(place for place in places if place.is_dir())
 
 
 def build(peer: str, line: Line) -> gr.Recipe:

@@ -37,7 +37,10 @@ ANSWERS = [
     '{"point_2d": [10, 20], "label": "save"}', '[{"bbox_2d": [1, 2, 3, 4]}]', "{'point_2d': [1.5, 2.5]}",
     '<tool_call>\n{"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [5, 6]}}\n</tool_call>',
     '{"arguments": {"coordinate": [7, 8]}}', '{"arguments": {"action": "wait"}}', "<think>(9, 9)</think>(1, 2)",
-    '{"arguments": {"action": "type", "text": "(3, 4)"}}', "refusal", "'None'.", "<think>unfinished (1, 2)",
+    '{"arguments": {"action": "type", "text": "(3, 4)"}}',
+    '{"arguments": {"action": "type2", "coordinate": [1, 2]}}',
+    '{"arguments": {"coordinate": [3, 4], "action": null}}', "{'arguments': {'action': '点击', 'coordinate': [5, 6]}}",
+    "refusal", "'None'.", "<think>unfinished (1, 2)",
 ]  # fmt: skip
 
 pieces = st.one_of(

@@ -34,7 +34,6 @@ CALL = '<tool_call>{{"name": "computer_use", "arguments": {{"action": "{}", "coo
         (CALL.format("left_click_drag"), BOX, 0.1, 0, "OK"),
         (CALL.format("notclick"), BOX, 0.1, 0, "OK"),
         ("(15, 15)", {**BOX, "action": "click"}, 1.0, 1, "OK"),
-        ("refusal", {**NOTHING, "action": "stop"}, 1.0, 1, "REFUSED"),
     ],
 )
 def test_what_is_paid(response, target, total, acc, reason):
@@ -90,3 +89,28 @@ def test_every_response_space_finds_the_same_place():
         assert gr.recipe("click", response_space=space).score(response, target).acc.tolist() == [1], space
         wrong = [other for other in answers if other != space]
         assert [gr.recipe("click", response_space=other).score(response, target).acc[0] for other in wrong] == [0] * 3
+
+
+@pytest.mark.parametrize(
+    "action", ['"scroll"', '"scroll down"', '"type2"', '"drag-to"', '"点击"', "null", "5", '"LEFT_CLICK"']
+)
+def test_a_tool_call_of_another_action_is_no_click(action):
+    response = f'{{"name": "computer_use", "arguments": {{"action": {action}, "coordinate": [50, 50]}}}}'
+    scores = CLICK.score([response] * 60, [{"bbox": [0, 0, 100, 100]}] * 60)
+    assert scores.acc.tolist() == [0.0] * 60
+    assert CLICK.score(response, {"bbox": [0, 0, 100, 100]}).total.tolist() == [0.1]
+
+
+@pytest.mark.parametrize("action", ["click", "left_click", "double_click", "right_click", "tap"])
+def test_a_tool_call_of_a_click_of_any_kind_is_one(action):
+    response = f'{{"arguments": {{"coordinate": [50, 50], "action": "{action}"}}}}'
+    assert CLICK.score(response, {"bbox": [0, 0, 100, 100], "action": action}).acc.tolist() == [1.0]
+
+
+def test_one_dialect_can_be_named():
+    json_only = gr.recipe("click", response_space="pixel", dialect="json_2d")
+    answers = ['{"point_2d": [15, 15]}', "(15, 15)", "refusal"]
+    assert json_only.score(answers, [BOX] * 3).acc.tolist() == [1.0, 0.0, 0.0]
+    assert gr.recipe(json_only.to_dict()) == json_only
+    with pytest.raises(gr.RecipeError, match="option dialect: got 'json'; expected one of auto, bare_tuple"):
+        gr.recipe("click", response_space="pixel", dialect="json")

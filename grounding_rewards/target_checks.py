@@ -1,0 +1,138 @@
+"""What a recipe needs of targets, and what is wrong with those that it cannot use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grounding_rewards.errors import MISSING, TargetError
+from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, CoordSpace, extents, sizes_needed
+from grounding_rewards.truth import CLICKS, LARGEST, RegionKind
+
+if TYPE_CHECKING:
+    from grounding_rewards.targets import Targets
+
+Found = list[tuple[int, TargetError]]
+
+
+def unusable(
+    targets: Targets, into: CoordSpace, response_space: CoordSpace | None, accepts: frozenset[str]
+) -> dict[int, TargetError]:
+    """What a recipe cannot use, by row: the first complaint about each.
+
+    Args:
+        targets: as read, with the space of every row declared where it can be.
+        into: the space in which the recipe works.
+        response_space: the space of the responses.
+        accepts: the kinds of target that the recipe can judge.
+
+    Returns:
+        An error for each row that is of a kind not accepted, lacks a space or a size that a conversion needs, has the
+        size of no image, or lies a whole image away from its image.
+    """
+    found = _kind_errors(targets, accepts) + _action_errors(targets, accepts) + _space_errors(targets)
+    found += _circle_errors(targets) + _unusable_sizes(targets)
+    for code in np.unique(targets.space_codes[targets.valid]):
+        if code != UNDECLARED:
+            space = SPACES[code]
+            found += _size_errors(targets, space, into, response_space) + _range_errors(targets, space)
+    return dict(reversed(found))
+
+
+def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:
+    """Places and refusals that the recipe has no rule for."""
+    found: Found = []
+    names = [kind.name.lower() for kind in RegionKind]
+    expected = f"one of {', '.join(sorted(accepts))}: this recipe judges nothing else"
+    for kind in RegionKind:
+        if names[kind] not in accepts:
+            hint = "; the option point_radius of click gives points a reach" if kind == RegionKind.POINT else ""
+            for index in np.flatnonzero(targets.regions.kind == kind):
+                found.append(_region_error(targets, int(index), expected + hint))
+    if "refusal" not in accepts:
+        for row in np.flatnonzero(targets.refusal):
+            found.append((int(row), TargetError(targets.sample(int(row)), "refusal", True, expected)))
+    return found
+
+
+def _action_errors(targets: Targets, accepts: frozenset[str]) -> Found:
+    """Actions that a recipe of places would pass over: all but clicks, which a place alone stands for."""
+    found: Found = []
+    if "action" in accepts:
+        return found
+    expected = f"a click on one of {', '.join(sorted(accepts - {'refusal'}))}: this recipe judges no other action"
+    for row in map(int, np.flatnonzero(targets.acts)):
+        target = targets.rows[row]
+        if target and target.action and (target.action.name not in CLICKS or not target.regions):
+            found.append((row, TargetError(targets.sample(row), "action", target.action.name, expected)))
+    return found
+
+
+def _region_error(targets: Targets, index: int, expected: str) -> tuple[int, TargetError]:
+    """The error about one place, with its numbers as they came."""
+    row = int(targets.regions.row[index])
+    target = targets.rows[row]
+    place = index - int(np.searchsorted(targets.regions.row, row))
+    came = MISSING if target is None else list(target.regions[place].numbers)
+    return row, TargetError(targets.sample(row), RegionKind(targets.regions.kind[index]).name.lower(), came, expected)
+
+
+def _circle_errors(targets: Targets) -> Found:
+    """Circles in a space where they are none."""
+    found: Found = []
+    for index in np.flatnonzero(targets.regions.kind == RegionKind.CIRCLE):
+        code = targets.space_codes[targets.regions.row[index]]
+        if code != UNDECLARED and SPACES[code].extent is not None:
+            expected = f"a pixel space; a circle in {SPACES[code]} is no circle"
+            found.append(_region_error(targets, int(index), expected))
+    return found
+
+
+def _space_errors(targets: Targets) -> Found:
+    placed = np.unique(targets.regions.row)
+    bare = placed[targets.space_codes[placed] == UNDECLARED]
+    expected = f"one of {', '.join(CoordSpace)} (or the option target_space)"
+    return [(int(row), TargetError(targets.sample(int(row)), "space", MISSING, expected)) for row in bare]
+
+
+def _size_errors(targets: Targets, space: CoordSpace, into: CoordSpace, response_space: CoordSpace | None) -> Found:
+    """Rows whose target or response cannot be converted because a size is unknown."""
+    found: Found = []
+    placed = np.zeros(len(targets), dtype=np.bool_)
+    placed[targets.regions.row] = True
+    rows = targets.valid & placed & (targets.space_codes == CODES[space])
+    for field in sizes_needed(space, response_space, into=into):
+        sizes = targets.image_sizes if field == "image_size" else targets.model_image_sizes
+        spoken = f"responses in {response_space}, " if response_space not in (None, into) else ""
+        expected = f"[width, height], because the recipe brings {spoken}targets in {space} into {into}"
+        for row in np.flatnonzero(rows & np.isnan(sizes).any(axis=1)):
+            found.append((int(row), TargetError(targets.sample(int(row)), field, MISSING, expected)))
+    return found
+
+
+def _unusable_sizes(targets: Targets) -> Found:
+    """Rows whose size, given from outside, is that of no image; sizes in targets were checked when read."""
+    found: Found = []
+    for field, sizes in (("image_size", targets.image_sizes), ("model_image_size", targets.model_image_sizes)):
+        wrong = (sizes < 1) | (sizes > LARGEST)
+        for row in np.flatnonzero(targets.valid & wrong.any(axis=1)) if wrong.any() else ():
+            came, expected = sizes[row].tolist(), "[width, height], both finite and at least 1 pixel"
+            found.append((int(row), TargetError(targets.sample(int(row)), field, came, expected)))
+    return found
+
+
+def _range_errors(targets: Targets, space: CoordSpace) -> Found:
+    """Places a whole image away from the image: a sure sign of another space."""
+    regions = targets.regions
+    mine = (targets.space_codes[regions.row] == CODES[space]) & targets.valid[regions.row]
+    extent = extents(space, targets.image_sizes, targets.model_image_sizes)[regions.row]
+    limit = np.concatenate((extent, extent), axis=1)
+    with np.errstate(invalid="ignore"):
+        far = mine & ((regions.box < -limit) | (regions.box > 2 * limit)).any(axis=1)
+    found: Found = []
+    for index in np.flatnonzero(far):
+        width, height = extent[index]
+        expected = f"coordinates in {space} within (or near) 0..{width:g} by 0..{height:g}; name the right `space`"
+        found.append(_region_error(targets, int(index), expected))
+    return found
