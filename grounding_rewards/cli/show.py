@@ -26,7 +26,7 @@ def evaluations(found: Found) -> None:
     console = Console(file=sys.stdout, highlight=False)
     paths = [Path(path) for path, _ in found]
     counts = [each for _, each in found]
-    console.print(_accuracies(_named([path.name for path in paths], paths, counts)))
+    console.print(_accuracies(_named([path.stem for path in paths], paths, counts)))
     parts = _named(_differing([path.stem for path in paths]), paths, counts)
     console.print(_reasons(parts))
     if any(each.refusals and each.refusals.targets for each in counts):

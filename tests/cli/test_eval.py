@@ -60,7 +60,7 @@ def test_table_of_one_file(run, files):
     lines = [" ".join(line.split()) for line in result.out.splitlines()]
     assert [line for line in lines if line and not line.startswith("──")] == [
         "file n correct accuracy 95 % interval parsed",
-        "run-one.jsonl 4 2 50.0 % 15.0 - 85.0 75.0 %",
+        "run-one 4 2 50.0 % 15.0 - 85.0 75.0 %",
         "Responses by reason",
         "reason rows share",
         "OK 3 75.0 %",
@@ -78,8 +78,8 @@ def test_tables_of_several_files(run, files):
     lines = [" ".join(line.split()) for line in result.out.splitlines()]
     assert [line for line in lines if line and not line.startswith("──")] == [
         "file n correct accuracy 95 % interval parsed",
-        "run-one.jsonl 4 2 50.0 % 15.0 - 85.0 75.0 %",
-        "run-two.jsonl 3 2 66.7 % 20.8 - 93.9 100.0 %",
+        "run-one 4 2 50.0 % 15.0 - 85.0 75.0 %",
+        "run-two 3 2 66.7 % 20.8 - 93.9 100.0 %",
         "Responses by reason",
         "reason file rows share",
         "OK one 3 75.0 %",
@@ -204,5 +204,5 @@ def test_plain_ascii_terminals(files):
     environment = {"PYTHONIOENCODING": "ascii", "PATH": ""}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "run-one.jsonl" in done.stdout
+    assert "run-one" in done.stdout
     assert done.stdout.isascii()
