@@ -75,7 +75,9 @@ class _Parts:
             raise RecipeError(f"{type(self).__name__}: got no parts; name at least one")
         for name, part in self.parts:
             if isinstance(part, type) or not callable(part) or not all(hasattr(part, key) for key in _VERIFIER):
-                raise RecipeError(f"part {name!r}: got {part!r:.80}; expected a verifier, such as Hit()")
+                raise RecipeError(
+                    f"part {name!r}: got {part!r:.80}; expected a verifier, such as Hit(), or verifier(fn, low=, high=)"
+                )
         names = part_names(self)  # type: ignore[arg-type]
         for name in names:
             if name in RESERVED or not name.isidentifier():

@@ -123,16 +123,23 @@ def _unusable_sizes(targets: Targets) -> Found:
 
 
 def _range_errors(targets: Targets, space: CoordSpace) -> Found:
-    """Places a whole image away from the image: a sure sign of another space."""
+    """Places that no click can reach, or that are surely written in another space."""
     regions = targets.regions
     mine = (targets.space_codes[regions.row] == CODES[space]) & targets.valid[regions.row]
-    extent = extents(space, targets.image_sizes, targets.model_image_sizes)[regions.row]
-    limit = np.concatenate((extent, extent), axis=1)
+    x1, y1, x2, y2 = regions.box.T
+    width, height = extents(space, targets.image_sizes, targets.model_image_sizes)[regions.row].T
     with np.errstate(invalid="ignore"):
-        far = mine & ((regions.box < -limit) | (regions.box > 2 * limit)).any(axis=1)
+        far = (x1 < -width) | (y1 < -height) | (x2 > 2 * width) | (y2 > 2 * height)
+        beside = (x2 < 0) | (y2 < 0) | (x1 > width) | (y1 > height)
+    tiny = (x1 >= 0) & (y1 >= 0) & (x2 <= 1) & (y2 <= 1) & (x2 - x1 > 0) & (x2 - x1 < 1) & (y2 - y1 > 0) & (y2 - y1 < 1)
     found: Found = []
-    for index in np.flatnonzero(far):
-        width, height = extent[index]
-        expected = f"coordinates in {space} within (or near) 0..{width:g} by 0..{height:g}; name the right `space`"
+    for index in np.flatnonzero(mine & (far | beside)):
+        expected = (
+            f"coordinates in {space} within (or near) 0..{width[index]:g} by 0..{height[index]:g}; "
+            "name the right `space` in the target, or by the option target_space"
+        )
+        found.append(_region_error(targets, int(index), expected))
+    for index in np.flatnonzero(mine & tiny) if space != CoordSpace.UNIT else ():
+        expected = f"coordinates in {space}; these look like unit: name the `space`, or set the option target_space"
         found.append(_region_error(targets, int(index), expected))
     return found

@@ -81,6 +81,10 @@ def test_links_and_pictures_are_there() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
+def test_no_figure_is_left_to_be_filled_in() -> None:
+    assert re.findall(r"@[A-Z]+@|TODO|XXX", README + ADAPTERS) == []
+
+
 def test_ci_calls_the_test_command_of_the_readme() -> None:
     assert "make test" in README
     assert "\nmake test\n" in (ROOT / ".ci" / "run").read_text("utf-8")

@@ -29,7 +29,8 @@ def reward_funcs(
         A list with one picklable function. It logs hit rate (``NAME/acc``), parse rate (``NAME/parsed``), every part
         and the share of each reason through the trainer's ``log_metric``. A sample whose target cannot be used abstains
         (None), with one ERROR log line. Image sizes come from an ``image`` or ``images`` column of PIL images, else
-        from the targets.
+        from an ``image_size`` column, else from the targets; ``model_image_size`` likewise. Verifiers find all columns
+        in ``Rollouts.extras``.
 
     Raises:
         RecipeError: the recipe or an option is unknown, or the recipe needs what this adapter cannot give.
@@ -84,7 +85,9 @@ class RecipeReward:
         scores = self.recipe.score(
             [response_text(completion) for completion in completions],
             columns[self.target_column],
-            image_sizes=None if images is None else _bridge.image_sizes(images),
+            image_sizes=columns.get("image_size") if images is None else _bridge.image_sizes(images),
+            model_image_sizes=columns.get("model_image_size"),
+            extras=columns,
             bad_target=self.bad_target,
         )
         if self._first:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import pickle
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from PIL import Image
 
 import grounding_rewards as gr
+from grounding_rewards.combine import weighted
 from grounding_rewards_adapters.trl import RecipeReward, reward_funcs
 
 BOX = [0.0, 0.0, 0.5, 0.5]
@@ -155,3 +158,21 @@ def test_odd_blocks_are_read_and_what_is_no_completion_is_named() -> None:
     for completion in (["(250, 250)"], 5, {"content": "(1, 1)"}):
         with pytest.raises(TypeError, match="expected a string or a list of messages"):
             reward(completions=[completion], target=[BOX])
+
+
+def test_sizes_come_from_columns_where_there_is_no_image() -> None:
+    (reward,) = reward_funcs("click", response_space="thousandths", format_weight=0.0)
+    target = {"bbox": [990, 490, 1010, 510]}
+    assert reward(completions=["(500, 500)"] * 2, target=[target] * 2, image_size=[[2000, 1000], [1000, 1000]]) == [
+        1.0,
+        0.0,
+    ]
+    (model,) = reward_funcs("click", response_space="model_pixel", format_weight=0.0)
+    sizes = {"image_size": [[2000, 1000]], "model_image_size": [[200, 100]]}
+    assert model(completions=["(100, 50)"], target=[target], **sizes) == [1.0]
+
+
+def test_a_verifier_of_ones_own_sees_the_columns() -> None:
+    bonus = gr.verifier(lambda rollouts: np.array(rollouts.extras["bonus"]), low=0.0, high=1.0)
+    (reward,) = reward_funcs(replace(gr.recipe("gelato"), reward=weighted(bonus=(1.0, bonus))))
+    assert reward(completions=["?"] * 2, target=[BOX] * 2, bonus=[0.25, 0.75]) == [0.25, 0.75]
