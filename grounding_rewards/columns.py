@@ -36,6 +36,8 @@ CLICKED = (Reason.OK, Reason.OUT_OF_IMAGE)
 PARSED = (*CLICKED, Reason.REFUSED)
 """Reasons under which the response was read: a place or a refusal."""
 
+_IS_PARSED = np.isin(np.arange(len(Reason)), PARSED)
+
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
@@ -69,7 +71,8 @@ class Predictions:
     @property
     def parsed(self) -> NDArray[np.bool_]:
         """(n,) True where an answer was read: a place or a refusal."""
-        return np.isin(self.reason, PARSED)
+        parsed: NDArray[np.bool_] = _IS_PARSED[self.reason]
+        return parsed
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,3 +46,18 @@ def test_held_out_screens_share_no_place_with_training_screens() -> None:
     assert training
     assert held_out
     assert not training & held_out
+
+
+@pytest.mark.timeout(120)
+def test_the_control_is_rewarded_for_another_groups_target() -> None:
+    pytest.importorskip("trl")
+    code = (
+        "import sys; sys.path.insert(0, 'examples'); import train_trl_cpu as demo\n"
+        "groups = [group for group in range(3) for _ in range(demo.GENERATIONS)]\n"
+        "seen = demo.of_another_screen(lambda target, **columns: target)(target=groups, completions=[])\n"
+        "print(len(seen) == len(groups), any(a == b for a, b in zip(seen, groups)))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=110, check=False
+    )
+    assert run.stdout.split() == ["True", "False"], run.stderr
