@@ -28,6 +28,8 @@ RESERVED = frozenset({
 
 _VERIFIER = ("low", "high", "needs")
 
+Known = dict[int, tuple[Verifier, Floats]]
+
 
 class Combination(Verifier, Protocol):
     """A composition: ``children`` by name, and how their scores make one."""
@@ -43,20 +45,31 @@ def is_combination(term: Verifier) -> TypeGuard[Combination]:
     return hasattr(term, "children")
 
 
-def evaluate(term: Verifier, rollouts: Rollouts, label: str = "reward") -> tuple[Floats, dict[str, Floats]]:
+def evaluate(
+    term: Verifier, rollouts: Rollouts, label: str = "reward", known: Known | None = None
+) -> tuple[Floats, dict[str, Floats]]:
     """A term's scores (n,), and those of every named part inside it.
+
+    Args:
+        term: a verifier or a combination.
+        rollouts: n rollouts.
+        label: what errors call the term.
+        known: verifiers and their scores by identity; grows, and spares one that occurs again on these rollouts.
 
     Raises:
         VerifierError: a verifier returned something other than n numbers within its bounds; says which part it is.
     """
-    if not is_combination(term):
-        return checked(term(rollouts), label, term.low, term.high, len(rollouts)), {}
+    known = {} if known is None else known
     parts: dict[str, Floats] = {}
-    scores: dict[str, Floats] = {}
-    for name, child in term.children:
-        scores[name], inner = evaluate(child, rollouts, name)
-        parts |= {**inner, name: scores[name]}
-    return term.join(scores), parts
+    if is_combination(term):
+        scores: dict[str, Floats] = {}
+        for name, child in term.children:
+            scores[name], inner = evaluate(child, rollouts, name, known)
+            parts |= {**inner, name: scores[name]}
+        return term.join(scores), parts
+    if id(term) not in known:
+        known[id(term)] = term, checked(term(rollouts), label, term.low, term.high, len(rollouts))
+    return known[id(term)][1], parts
 
 
 def part_names(term: Verifier) -> list[str]:
@@ -175,18 +188,30 @@ class Gate(_Parts):
 
 
 @dataclass(frozen=True)
-class Clip(_Parts):
+class _Lone(_Parts):
+    """A combination of a single part."""
+
+    @property
+    def part(self) -> Verifier:
+        return self.parts[0][1]
+
+    def score(self, scores: Mapping[str, Floats]) -> Floats:
+        return scores[self.parts[0][0]]
+
+
+@dataclass(frozen=True)
+class Clip(_Lone):
     """The part, limited to low..high."""
 
     low: float = 0.0
     high: float = 1.0
 
     def join(self, scores: Mapping[str, Floats]) -> Floats:
-        return np.clip(scores[self.parts[0][0]], self.low, self.high)
+        return np.clip(self.score(scores), self.low, self.high)
 
 
 @dataclass(frozen=True)
-class Affine(_Parts):
+class Affine(_Lone):
     """scale · part + shift."""
 
     scale: float = 1.0
@@ -194,20 +219,18 @@ class Affine(_Parts):
 
     @property
     def low(self) -> float:
-        part = self.parts[0][1]
-        return min(self.scale * part.low, self.scale * part.high) + self.shift
+        return min(self.scale * self.part.low, self.scale * self.part.high) + self.shift
 
     @property
     def high(self) -> float:
-        part = self.parts[0][1]
-        return max(self.scale * part.low, self.scale * part.high) + self.shift
+        return max(self.scale * self.part.low, self.scale * self.part.high) + self.shift
 
     def join(self, scores: Mapping[str, Floats]) -> Floats:
-        return self.scale * scores[self.parts[0][0]] + self.shift
+        return self.scale * self.score(scores) + self.shift
 
 
 @dataclass(frozen=True)
-class Asymmetric(_Parts):
+class Asymmetric(_Lone):
     """positive · part above 0, negative · part below."""
 
     positive: float = 1.0
@@ -215,19 +238,17 @@ class Asymmetric(_Parts):
 
     @property
     def low(self) -> float:
-        part = self.parts[0][1]
-        return self._scaled(part.low)
+        return self._scaled(self.part.low)
 
     @property
     def high(self) -> float:
-        part = self.parts[0][1]
-        return self._scaled(part.high)
+        return self._scaled(self.part.high)
 
     def _scaled(self, bound: float) -> float:
         return bound * (self.positive if bound > 0 else self.negative)
 
     def join(self, scores: Mapping[str, Floats]) -> Floats:
-        score = scores[self.parts[0][0]]
+        score = self.score(scores)
         return score * np.where(score > 0, self.positive, self.negative)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
-from grounding_rewards.combine import evaluate, part_names
+from grounding_rewards.combine import Known, evaluate, part_names
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing.dialect import Answers, Dialect
 from grounding_rewards.parsing.parse import Thinking, capped, parse, read_responses
@@ -204,8 +204,9 @@ class Recipe:
         return self._judge(rollouts)
 
     def _judge(self, rollouts: Rollouts) -> Scores:
-        total, parts = evaluate(self.reward, rollouts)
-        success, _ = evaluate(self.success, rollouts)
+        known: Known = {}
+        total, parts = evaluate(self.reward, rollouts, known=known)
+        success, _ = evaluate(self.success, rollouts, "success", known)
         reason, valid = rollouts.predictions.reason, rollouts.targets.valid
         if not valid.all():
             total = np.where(valid, total, min(max(0.0, self.low), self.high))

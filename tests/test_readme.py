@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import os
 import re
@@ -72,7 +73,11 @@ def test_trainer_examples_build_their_reward(block: str) -> None:
 
     compile(block, "README.md", "exec")
     for call in calls:
-        assert eval(call, {"reward_funcs": reward_funcs})[0].recipe.low == 0.0  # our own text, not a model's
+        parsed = ast.parse(call, mode="eval").body
+        assert isinstance(parsed, ast.Call)
+        options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in parsed.keywords}
+        (reward,) = reward_funcs(*map(ast.literal_eval, parsed.args), **options)
+        assert reward.recipe.to_dict() == {"name": reward.recipe.name, **options}
 
 
 def test_links_and_pictures_are_there() -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.combine import weighted
+from grounding_rewards.combine import affine, weighted
+from grounding_rewards.verifiers import InsideDistance
 
 PIXEL = gr.recipe("click", response_space="pixel")
 UNIT = gr.recipe("click", response_space="unit")
@@ -226,3 +227,20 @@ def test_whatever_a_verifier_returns_is_checked(returned, message):
     broken = replace(gr.recipe("gelato"), reward=weighted(odd=(1.0, Broken(returned))))
     with pytest.raises(gr.VerifierError, match=message):
         broken.score(["(1, 1)"] * 2, [[0, 0, 1, 1]] * 2)
+
+
+def test_rows_that_abstain_get_the_total_nearest_to_nothing():
+    shifted = replace(gr.recipe("gelato"), reward=affine("distance", InsideDistance(), shift=0.5))
+    scores = shifted.score(["(1, 1)"] * 2, [[0, 0, 1, 1], [1]], bad_target="abstain")
+    assert (scores.total[1], scores.acc[1], scores.parts["distance"][1]) == (0.5, 0.0, 0.0)
+    below = replace(shifted, reward=affine("distance", InsideDistance(), shift=-3.0))
+    assert below.score(["(1, 1)"], [[1]], bad_target="abstain").total.tolist() == [-2.0]
+
+
+def test_a_verifier_that_is_reward_and_success_runs_once():
+    calls = []
+    both = gr.verifier(lambda rollouts: calls.append(len(rollouts)) or np.ones(len(rollouts)), low=0, high=1)
+    scores = replace(gr.recipe("gelato"), reward=weighted(mine=(0.5, both)), success=both).score(
+        ["?"] * 2, [[0, 0, 1, 1]] * 2
+    )
+    assert (calls, scores.total.tolist(), scores.acc.tolist()) == ([2], [0.5, 0.5], [1.0, 1.0])

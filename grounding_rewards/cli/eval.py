@@ -31,7 +31,7 @@ def evaluate_files(
 ) -> None:
     """Count how often a model was right, with 95 % Wilson intervals.
 
-    Prints a row a file, why responses did not count, and a table for every --by field.
+    Prints a row a file, how responses were read, and a table for every --by field.
 
     Example: `grounding-rewards eval responses.jsonl --response-space thousandths --by ui_type`
     """

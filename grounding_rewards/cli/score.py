@@ -23,7 +23,9 @@ _NAMES = np.array([reason.name for reason in Reason], dtype=np.object_)
 
 def score(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines (.jsonl) or Parquet (.parquet).")],
-    recipe: Annotated[str, typer.Option("--recipe", metavar="NAME", help="The published reward, by name.")],
+    recipe: Annotated[
+        str, typer.Option("--recipe", metavar="NAME", help="click, gelato, gelato-pixel, gta1 or a plugin's.")
+    ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write; its suffix chooses the format.")],
     option: options.Options = None,
     response_space: options.ResponseSpace = None,

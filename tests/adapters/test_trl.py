@@ -13,6 +13,7 @@ from PIL import Image
 
 import grounding_rewards as gr
 from grounding_rewards.combine import weighted
+from grounding_rewards_adapters import _bridge
 from grounding_rewards_adapters.trl import RecipeReward, reward_funcs
 
 BOX = [0.0, 0.0, 0.5, 0.5]
@@ -176,3 +177,18 @@ def test_a_verifier_of_ones_own_sees_the_columns() -> None:
     bonus = gr.verifier(lambda rollouts: np.array(rollouts.extras["bonus"]), low=0.0, high=1.0)
     (reward,) = reward_funcs(replace(gr.recipe("gelato"), reward=weighted(bonus=(1.0, bonus))))
     assert reward(completions=["?"] * 2, target=[BOX] * 2, bonus=[0.25, 0.75]) == [0.25, 0.75]
+
+
+def test_a_flood_of_unusable_targets_stops_being_logged(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_bridge, "REPORTED", 2)
+    (reward,) = reward_funcs("gelato")
+    targets = [BOX, *[{"bbox": [1], "id": f"a{row}"} for row in range(5)]]
+    with caplog.at_level(logging.ERROR):
+        reward(completions=["(250, 250)"] * 6, target=targets)
+    assert [record.message.partition(",")[0] for record in caplog.records] == [
+        "target of sample 'a0'",
+        "target of sample 'a1'",
+        "2 targets cannot be used; further ones are not logged",
+    ]

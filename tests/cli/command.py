@@ -10,6 +10,11 @@ import pytest
 
 from grounding_rewards.cli import main
 
+BOX = {"bbox": [0.1, 0.1, 0.3, 0.2]}
+HIT = {"sample_id": "a", "response": "(200, 150)", "target": BOX}
+MISS = {"sample_id": "b", "response": "nothing here", "target": BOX}
+CLICK = ("--recipe", "click", "--response-space", "pixel")
+
 
 class Result(NamedTuple):
     """What a command left behind."""
@@ -50,3 +55,8 @@ def write_rows(path: Path, *rows: Any) -> Path:
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """Read JSON lines."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def names(folder: Path) -> list[str]:
+    """Names of the files in a folder, in order."""
+    return sorted(path.name for path in folder.iterdir())

@@ -14,21 +14,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.cli import options
-from tests.cli.command import read_rows, write_rows
-
-BOX = {"bbox": [0.1, 0.1, 0.3, 0.2]}
-HIT = {"sample_id": "a", "response": "(200, 150)", "target": BOX}
-MISS = {"sample_id": "b", "response": "nothing here", "target": BOX}
-CLICK = ("--recipe", "click", "--response-space", "pixel")
-
-
-@pytest.fixture
-def source(tmp_path):
-    return write_rows(tmp_path / "in.jsonl", HIT, MISS)
-
-
-def names(folder):
-    return sorted(path.name for path in folder.iterdir())
+from tests.cli.command import BOX, CLICK, HIT, names, read_rows, write_rows
 
 
 def test_rows_with_their_scores(run, source, tmp_path):

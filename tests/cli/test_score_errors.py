@@ -10,21 +10,7 @@ import sys
 import pytest
 
 from grounding_rewards.scoring import Recipe
-from tests.cli.command import write_rows
-
-BOX = {"bbox": [0.1, 0.1, 0.3, 0.2]}
-HIT = {"sample_id": "a", "response": "(200, 150)", "target": BOX}
-MISS = {"sample_id": "b", "response": "nothing here", "target": BOX}
-CLICK = ("--recipe", "click", "--response-space", "pixel")
-
-
-@pytest.fixture
-def source(tmp_path):
-    return write_rows(tmp_path / "in.jsonl", HIT, MISS)
-
-
-def names(folder):
-    return sorted(path.name for path in folder.iterdir())
+from tests.cli.command import CLICK, HIT, names, write_rows
 
 
 def test_a_missing_size_names_the_column(run, tmp_path):
