@@ -53,12 +53,30 @@ class Deviation:
 
 
 @dataclass(frozen=True)
+class Example:
+    """One response and its target, with the sizes that scoring them needs."""
+
+    response: str
+    target: Any
+    image_size: tuple[float, float] | None = None
+    model_image_size: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
 class Exploit:
-    """A way to be paid without being right that the published formula leaves open."""
+    """A way to be paid without being right that the published formula leaves open.
+
+    Attributes:
+        name: short name.
+        what: what a policy does, and why the formula pays it.
+        payoff: the total that it earns, measured.
+        example: a response that earns exactly ``payoff``; None where the payoff is a mean over many.
+    """
 
     name: str
     what: str
     payoff: float
+    example: Example | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -81,6 +99,8 @@ class Recipe:
         deviations: where it departs from the published code, and why.
         exploits: what the published formula pays for nothing.
         options: the options it was built with.
+        formula: ``Scores.total`` in one or a few lines.
+        example: a response in the recipe's answer format, and a target in its native form.
     """
 
     name: str
@@ -98,6 +118,8 @@ class Recipe:
     deviations: tuple[Deviation, ...] = ()
     exploits: tuple[Exploit, ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
+    formula: str = ""
+    example: Example | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         """How to build it again: the name and the options that are not defaults."""

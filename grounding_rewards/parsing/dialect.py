@@ -95,7 +95,7 @@ class PatternDialect:
 
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""
-        begun = _contain(texts, self.signs)
+        begun = contain(texts, self.signs)
         likely = np.flatnonzero(begun) if self.signs else np.arange(len(texts))
         found = nothing(len(texts), answers)
         if len(likely):
@@ -112,7 +112,7 @@ class PatternDialect:
             return found
         counts = self._counts(texts, answers)
         groups = self._groups(texts.column)
-        xy, box = _places(groups, len(texts))
+        xy, box = places(groups, len(texts))
         actions = _actions(groups, len(texts))
         # Where several answers are none, which ones they are does not matter, unless a body holds no place.
         several = np.flatnonzero(counts > 1) if self.inner or answers != "only" else np.zeros(0, dtype=np.int64)
@@ -149,7 +149,7 @@ class PatternDialect:
         """All answers of one text, in order; those whose body holds no place are left out."""
         found = [match[0] for match in compiled(self.full_pattern).finditer(text)]
         groups = self._groups(found)
-        xy, box = _places(groups, len(found))
+        xy, box = places(groups, len(found))
         read = ~np.isnan(xy[:, 0] + xy[:, 1])
         return xy[read], box[read], _actions(groups, len(found))[read]
 
@@ -158,7 +158,7 @@ def _actions(groups: dict[str, Column], rows: int) -> NDArray[np.object_]:
     return strings(groups["action"]) if "action" in groups else np.full(rows, "", dtype=np.object_)
 
 
-def _places(groups: dict[str, Column], rows: int) -> tuple[Floats, Floats]:
+def places(groups: dict[str, Column], rows: int) -> tuple[Floats, Floats]:
     """Points (n, 2) and boxes (n, 4) from captured numerals; a box's point is its centre."""
     xy, box = np.full((rows, 2), np.nan), np.full((rows, 4), np.nan)
     if "x1" in groups:
@@ -170,7 +170,7 @@ def _places(groups: dict[str, Column], rows: int) -> tuple[Floats, Floats]:
     return xy, box
 
 
-def _contain(texts: Texts, signs: tuple[str, ...]) -> NDArray[np.bool_]:
+def contain(texts: Texts, signs: tuple[str, ...]) -> NDArray[np.bool_]:
     """Which texts contain any of the signs."""
     found = np.zeros(len(texts), dtype=np.bool_)
     for sign in signs:
