@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
 from grounding_rewards.combine import Known, evaluate, part_names
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing.dialect import Answers, Dialect
-from grounding_rewards.parsing.parse import Thinking, capped, parse, read_responses
-from grounding_rewards.spaces import CoordSpace, Floats, convert, extents
+from grounding_rewards.parsing.parse import MAX_LENGTH, Thinking, parse, read_responses
+from grounding_rewards.spaces import PIXEL, CoordSpace, Floats, convert
 from grounding_rewards.targets import BadTarget, Targets
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers.base import Verifier
@@ -194,20 +194,21 @@ class Recipe:
         if responses is None or isinstance(responses, str):
             responses, targets = [responses], targets if isinstance(targets, Targets) else [targets]
         texts = read_responses(responses)
+        rows = len(texts)
         table = self.read_targets(targets, bad_target=bad_target)
-        if len(table) != len(texts):
-            raise RecipeError(
-                f"{self.name}: got {len(texts)} responses and {len(table)} targets; expected one for each"
-            )
-        if "groups" in self.needs and groups is None:
+        if len(table) != rows:
+            raise RecipeError(f"{self.name}: got {rows} responses and {len(table)} targets; expected one for each")
+        if groups is None and "groups" in self.needs:
             raise RecipeError(f"{self.name} compares the rollouts of one sample: give groups=, the sample of each row")
         ready = table.prepare(
             self.space,
             default=self.target_space,
             response_space=self.response_space,
             accepts=self.accepts,
-            image_sizes=_sizes("image_sizes", image_sizes, len(texts)),
-            model_image_sizes=_sizes("model_image_sizes", model_image_sizes, len(texts)),
+            image_sizes=None if image_sizes is None else _sizes("image_sizes", image_sizes, rows),
+            model_image_sizes=(
+                None if model_image_sizes is None else _sizes("model_image_sizes", model_image_sizes, rows)
+            ),
             bad_target=bad_target,
         )
         predictions = parse(
@@ -216,10 +217,10 @@ class Recipe:
         rollouts = Rollouts(
             predictions=into_space(predictions, self.space, ready),
             targets=ready,
-            text=capped(texts),
+            text=texts.capped(MAX_LENGTH),
             image_sizes=ready.image_sizes,
             model_image_sizes=ready.model_image_sizes,
-            groups=_group_codes(groups, len(texts)),
+            groups=_group_codes(groups, rows),
             token_lengths=None,
             extras=extras or {},
         )
@@ -229,16 +230,17 @@ class Recipe:
         known: Known = {}
         total, parts = evaluate(self.reward, rollouts, known=known)
         success, _ = evaluate(self.success, rollouts, "success", known)
-        reason, valid = rollouts.predictions.reason, rollouts.targets.valid
-        if not valid.all():
-            total = np.where(valid, total, min(max(0.0, self.low), self.high))
-            success = np.where(valid, success, 0.0)
-            parts = {name: np.where(valid, part, 0.0) for name, part in parts.items()}
-            reason = np.where(valid, reason, np.int8(Reason.BAD_TARGET))
+        reason, valid = rollouts.predictions.reason, rollouts.targets.valid.astype(np.float64)
+        if rollouts.targets.errors:
+            good = rollouts.targets.valid
+            total = np.where(good, total, min(max(0.0, self.low), self.high))
+            success = np.where(good, success, 0.0)
+            parts = {name: np.where(good, part, 0.0) for name, part in parts.items()}
+            reason = np.where(good, reason, np.int8(Reason.BAD_TARGET))
         return Scores(
             total=total,
             acc=(success > 0).astype(np.float64),
-            valid=valid.astype(np.float64),
+            valid=valid,
             parts=parts,
             reason=reason,
             predictions=rollouts.predictions,
@@ -248,29 +250,43 @@ class Recipe:
 
 def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) -> Predictions:
     """Bring predictions into a space, and mark as OUT_OF_IMAGE those outside 0..extent on either axis."""
-    sizes = targets.image_sizes, targets.model_image_sizes
-    extent = extents(predictions.space, *sizes)
-    with np.errstate(invalid="ignore"):
-        outside = ((predictions.xy < 0) | (predictions.xy > extent)).any(axis=1)
-    reason = np.where(outside, np.int8(Reason.OUT_OF_IMAGE), predictions.reason)
-    points = predictions.points
-    if points is not None and predictions.offsets is not None:
-        owner = np.repeat(np.arange(len(predictions)), np.diff(predictions.offsets))
-        points = convert(points, predictions.space, space, sizes[0][owner], sizes[1][owner])
-    return replace(
-        predictions,
-        xy=convert(predictions.xy, predictions.space, space, *sizes),
-        box=convert(predictions.box, predictions.space, space, *sizes),
+    xy, box, points, reason = predictions.xy, predictions.box, predictions.points, predictions.reason
+    extent = _extent(predictions.space, targets)
+    if extent is not None:
+        outside = (xy < 0) | (xy > extent)
+        reason = reason + (outside[:, 0] | outside[:, 1]) * _OUT_OF_IMAGE  # a point that was read is OK, which is 0
+    if predictions.space is not space:
+        sizes = targets.image_sizes, targets.model_image_sizes
+        if points is not None and predictions.offsets is not None:
+            owner = np.repeat(np.arange(len(predictions)), np.diff(predictions.offsets))
+            points = convert(points, predictions.space, space, sizes[0][owner], sizes[1][owner])
+        xy = convert(xy, predictions.space, space, *sizes)
+        box = convert(box, predictions.space, space, *sizes)
+    return Predictions(
+        xy=xy,
+        box=box,
         reason=reason,
+        dialect=predictions.dialect,
+        dialects=predictions.dialects,
         space=space,
+        actions=predictions.actions,
         points=points,
+        offsets=predictions.offsets,
     )
 
 
-def _sizes(name: str, sizes: Any, rows: int) -> Floats | None:
+_OUT_OF_IMAGE = np.int8(Reason.OUT_OF_IMAGE)
+
+
+def _extent(space: CoordSpace, targets: Targets) -> Floats | float | None:
+    """What both axes, or each row's, run over in a space; None where no row says."""
+    if space.extent is not None:
+        return space.extent
+    return targets.known_image_sizes if space is PIXEL else targets.known_model_image_sizes
+
+
+def _sizes(name: str, sizes: Any, rows: int) -> Floats:
     """(n, 2) or (2,) sizes, or a list with None where a row has none; anything else is an error that names ``name``."""
-    if sizes is None:
-        return None
     if isinstance(sizes, list | tuple) or getattr(sizes, "dtype", None) == np.object_:
         sizes = [(np.nan, np.nan) if size is None else size for size in sizes]
     try:

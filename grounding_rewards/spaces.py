@@ -13,6 +13,7 @@ space           coordinates run over                                  extent (w,
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -44,7 +45,7 @@ class CoordSpace(StrEnum):
 
 SizeField = Literal["image_size", "model_image_size"]
 
-SPACES = tuple(CoordSpace)
+PIXEL, MODEL_PIXEL, UNIT, THOUSANDTHS = SPACES = tuple(CoordSpace)
 CODES = {space: code for code, space in enumerate(SPACES)}
 UNDECLARED = -1
 """Stands for "no space declared" where spaces are kept as codes, indices into SPACES."""
@@ -72,6 +73,7 @@ def as_space(name: Any) -> CoordSpace:
     return space
 
 
+@cache
 def sizes_needed(*spaces: CoordSpace | None, into: CoordSpace) -> tuple[str, ...]:
     """Names of the size fields that converting from ``spaces`` into ``into`` reads.
 
@@ -119,14 +121,18 @@ def convert(
     ...         np.array([[1920., 1080.]]), np.array([[np.nan, np.nan]]))
     array([[960., 270.]])
     """
-    if source == into:
+    if source is into:
         return coordinates
-    old = extents(source, image_sizes, model_image_sizes)
-    if into == CoordSpace.UNIT:
-        return coordinates / _per_column(old, coordinates)
-    new = extents(into, image_sizes, model_image_sizes)
-    return coordinates * _per_column(new / old, coordinates)
+    old = _extents(source, image_sizes, model_image_sizes, coordinates)
+    if into is UNIT:
+        return coordinates / old
+    return coordinates * (_extents(into, image_sizes, model_image_sizes, coordinates) / old)
 
 
-def _per_column(pairs: Floats, like: Floats) -> Floats:
+def _extents(space: CoordSpace, image_sizes: Floats, model_image_sizes: Floats, like: Floats) -> Floats | float:
+    """The extent that each column of ``like`` runs over."""
+    fixed = space.extent
+    if fixed is not None:
+        return fixed
+    pairs = image_sizes if space is PIXEL else model_image_sizes
     return pairs if like.shape[-1] == 2 else np.concatenate((pairs, pairs), axis=-1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grounding_rewards.errors import MISSING, TargetError
-from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, CoordSpace, extents, sizes_needed
+from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, UNIT, CoordSpace, extents, sizes_needed
 from grounding_rewards.truth import CLICKS, LARGEST, RegionKind
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def unusable(
         An error for each row that is of a kind not accepted, lacks a space or a size that a conversion needs, has the
         size of no image, or lies a whole image away from its image.
     """
+    if _plainly_usable(targets, into, response_space, accepts):
+        return {}
     found = _kind_errors(targets, accepts) + _action_errors(targets, accepts) + _space_errors(targets)
     found += _circle_errors(targets) + _unusable_sizes(targets)
     for code in np.unique(targets.space_codes[targets.valid]):
@@ -38,6 +40,30 @@ def unusable(
             space = SPACES[code]
             found += _size_errors(targets, space, into, response_space) + _range_errors(targets, space)
     return dict(reversed(found))
+
+
+def _plainly_usable(
+    targets: Targets, into: CoordSpace, response_space: CoordSpace | None, accepts: frozenset[str]
+) -> bool:
+    """Whether a few looks at the whole table show that no row can be unusable, as is the rule."""
+    if targets.special or targets.errors or "bbox" not in accepts or not targets.regions.plain:
+        return False
+    if len(targets.spaces) != 1 or None in targets.spaces:
+        return False
+    (space,) = targets.spaces
+    needed = sizes_needed(space, response_space, into=into)
+    least, largest, end = targets.span
+    for field, sizes in (
+        ("image_size", targets.known_image_sizes), ("model_image_size", targets.known_model_image_sizes),
+    ):  # fmt: skip
+        if sizes is None and field in needed:
+            return False
+        if sizes is not None and not ((sizes >= 1) & (sizes <= LARGEST)).all():
+            return False
+        if sizes is not None and space is not None and space.size_field == field and largest > sizes.min():
+            return False
+    extent = None if space is None else space.extent
+    return least >= 0 and (extent is None or largest <= extent) and (space is UNIT or end > 1)
 
 
 def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:

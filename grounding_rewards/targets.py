@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,6 +17,24 @@ from grounding_rewards.truth import NativeForm, Region, RegionKind, Target
 from grounding_rewards.wire import read_target
 
 BadTarget = Literal["raise", "abstain"]
+
+_BAD_TARGETS = get_args(BadTarget)
+_BBOX = RegionKind.BBOX
+_BOXES = frozenset({_BBOX})
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """What places have beyond a box: ``Regions`` of plain boxes go without.
+
+    Attributes are those of ``Regions``.
+    """
+
+    kind: NDArray[np.int8]
+    point: Floats
+    radii: Floats
+    vertices: Floats
+    offsets: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,24 +49,53 @@ class Regions:
         radii: (m, 2) a circle's radius along x and y (they differ after a resize that distorts); else NaN.
         vertices: (k, 2) the corners of all polygons, one after the other.
         offsets: (m + 1,) where each place's corners start and end in ``vertices``.
+        kinds: the kinds that occur.
+        aligned: whether every sample has exactly one place.
     """
 
     row: NDArray[np.int64]
-    kind: NDArray[np.int8]
     box: Floats
-    point: Floats
-    radii: Floats
-    vertices: Floats
-    offsets: NDArray[np.int64]
+    kinds: frozenset[RegionKind]
+    aligned: bool
+    shapes: Shapes | None = None
+
+    @property
+    def kind(self) -> NDArray[np.int8]:  # noqa: D102 (an attribute of the class, as the next ones)
+        return np.zeros(len(self.row), dtype=np.int8) if self.shapes is None else self.shapes.kind
+
+    @property
+    def plain(self) -> bool:
+        """Whether every place is a box."""
+        return self.kinds <= _BOXES
+
+    @property
+    def point(self) -> Floats:  # noqa: D102
+        return np.full((len(self.row), 2), np.nan) if self.shapes is None else self.shapes.point
+
+    @property
+    def radii(self) -> Floats:  # noqa: D102
+        return np.full((len(self.row), 2), np.nan) if self.shapes is None else self.shapes.radii
+
+    @property
+    def vertices(self) -> Floats:  # noqa: D102
+        return np.zeros((0, 2)) if self.shapes is None else self.shapes.vertices
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:  # noqa: D102
+        return np.zeros(len(self.row) + 1, dtype=np.int64) if self.shapes is None else self.shapes.offsets
 
     @property
     def centre(self) -> Floats:
         """(m, 2) centre of each box or bounding box."""
         return (self.box[:, :2] + self.box[:, 2:]) / 2
 
+    def each(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Each sample's value for each of its places: (n, ...) to (m, ...)."""
+        return values if self.aligned else values[self.row]
+
     def best(self, scores: Floats, rows: int) -> Floats:
         """The best place's score of each sample: (m,) to (n,), 0.0 for a sample without a place."""
-        if len(scores) == rows and bool((self.row == np.arange(rows)).all()):
+        if self.aligned:
             return scores
         best = np.full(rows, -np.inf)
         np.maximum.at(best, self.row, scores)
@@ -59,28 +107,68 @@ class Targets:
     """Targets of n samples, read once and scored any number of times.
 
     Attributes:
-        regions: every sample's places.
-        refusal: (n,) True where nothing on the screen fits.
-        acts: (n,) True where the target names an action (``rows`` has it).
-        image_sizes: (n, 2) width and height of the original image; NaN where the target does not say.
-        model_image_sizes: (n, 2) the same of the image that the model saw.
-        valid: (n,) False where the target could not be read or used (``bad_target="abstain"``).
-        errors: why, by row, in order.
         rows: the targets as read, None where unreadable.
+        errors: why rows could not be read or used (``bad_target="abstain"``), by row, in order.
+        regions: every sample's places.
+        known_image_sizes: (n, 2) width and height of the original images; NaN where a target does not say, None where
+            none does.
+        known_model_image_sizes: the same of the images that the model saw.
+        spaces: the spaces of the places; None stands for places that name none.
+        default: the space of places that name none.
+        span: the least and the largest number of all boxes, and the least of each box's largest.
+        special: whether any row is unreadable, a refusal, or has an action.
     """
 
-    regions: Regions
-    refusal: NDArray[np.bool_]
-    acts: NDArray[np.bool_]
-    image_sizes: Floats
-    model_image_sizes: Floats
-    valid: NDArray[np.bool_]
-    errors: Mapping[int, TargetError]
     rows: tuple[Target | None, ...]
-    space_codes: NDArray[np.int8]
+    errors: Mapping[int, TargetError]
+    regions: Regions
+    known_image_sizes: Floats | None
+    known_model_image_sizes: Floats | None
+    spaces: frozenset[CoordSpace | None]
+    span: tuple[float, float, float]
+    special: bool
+    default: CoordSpace | None = None
+    _ready: dict[Any, Targets] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
-        return len(self.refusal)
+        return len(self.rows)
+
+    @property
+    def image_sizes(self) -> Floats:
+        """(n, 2) width and height of the original image; NaN where unknown."""
+        return _unknown(len(self.rows)) if self.known_image_sizes is None else self.known_image_sizes
+
+    @property
+    def model_image_sizes(self) -> Floats:
+        """(n, 2) the same of the image that the model saw."""
+        return _unknown(len(self.rows)) if self.known_model_image_sizes is None else self.known_model_image_sizes
+
+    @cached_property
+    def refusal(self) -> NDArray[np.bool_]:
+        """(n,) True where nothing on the screen fits."""
+        return np.array([row is not None and row.refusal for row in self.rows], dtype=np.bool_)
+
+    @cached_property
+    def acts(self) -> NDArray[np.bool_]:
+        """(n,) True where the target names an action (``rows`` has it)."""
+        return np.array([row is not None and row.action is not None for row in self.rows], dtype=np.bool_)
+
+    @property
+    def valid(self) -> NDArray[np.bool_]:
+        """(n,) False where the target could not be read or used."""
+        valid = np.ones(len(self.rows), dtype=np.bool_)
+        if self.errors:
+            valid[list(self.errors)] = False
+        return valid
+
+    @cached_property
+    def space_codes(self) -> NDArray[np.int8]:
+        """(n,) index into ``spaces.SPACES`` of each row's space, or ``spaces.UNDECLARED``."""
+        if len(self.spaces) == 1:
+            (space,) = self.spaces
+            return np.full(len(self.rows), UNDECLARED if space is None else CODES[space], dtype=np.int8)
+        spaces = [(row and row.space) or self.default for row in self.rows]
+        return np.array([UNDECLARED if space is None else CODES[space] for space in spaces], dtype=np.int8)
 
     @classmethod
     def from_list(
@@ -108,7 +196,7 @@ class Targets:
         """
         declared = None if space is None else as_space(space)
         _check_choice(bad_target)
-        if isinstance(items, str | Mapping):
+        if not isinstance(items, list) and isinstance(items, str | Mapping):
             raise TypeError(
                 f"targets: got one {type(items).__name__}; expected a list with one target for each response"
             )
@@ -116,26 +204,13 @@ class Targets:
         errors: dict[int, TargetError] = {}
         for index, item in enumerate(items):
             try:
-                target = read_target(item, row=index, native=native)
-                rows.append(target if target.space or declared is None else replace(target, space=declared))
+                rows.append(read_target(item, row=index, native=native, space=declared))
             except TargetError as error:
                 if bad_target == "raise":
                     raise
                 errors[index] = error
                 rows.append(None)
-        return cls(
-            regions=_regions(rows),
-            refusal=np.array([bool(row and row.refusal) for row in rows], dtype=np.bool_),
-            acts=np.array([bool(row and row.action) for row in rows], dtype=np.bool_),
-            image_sizes=_sizes([row.image_size if row else None for row in rows]),
-            model_image_sizes=_sizes([row.model_image_size if row else None for row in rows]),
-            valid=np.array([row is not None for row in rows], dtype=np.bool_),
-            errors=errors,
-            rows=tuple(rows),
-            space_codes=np.array(
-                [CODES[row.space] if row and row.space else UNDECLARED for row in rows], dtype=np.int8
-            ),
-        )
+        return _columns(tuple(rows), errors)
 
     def sample(self, row: int) -> str | int:
         """How errors name a row: the target's id, else the row number."""
@@ -168,64 +243,128 @@ class Targets:
             TargetError: a row lacks a size or a space, lies far outside its image, or is of a kind not accepted.
         """
         _check_choice(bad_target)
-        codes = self.space_codes
-        if default is not None:
-            codes = np.where(codes == UNDECLARED, np.int8(CODES[default]), codes)
-        ready = replace(
+        if image_sizes is None and model_image_sizes is None:
+            key = into, default, response_space, accepts, bad_target
+            if key not in self._ready:
+                self._ready[key] = self._prepared(into, default, response_space, accepts, bad_target)
+            return self._ready[key]
+        sized = replace(
             self,
-            space_codes=codes,
-            image_sizes=_override(self.image_sizes, image_sizes),
-            model_image_sizes=_override(self.model_image_sizes, model_image_sizes),
+            known_image_sizes=_override(self.known_image_sizes, image_sizes),
+            known_model_image_sizes=_override(self.known_model_image_sizes, model_image_sizes),
+            _ready={},
         )
-        ready = ready._checked(into, response_space, accepts, bad_target)
-        return ready._converted(into)
+        return sized._prepared(into, default, response_space, accepts, bad_target)
+
+    def _prepared(
+        self,
+        into: CoordSpace,
+        default: CoordSpace | None,
+        response_space: CoordSpace | None,
+        accepts: frozenset[str],
+        bad_target: BadTarget,
+    ) -> Targets:
+        declared = self if default is None or None not in self.spaces else self._declared(default)
+        return declared._checked(into, response_space, accepts, bad_target)._converted(into)
+
+    def _declared(self, space: CoordSpace) -> Targets:
+        """The same with a space for rows that named none."""
+        return replace(self, default=space, spaces=self.spaces - {None} | {space}, _ready={})
 
     def _checked(
         self, into: CoordSpace, response_space: CoordSpace | None, accepts: frozenset[str], bad_target: BadTarget
     ) -> Targets:
         found = unusable(self, into, response_space, accepts)
-        errors = dict(sorted({**found, **self.errors}.items()))
-        if errors and bad_target == "raise":
-            raise next(iter(errors.values()))
-        if not found:
+        if not found and not self.errors:
             return self
-        valid = self.valid.copy()
-        valid[list(errors)] = False
-        sizes = [np.where(valid[:, None], sizes, np.nan) for sizes in (self.image_sizes, self.model_image_sizes)]
-        return replace(self, valid=valid, errors=errors, image_sizes=sizes[0], model_image_sizes=sizes[1])
+        errors = dict(sorted({**found, **self.errors}.items()))
+        if bad_target == "raise":
+            raise next(iter(errors.values()))
+        known = [None if sizes is None else sizes.copy() for sizes in self._known]
+        for sizes in known:
+            if sizes is not None:
+                sizes[list(errors)] = np.nan
+        return replace(self, errors=errors, known_image_sizes=known[0], known_model_image_sizes=known[1], _ready={})
 
     def _converted(self, into: CoordSpace) -> Targets:
+        if self.spaces <= {into}:
+            return self
         regions = self.regions
         codes = self.space_codes[regions.row]
-        for code in np.unique(codes):
-            if code != UNDECLARED and SPACES[code] != into:
-                regions = _convert_regions(regions, codes == code, SPACES[code], into, self)
-        return replace(self, regions=regions, space_codes=np.full(len(self), CODES[into], dtype=np.int8))
+        for space in SPACES:
+            if space != into and space in self.spaces:
+                regions = _convert_regions(regions, codes == CODES[space], space, into, self)
+        return replace(self, regions=regions, spaces=frozenset({into}), _ready={})
+
+    @property
+    def _known(self) -> tuple[Floats | None, Floats | None]:
+        return self.known_image_sizes, self.known_model_image_sizes
 
 
 def _check_choice(bad_target: str) -> None:
-    if bad_target not in get_args(BadTarget):
-        raise RecipeError(f"bad_target: got {bad_target!r}; expected one of {', '.join(get_args(BadTarget))}")
+    if bad_target not in _BAD_TARGETS:
+        raise RecipeError(f"bad_target: got {bad_target!r}; expected one of {', '.join(_BAD_TARGETS)}")
 
 
-def _override(own: Floats, given: Floats | None) -> Floats:
-    return own if given is None else np.where(np.isnan(given), own, given)
+def _override(own: Floats | None, given: Floats | None) -> Floats | None:
+    if own is None or given is None:
+        return own if given is None else given
+    return np.where(np.isnan(given), own, given)
 
 
-def _sizes(sizes: Sequence[tuple[float, float] | None]) -> Floats:
-    return np.array([size or (np.nan, np.nan) for size in sizes], dtype=np.float64).reshape(-1, 2)
+def _unknown(rows: int) -> Floats:
+    return np.full((rows, 2), np.nan)
 
 
-def _regions(rows: Sequence[Target | None]) -> Regions:
-    pairs = [(row, region) for row, target in enumerate(rows) if target for region in target.regions]
-    nan = (np.nan, np.nan)
-    corners = [region.numbers if region.kind == RegionKind.POLYGON else () for _, region in pairs]
+def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) -> Targets:
+    owners, places, boxes, special = [], [], [], False
+    spaces: set[CoordSpace | None] = set()
+    for row, target in enumerate(rows):
+        if target is None or target.refusal or target.action is not None:
+            special = True
+        if target is not None and target.regions:
+            spaces.add(target.space)
+            for place in target.regions:
+                owners.append(row)
+                places.append(place)
+                boxes.append(place.numbers if place.kind is _BBOX else _bounding_box(place))
+    ends = [max(box) for box in boxes]
+    return Targets(
+        rows,
+        errors,
+        _regions(owners, places, boxes, len(rows)),
+        _sizes([row.image_size if row else None for row in rows]),
+        _sizes([row.model_image_size if row else None for row in rows]),
+        frozenset(spaces),
+        (min(map(min, boxes)), max(ends), min(ends)) if boxes else (np.inf, -np.inf, np.inf),
+        special,
+    )
+
+
+def _sizes(sizes: Sequence[tuple[float, float] | None]) -> Floats | None:
+    return np.array([size or (np.nan, np.nan) for size in sizes], dtype=np.float64) if any(sizes) else None
+
+
+def _regions(owners: list[int], places: list[Region], boxes: list[tuple[float, ...]], rows: int) -> Regions:
+    kinds = frozenset([place.kind for place in places])
+    boxed = kinds <= _BOXES and not any(place.point for place in places)
+    aligned = len(owners) == rows and owners == list(range(rows))
     return Regions(
-        row=np.array([row for row, _ in pairs], dtype=np.int64),
-        kind=np.array([region.kind for _, region in pairs], dtype=np.int8),
-        box=np.array([_bounding_box(region) for _, region in pairs], dtype=np.float64).reshape(-1, 4),
-        point=np.array([_marked_point(region) or nan for _, region in pairs], dtype=np.float64).reshape(-1, 2),
-        radii=np.array([_radii(region) or nan for _, region in pairs], dtype=np.float64).reshape(-1, 2),
+        row=np.arange(rows) if aligned else np.array(owners, dtype=np.int64),
+        box=np.array(boxes, dtype=np.float64) if boxes else np.zeros((0, 4)),
+        kinds=kinds,
+        aligned=aligned,
+        shapes=None if boxed else _shapes(places),
+    )
+
+
+def _shapes(places: Sequence[Region]) -> Shapes:
+    nan = (np.nan, np.nan)
+    corners = [region.numbers if region.kind == RegionKind.POLYGON else () for region in places]
+    return Shapes(
+        kind=np.array([region.kind for region in places], dtype=np.int8),
+        point=np.array([_marked_point(region) or nan for region in places], dtype=np.float64).reshape(-1, 2),
+        radii=np.array([_radii(region) or nan for region in places], dtype=np.float64).reshape(-1, 2),
         vertices=np.array([number for flat in corners for number in flat], dtype=np.float64).reshape(-1, 2),
         offsets=np.cumsum([0, *(len(flat) // 2 for flat in corners)], dtype=np.int64),
     )
@@ -255,17 +394,24 @@ def _convert_regions(
     regions: Regions, chosen: NDArray[np.bool_], source: CoordSpace, into: CoordSpace, targets: Targets
 ) -> Regions:
     """Convert the chosen places; the others are in another space and have their own turn."""
-    sizes = targets.image_sizes[regions.row], targets.model_image_sizes[regions.row]
+    sizes = regions.each(targets.image_sizes), regions.each(targets.model_image_sizes)
+    every = bool(chosen.all())
+
+    def moved(values: Floats, mask: NDArray[np.bool_], sizes: tuple[Floats, Floats]) -> Floats:
+        converted = convert(values, source, into, *sizes)
+        return converted if every else np.where(mask[:, None], converted, values)
+
+    box = moved(regions.box, chosen, sizes)
+    if regions.shapes is None:
+        return replace(regions, box=box)
     owner = np.repeat(np.arange(len(regions.row)), np.diff(regions.offsets))
     vertex_sizes = sizes[0][owner], sizes[1][owner]
 
-    def moved(values: Floats, mask: NDArray[np.bool_], sizes: tuple[Floats, Floats]) -> Floats:
-        return np.where(mask[:, None], convert(values, source, into, *sizes), values)
-
-    return replace(
-        regions,
-        box=moved(regions.box, chosen, sizes),
+    shapes = Shapes(
+        kind=regions.kind,
         point=moved(regions.point, chosen, sizes),
         radii=moved(regions.radii, chosen, sizes),
         vertices=moved(regions.vertices, chosen[owner], vertex_sizes),
+        offsets=regions.offsets,
     )
+    return replace(regions, box=box, shapes=shapes)

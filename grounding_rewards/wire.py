@@ -26,6 +26,8 @@ PLACES = {
     "circle": RegionKind.CIRCLE,
     "point": RegionKind.POINT,
 }
+_NUMBERS = {int, float}
+_BBOX = RegionKind.BBOX
 DIRECTIONS = ("up", "down", "left", "right")
 _TARGET_KEYS = (
     *PLACES, "regions", "refusal", "action", "space", "image_size", "model_image_size",
@@ -35,13 +37,16 @@ _ACTION_KEYS = ("name", "text", "direction", "to", "button", "keys", "app", "sta
 _WIRE = '{"bbox": [x1, y1, x2, y2]} or another place, {"refusal": true} or {"action": ...}'
 
 
-def read_target(value: Any, *, row: int = 0, native: NativeForm | None = None) -> Target:
+def read_target(
+    value: Any, *, row: int = 0, native: NativeForm | None = None, space: CoordSpace | None = None
+) -> Target:
     """Read one target.
 
     Args:
         value: the wire form as a mapping or JSON string, or a bare value in the ``native`` form.
         row: names the sample in errors where the target has no ``id``.
         native: the recipe's own form, tried first; without one a bare list of 4 is a bbox.
+        space: the space of a target that does not name one.
 
     Returns:
         The target, all numbers finite, box corners in order.
@@ -60,12 +65,16 @@ x1 y1 x2 y2 in a bare list; write a polygon as {"polygon": [x1, y1, ...]}
         fields = _as_mapping(value, row, native)
     except RecursionError:
         raise TargetError(row, "target", "deeply nested lists", f"{_WIRE}") from None
-    sample = _sample_name(fields, row)
-    return _Reader(sample).target(fields)
+    reader = _Reader(_sample_name(fields, row))
+    if len(fields) == 1 and "bbox" in fields:
+        return Target((Region(_BBOX, reader._bbox("bbox", fields["bbox"])),), space=space)
+    return reader.target(fields, space)
 
 
 def _sample_name(fields: Mapping[str, Any], row: int) -> str | int:
     name = fields.get("id")
+    if name is None:
+        return row
     return str(name) if isinstance(name, str) or _is_whole(name) else row
 
 
@@ -99,6 +108,8 @@ def _from_json(text: str, row: int) -> Any:
 
 def _plain(value: Any) -> Any:
     """Numpy to Python, and without the None-filled keys that Arrow adds."""
+    if type(value) is list and _NUMBERS.issuperset(map(type, value)):
+        return value
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, np.longdouble):
@@ -128,7 +139,7 @@ class _Reader:
     def fail(self, field: str, came: Any, expected: str) -> TargetError:
         return TargetError(self.sample, field, came, expected)
 
-    def target(self, fields: Mapping[str, Any]) -> Target:
+    def target(self, fields: Mapping[str, Any], default: CoordSpace | None) -> Target:
         self.known(fields, _TARGET_KEYS, "a target")
         refusal = self.flag(fields.get("refusal"), "refusal")
         regions = self.regions(fields)
@@ -141,7 +152,7 @@ class _Reader:
         if space in (CoordSpace.UNIT, CoordSpace.THOUSANDTHS):
             self.no_circle(regions, space)
         return Target(
-            regions, refusal, action, space,
+            regions, refusal, action, space or default,
             self.size(fields, "image_size"), self.size(fields, "model_image_size"),
             self.name(fields, "id"), self.text(fields, "task"), self.name(fields, "trajectory"),
             self.count(fields, "step"), self.count(fields, "num_steps"), fields.get("extra"),
@@ -227,6 +238,8 @@ class _Reader:
         return tuple([self.number(field, item, value, expected) for item in value])
 
     def number(self, field: str, item: Any, came: Any, expected: str) -> float:
+        if type(item) is float and -LARGEST <= item <= LARGEST:
+            return item
         if type(item) not in (int, float):
             raise self.fail(field, came, f"{expected}, as numbers ({item!r:.40} is {_kind(item)})")
         try:

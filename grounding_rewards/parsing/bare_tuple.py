@@ -3,9 +3,12 @@
 from grounding_rewards.parsing.dialect import PatternDialect
 from grounding_rewards.parsing.texts import NUMBER, SPACE
 
+_PAIR = rf"\({SPACE}(?P<x>{NUMBER}){SPACE},{SPACE}(?P<y>{NUMBER}){SPACE}\)"
+
 BARE_TUPLE = PatternDialect(
     name="bare_tuple",
-    pattern=rf"\({SPACE}(?P<x>{NUMBER}){SPACE},{SPACE}(?P<y>{NUMBER}){SPACE}\)",
+    pattern=_PAIR,
+    usual=f"^{SPACE}{_PAIR}{SPACE}$",
     signs=("(",),
 )
 """Two numbers in parentheses, anywhere in the text."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +21,8 @@ from grounding_rewards.parsing.texts import (
     extract,
     floats,
     matches,
+    number,
+    occurrences,
     strings,
 )
 from grounding_rewards.spaces import Floats
@@ -75,6 +80,10 @@ class PatternDialect:
         signs: substrings that show that an answer was begun; every answer contains at least one (none: no such rule).
         whole: the answer must be the whole text, white space around it aside.
         inner: with it, ``pattern`` captures a group ``body``, and the groups of these patterns are searched in there.
+        mark: a substring that every answer contains; a text that contains it once holds one answer at most. Without
+            it, a sole sign is the mark.
+        usual: a whole text, from ``^`` to ``$``, in which an answer usually comes; for speed alone. A text that it
+            matches holds this one answer.
     """
 
     name: str
@@ -82,80 +91,165 @@ class PatternDialect:
     signs: tuple[str, ...] = ()
     whole: bool = False
     inner: tuple[str, ...] = field(default=(), repr=False)
+    mark: str = field(default="", repr=False)
+    usual: str = field(default="", repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The dialect itself."""
         return (self.name,)
 
-    @property
+    @cached_property
     def full_pattern(self) -> str:
         """The pattern as it is run."""
         return f"^{SPACE}(?:{self.pattern}){SPACE}$" if self.whole else self.pattern
 
+    @cached_property
+    def _refuses(self) -> bool:
+        return not compiled(self.full_pattern).groupindex
+
+    @cached_property
+    def _mark(self) -> str:
+        return self.mark or (self.signs[0] if len(self.signs) == 1 else "")
+
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""
-        begun = contain(texts, self.signs)
-        likely = np.flatnonzero(begun) if self.signs else np.arange(len(texts))
+        if self._refuses:
+            return self._find_refusals(texts, answers)
+        return self._find_many(texts, answers) if texts.vectorised else self._find_few(texts, answers)
+
+    def _find_refusals(self, texts: Texts, answers: Answers) -> Found:
         found = nothing(len(texts), answers)
-        if len(likely):
-            put(found, likely, self._find(texts.take(likely), answers))
-        found.begun[:] = begun
+        found.begun[:] = contain(texts, self.signs)
+        found.refused[:] = matches(texts, self.full_pattern)
+        found.count[:] = found.refused
+        found.dialect[found.refused] = 0
         return found
 
-    def _find(self, texts: Texts, answers: Answers) -> Found:
-        found = nothing(len(texts), answers)
-        if not compiled(self.full_pattern).groupindex:
-            found.refused[:] = matches(texts, self.full_pattern)
-            found.count[:] = found.refused
-            found.dialect[found.refused] = 0
-            return found
-        counts = self._counts(texts, answers)
-        groups = self._groups(texts.column)
-        xy, box = places(groups, len(texts))
-        actions = _actions(groups, len(texts))
-        # Where several answers are none, which ones they are does not matter, unless a body holds no place.
-        several = np.flatnonzero(counts > 1) if self.inner or answers != "only" else np.zeros(0, dtype=np.int64)
-        for row in map(int, several):
-            many_xy, many_box, many_actions = self._each(texts.values[row])
-            counts[row] = len(many_xy)
-            if len(many_xy):
-                chosen = -1 if answers == "last" else 0
-                xy[row], box[row], actions[row] = many_xy[chosen], many_box[chosen], many_actions[chosen]
-            if found.points is not None:
-                found.points[row] = many_xy
-        matched = ~np.isnan(xy[:, 0] + xy[:, 1])
-        counts = np.where(matched, np.maximum(counts, 1) if answers in ("only", "all") else 1, 0)
-        if found.points is not None:
-            for row in map(int, np.flatnonzero(counts == 1)):
-                found.points[row] = xy[row : row + 1]
-        dialect = np.where(matched, 0, -1).astype(np.int8)
-        return replace(found, xy=xy, box=box, count=counts, actions=actions, dialect=dialect)
+    def _find_few(self, texts: Texts, answers: Answers) -> Found:
+        """Text by text."""
+        rows = [self._read(text, answers) for text in texts.values]
+        chosen = [_NO_PLACE if not places else places[-1 if answers == "last" else 0] for places in rows]
+        ends = answers in ("first", "last")
+        counts = [min(len(places), 1) if ends else len(places) for places in rows]
+        begun = [any(sign in text for sign in self.signs) for text in texts.values]
+        return Found(
+            xy=np.array([place.point for place in chosen], dtype=np.float64).reshape(-1, 2),
+            box=np.array([place.box for place in chosen], dtype=np.float64).reshape(-1, 4),
+            count=np.array(counts, dtype=np.int64),
+            begun=np.array(begun, dtype=np.bool_),
+            refused=np.zeros(len(rows), dtype=np.bool_),
+            actions=np.array([place.action for place in chosen], dtype=np.object_),
+            dialect=np.array([0 if places else -1 for places in rows], dtype=np.int8),
+            points=[_points(places) for places in rows] if answers == "all" else None,
+        )
 
-    def _counts(self, texts: Texts, answers: Answers) -> NDArray[np.int64]:
-        """How many answers each text may hold; 0 where the leftmost match is all that matters."""
+    def _read(self, text: str, answers: Answers) -> list[_Place]:
+        """The answers of one text: all, or as few as the policy needs."""
+        if self.signs and not any(sign in text for sign in self.signs):
+            return []
         if self.whole or (answers == "first" and not self.inner):
-            return np.zeros(len(texts), dtype=np.int64)
-        return count(texts, self.full_pattern)
+            found = compiled(self.full_pattern).search(text)
+            return [self._place(found)] if found else []
+        places = [self._place(found) for found in compiled(self.full_pattern).finditer(text)]
+        return [place for place in places if place.point is not _NOWHERE] if self.inner else places
 
-    def _groups(self, column: Column) -> dict[str, Column]:
-        groups = extract(column, self.full_pattern)
+    def _place(self, found: re.Match[str]) -> _Place:
+        if not self.inner:
+            return _place(found.groupdict())
+        body, groups = found["body"], {}
+        for pattern in self.inner:
+            inside = compiled(pattern).search(body)
+            if inside:
+                groups.update(inside.groupdict())
+        return _place(groups)
+
+    def _find_many(self, texts: Texts, answers: Answers) -> Found:
+        """All texts at once: those in the usual form, then the rest."""
+        found = nothing(len(texts), answers)
+        left = np.arange(len(texts))
+        if self.usual:
+            self._write(found, extract(texts.column, self.usual))
+            left = np.flatnonzero(found.count == 0)
+            found.begun[:] = found.count > 0
+        if self.signs and len(left):
+            begun = contain(texts.take(left), self.signs)
+            found.begun[left] |= begun
+            left = left[begun]
+        if len(left):
+            rest = texts.take(left)
+            put(found, left, (self._find_likely if rest.vectorised else self._find_few)(rest, answers))
+        return found
+
+    def _find_likely(self, texts: Texts, answers: Answers) -> Found:
+        found = nothing(len(texts), answers)
+        found.begun[:] = bool(self.signs)
+        groups = extract(texts.column, self.full_pattern)
         if self.inner:
             body = groups["body"]
-            return {name: found for pattern in self.inner for name, found in extract(body, pattern).items()}
-        return groups
+            groups = {name: found for pattern in self.inner for name, found in extract(body, pattern).items()}
+        self._write(found, groups)
+        counts = self._counts(texts, answers)
+        several = np.flatnonzero(counts > 1)
+        if answers == "only" and not self.inner:  # several are none: it does not matter which ones they are
+            found.count[several] = counts[several]
+        elif len(several):
+            put(found, several, self._find_few(texts.take(several), answers))
+        return found
 
-    def _each(self, text: str) -> tuple[Floats, Floats, NDArray[np.object_]]:
-        """All answers of one text, in order; those whose body holds no place are left out."""
-        found = [match[0] for match in compiled(self.full_pattern).finditer(text)]
-        groups = self._groups(found)
-        xy, box = places(groups, len(found))
-        read = ~np.isnan(xy[:, 0] + xy[:, 1])
-        return xy[read], box[read], _actions(groups, len(found))[read]
+    def _write(self, found: Found, groups: dict[str, Column]) -> None:
+        """One answer of each text, where the pattern captured one."""
+        xy, box = places(groups, len(found.xy))
+        matched = ~np.isnan(xy[:, 0] + xy[:, 1])
+        found.xy[:], found.count[:] = xy, matched
+        if "x1" in groups:
+            found.box[:] = box
+        if "action" in groups:
+            found.actions[:] = np.where(matched, strings(groups["action"]), "")
+        found.dialect[matched] = 0
+        if found.points is not None:
+            for row in map(int, np.flatnonzero(matched)):
+                found.points[row] = xy[row : row + 1]
+
+    def _counts(self, texts: Texts, answers: Answers) -> NDArray[np.int64]:
+        """How many answers each text may hold; 0 where the leftmost one is all that matters."""
+        if self.whole or (answers == "first" and not self.inner):
+            return np.zeros(len(texts), dtype=np.int64)
+        if not self._mark:
+            return count(texts, self.full_pattern)
+        counts = occurrences(texts, self._mark)
+        several = np.flatnonzero(counts > 1)
+        if len(several):
+            counts[several] = count(texts.take(several), self.full_pattern)
+        return counts
 
 
-def _actions(groups: dict[str, Column], rows: int) -> NDArray[np.object_]:
-    return strings(groups["action"]) if "action" in groups else np.full(rows, "", dtype=np.object_)
+_NOWHERE = (np.nan, np.nan)
+_NO_BOX = (np.nan, np.nan, np.nan, np.nan)
+
+
+class _Place(NamedTuple):
+    point: tuple[float, float]
+    box: tuple[float, float, float, float]
+    action: str
+
+
+_NO_PLACE = _Place(_NOWHERE, _NO_BOX, "")
+
+
+def _place(groups: Mapping[str, str | None]) -> _Place:
+    """What a pattern captured in one text; ``_NO_PLACE``'s point where that is no place."""
+    action = groups.get("action") or ""
+    if groups.get("x") and groups.get("y"):
+        return _Place((number(groups["x"]), number(groups["y"])), _NO_BOX, action)
+    if groups.get("x1"):
+        x1, y1, x2, y2 = [number(groups[name]) for name in ("x1", "y1", "x2", "y2")]
+        return _Place(((x1 + x2) / 2, (y1 + y2) / 2), (x1, y1, x2, y2), action)
+    return _NO_PLACE
+
+
+def _points(places: list[_Place]) -> Floats:
+    return np.array([place.point for place in places], dtype=np.float64).reshape(-1, 2)
 
 
 def places(groups: dict[str, Column], rows: int) -> tuple[Floats, Floats]:
@@ -194,8 +288,9 @@ def nothing(rows: int, answers: Answers) -> Found:
 
 def put(found: Found, rows: NDArray[np.int64], some: Found) -> None:
     """Write what was found in some of the texts where it belongs among all."""
+    where = slice(None) if len(rows) == len(found.count) else rows
     for name in ("xy", "box", "count", "begun", "refused", "actions", "dialect"):
-        getattr(found, name)[rows] = getattr(some, name)
+        getattr(found, name)[where] = getattr(some, name)
     if found.points is not None and some.points is not None:
         for row, points in zip(rows, some.points, strict=True):
             found.points[row] = points

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from grounding_rewards.columns import Predictions, Reason
 from grounding_rewards.parsing.dialect import Answers, Dialect, Found
-from grounding_rewards.parsing.texts import Texts
-from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.parsing.texts import Texts, contains
+from grounding_rewards.spaces import CoordSpace, Floats
 
 Thinking = Literal["closed", "open", "read"]
 
@@ -21,6 +21,7 @@ MAX_LENGTH = 64 * 1024
 MAX_ANSWERS = 256
 """Answers of a response that are read; more make it TOO_MANY."""
 
+_STRINGS = {str}
 _CLOSE, _OPEN = "</think>", "<think>"
 
 
@@ -53,14 +54,20 @@ def parse(
            [nan, nan]]), ['OK', 'SEVERAL_ANSWERS'])
     """
     texts, unfinished = answer_texts(read_responses(responses), thinking)
-    texts = capped(texts)
-    found = dialect.find(Texts(texts), answers)
-    reason = _reasons(found, texts, unfinished, answers)
-    read = (reason == Reason.OK)[:, None]
-    points, offsets = _ragged(found, reason)
+    texts = texts.capped(MAX_LENGTH)
+    found = dialect.find(texts, answers)
+    xy, box = found.xy, found.box
+    if unfinished is None and bool((found.count == 1).all()) and not found.refused.any():
+        reason = np.zeros(len(texts), dtype=np.int8)  # OK, all of them
+    else:
+        reason = _reasons(found, texts, unfinished, answers)
+        unread = reason != Reason.OK
+        xy, box = xy.copy(), box.copy()
+        xy[unread], box[unread] = np.nan, np.nan
+    points, offsets = (None, None) if found.points is None else _ragged(found.points, reason)
     return Predictions(
-        xy=np.where(read, found.xy, np.nan),
-        box=np.where(read, found.box, np.nan),
+        xy=xy,
+        box=box,
         reason=reason,
         dialect=found.dialect,
         dialects=dialect.names,
@@ -71,61 +78,54 @@ def parse(
     )
 
 
-def read_responses(responses: Sequence[str | None]) -> list[str]:
+def read_responses(responses: Sequence[str | None]) -> Texts:
     """The responses as texts; None becomes "".
 
     Raises:
         TypeError: a response is neither a string nor None.
     """
-    if set(map(type, responses)) <= {str}:
-        return cast(list[str], list(responses))
+    if isinstance(responses, Texts):
+        return responses
+    if _STRINGS.issuperset(map(type, responses)):
+        return Texts(cast(list[str], list(responses)))
     for row, response in enumerate(responses):
         if response is not None and not isinstance(response, str):
             came = f"{type(response).__name__} {response!r:.60}"
             raise TypeError(f"response of row {row}: got {came}; expected a string or None")
-    return [response or "" for response in responses]
+    return Texts([response or "" for response in responses])
 
 
-def capped(texts: list[str]) -> list[str]:
-    """The last MAX_LENGTH characters of each text."""
-    if max(map(len, texts), default=0) <= MAX_LENGTH:
-        return texts
-    return [text[-MAX_LENGTH:] for text in texts]
+def answer_texts(texts: Texts, thinking: Thinking) -> tuple[Texts, NDArray[np.bool_] | None]:
+    """The texts without their thinking, and which of them never finished it (these become ""; None: none of them)."""
+    if thinking == "read" or (thinking == "closed" and not contains(texts, "think>").any()):
+        return texts, None
+    answers = [text.rpartition(_CLOSE)[2] for text in texts.values]
+    unfinished = np.array([_OPEN in answer for answer in answers], dtype=np.bool_)
+    if thinking == "open":
+        closed = [_CLOSE in text or not text.strip() for text in texts.values]
+        unfinished |= ~np.array(closed, dtype=np.bool_)
+    for row in np.flatnonzero(unfinished):
+        answers[row] = ""
+    return Texts(answers), unfinished
 
 
-def answer_texts(texts: list[str], thinking: Thinking) -> tuple[list[str], NDArray[np.bool_]]:
-    """The texts without their thinking, and which of them never finished it (these become "")."""
-    unfinished = np.zeros(len(texts), dtype=np.bool_)
-    if thinking == "read" or (thinking == "closed" and not any("think>" in text for text in texts)):
-        return texts, unfinished
-    answers = []
-    for row, text in enumerate(texts):
-        _, close, answer = text.rpartition(_CLOSE)
-        unfinished[row] = _OPEN in answer or (thinking == "open" and not close and bool(text.strip()))
-        answers.append("" if unfinished[row] else answer)
-    return answers, unfinished
-
-
-def _reasons(found: Found, texts: list[str], unfinished: NDArray[np.bool_], answers: Answers) -> NDArray[np.int8]:
-    reason = np.full(len(texts), Reason.OK, dtype=np.int8)
+def _reasons(found: Found, texts: Texts, unfinished: NDArray[np.bool_] | None, answers: Answers) -> NDArray[np.int8]:
+    reason = np.zeros(len(texts), dtype=np.int8)
     if answers == "only":
         reason[found.count > 1] = Reason.SEVERAL_ANSWERS
     if answers in ("only", "all"):
         reason[found.count > MAX_ANSWERS] = Reason.TOO_MANY
-    for row in np.flatnonzero(found.count == 0):
-        if unfinished[row]:
-            reason[row] = Reason.UNFINISHED
-        elif found.begun[row]:
-            reason[row] = Reason.MALFORMED
-        else:
-            reason[row] = Reason.NO_ANSWER if texts[row].strip() else Reason.EMPTY
+    missing = found.count == 0
+    reason[missing] = Reason.MALFORMED
+    for row in np.flatnonzero(missing & ~found.begun):
+        reason[row] = Reason.NO_ANSWER if texts.values[row].strip() else Reason.EMPTY
+    if unfinished is not None:
+        reason[missing & unfinished] = Reason.UNFINISHED
     reason[found.refused] = Reason.REFUSED
     return reason
 
 
-def _ragged(found: Found, reason: NDArray[np.int8]) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
-    if found.points is None:
-        return None, None
-    kept = [points if code == Reason.OK else points[:0] for points, code in zip(found.points, reason, strict=True)]
+def _ragged(points: list[Floats], reason: NDArray[np.int8]) -> tuple[Floats, NDArray[np.int64]]:
+    kept = [some if code == Reason.OK else some[:0] for some, code in zip(points, reason, strict=True)]
     offsets = np.cumsum([0, *map(len, kept)], dtype=np.int64)
     return np.concatenate([np.zeros((0, 2)), *kept]), offsets

@@ -7,8 +7,9 @@ backslash classes. Each is written so that re, too, needs time linear in the tex
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ NUMBER = r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 Column = Any  # a list of str or None, or an arrow array of strings
 
 
-class Texts:
+class Texts(Sequence[str]):
     """n texts, as a list and, on demand, as one arrow array."""
 
     def __init__(self, values: list[str]) -> None:
@@ -36,6 +37,18 @@ class Texts:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[str]: ...
+
+    def __getitem__(self, row: int | slice) -> str | list[str]:
+        return self.values[row]
 
     @property
     def vectorised(self) -> bool:
@@ -54,6 +67,16 @@ class Texts:
         """The texts in the form for which there are enough of them."""
         return self.arrow if self.vectorised else self.values
 
+    def capped(self, length: int) -> Texts:
+        """The last ``length`` characters of each text."""
+        if self.vectorised:
+            import pyarrow.compute as pc
+
+            longest = pc.max(pc.binary_length(self.arrow)).as_py()  # in bytes, of which a character has one at least
+        else:
+            longest = max(map(len, self.values), default=0)
+        return self if longest <= length else Texts([text[-length:] for text in self.values])
+
     def take(self, rows: NDArray[np.int64]) -> Texts:
         """The chosen rows; all of them cost nothing."""
         if len(rows) == len(self):
@@ -62,6 +85,11 @@ class Texts:
         if self._arrow is not None and taken.vectorised:
             taken._arrow = self._arrow.take(rows)
         return taken
+
+
+def as_texts(values: Sequence[str]) -> Texts:
+    """The same texts as ``Texts``."""
+    return values if isinstance(values, Texts) else Texts(list(values))
 
 
 def _to_arrow(values: list[str]) -> Any:
@@ -111,6 +139,16 @@ def count(texts: Texts, pattern: str) -> NDArray[np.int64]:
     return np.array(counts.to_numpy(zero_copy_only=False), dtype=np.int64)  # a copy: arrow's own is read-only
 
 
+def occurrences(texts: Texts, part: str) -> NDArray[np.int64]:
+    """How often this very string occurs in each text, without overlaps: (n,)."""
+    if not texts.vectorised:
+        return np.array([text.count(part) for text in texts.values], dtype=np.int64)
+    import pyarrow.compute as pc
+
+    counts = pc.count_substring(texts.arrow, pattern=part)
+    return np.array(counts.to_numpy(zero_copy_only=False), dtype=np.int64)  # a copy: arrow's own is read-only
+
+
 def extract(column: Column, pattern: str) -> dict[str, Column]:
     """The named groups of the leftmost match in each text, by name; None where there is no match.
 
@@ -126,6 +164,11 @@ def extract(column: Column, pattern: str) -> dict[str, Column]:
 
     groups = pc.extract_regex(column, pattern=pattern)
     return {name: pc.struct_field(groups, name) for name in compiled(pattern).groupindex}
+
+
+def number(numeral: str | None) -> float:
+    """A numeral as ``floats`` reads it; NaN for None and ""."""
+    return min(max(float(numeral), -COORDINATE_LIMIT), COORDINATE_LIMIT) if numeral else np.nan
 
 
 def floats(column: Column) -> Floats:
@@ -144,5 +187,10 @@ def floats(column: Column) -> Floats:
 
 def strings(column: Column) -> NDArray[np.object_]:
     """A column of strings as an object array; "" for None."""
-    values = column if isinstance(column, list) else column.to_pylist()
-    return np.array([text or "" for text in values], dtype=np.object_)
+    if isinstance(column, list):
+        return np.array([text or "" for text in column], dtype=np.object_)
+    import pyarrow.compute as pc
+
+    encoded = pc.dictionary_encode(pc.fill_null(column, ""))
+    names = np.array(encoded.dictionary.to_pylist(), dtype=np.object_)
+    return names[encoded.indices.to_numpy()] if len(names) else np.zeros(0, dtype=np.object_)
