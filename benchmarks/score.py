@@ -1,6 +1,8 @@
 """Times `Recipe.score` against a bare Python loop (one regex, two floats, one comparison) on the same responses.
 
-Run: python benchmarks/score.py [--rows 100000]. Figures are ratios within one run; each time is the best of five.
+Run: python benchmarks/score.py [--rows 100000] [--only NAME]. Figures are ratios within one run; each time is the best
+of five. "published" is the speed of the source's own reward on responses of the same make, one thread, measured once
+elsewhere; the ratio to it therefore compares two machines.
 """
 
 from __future__ import annotations
@@ -10,29 +12,105 @@ import re
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 import grounding_rewards as gr
 
-Box = list[float]
+WIDTH, HEIGHT = 1920, 1080
+SIZES = {"image_sizes": (WIDTH, HEIGHT)}
+THOUGHT = " ".join(["The button that the instruction names is in the toolbar near the top of the window"] * 4)
+Box = tuple[int, int, int, int]
 
 
-def sample(rows: int) -> tuple[list[str], list[str], list[Box]]:
-    """Answers as tuples and as tool calls, about half of them hits and a tenth malformed; boxes in thousandths."""
+@dataclass(frozen=True)
+class Case:
+    """One recipe with answers of its own make.
+
+    Attributes:
+        name: the recipe.
+        form: what the answers look like.
+        answer: a point or a box to a response.
+        target: a box in pixels to a target in the recipe's native form.
+        bare: the regex of the bare loop, with two groups.
+        options: the recipe's options.
+        sizes: sizes that scoring needs.
+        boxed: whether answers are boxes.
+        published: responses a second of the source's own code, where known.
+    """
+
+    name: str
+    form: str
+    answer: Callable[..., str]
+    target: Callable[[Box], Any]
+    bare: str
+    options: dict[str, Any] = field(default_factory=dict)
+    sizes: dict[str, Any] = field(default_factory=dict)
+    boxed: bool = False
+    published: int | None = None
+
+
+def call(name: str, action: str) -> Callable[[int, int], str]:
+    """A tool call with a coordinate."""
+    return lambda x, y: (
+        f'<tool_call>\n{{"name": "{name}", "arguments": {{"action": "{action}", "coordinate": [{x}, {y}]}}}}\n</tool_call>'
+    )
+
+
+def thousandths(box: Box) -> list[float]:
+    """A box in pixels to thousandths of the screen."""
+    return [edge * 1000 / side for edge, side in zip(box, (WIDTH, HEIGHT, WIDTH, HEIGHT), strict=True)]
+
+
+def corners(box: Box) -> dict[str, int]:
+    """A box as a mapping of its edges."""
+    return dict(zip(("x1", "y1", "x2", "y2"), box, strict=True))
+
+
+RATIOS = (HEIGHT / 1000, WIDTH / 1000)
+TUPLE, LIST, CALL = r"\((\d+), (\d+)\)", r"\[(\d+), (\d+)\]", r'"coordinate": \[(\d+), (\d+)\]'
+POINT, CORNERS = r'"point_2d": \[(\d+), (\d+)\]', r"\[(\d+), ?(\d+), ?\d+, ?\d+\]"
+CASES = [
+    Case("gelato", "(x, y)", lambda x, y: f"({x * 1000 // WIDTH}, {y * 1000 // HEIGHT})",
+         lambda box: [edge / 1000 for edge in thousandths(box)], TUPLE, published=333_883),
+    Case("gelato-pixel", "(x, y)", lambda x, y: f"({x}, {y})", list, TUPLE),
+    Case("gta1", "(x, y)", lambda x, y: f"({x}, {y})", lambda box: [thousandths(box), *RATIOS], TUPLE,
+         published=329_478),
+    Case("click", "(x, y)", lambda x, y: f"({x}, {y})", list, TUPLE, {"response_space": "pixel"}),
+    Case("click", "tool call", call("computer_use", "left_click"), list, CALL, {"response_space": "pixel"}),
+    Case("click", "JSON point", lambda x, y: f'[{{"point_2d": [{x}, {y}], "label": "e"}}]', list, POINT,
+         {"response_space": "pixel"}),
+    Case("ui-ins", "thought, tool call", lambda x, y: f"<think>{THOUGHT}</think>\n" + call("grounding", "click")(x, y).replace(", " + str(y) + "]", "," + str(y) + "]"),
+         lambda box: [*thousandths(box), *RATIOS], r"\[(\d+),(\d+)\]", published=158_297),
+    Case("se-gui", "tool call", call("computer_use", "left_click"), lambda box: [*box, WIDTH, HEIGHT], CALL,
+         published=140_773),
+    Case("infigui-g1", "thought, JSON", lambda x, y: f'<think>{THOUGHT}</think>\n[{{"point_2d": [{x}, {y}], "label": "e"}}]',
+         corners, POINT, published=45_687),
+    Case("ui-rft", "JSON", lambda x, y: f'{{"point_2d": [{x}, {y}], "label": "e"}}', list, POINT),
+    Case("groundnext", "tool call", call("computer_use", "left_click"), corners, CALL, {}, SIZES, published=16_530),
+    Case("gui-g1", "fenced JSON", lambda *box: f'```json\n[\n\t{{"bbox_2d": {list(box)}, "label": "e"}}\n]\n```', list,
+         CORNERS, {}, SIZES, True, published=19_206),
+    Case("gui-g2", "[x1, y1, x2, y2]", lambda *box: f"[{box[0]},{box[1]},{box[2]},{box[3]}]", list, CORNERS, {}, SIZES,
+         True, published=35_259),
+    Case("ui-venus", "[x1, y1, x2, y2]", lambda *box: f"[{box[0]},{box[1]},{box[2]},{box[3]}]", list, CORNERS, {}, {},
+         True),
+]  # fmt: skip
+
+
+def sample(rows: int, *, boxed: bool) -> tuple[list[list[int]], list[bool], list[Box]]:
+    """Answers, about half of them hits, which of them shall be broken, a tenth, and boxes of 10-200 by 8-80 pixels."""
     rng = np.random.default_rng(1234)
-    x1, y1 = rng.integers(0, 800, rows), rng.integers(0, 900, rows)
-    boxes = np.stack([x1, y1, x1 + rng.integers(10, 200, rows), y1 + rng.integers(8, 80, rows)], axis=1)
+    width, height = rng.integers(10, 200, rows), rng.integers(8, 80, rows)
+    x1, y1 = rng.integers(0, WIDTH - width), rng.integers(0, HEIGHT - height)
+    boxes = np.stack([x1, y1, x1 + width, y1 + height], axis=1)
     centre = (boxes[:, :2] + boxes[:, 2:]) // 2
-    points = np.where(rng.random((rows, 1)) < 0.5, centre, rng.integers(0, 1001, (rows, 2)))
-    broken = rng.random(rows) < 0.1
-    tuples = [f"({x}, {y}" + ("" if bad else ")") for (x, y), bad in zip(points, broken, strict=True)]
-    calls = [
-        f'<tool_call>\n{{"name": "computer_use", "arguments": {{"action": "left_click", "coordinate": [{x}, {y}'
-        + ("" if bad else "]}}\n</tool_call>")
-        for (x, y), bad in zip(points, broken, strict=True)
-    ]
-    return tuples, calls, [[float(edge) for edge in box] for box in boxes]
+    points = np.where(rng.random((rows, 1)) < 0.5, centre, rng.integers(0, (WIDTH, HEIGHT), (rows, 2)))
+    if boxed:
+        half = np.stack([width, height], axis=1) // 2
+        points = np.concatenate([np.maximum(points - half, 0), points + half], axis=1)
+    return points.tolist(), (rng.random(rows) < 0.1).tolist(), [tuple(box) for box in boxes.tolist()]
 
 
 def bare_loop(pattern: str, responses: list[str], boxes: list[Box]) -> list[float]:
@@ -55,37 +133,50 @@ def best(run: Callable[[], object], repeats: int = 5) -> float:
     return min(times)
 
 
-def call_time(recipe: gr.Recipe, response: str, target: object, calls: int = 2000) -> float:
-    """Median microseconds of one call with one response, target read each time."""
+def call_time(run: Callable[[], object], calls: int = 3000) -> float:
+    """Median microseconds of a call."""
     times = []
     for _ in range(calls):
         start = time.perf_counter()
-        recipe.score(response, target)
+        run()
         times.append(time.perf_counter() - start)
     return statistics.median(times) * 1e6
 
 
+def measure(case: Case, rows: int) -> str:
+    """One line of the table."""
+    recipe = gr.recipe(case.name, **case.options)
+    answers, broken, boxes = sample(rows, boxed=case.boxed)
+    responses = [case.answer(*answer) for answer in answers]
+    responses = [text.replace("]", "").replace(")", "") if bad else text for text, bad in zip(responses, broken, strict=True)]
+    targets = [case.target(box) for box in boxes]
+    prepared = recipe.read_targets(targets)
+    ours = best(lambda: recipe.score(responses, prepared, **case.sizes))
+    bare = best(lambda: bare_loop(case.bare, responses, boxes))
+    first = next(row for row, bad in enumerate(broken) if not bad)
+    one = recipe.read_targets(targets[first : first + 1])
+    alone = call_time(lambda: recipe.score([responses[first]], one, **case.sizes))
+    read = call_time(lambda: recipe.score(responses[first], targets[first], **case.sizes))
+    published = f"{rows / ours / case.published:6.1f}x" if case.published else ""
+    return (
+        f"{case.name:13} {case.form:19} {rows / ours:12,.0f} {rows / bare:12,.0f} {bare / ours:6.2f}x {published:>9} "
+        f"{alone:8.0f} µs {read:8.0f} µs"
+    )
+
+
 def main() -> None:
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=100_000)
-    rows = parser.parse_args().rows
-    tuples, calls, boxes = sample(rows)
-    unit = [[edge / 1000 for edge in box] for box in boxes]
-    forms = {"tuple": (r"\((\d+), (\d+)\)", tuples), "tool call": (r'"coordinate": \[(\d+), (\d+)\]', calls)}
-    cases = [
-        ("gelato", gr.recipe("gelato"), "tuple", unit),
-        ("gta1", gr.recipe("gta1"), "tuple", [[box, 1.0, 1.0] for box in boxes]),
-        ("click", gr.recipe("click", response_space="pixel"), "tuple", boxes),
-        ("click", gr.recipe("click", response_space="pixel"), "tool call", boxes),
-    ]
-    print(f"{'recipe':8} {'answers':10} {'responses/s':>12} {'bare loop/s':>12} {'ratio':>6} {'one call':>10}")
-    for name, recipe, form, targets in cases:
-        pattern, responses = forms[form]
-        prepared = recipe.read_targets(targets)
-        ours = best(lambda: recipe.score(responses, prepared))  # noqa: B023
-        bare = best(lambda: bare_loop(pattern, responses, boxes))  # noqa: B023
-        one = call_time(recipe, responses[0], targets[0])
-        print(f"{name:8} {form:10} {rows / ours:12,.0f} {rows / bare:12,.0f} {bare / ours:6.2f} {one:7.0f} µs")
+    parser.add_argument("--only", help="the recipe to time; all without it")
+    arguments = parser.parse_args()
+    print(
+        f"{'recipe':13} {'answers':19} {'responses/s':>12} {'bare loop/s':>12} {'ratio':>7} {'published':>9} "
+        f"{'one call':>11} {'with target':>11}"
+    )
+    for case in CASES:
+        if arguments.only in (None, case.name):
+            print(measure(case, arguments.rows), flush=True)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from grounding_rewards.errors import RecipeError
+from grounding_rewards.loading import load, names_code
 from grounding_rewards.parsing import Answers, Thinking
+from grounding_rewards.plain import frozen
 from grounding_rewards.plugins import registry
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import as_space
@@ -31,7 +33,9 @@ def recipe(name: str | Mapping[str, Any], /, **options: Any) -> Recipe:
     """Build a recipe.
 
     Args:
-        name: a name from ``recipes()``, or a mapping with ``name`` and options, as ``Recipe.to_dict`` returns.
+        name: a name from ``recipes()``; or ``module:attr`` or ``/path/file.py:attr`` of a ``Recipe`` or of a function
+            of keyword-only options that returns one; or a mapping with ``name`` and options, as ``Recipe.to_dict``
+            returns.
         options: the recipe's own, and for every recipe ``response_space``, ``target_space``, ``answers`` ("only",
             "first", "last", "all") and ``thinking`` ("closed", "open", "read").
 
@@ -50,20 +54,64 @@ gelato-pixel, gta1
         given = dict(name)
         name = given.pop("name", None)
         options = {**given, **options}
-    build = registry().recipes.get(name) if isinstance(name, str) else None
-    if build is None or not isinstance(name, str):
-        raise RecipeError(f"unknown recipe {name!r};{_near(name, recipes())} There are: {', '.join(recipes())}")
-    own = {key: parameter.default for key, parameter in inspect.signature(build).parameters.items()}
+    if not isinstance(name, str):
+        raise _unknown(name)
+    build, own = _build(name), own_options(name)
+    options = {option: frozen(value) for option, value in options.items()}
     for option in options:
         if option not in (*own, *SHARED):
             known = ", ".join(dict.fromkeys((*own, *SHARED)))
             raise RecipeError(f"{name}: unknown option {option!r};{_near(option, (*own, *SHARED))} It takes: {known}")
     built = build(**{key: value for key, value in options.items() if key in own})
     if not isinstance(built, Recipe):
-        raise RecipeError(f"{name}: its plugin returned {type(built).__name__}; expected a Recipe")
+        origin = "function" if names_code(name) else "plugin"
+        raise RecipeError(f"{name}: its {origin} returned {type(built).__name__}; expected a Recipe")
     shared = {key: _shared(name, key, value) for key, value in options.items() if key in SHARED}
-    kept = {key: _plain(value) for key, value in options.items() if _plain(value) != _default(key, own, built)}
+    kept = {key: value for key, value in options.items() if value != _default(key, own, built)}
     return replace(built, **shared, name=name, options=tuple(sorted(kept.items())))
+
+
+def own_options(name: str) -> dict[str, Any]:
+    """A recipe's own options and their defaults; ``inspect.Parameter.empty`` where one must be given.
+
+    Raises:
+        RecipeError: the name is unknown.
+
+    >>> own_options("gelato")
+    {'format_weight': 0.0}
+    """
+    return {key: parameter.default for key, parameter in inspect.signature(_build(name)).parameters.items()}
+
+
+def shown_with(name: str) -> dict[str, Any]:
+    """The options to show a recipe with that cannot be built without any.
+
+    Raises:
+        RecipeError: the name is unknown.
+
+    >>> shown_with("click")
+    {'response_space': 'pixel'}
+    """
+    return dict(getattr(_build(name), "shown_with", {}))
+
+
+def _build(name: str) -> Callable[..., Any]:
+    """The function that builds a recipe of this name."""
+    known: Mapping[str, Callable[..., Any]] = registry().recipes
+    if name in known:
+        return known[name]
+    if not names_code(name):
+        raise _unknown(name)
+    found = load(name)
+    if isinstance(found, Recipe):
+        return lambda: found
+    if not callable(found):
+        raise RecipeError(f"recipe {name!r} is {found!r:.60}; expected a Recipe or a function that returns one")
+    return cast(Callable[..., Any], found)
+
+
+def _unknown(name: Any) -> RecipeError:
+    return RecipeError(f"unknown recipe {name!r};{_near(name, recipes())} There are: {', '.join(recipes())}")
 
 
 def _shared(name: str, option: str, value: Any) -> Any:
@@ -76,11 +124,7 @@ def _shared(name: str, option: str, value: Any) -> Any:
 
 
 def _default(option: str, own: Mapping[str, Any], built: Recipe) -> Any:
-    return own[option] if option in own else _plain(getattr(built, option))
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, str) else value
+    return own[option] if option in own else frozen(getattr(built, option))
 
 
 def _near(name: Any, known: tuple[str, ...]) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,7 +78,7 @@ class Exploit:
     name: str
     what: str
     payoff: float
-    example: Example | None = field(default=None, repr=False)
+    example: Example | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -135,9 +137,9 @@ class Recipe:
         """The highest total."""
         return float(self.reward.high)
 
-    @property
+    @cached_property
     def needs(self) -> frozenset[str]:
-        """What must be given beside responses and targets, such as "groups"."""
+        """What must be given beside responses and targets: "groups", or "screen", the size of the image."""
         return self.reward.needs | self.success.needs
 
     @property
@@ -147,7 +149,7 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         """Name and options: ``recipe(r.to_dict()) == r``."""
-        return {"name": self.name, **dict(self.options)}
+        return {"name": self.name, **copy.deepcopy(dict(self.options))}
 
     def read_targets(self, targets: Any, *, bad_target: BadTarget = "raise") -> Targets:
         """Read targets once, in this recipe's native form and space or the wire form, to score them many times."""
@@ -205,6 +207,7 @@ class Recipe:
             default=self.target_space,
             response_space=self.response_space,
             accepts=self.accepts,
+            screen="screen" in self.needs,
             image_sizes=None if image_sizes is None else _sizes("image_sizes", image_sizes, rows),
             model_image_sizes=(
                 None if model_image_sizes is None else _sizes("model_image_sizes", model_image_sizes, rows)
@@ -230,9 +233,10 @@ class Recipe:
         known: Known = {}
         total, parts = evaluate(self.reward, rollouts, known=known)
         success, _ = evaluate(self.success, rollouts, "success", known)
-        reason, valid = rollouts.predictions.reason, rollouts.targets.valid.astype(np.float64)
+        reason, valid = rollouts.predictions.reason, _ONE.repeat(len(total))
         if rollouts.targets.errors:
             good = rollouts.targets.valid
+            valid = good.astype(np.float64)
             total = np.where(good, total, min(max(0.0, self.low), self.high))
             success = np.where(good, success, 0.0)
             parts = {name: np.where(good, part, 0.0) for name, part in parts.items()}
@@ -253,8 +257,9 @@ def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) ->
     xy, box, points, reason = predictions.xy, predictions.box, predictions.points, predictions.reason
     extent = _extent(predictions.space, targets)
     if extent is not None:
-        outside = (xy < 0) | (xy > extent)
-        reason = reason + (outside[:, 0] | outside[:, 1]) * _OUT_OF_IMAGE  # a point that was read is OK, which is 0
+        outside = (xy < 0.0) | (xy > extent)
+        if np.count_nonzero(outside):
+            reason = np.where(outside[:, 0] | outside[:, 1], _OUT_OF_IMAGE, reason)
     if predictions.space is not space:
         sizes = targets.image_sizes, targets.model_image_sizes
         if points is not None and predictions.offsets is not None:
@@ -276,6 +281,7 @@ def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) ->
 
 
 _OUT_OF_IMAGE = np.int8(Reason.OUT_OF_IMAGE)
+_ONE = np.array([1.0])
 
 
 def _extent(space: CoordSpace, targets: Targets) -> Floats | float | None:

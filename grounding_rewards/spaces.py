@@ -52,6 +52,7 @@ UNDECLARED = -1
 
 _FIXED = {CoordSpace.UNIT: 1.0, CoordSpace.THOUSANDTHS: 1000.0}
 _SIZE_FIELD = {CoordSpace.PIXEL: "image_size", CoordSpace.MODEL_PIXEL: "model_image_size"}
+_NAN = np.array([np.nan])
 _BY_NAME = {str(space): space for space in CoordSpace}
 
 
@@ -93,6 +94,11 @@ def extents(space: CoordSpace, image_sizes: Floats, model_image_sizes: Floats) -
     if space.extent is not None:
         return np.full(image_sizes.shape, space.extent)
     return image_sizes if space == CoordSpace.PIXEL else model_image_sizes
+
+
+def nowhere(rows: int, columns: int) -> Floats:
+    """NaN, for rows without a place."""
+    return _NAN.repeat(rows * columns).reshape(rows, columns)
 
 
 def convert(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,42 +17,61 @@ if TYPE_CHECKING:
 Found = list[tuple[int, TargetError]]
 
 
-def unusable(
-    targets: Targets, into: CoordSpace, response_space: CoordSpace | None, accepts: frozenset[str]
-) -> dict[int, TargetError]:
+@dataclass(frozen=True)
+class Use:
+    """What a recipe wants targets for.
+
+    Attributes:
+        into: the space in which it works.
+        response_space: the space of the responses; None where nothing is known of them.
+        accepts: the kinds of target that it can judge.
+        screen: whether it measures in shares of the screen.
+    """
+
+    into: CoordSpace
+    response_space: CoordSpace | None
+    accepts: frozenset[str]
+    screen: bool = False
+
+    def sizes(self, space: CoordSpace) -> tuple[str, ...]:
+        """The size fields that targets in ``space`` need."""
+        converting = sizes_needed(space, self.response_space, into=self.into)
+        own = self.into.size_field if self.screen else None
+        return converting if own is None or own in converting else (*converting, own)
+
+
+def unusable(targets: Targets, use: Use) -> dict[int, TargetError]:
     """What a recipe cannot use, by row: the first complaint about each.
 
     Args:
         targets: as read, with the space of every row declared where it can be.
-        into: the space in which the recipe works.
-        response_space: the space of the responses.
-        accepts: the kinds of target that the recipe can judge.
+        use: what the recipe wants them for.
 
     Returns:
-        An error for each row that is of a kind not accepted, lacks a space or a size that a conversion needs, has the
-        size of no image, or lies a whole image away from its image.
+        An error for each row that is of a kind not accepted, lacks a space or a size that is needed, has the size of
+        no image, or lies a whole image away from its image.
     """
-    if _plainly_usable(targets, into, response_space, accepts):
+    if _plainly_usable(targets, use):
         return {}
-    found = _kind_errors(targets, accepts) + _action_errors(targets, accepts) + _space_errors(targets)
+    found = _kind_errors(targets, use.accepts) + _action_errors(targets, use.accepts) + _space_errors(targets)
     found += _circle_errors(targets) + _unusable_sizes(targets)
     for code in np.unique(targets.space_codes[targets.valid]):
         if code != UNDECLARED:
             space = SPACES[code]
-            found += _size_errors(targets, space, into, response_space) + _range_errors(targets, space)
+            found += _size_errors(targets, space, use) + _range_errors(targets, space)
     return dict(reversed(found))
 
 
-def _plainly_usable(
-    targets: Targets, into: CoordSpace, response_space: CoordSpace | None, accepts: frozenset[str]
-) -> bool:
+def _plainly_usable(targets: Targets, use: Use) -> bool:
     """Whether a few looks at the whole table show that no row can be unusable, as is the rule."""
-    if targets.special or targets.errors or "bbox" not in accepts or not targets.regions.plain:
+    if targets.special or targets.errors or "bbox" not in use.accepts or not targets.regions.plain:
         return False
-    if len(targets.spaces) != 1 or None in targets.spaces:
+    if len(targets.spaces) != 1:
         return False
     (space,) = targets.spaces
-    needed = sizes_needed(space, response_space, into=into)
+    if space is None:
+        return False
+    needed = use.sizes(space)
     least, largest, end = targets.span
     for field, sizes in (
         ("image_size", targets.known_image_sizes), ("model_image_size", targets.known_model_image_sizes),
@@ -60,9 +80,9 @@ def _plainly_usable(
             return False
         if sizes is not None and not ((sizes >= 1) & (sizes <= LARGEST)).all():
             return False
-        if sizes is not None and space is not None and space.size_field == field and largest > sizes.min():
+        if sizes is not None and space.size_field == field and largest > sizes.min():
             return False
-    extent = None if space is None else space.extent
+    extent = space.extent
     return least >= 0 and (extent is None or largest <= extent) and (space is UNIT or end > 1)
 
 
@@ -122,17 +142,20 @@ def _space_errors(targets: Targets) -> Found:
     return [(int(row), TargetError(targets.sample(int(row)), "space", MISSING, expected)) for row in bare]
 
 
-def _size_errors(targets: Targets, space: CoordSpace, into: CoordSpace, response_space: CoordSpace | None) -> Found:
-    """Rows whose target or response cannot be converted because a size is unknown."""
+def _size_errors(targets: Targets, space: CoordSpace, use: Use) -> Found:
+    """Rows whose size is needed, to convert the target or the response or to measure by it, and unknown."""
     found: Found = []
     placed = np.zeros(len(targets), dtype=np.bool_)
     placed[targets.regions.row] = True
     rows = targets.valid & placed & (targets.space_codes == CODES[space])
-    for field in sizes_needed(space, response_space, into=into):
+    converting = sizes_needed(space, use.response_space, into=use.into)
+    for field in use.sizes(space):
         sizes = targets.image_sizes if field == "image_size" else targets.model_image_sizes
-        spoken = f"responses in {response_space}, " if response_space not in (None, into) else ""
-        expected = f"[width, height], because the recipe brings {spoken}targets in {space} into {into}"
+        spoken = f"responses in {use.response_space}, " if use.response_space not in (None, use.into) else ""
+        brings = f"brings {spoken}targets in {space} into {use.into}"
+        why = brings if field in converting else "measures in shares of the screen"
         for row in np.flatnonzero(rows & np.isnan(sizes).any(axis=1)):
+            expected = f"[width, height], because the recipe {why}"
             found.append((int(row), TargetError(targets.sample(int(row)), field, MISSING, expected)))
     return found
 

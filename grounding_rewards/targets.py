@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.errors import RecipeError, TargetError
-from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, CoordSpace, Floats, as_space, convert
-from grounding_rewards.target_checks import unusable
+from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, CoordSpace, Floats, as_space, convert, nowhere
+from grounding_rewards.target_checks import Use, unusable
 from grounding_rewards.truth import NativeForm, Region, RegionKind, Target
 from grounding_rewards.wire import read_target
 
@@ -136,12 +136,12 @@ class Targets:
     @property
     def image_sizes(self) -> Floats:
         """(n, 2) width and height of the original image; NaN where unknown."""
-        return _unknown(len(self.rows)) if self.known_image_sizes is None else self.known_image_sizes
+        return nowhere(len(self.rows), 2) if self.known_image_sizes is None else self.known_image_sizes
 
     @property
     def model_image_sizes(self) -> Floats:
         """(n, 2) the same of the image that the model saw."""
-        return _unknown(len(self.rows)) if self.known_model_image_sizes is None else self.known_model_image_sizes
+        return nowhere(len(self.rows), 2) if self.known_model_image_sizes is None else self.known_model_image_sizes
 
     @cached_property
     def refusal(self) -> NDArray[np.bool_]:
@@ -224,6 +224,7 @@ class Targets:
         default: CoordSpace | None,
         response_space: CoordSpace | None,
         accepts: frozenset[str],
+        screen: bool = False,
         image_sizes: Floats | None = None,
         model_image_sizes: Floats | None = None,
         bad_target: BadTarget = "raise",
@@ -235,6 +236,7 @@ class Targets:
             default: the space of rows that did not name one.
             response_space: the space of the responses; sizes needed to convert them are demanded here too.
             accepts: the kinds of target that the recipe can judge.
+            screen: whether the formula measures in shares of the screen, so that it needs the size of ``into``.
             image_sizes: (n, 2) sizes from outside; they go before the targets' own.
             model_image_sizes: (n, 2) the same for the images that the model saw.
             bad_target: what to do with a row that lacks something, or that could not be read before.
@@ -244,9 +246,9 @@ class Targets:
         """
         _check_choice(bad_target)
         if image_sizes is None and model_image_sizes is None:
-            key = into, default, response_space, accepts, bad_target
+            key = into, default, response_space, accepts, screen, bad_target
             if key not in self._ready:
-                self._ready[key] = self._prepared(into, default, response_space, accepts, bad_target)
+                self._ready[key] = self._prepared(into, default, Use(into, response_space, accepts, screen), bad_target)
             return self._ready[key]
         sized = replace(
             self,
@@ -254,27 +256,18 @@ class Targets:
             known_model_image_sizes=_override(self.known_model_image_sizes, model_image_sizes),
             _ready={},
         )
-        return sized._prepared(into, default, response_space, accepts, bad_target)
+        return sized._prepared(into, default, Use(into, response_space, accepts, screen), bad_target)
 
-    def _prepared(
-        self,
-        into: CoordSpace,
-        default: CoordSpace | None,
-        response_space: CoordSpace | None,
-        accepts: frozenset[str],
-        bad_target: BadTarget,
-    ) -> Targets:
+    def _prepared(self, into: CoordSpace, default: CoordSpace | None, use: Use, bad_target: BadTarget) -> Targets:
         declared = self if default is None or None not in self.spaces else self._declared(default)
-        return declared._checked(into, response_space, accepts, bad_target)._converted(into)
+        return declared._checked(use, bad_target)._converted(into)
 
     def _declared(self, space: CoordSpace) -> Targets:
         """The same with a space for rows that named none."""
         return replace(self, default=space, spaces=self.spaces - {None} | {space}, _ready={})
 
-    def _checked(
-        self, into: CoordSpace, response_space: CoordSpace | None, accepts: frozenset[str], bad_target: BadTarget
-    ) -> Targets:
-        found = unusable(self, into, response_space, accepts)
+    def _checked(self, use: Use, bad_target: BadTarget) -> Targets:
+        found = unusable(self, use)
         if not found and not self.errors:
             return self
         errors = dict(sorted({**found, **self.errors}.items()))
@@ -310,10 +303,6 @@ def _override(own: Floats | None, given: Floats | None) -> Floats | None:
     if own is None or given is None:
         return own if given is None else given
     return np.where(np.isnan(given), own, given)
-
-
-def _unknown(rows: int) -> Floats:
-    return np.full((rows, 2), np.nan)
 
 
 def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) -> Targets:

@@ -15,8 +15,10 @@ LARGEST = 1e12
 
 CLICKS = (
     "", "click", "left_click", "double_click", "right_click", "middle_click", "triple_click", "long_press", "tap",
+    "leftClick", "doubleClick", "rightClick", "middleClick", "tripleClick", "left_single", "left_double",
+    "right_single", "Click", "CLICK", "DOUBLE_CLICK", "RIGHT_CLICK", "Tap",
 )  # fmt: skip
-"""Action names under which a coordinate is a click; "" is an answer that names no action."""
+"""Action names under which a coordinate is a click, as models write them; "" is an answer that names no action."""
 
 
 class RegionKind(IntEnum):

@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards import combine
-from grounding_rewards.combine import affine, asymmetric, best, clip, evaluate, gate, part_names, product, weighted
+from grounding_rewards.combine import (
+    affine,
+    asymmetric,
+    best,
+    clip,
+    evaluate,
+    gate,
+    part_names,
+    product,
+    steps,
+    weighted,
+)
 from grounding_rewards.verifiers import Format, Hit
 
 
@@ -86,6 +97,23 @@ def test_affine_scales_then_shifts():
     turned = affine("s", SIGNED, scale=-1.0)
     assert (total(turned), turned.low, turned.high) == ([1, 0, -2], -2, 1)
     assert total(affine("a", A)) == [0, 0.5, 1]
+
+
+def test_steps_begin_at_their_edges():
+    term = steps("s", SIGNED, edges=[-0.5, 0, 1.5], values=[3, -1, 0.5, 2])
+    assert total(term) == [3, 0.5, 2]
+    assert (term.low, term.high) == (-1, 3)
+    assert total(steps("a", A, [0.0, 0.5, 1.0], [-1, 0, 1, 2])) == [0, 1, 2], "an edge itself belongs to the step above"
+    assert total(steps("a", Column([-0.0, np.nextafter(0.5, 0), 0.5]), [0.0, 0.5], [-1, 0, 1])) == [0, 0, 1]
+    assert total(steps("a", A, [], [0.25])) == [0.25] * 3
+
+
+@pytest.mark.parametrize(
+    ("edges", "values"), [([0.5], [1]), ([0.5], [1, 2, 3]), ([0.5, 0.5], [1, 2, 3]), ([1, 0], [1, 2, 3]), ([], [])]
+)
+def test_steps_need_rising_edges_and_one_value_more(edges, values):
+    with pytest.raises(gr.RecipeError, match=r"steps a: .* expected rising edges and one value more"):
+        steps("a", A, edges, values)
 
 
 def test_parts_are_scores_before_weights_those_inside_first():
@@ -233,3 +261,25 @@ def test_bounds_add_up_as_scores_do_also_where_sum_rounds_otherwise(monkeypatch)
     one = Column([1])
     term = weighted(a=(0.1, one), b=(0.2, one), c=(0.3, one))
     assert (total(term), term.high) == ([0.6000000000000001], 0.6000000000000001)
+
+
+def test_a_part_of_weight_0_is_shown_and_adds_nothing():
+    scores, parts = evaluate(weighted(a=(0.5, A), b=(0.0, B)), rows(A))
+    assert scores.tolist() == [0, 0.25, 0.5]
+    assert parts["b"].tolist() == [1, 0.5, 0.25]
+    assert total(weighted(a=(0.0, A), b=(0, B))) == [0, 0, 0]
+
+
+@pytest.mark.parametrize("build", [product, best, lambda a: weighted(a=(1.0, a))])
+def test_a_total_is_an_array_of_its_own(build):
+    scores, parts = evaluate(build(a=A), rows(A))
+    scores += 1
+    assert parts["a"].tolist() == A.scores.tolist() == [0, 0.5, 1]
+
+
+@pytest.mark.parametrize("join", [product, best])
+def test_parts_are_joined_from_left_to_right(join):
+    columns = {"a": Column([0.1, 0.2, 0.3]), "b": Column([0.7, 0.1, 0.9]), "c": Column([0.3, 0.6, 0.7])}
+    by_hand = {product: lambda a, b, c: a * b * c, best: max}[join]
+    expected = [by_hand(*row) for row in zip(*(column.scores.tolist() for column in columns.values()), strict=True)]
+    assert total(join(**columns)) == expected

@@ -155,3 +155,89 @@ def test_distance_and_diagonal_are_euclidean():
     a, b = np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([[3.0, 4.0], [1.0, 1.0]])
     assert geometry.distance(a, b).tolist() == [5.0, 0.0]
     assert geometry.diagonal(np.array([[10.0, 10.0, 15.0, 22.0], [1.0, 1.0, 1.0, 1.0]])).tolist() == [13.0, 0.0]
+
+
+def test_a_strict_border_is_outside():
+    box = np.array([[10.0, 20.0, 30.0, 40.0]])
+    points = np.array([[10.0, 30.0], [20.0, 40.0], [10.1, 39.9], [np.nan, 30.0]])
+    assert geometry.in_box(points, box, strict=True).tolist() == [False, False, True, False]
+    assert [geometry.in_box(point[None], box, strict=True)[0] for point in points] == [False, False, True, False]
+    circle = np.array([[3.0, 4.0], [2.9, 4.0]]), np.zeros((2, 2)), np.full((2, 2), 5.0)
+    assert geometry.in_ellipse(*circle, strict=True).tolist() == [False, True]
+    assert [ask(strictly_in_polygon, x, y, SQUARE) for x, y in [(0, 2), (4, 4), (2, 2)]] == [[False], [False], [True]]
+
+
+def strictly_in_polygon(xy, vertices, offsets):
+    return geometry.in_polygon(xy, vertices, offsets, strict=True)
+
+
+def test_boxes_grow_about_their_centre():
+    boxes = np.array([[10.0, 20.0, 20.0, 40.0], [5.0, 5.0, 5.0, 9.0], [-4.0, -2.0, 0.0, 2.0]])
+    assert geometry.enlarged(boxes, 1.5).tolist() == [[7.5, 15, 22.5, 45], [5, 4, 5, 10], [-5, -3, 1, 3]]
+    assert geometry.enlarged(boxes, 1.0).tolist() == boxes.tolist()
+
+
+@pytest.mark.parametrize(
+    ("point", "gap"),
+    [((5, 5), 0), ((0, 10), 0), ((-3, 5), 3), ((5, 12), 2), ((13, 14), 5), ((-3, -4), 5), ((13, -4), 5)],
+)
+def test_the_gap_to_a_box_is_to_its_nearest_point(point, gap):
+    assert geometry.box_gap(np.array([point], dtype=float), np.array([[0.0, 0.0, 10.0, 10.0]])).tolist() == [gap]
+
+
+@pytest.mark.parametrize(
+    ("point", "away"), [((1, 4), 1), ((4, 4), 2), ((9, 1), 3), ((9, 6), 5), ((1, 1), 1), ((0, 3), 0), ((-3, -4), 5)]
+)
+def test_the_distance_to_an_outline_is_to_its_nearest_edge(point, away):
+    assert ask(geometry.outline_distance, *point, L_SHAPE) == pytest.approx([away])
+
+
+def test_outlines_of_several_polygons_and_of_none():
+    several = ask(geometry.outline_distance, 9, 1, SQUARE, [], L_SHAPE, [1.0, 1.0] * 3)
+    assert several[:1] + several[2:] == [5, 3, 8]
+    assert np.isnan(several[1])
+    assert np.isnan(ask(geometry.outline_distance, 9, 1, [])).all()
+    assert ask(geometry.outline_distance, 1, 1) == []
+    assert np.isnan(ask(geometry.outline_distance, np.nan, 1, SQUARE)).all()
+
+
+@settings(max_examples=150)
+@given(polygons, coordinates, coordinates)
+def test_outline_distance_equals_that_of_shapely(polygon, x, y):
+    import shapely
+
+    away = shapely.LinearRing(np.array(polygon).reshape(-1, 2)).distance(shapely.Point(x, y))
+    assert ask(geometry.outline_distance, x, y, polygon) == pytest.approx([away], abs=1e-9)
+
+
+many = st.lists(st.tuples(*[st.floats(-1e13, 1e13) | st.just(np.nan)] * 6), min_size=2, max_size=5)
+
+
+@settings(max_examples=150)
+@given(many)
+def test_one_row_takes_a_shorter_way_to_the_same_last_bit(numbers):
+    table = np.array(numbers)
+    xy, box = table[:, :2], table[:, 2:]
+    for function, arguments in [
+        (geometry.in_box, (xy, box)), (geometry.distance, (xy, box[:, :2])), (geometry.diagonal, (box,)),
+        (geometry.lengths, (xy,)), (geometry.box_gap, (xy, box)),
+    ]:  # fmt: skip
+        together = function(*arguments)
+        alone = [function(*[column[row : row + 1] for column in arguments])[0] for row in range(len(table))]
+        np.testing.assert_array_equal(np.array(alone), together)
+
+
+def test_what_two_boxes_share():
+    box = np.array([[0.0, 0.0, 20.0, 10.0]] * 5)
+    other = np.array([[10, 5, 30, 15], [20, 0, 40, 10], [40, 0, 60, 10], [5, 5, 5, 9], [5, 2, 8, 4]], dtype=float)
+    assert geometry.shared_area(box, other).tolist() == [50, 0, 0, 0, 6]
+    assert geometry.shared_area(box, other, least=2.0).tolist() == [50, 0, 0, 0, 0]
+    assert geometry.area(other).tolist() == [200, 200, 200, 0, 6]
+    assert geometry.hull(box, other).tolist() == [[0, 0, 30, 15], [0, 0, 40, 10], [0, 0, 60, 10], *[[0, 0, 20, 10]] * 2]
+    assert geometry.centre(other)[0].tolist() == [20, 10]
+
+
+def test_a_box_with_corners_out_of_order_shares_nothing():
+    box = np.array([[0.0, 0.0, 20.0, 10.0]] * 3)
+    inverted = np.array([[20, 10, 0, 0], [20, 0, 0, 10], [0, 10, 20, 0]], dtype=float)
+    assert (geometry.shared_area(box, inverted) == 0).all()

@@ -8,7 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from grounding_rewards.catalogue import shown_with
 from grounding_rewards.parsing.texts import VECTOR_ROWS
+from grounding_rewards.testing import ANSWER_FORMATS, check_recipe, hostile_responses
+from grounding_rewards.testing.hostile import PROMPT
+from grounding_rewards.testing.recipes import examples_of
+from grounding_rewards.testing.timing import check_time
 from tests.parsing.fragments import ANSWERS, responses
 
 SIZES = {"image_sizes": (1000, 800), "model_image_sizes": (500, 400)}
@@ -34,27 +39,12 @@ CASES = {
     "gta1": (gr.recipe("gta1"), [[[0, 0, 500, 500], 0.4, 0.5], [[[0, 0, 9, 9], [9, 9, 900, 900]], 0.4, 0.5]]),
     "gta1 with format": (gr.recipe("gta1", format_weight=0.5, answers="first"), [[[0, 0, 1000, 1000], 0.4, 0.5]]),
 }  # fmt: skip
-
-PROMPT = "You are a GUI grounding expert. Output the coordinate pair exactly:\n(x,y)\nClick the button: save."
-HOSTILE = [
-    None, "", " ", "\n\t\v\f\r\x1c\x85\u2028", "\x00", "\x00" * 1000, "(1, 2)\x00", "\x00(1, 2)",
-    f"({'9' * 400}, {'9' * 400})", f"({'9' * 5000}, 1)", f"(-{'9' * 400}, -{'9' * 5000})", f"(0.{'0' * 5000}1, 1)",
-    f"({'0' * 5000}1, 2)", "9" * 5000, "\ud800", "\udc00\ud800", "(1, 2)\udfff", "(\ud8001, 2)", "\U0010ffff", "\ufffe",
-    "[" * 1_000_000, "(" * 1_000_000, "{" * 1_000_000, "[]" * 500_000, "(1, 2)" * 200_000, '{"point_2d": [' * 50_000,
-    '{"a":' * 100_000 + "1" + "}" * 100_000, "<think>" * 100_000, "</think>" * 100_000, "<tool_call>" * 90_000,
-    "(NaN, NaN)", "(inf, -inf)", "(Infinity, 1)", "(1e999, 1)", "(1e308, 1e308)", '{"point_2d": [NaN, Infinity]}',
-    '{"point_2d": [1e999, 1]}', '{"bbox_2d": [1e308, 1e308, 1e308, 1e308]}',
-    f'{{"bbox_2d": [{", ".join(["9" * 400] * 4)}]}}',
-    f'{{"bbox_2d": [-{"9" * 400}, 0, {"9" * 400}, 0]}}', "(２００, １５０)", "(٢٠٠, ١٥٠)", "(²,³)", "(½, ¾)", "(Ⅳ, Ⅴ)",
-    PROMPT, PROMPT * 100, PROMPT + "(200, 150)", "(x,y)", "(x1, y1), (x2, y2)", "<think>(200, 150)</think>",
-    "<think>(200, 150)", "(200, 150)</think>", "<think><think>(200, 150)</think>(1, 2)</think>",
-    "<answer>(200, 150)</answer>",
-    "(200, 150)" + " " * 1_000_000, " " * 1_000_000 + "(200, 150)", "true", "(true, true)", "__import__('os').abort()",
-    "[__import__('os').abort()]", "%s%s%s%n", "{0.__class__}", "refusal\x00", "\u202e(1, 2)", "(1\u200d, 2)",
-    "(1,\u00a02)",
-    "(-0, -0)", "(0, 0)", "(1000, 1000)", "(1001, 1001)", "(-1, -1)", "(500, 400)", "(0.5, 0.5)", "(1.0000001, 0)",
-    '{"arguments": {"action": "' + "a" * 60_000 + '", "coordinate": [1, 2]}}', *ANSWERS,
-]  # fmt: skip
+VARIANTS = (
+    {"answers": "first", "thinking": "open"},
+    {"answers": "last", "thinking": "read"},
+    {"answers": "all", "thinking": "closed"},
+    {"answers": "only", "thinking": "read"},
+)
 
 
 def columns(scores):
@@ -82,37 +72,32 @@ def same(scores, row, other, other_row):
     assert scores.reason[row] == other.reason[other_row]
 
 
-@pytest.fixture(scope="module", params=CASES)
-def case(request):
-    return CASES[request.param]
+@pytest.mark.parametrize("name", gr.recipes())
+def test_every_recipe_keeps_its_promises_whatever_the_response(name):
+    check_recipe(gr.recipe(name, **shown_with(name)))
 
 
-def test_every_hostile_response_has_a_sound_score(case):
-    recipe, targets = case
-    for target in targets:
-        is_sound(recipe, recipe.score(HOSTILE, [target] * len(HOSTILE), **SIZES), len(HOSTILE))
+@pytest.mark.parametrize("name", gr.recipes())
+def test_every_recipe_keeps_them_whichever_answer_counts(name):
+    formats = [text for form in ANSWER_FORMATS for text in (form.right, form.broken, form.right * 2)]
+    for options in VARIANTS:
+        check_recipe(gr.recipe(name, **shown_with(name), **options), responses=[*formats, *ANSWERS])
 
 
-def test_hostile_responses_score_alone_as_in_a_batch_to_the_last_bit(case):
-    recipe, targets = case
-    chosen = [targets[row % len(targets)] for row in range(len(HOSTILE))]
-    assert len(HOSTILE) > VECTOR_ROWS
-    batch = recipe.score(HOSTILE, chosen, **SIZES)
-    half = recipe.score(HOSTILE[: VECTOR_ROWS - 1], chosen[: VECTOR_ROWS - 1], **SIZES)
-    for row, (response, target) in enumerate(zip(HOSTILE, chosen, strict=True)):
-        same(batch, row, recipe.score([response], [target], **SIZES), 0)
-        if row < len(half):
-            same(batch, row, half, row)
+@pytest.mark.parametrize("name", CASES)
+def test_every_hostile_response_has_a_sound_score_with_targets_of_all_kinds(name):
+    recipe, targets = CASES[name]
+    check_recipe(recipe, targets, **SIZES, responses=[*hostile_responses(length=100_000), *ANSWERS])
 
 
-def test_hostile_rows_can_stand_in_any_order(case):
-    recipe, targets = case
-    chosen = [targets[row % len(targets)] for row in range(len(HOSTILE))]
-    batch = recipe.score(HOSTILE, chosen, **SIZES)
-    order = np.random.default_rng(7).permutation(len(HOSTILE))
-    shuffled = recipe.score([HOSTILE[row] for row in order], [chosen[row] for row in order], **SIZES)
-    for row, origin in enumerate(order):
-        same(shuffled, row, batch, origin)
+@pytest.mark.parametrize("name", gr.recipes())
+def test_time_grows_as_the_text_does(name):
+    """Coarse, since the machine may be busy; ``benchmarks/hostile.py`` has the figures."""
+    recipe = gr.recipe(name, **shown_with(name))
+    seconds = check_time(recipe, examples_of(recipe)[0], limit=1.0)
+    worst = max(seconds, key=seconds.get)
+    median, most = 1000 * np.median(list(seconds.values())), 1000 * seconds[worst]
+    print(f"{name}: a megabyte takes {median:.1f} ms, at worst {most:.1f} ms ({worst!r})")
 
 
 @settings(max_examples=40, deadline=None)

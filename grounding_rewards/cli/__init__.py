@@ -13,6 +13,7 @@ import typer
 
 from grounding_rewards import __version__
 from grounding_rewards.cli.eval import evaluate_files
+from grounding_rewards.cli.recipes import list_recipes
 from grounding_rewards.cli.score import score
 from grounding_rewards.cli.terminal import printable
 from grounding_rewards.errors import GroundingRewardsError
@@ -52,6 +53,7 @@ def build() -> typer.Typer:
     app.callback()(_options)
     app.command("score")(score)
     app.command("eval")(evaluate_files)
+    app.command("recipes")(list_recipes)
     return app
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -52,6 +52,15 @@ def build_recipe(name: str, options: Sequence[str] | None, response_space: str |
         RecipeError: an option is not KEY=VALUE, comes twice or does not fit.
         SpaceError: the response space is unknown, or needed and missing.
     """
+    return built(name, read_options(options, response_space))
+
+
+def read_options(options: Sequence[str] | None, response_space: str | None) -> dict[str, Any]:
+    """The options that ``--option`` and ``--response-space`` give.
+
+    Raises:
+        RecipeError: an option is not KEY=VALUE, or comes twice.
+    """
     found: dict[str, Any] = {} if response_space is None else {"response_space": response_space}
     for option in options or ():
         key, equals, value = option.partition("=")
@@ -60,8 +69,18 @@ def build_recipe(name: str, options: Sequence[str] | None, response_space: str |
         if key in found:
             raise RecipeError(f"--option: {key} is given twice")
         found[key] = read_value(value)
+    return found
+
+
+def built(name: str, options: Mapping[str, Any]) -> Recipe:
+    """A recipe with options.
+
+    Raises:
+        RecipeError: the name or an option does not fit.
+        SpaceError: a space is unknown, or needed and missing.
+    """
     try:
-        return recipe(name, **found)
+        return recipe(name, **options)
     except TypeError as error:
         raise RecipeError(f"{name}: an option does not fit ({error})") from error
 

@@ -24,7 +24,7 @@ _NAMES = np.array([reason.name for reason in Reason], dtype=np.object_)
 def score(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines (.jsonl) or Parquet (.parquet).")],
     recipe: Annotated[
-        str, typer.Option("--recipe", metavar="NAME", help="click, gelato, gelato-pixel, gta1 or a plugin's.")
+        str, typer.Option("--recipe", metavar="NAME", help="The recipe; `grounding-rewards recipes` lists them.")
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write; its suffix chooses the format.")],
     option: options.Options = None,

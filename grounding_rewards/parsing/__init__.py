@@ -1,20 +1,65 @@
 """Response text to predictions: one answer dialect a file, and `parse`, which runs one over n responses."""
 
 from grounding_rewards.parsing.auto import AUTO, AutoDialect
+from grounding_rewards.parsing.bare_list import BARE_LIST
 from grounding_rewards.parsing.bare_tuple import BARE_TUPLE, BARE_TUPLE_WHOLE
+from grounding_rewards.parsing.box_list import BOX_LIST
+from grounding_rewards.parsing.box_tokens import BOX_TOKENS, POINT_TAG
+from grounding_rewards.parsing.calls import CLICK_CALL, KEYWORD_CALL, PYAUTOGUI
+from grounding_rewards.parsing.corner_pairs import CORNER_LISTS, CORNER_TUPLES
+from grounding_rewards.parsing.cropped import CROPPED
 from grounding_rewards.parsing.dialect import Answers, Dialect, Found, PatternDialect
+from grounding_rewards.parsing.first_call import FIRST_CALL, FIRST_CALL_INTEGERS
+from grounding_rewards.parsing.integer_list import INTEGER_LIST
 from grounding_rewards.parsing.json_2d import JSON_2D
+from grounding_rewards.parsing.json_compact import JSON_COMPACT
+from grounding_rewards.parsing.json_coordinate import JSON_COORDINATE
+from grounding_rewards.parsing.json_distribution import JSON_DISTRIBUTION
+from grounding_rewards.parsing.json_point import JSON_POINT
+from grounding_rewards.parsing.json_xy import JSON_XY
+from grounding_rewards.parsing.literal_box import LITERAL_BOX
+from grounding_rewards.parsing.molmo import MOLMO
+from grounding_rewards.parsing.nested_list import NESTED_LIST
 from grounding_rewards.parsing.parse import Thinking, parse
-from grounding_rewards.parsing.refusal import REFUSAL
+from grounding_rewards.parsing.point_list import POINT_LIST, THOUGHT_POINT_LIST
+from grounding_rewards.parsing.refusal import JSON_REFUSAL, REFUSAL
 from grounding_rewards.parsing.tool_call import TOOL_CALL
+from grounding_rewards.parsing.ui_tars import UI_TARS
+from grounding_rewards.parsing.xy_tags import XY_TAGS
 
 __all__ = [
     "AUTO",
+    "BARE_LIST",
     "BARE_TUPLE",
     "BARE_TUPLE_WHOLE",
+    "BOX_LIST",
+    "BOX_TOKENS",
+    "CLICK_CALL",
+    "CORNER_LISTS",
+    "CORNER_TUPLES",
+    "CROPPED",
+    "FIRST_CALL",
+    "FIRST_CALL_INTEGERS",
+    "INTEGER_LIST",
     "JSON_2D",
+    "JSON_COMPACT",
+    "JSON_COORDINATE",
+    "JSON_DISTRIBUTION",
+    "JSON_POINT",
+    "JSON_REFUSAL",
+    "JSON_XY",
+    "KEYWORD_CALL",
+    "LITERAL_BOX",
+    "MOLMO",
+    "NESTED_LIST",
+    "POINT_LIST",
+    "POINT_TAG",
+    "PYAUTOGUI",
     "REFUSAL",
+    "THOUGHT_POINT_LIST",
     "TOOL_CALL",
+    "UI_TARS",
+    "XY_TAGS",
     "Answers",
     "AutoDialect",
     "Dialect",

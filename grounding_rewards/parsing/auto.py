@@ -2,46 +2,196 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from grounding_rewards.parsing.bare_list import BARE_LIST
 from grounding_rewards.parsing.bare_tuple import BARE_TUPLE
-from grounding_rewards.parsing.dialect import Answers, Dialect, Found, nothing, put
+from grounding_rewards.parsing.box_tokens import BOX_TOKENS, POINT_TAG
+from grounding_rewards.parsing.calls import CLICK_CALL, KEYWORD_CALL, PYAUTOGUI
+from grounding_rewards.parsing.corner_pairs import CORNER_LISTS, CORNER_TUPLES
+from grounding_rewards.parsing.cropped import CROPPED
+from grounding_rewards.parsing.dialect import Answers, Dialect, Found, PatternDialect, contain, nothing, put
 from grounding_rewards.parsing.json_2d import JSON_2D
-from grounding_rewards.parsing.refusal import REFUSAL
-from grounding_rewards.parsing.texts import Texts
+from grounding_rewards.parsing.json_compact import JSON_COMPACT
+from grounding_rewards.parsing.json_coordinate import JSON_COORDINATE
+from grounding_rewards.parsing.json_distribution import JSON_DISTRIBUTION
+from grounding_rewards.parsing.json_xy import JSON_XY
+from grounding_rewards.parsing.molmo import MOLMO
+from grounding_rewards.parsing.nested_list import NESTED_LIST
+from grounding_rewards.parsing.refusal import JSON_REFUSAL, REFUSAL
+from grounding_rewards.parsing.texts import NUMBER, Texts, compiled, matches
 from grounding_rewards.parsing.tool_call import TOOL_CALL
+from grounding_rewards.parsing.ui_tars import UI_TARS
+from grounding_rewards.parsing.xy_tags import XY_TAGS
+
+Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class AutoDialect:
-    """Tries ``dialects`` in order, each on the texts in which the earlier ones found nothing."""
+    """Tries ``dialects`` in order, each on the texts in which the earlier ones found nothing.
+
+    Args:
+        dialects: what is most surely an answer first. One that is itself an AutoDialect is a group.
+        name: the dialect's name.
+        signs: substrings of which every answer in any of the dialects contains one; none: no such rule. They make a
+            group worth while: a text without any is not searched for the signs of each of its dialects.
+        usual: the commonest way of writing answers, tried before all. It has the name of one of the dialects and finds
+            what that finds, in texts in which no dialect before that one finds anything.
+    """
 
     dialects: tuple[Dialect, ...]
     name: str = "auto"
+    signs: tuple[str, ...] = ()
+    usual: Dialect | None = field(default=None, repr=False)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the dialects tried, in order."""
         return tuple(name for dialect in self.dialects for name in dialect.names)
 
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; ``dialect`` says which one matched."""
-        found = nothing(len(texts), answers)
+        finds = _Finds(len(texts), answers)
+        (self._find_many if texts.vectorised else self._find_few)(texts, finds)
+        return finds.joined()
+
+    def _find_few(self, texts: Texts, finds: _Finds) -> None:
+        """Signs and patterns text by text: for a few texts numpy costs more than it saves."""
+        values = texts.values
+        left = list(range(len(values)))
+        for step in self._steps:
+            rows = [row for row in left if _has(values[row], step.gate) and _has(values[row], step.signs)]
+            if rows and step.pattern is not None:
+                finds.begun += [np.array(rows)] if step.signs else []
+                search = compiled(step.pattern).search
+                rows = [row for row in rows if search(values[row])]
+            if rows:
+                some = np.array(rows)
+                done = finds.run(step, texts.take(some), some)
+                if len(done) == len(left):
+                    break
+                left = np.setdiff1d(left, done).tolist()
+
+    def _find_many(self, texts: Texts, finds: _Finds) -> None:
+        """The same on all texts at once."""
         left = np.arange(len(texts))
-        first_index = 0
+        # Of the rows left, those that a gate lets through, and their texts.
+        gated: dict[tuple[str, ...], tuple[Rows, Texts]] = {(): (left, texts)}
+        for step in self._steps:
+            if step.gate not in gated:
+                gated[step.gate] = _narrowed(left, gated[()][1], contain(gated[()][1], step.gate))
+            rows, some = gated[step.gate]
+            if step.signs and len(rows):
+                rows, some = _narrowed(rows, some, contain(some, step.signs))
+            if step.pattern is not None and len(rows):
+                finds.begun += [rows] if step.signs else []
+                rows, some = _narrowed(rows, some, matches(some, step.pattern))
+            if len(rows):
+                done = finds.run(step, some, rows)
+                if len(done) == len(left):
+                    break
+                left = np.setdiff1d(left, done, assume_unique=True)
+                gated = {(): (left, texts.take(left))}
+
+    @cached_property
+    def _steps(self) -> tuple[_Step, ...]:
+        """The dialects in the order in which they run, those of groups in their place."""
+        first, steps = 0, list[_Step]()
         for dialect in self.dialects:
-            if not len(left):
-                break
-            some = dialect.find(texts.take(left), answers)
-            index = np.where(some.dialect >= 0, some.dialect + first_index, -1)
-            some = replace(some, dialect=index.astype(np.int8), begun=some.begun | found.begun[left])
-            put(found, left, some)
-            left = left[some.count == 0]
-            first_index += len(dialect.names)
+            if isinstance(dialect, AutoDialect):
+                steps += [step.inside(dialect.signs, first) for step in dialect._steps]
+            else:
+                steps.append(_step(dialect, first))
+            first += len(dialect.names)
+        if self.usual is not None:
+            steps.insert(0, _step(self.usual, self.names.index(self.usual.name)))
+        return tuple(steps)
+
+
+class _Step(NamedTuple):
+    """A dialect, the index of its first name, and what lets a text through to it."""
+
+    dialect: Dialect
+    first: int
+    signs: tuple[str, ...]
+    pattern: str | None
+    gate: tuple[str, ...] = ()
+
+    def inside(self, gate: tuple[str, ...], first: int) -> _Step:
+        """The same in a group with these signs, behind so many names."""
+        return self._replace(gate=self.gate or gate, first=self.first + first)
+
+
+def _step(dialect: Dialect, first: int) -> _Step:
+    pattern = dialect.full_pattern if isinstance(dialect, PatternDialect) else None
+    return _Step(dialect, first, getattr(dialect, "signs", ()), pattern)
+
+
+class _Finds:
+    """What the dialects found so far, each in some of the rows."""
+
+    def __init__(self, rows: int, answers: Answers) -> None:
+        self.rows, self.answers = rows, answers
+        self.parts: list[tuple[Rows, Found]] = []
+        self.begun: list[Rows] = []
+
+    def run(self, step: _Step, texts: Texts, rows: Rows) -> Rows:
+        """Run a dialect on the texts of some rows; return those in which it found an answer."""
+        found = step.dialect.find(texts, self.answers)
+        index = found.dialect + np.int8(step.first)
+        is_all = np.count_nonzero(found.count) == len(rows)
+        if not is_all:
+            index[found.dialect < 0] = -1
+            self.begun.append(rows[found.begun])
+        self.parts.append((rows, replace(found, dialect=index)))
+        return rows if is_all else rows[found.count > 0]
+
+    def joined(self) -> Found:
+        """All of it."""
+        if len(self.parts) == 1 and len(self.parts[0][0]) == self.rows:
+            found = self.parts[0][1]
+        else:
+            found = nothing(self.rows, self.answers)
+            for rows, part in self.parts:
+                put(found, rows, part)
+        for rows in self.begun:
+            found.begun[rows] = True
         return found
 
 
-AUTO = AutoDialect((REFUSAL, TOOL_CALL, JSON_2D, BARE_TUPLE))
-"""refusal, tool_call, json_2d, bare_tuple: what is most surely an answer comes first."""
+def _has(text: str, signs: tuple[str, ...]) -> bool:
+    for sign in signs:  # any() takes longer
+        if sign in text:
+            return True
+    return not signs
+
+
+def _narrowed(rows: Rows, texts: Texts, kept: NDArray[np.bool_]) -> tuple[Rows, Texts]:
+    some = np.flatnonzero(kept)
+    return rows[some], texts.take(some)
+
+
+_NAMED_CALLS = AutoDialect((UI_TARS, PYAUTOGUI), name="named_calls", signs=("(",))
+_JSON = AutoDialect(
+    (TOOL_CALL, JSON_2D, JSON_COORDINATE, JSON_COMPACT, JSON_DISTRIBUTION, JSON_XY),
+    name="json",
+    signs=(":", "tool_call>"),
+)
+_TAGS = AutoDialect((BOX_TOKENS, POINT_TAG, XY_TAGS, MOLMO), name="tags", signs=("<",))
+_ROUND = AutoDialect((CROPPED, KEYWORD_CALL, CLICK_CALL, CORNER_TUPLES, BARE_TUPLE), name="round", signs=("(",))
+_SQUARE = AutoDialect((NESTED_LIST, CORNER_LISTS, BARE_LIST), name="square", signs=("[",))
+_ALONE = replace(
+    BARE_TUPLE, pattern=BARE_TUPLE.pattern.replace(NUMBER, NUMBER.removeprefix("-?")), whole=True, usual=""
+)
+"""An unsigned tuple and nothing else: no refusal, no corners, no call."""
+
+AUTO = AutoDialect((REFUSAL, JSON_REFUSAL, _NAMED_CALLS, _JSON, _TAGS, _ROUND, _SQUARE), usual=_ALONE)
+"""First what names itself: a refusal, a call, JSON, tags. Then what only brackets mark, the form that contains another
+before that other: corner pairs before tuples, nested lists before bare ones. What a tuple alone is, none before reads.
+"""

@@ -25,7 +25,7 @@ from grounding_rewards.parsing.texts import (
     occurrences,
     strings,
 )
-from grounding_rewards.spaces import Floats
+from grounding_rewards.spaces import Floats, nowhere
 
 Answers = Literal["only", "first", "last", "all"]
 
@@ -105,8 +105,12 @@ class PatternDialect:
         return f"^{SPACE}(?:{self.pattern}){SPACE}$" if self.whole else self.pattern
 
     @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return compiled(self.full_pattern)
+
+    @cached_property
     def _refuses(self) -> bool:
-        return not compiled(self.full_pattern).groupindex
+        return not self._compiled.groupindex
 
     @cached_property
     def _mark(self) -> str:
@@ -128,33 +132,33 @@ class PatternDialect:
 
     def _find_few(self, texts: Texts, answers: Answers) -> Found:
         """Text by text."""
-        rows = [self._read(text, answers) for text in texts.values]
-        chosen = [_NO_PLACE if not places else places[-1 if answers == "last" else 0] for places in rows]
-        ends = answers in ("first", "last")
-        counts = [min(len(places), 1) if ends else len(places) for places in rows]
-        begun = [any(sign in text for sign in self.signs) for text in texts.values]
-        return Found(
-            xy=np.array([place.point for place in chosen], dtype=np.float64).reshape(-1, 2),
-            box=np.array([place.box for place in chosen], dtype=np.float64).reshape(-1, 4),
-            count=np.array(counts, dtype=np.int64),
-            begun=np.array(begun, dtype=np.bool_),
-            refused=np.zeros(len(rows), dtype=np.bool_),
-            actions=np.array([place.action for place in chosen], dtype=np.object_),
-            dialect=np.array([0 if places else -1 for places in rows], dtype=np.int8),
-            points=[_points(places) for places in rows] if answers == "all" else None,
-        )
+        found = nothing(len(texts), answers)
+        for row, text in enumerate(texts.values):
+            found.begun[row] = self._begins(text)
+            places = self._read(text, answers) if found.begun[row] or not self.signs else []
+            if places:
+                place = places[-1 if answers == "last" else 0]
+                found.xy[row], found.actions[row], found.dialect[row] = place.point, place.action, 0
+                found.count[row] = 1 if answers in ("first", "last") else len(places)
+                if place.box is not None:
+                    found.box[row] = place.box
+                if found.points is not None:
+                    found.points[row] = np.array([place.point for place in places], dtype=np.float64)
+        return found
+
+    def _begins(self, text: str) -> bool:
+        return any([sign in text for sign in self.signs])  # noqa: C419 (a list is faster here than a generator)
 
     def _read(self, text: str, answers: Answers) -> list[_Place]:
         """The answers of one text: all, or as few as the policy needs."""
-        if self.signs and not any(sign in text for sign in self.signs):
-            return []
         if self.whole or (answers == "first" and not self.inner):
-            found = compiled(self.full_pattern).search(text)
-            return [self._place(found)] if found else []
-        places = [self._place(found) for found in compiled(self.full_pattern).finditer(text)]
-        return [place for place in places if place.point is not _NOWHERE] if self.inner else places
+            found = self._compiled.search(text)
+            places = [self._place(found)] if found else []
+        else:
+            places = [self._place(found) for found in self._compiled.finditer(text)]
+        return [place for place in places if place is not None]
 
-    def _place(self, found: re.Match[str]) -> _Place:
+    def _place(self, found: re.Match[str]) -> _Place | None:
         if not self.inner:
             return _place(found.groupdict())
         body, groups = found["body"], {}
@@ -224,32 +228,21 @@ class PatternDialect:
         return counts
 
 
-_NOWHERE = (np.nan, np.nan)
-_NO_BOX = (np.nan, np.nan, np.nan, np.nan)
-
-
 class _Place(NamedTuple):
     point: tuple[float, float]
-    box: tuple[float, float, float, float]
+    box: tuple[float, float, float, float] | None
     action: str
 
 
-_NO_PLACE = _Place(_NOWHERE, _NO_BOX, "")
-
-
-def _place(groups: Mapping[str, str | None]) -> _Place:
-    """What a pattern captured in one text; ``_NO_PLACE``'s point where that is no place."""
+def _place(groups: Mapping[str, str | None]) -> _Place | None:
+    """What a pattern captured in one text; None where that is no place."""
     action = groups.get("action") or ""
     if groups.get("x") and groups.get("y"):
-        return _Place((number(groups["x"]), number(groups["y"])), _NO_BOX, action)
+        return _Place((number(groups["x"]), number(groups["y"])), None, action)
     if groups.get("x1"):
         x1, y1, x2, y2 = [number(groups[name]) for name in ("x1", "y1", "x2", "y2")]
         return _Place(((x1 + x2) / 2, (y1 + y2) / 2), (x1, y1, x2, y2), action)
-    return _NO_PLACE
-
-
-def _points(places: list[_Place]) -> Floats:
-    return np.array([place.point for place in places], dtype=np.float64).reshape(-1, 2)
+    return None
 
 
 def places(groups: dict[str, Column], rows: int) -> tuple[Floats, Floats]:
@@ -272,16 +265,19 @@ def contain(texts: Texts, signs: tuple[str, ...]) -> NDArray[np.bool_]:
     return found
 
 
+_NAMELESS, _UNMATCHED = np.array([""], dtype=np.object_), np.array([-1], dtype=np.int8)
+
+
 def nothing(rows: int, answers: Answers) -> Found:
     """No answer in any of n texts."""
     return Found(
-        xy=np.full((rows, 2), np.nan),
-        box=np.full((rows, 4), np.nan),
+        xy=nowhere(rows, 2),
+        box=nowhere(rows, 4),
         count=np.zeros(rows, dtype=np.int64),
         begun=np.zeros(rows, dtype=np.bool_),
         refused=np.zeros(rows, dtype=np.bool_),
-        actions=np.full(rows, "", dtype=np.object_),
-        dialect=np.full(rows, -1, dtype=np.int8),
+        actions=_NAMELESS.repeat(rows),
+        dialect=_UNMATCHED.repeat(rows),
         points=[np.zeros((0, 2)) for _ in range(rows)] if answers == "all" else None,
     )
 

@@ -57,7 +57,7 @@ def parse(
     texts = texts.capped(MAX_LENGTH)
     found = dialect.find(texts, answers)
     xy, box = found.xy, found.box
-    if unfinished is None and bool((found.count == 1).all()) and not found.refused.any():
+    if unfinished is None and not (np.count_nonzero(found.count - 1) or np.count_nonzero(found.refused)):
         reason = np.zeros(len(texts), dtype=np.int8)  # OK, all of them
     else:
         reason = _reasons(found, texts, unfinished, answers)
@@ -86,7 +86,7 @@ def read_responses(responses: Sequence[str | None]) -> Texts:
     """
     if isinstance(responses, Texts):
         return responses
-    if _STRINGS.issuperset(map(type, responses)):
+    if set(map(type, responses)) <= _STRINGS:
         return Texts(cast(list[str], list(responses)))
     for row, response in enumerate(responses):
         if response is not None and not isinstance(response, str):

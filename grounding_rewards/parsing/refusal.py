@@ -1,13 +1,34 @@
-"""Refusals: the model says that nothing on the screen fits."""
+"""Refusals: the model says that nothing on the screen fits.
+
+refusal
+<answer>[-1, -1]</answer>
+{"point_2d": [-1, -1]}
+"""
 
 from grounding_rewards.parsing.dialect import PatternDialect
+from grounding_rewards.parsing.pieces import KEY
 from grounding_rewards.parsing.texts import SPACE
 
 _SENTINEL = "|".join(rf"{number}{SPACE},{SPACE}{number}" for number in ("-1", "-100"))
+_WORD = "(?i:refusal|null|none|there are none)"
+_ANSWER = rf"""["'`]*(?:{_WORD}|[(\[]{SPACE}(?:{_SENTINEL}){SPACE}[)\]])["'`.]*"""
 
 REFUSAL = PatternDialect(
     name="refusal",
-    pattern=rf"""["'`]*(?:(?i:refusal|null|none)|[(\[]{SPACE}(?:{_SENTINEL}){SPACE}[)\]])["'`.]*""",
+    pattern=rf"{_ANSWER}|<answer>{SPACE}{_ANSWER}{SPACE}</answer>",
     whole=True,
 )
-"""The whole answer is refusal, null or none (any case, quotes and full stop aside), or -1, -1 or -100, -100."""
+"""The whole answer is refusal, null, none or "There are none.", any case, or -1, -1 or -100, -100.
+
+Quotes around it, a full stop and answer tags do not matter.
+"""
+
+JSON_REFUSAL = PatternDialect(
+    name="json_refusal",
+    pattern=(
+        r"^(?:[^\[]*\[)?"
+        rf"""[^\[]*["'](?:point_2d|coordinate|point|POINT){KEY}\[{SPACE}(?:{_SENTINEL}){SPACE}\][^\[]*$"""
+    ),
+    signs=("-1",),
+)
+"""The only point in an object, or in a list of one object, is -1, -1 or -100, -100; tool calls are objects, too."""

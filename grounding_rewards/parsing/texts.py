@@ -81,7 +81,7 @@ class Texts(Sequence[str]):
         """The chosen rows; all of them cost nothing."""
         if len(rows) == len(self):
             return self
-        taken = Texts([self.values[row] for row in rows])
+        taken = Texts([self.values[row] for row in rows.tolist()])
         if self._arrow is not None and taken.vectorised:
             taken._arrow = self._arrow.take(rows)
         return taken
@@ -179,8 +179,10 @@ def floats(column: Column) -> Floats:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        numerals = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
-        cast = pc.cast(numerals, pa.float64())
+        try:
+            cast = pc.cast(column, pa.float64())
+        except pa.ArrowInvalid:  # "", from a group that took no part
+            cast = pc.cast(pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column), pa.float64())
         values = cast.to_numpy(zero_copy_only=False)
     return np.clip(values, -COORDINATE_LIMIT, COORDINATE_LIMIT)
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grounding_rewards.combine import best, weighted
 from grounding_rewards.errors import SpaceError
-from grounding_rewards.recipes.common import dialect_named, length, share
+from grounding_rewards.plain import frozen
+from grounding_rewards.recipes.common import click_example, dialect_named, length, share, shown_with
 from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.truth import CLICKS
 from grounding_rewards.verifiers import CorrectRefusal, Format, Hit
 
 
+@shown_with(response_space="pixel")
 def click(
     *,
     response_space: CoordSpace | str | None = None,
     format_weight: float = 0.1,
     point_radius: float | None = None,
+    point_share: float | None = None,
     dialect: str = "auto",
 ) -> Recipe:
     """Hit and format, aware of refusals; ``grounding-rewards eval`` counts its ``acc``.
@@ -27,13 +32,18 @@ def click(
     Args:
         response_space: the space that the model answers in. No default: a wrong guess scores 0 in silence.
         format_weight: w, 0 to 1.
-        point_radius: reach in pixels around targets that are only a point; without it such targets are an error.
-        dialect: how answers are written; the name of a built-in or a plugin's dialect. ``"auto"`` tries refusal,
-            tool_call, json_2d and bare_tuple in this order, and ``answers`` counts within the first that matches.
+        point_radius: reach in pixels around targets that are only a point; without a reach such targets are an error.
+        point_share: the same reach as a share of the screen, ||(dx / width, dy / height)||, as UI-S1's 0.04; in place
+            of ``point_radius``. The size of the image must then be known.
+        dialect: how answers are written; the name of a built-in or a plugin's dialect. ``"auto"`` tries refusals,
+            calls that name themselves (ui_tars, pyautogui), JSON (tool_call, json_2d, json_coordinate, json_compact,
+            json_distribution, json_xy), tags (box_tokens, point_tag, xy_tags, molmo), cropped images, other calls
+            (keyword_call, click_call), corner_tuples, bare_tuple, nested_list, corner_lists and bare_list in this
+            order, and ``answers`` counts within the first that matches.
 
     Returns:
         A recipe with parts ``hit``, ``refusal``, ``outcome`` (the larger of the two) and ``format``, 0 <= total <= 1,
-        working in pixels of the original image; ``acc`` = outcome.
+        working in pixels of the original image (with ``point_share`` in unit space); ``acc`` = outcome.
 
     Raises:
         SpaceError: ``response_space`` is missing or unknown.
@@ -44,17 +54,29 @@ def click(
     weight = share("format_weight", format_weight)
     if point_radius is not None:
         point_radius = length("point_radius", point_radius)
-    outcome = best(hit=Hit(point_radius=point_radius, actions=CLICKS), refusal=CorrectRefusal())
-    blind = Exploit("blind-format", "any parsed answer is paid the format weight", weight)
+    if point_share is not None:
+        point_share = length("point_share", point_share)
+    hit = Hit(point_radius=point_radius, point_share=point_share, actions=CLICKS)
+    outcome = best(hit=hit, refusal=CorrectRefusal())
+    space = as_space(response_space)
+    # Bringing pixels into unit space asks for the sizes that a share of the screen needs.
+    inside = CoordSpace.PIXEL if point_share is None else CoordSpace.UNIT
+    example = click_example(space, inside, dialect)
+    elsewhere = example and replace(example, target=frozen({"bbox": [600, 100, 800, 200]}))
+    blind = Exploit("blind-format", "any parsed answer is paid the format weight", weight, elsewhere)
     return Recipe(
         name="click",
         dialect=dialect_named(dialect),
         reward=weighted(outcome=(1.0 - weight, outcome), format=(weight, Format())),
         success=outcome,
-        space=CoordSpace.PIXEL,
-        response_space=as_space(response_space),
+        space=inside,
+        response_space=space,
         target_space=CoordSpace.PIXEL,
-        accepts=frozenset({BBOX, POLYGON, CIRCLE, REFUSAL} | ({POINT} if point_radius is not None else set())),
+        accepts=frozenset(
+            {BBOX, POLYGON, CIRCLE, REFUSAL} | (set() if point_radius is point_share is None else {POINT})
+        ),
         source=Source("grounding-rewards"),
         exploits=(blind,) if weight else (),
+        formula="total = (1 - w) · outcome + w · format\noutcome = max(hit, refusal)",
+        example=example,
     )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.parsing import Dialect
-from grounding_rewards.scoring import Deviation
-from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.plain import frozen
+from grounding_rewards.scoring import Deviation, Example
+from grounding_rewards.spaces import CoordSpace, sizes_needed
 from grounding_rewards.targets import Targets
 from grounding_rewards.truth import NativeForm
 
@@ -54,6 +55,45 @@ def dialect_named(name: str) -> Dialect:
     if name not in known:
         raise RecipeError(f"option dialect: got {name!r}; expected one of {', '.join(known)}")
     return known[name]
+
+
+Build = TypeVar("Build", bound=Callable[..., Any])
+
+
+def shown_with(**options: Any) -> Callable[[Build], Build]:
+    """Say with which options to show a recipe that cannot be built without any, in lists and examples."""
+
+    def mark(build: Build) -> Build:
+        vars(build)["shown_with"] = options
+        return build
+
+    return mark
+
+
+_WRITTEN = {
+    **dict.fromkeys(("auto", "bare_tuple"), "({}, {})"),
+    "json_2d": '{{"point_2d": [{}, {}]}}',
+    "tool_call": '{{"name": "computer_use", "arguments": {{"action": "left_click", "coordinate": [{}, {}]}}}}',
+}
+_CENTRE = {
+    CoordSpace.PIXEL: (200, 150),
+    CoordSpace.MODEL_PIXEL: (100, 75),
+    CoordSpace.UNIT: (0.2, 0.3),
+    CoordSpace.THOUSANDTHS: (200, 300),
+}
+
+
+def click_example(response_space: CoordSpace, space: CoordSpace, dialect: str) -> Example | None:
+    """A click on the centre of a box in pixels, as a model of that space writes it; None for other dialects."""
+    if dialect not in _WRITTEN:
+        return None
+    needed = sizes_needed(response_space, CoordSpace.PIXEL, into=space)
+    return Example(
+        _WRITTEN[dialect].format(*_CENTRE[response_space]),
+        frozen({"bbox": [100, 100, 300, 200]}),
+        image_size=(1000, 500) if "image_size" in needed else None,
+        model_image_size=(500, 250) if "model_image_size" in needed else None,
+    )
 
 
 def text_of(line: Line) -> str:

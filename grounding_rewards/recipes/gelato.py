@@ -9,7 +9,7 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import BARE_TUPLE_WHOLE
 from grounding_rewards.recipes.common import NOT_TEXT, UNICODE_DIGITS, Line, bad_target, share, text_of
-from grounding_rewards.scoring import BBOX, POLYGON, Deviation, Exploit, Recipe, Source
+from grounding_rewards.scoring import BBOX, POLYGON, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import Format, Hit, InsideDistance
@@ -58,7 +58,8 @@ def _recipe(
     name: str, file: str, space: CoordSpace, response_space: CoordSpace, weight: float, more: tuple[Deviation, ...]
 ) -> Recipe:
     weight = share("format_weight", weight)
-    blind = Exploit("blind-format", "any well-formed tuple is paid the format weight", weight)
+    miss = Example("(900, 900)", _TARGET[space])
+    blind = Exploit("blind-format", "any well-formed tuple is paid the format weight", weight, miss)
     native = _NATIVE[space]
     return Recipe(
         name=name,
@@ -79,6 +80,8 @@ def _recipe(
             NOT_TEXT, bad_target(native, space, _ACCEPTS), UNICODE_DIGITS, *more, _HUGE_NUMBER, _NO_EXTENT[space],
         ),
         exploits=(blind,) if weight else (),
+        formula="total = (1 - w) · distance + w · format\ndistance = 1 - ||p - c|| / diagonal inside, 0 outside",
+        example=Example("(200, 150)", _TARGET[space]),
     )  # fmt: skip
 
 
@@ -99,6 +102,7 @@ def read_numerals(value: Any) -> dict[str, Any] | None:
     return read_bare_list(value)
 
 
+_TARGET = {CoordSpace.UNIT: (0.1, 0.1, 0.3, 0.2), CoordSpace.MODEL_PIXEL: (100, 100, 300, 200)}
 _ROWS = "a bare list, 4 numbers x1 y1 x2 y2 or a polygon's x1 y1 x2 y2 x3 y3 ..."
 _NATIVE = {
     CoordSpace.UNIT: NativeForm(_ROWS, read_numerals),

@@ -9,12 +9,13 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import BARE_TUPLE
 from grounding_rewards.parsing.texts import SPACE
 from grounding_rewards.recipes.common import UNICODE_DIGITS, Line, bad_target, share, text_of, unpaid
-from grounding_rewards.scoring import BBOX, Deviation, Exploit, Recipe, Source
+from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import LARGEST, NativeForm
 from grounding_rewards.verifiers import Format, Hit
 
 _ACCEPTS = frozenset({BBOX})
+_TARGET = ((100, 100, 300, 200), 1.08, 1.92)
 _THINK_ANSWER = (
     rf"^{SPACE}<think>(?s:.*?)</think>{SPACE}<answer>\({SPACE}[0-9]+{SPACE},{SPACE}[0-9]+{SPACE}\)</answer>{SPACE}$"
 )
@@ -41,7 +42,8 @@ def gta1(*, format_weight: float = 0.0) -> Recipe:
     """
     weight = share("format_weight", format_weight)
     hit = Hit(whole_edges=True)
-    blind = Exploit("blind-format", "the tags around any integer tuple are paid the format weight", weight)
+    tagged = Example("<think>-</think><answer>(900,900)</answer>", _TARGET)
+    blind = Exploit("blind-format", "the tags around any integer tuple are paid the format weight", weight, tagged)
     return Recipe(
         name="gta1",
         dialect=BARE_TUPLE,
@@ -56,6 +58,8 @@ def gta1(*, format_weight: float = 0.0) -> Recipe:
         native=NATIVE,
         deviations=(_BAD_TARGET, UNICODE_DIGITS, _SEVERAL, _SPACES_IN_TUPLE, _DECIMALS),
         exploits=(blind,) if weight else (),
+        formula="total = (1 - w) · hit + w · format",
+        example=Example("(384,162)", _TARGET),
     )
 
 

@@ -5,9 +5,41 @@ its bounds. It never converts coordinates: predictions and targets come in one s
 """
 
 from grounding_rewards.verifiers.base import Verifier, verifier
-from grounding_rewards.verifiers.distance import InsideDistance
-from grounding_rewards.verifiers.format import Format
-from grounding_rewards.verifiers.hit import Hit
-from grounding_rewards.verifiers.refusal import CorrectRefusal
+from grounding_rewards.verifiers.box_size import BoxSize
+from grounding_rewards.verifiers.collinear import NotCollinear
+from grounding_rewards.verifiers.corner_distance import CornerDistance
+from grounding_rewards.verifiers.difficulty import Difficulty
+from grounding_rewards.verifiers.distance import DenseDistance, InsideDistance, ScreenDistance
+from grounding_rewards.verifiers.exploration import Exploration
+from grounding_rewards.verifiers.format import Format, GradedFormat
+from grounding_rewards.verifiers.gaussian import GaussianCoverage, GaussianPoint
+from grounding_rewards.verifiers.hit import Hit, NearPoint
+from grounding_rewards.verifiers.judged_format import JudgedFormat
+from grounding_rewards.verifiers.noise import Noise
+from grounding_rewards.verifiers.overlap import Overlap
+from grounding_rewards.verifiers.refusal import CorrectRefusal, FalseClick, FalseRefusal
 
-__all__ = ["CorrectRefusal", "Format", "Hit", "InsideDistance", "Verifier", "verifier"]
+__all__ = [
+    "BoxSize",
+    "CornerDistance",
+    "CorrectRefusal",
+    "DenseDistance",
+    "Difficulty",
+    "Exploration",
+    "FalseClick",
+    "FalseRefusal",
+    "Format",
+    "GaussianCoverage",
+    "GaussianPoint",
+    "GradedFormat",
+    "Hit",
+    "InsideDistance",
+    "JudgedFormat",
+    "NearPoint",
+    "Noise",
+    "NotCollinear",
+    "Overlap",
+    "ScreenDistance",
+    "Verifier",
+    "verifier",
+]

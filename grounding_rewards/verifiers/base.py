@@ -14,10 +14,12 @@ from grounding_rewards.errors import RecipeError, VerifierError
 from grounding_rewards.spaces import Floats
 
 NEEDS_NOTHING: frozenset[str] = frozenset()
+NEEDS_SCREEN = frozenset({"screen"})
+"""Measures in shares of the screen: every place needs the size of its image, unless the space fixes it."""
 
 
 class Verifier(Protocol):
-    """n rollouts to n scores between ``low`` and ``high``; ``needs`` names what else must be given ("groups")."""
+    """n rollouts to n scores between ``low`` and ``high``; ``needs``: "groups", "screen" (the size of the image)."""
 
     @property
     def low(self) -> float: ...
@@ -60,8 +62,10 @@ def checked(returned: Any, name: str, low: float, high: float, rows: int) -> Flo
         raise VerifierError(f"verifier {name} returned {returned!r:.80}; expected {rows} numbers") from None
     if scores.shape != (rows,):
         raise VerifierError(f"verifier {name} returned shape {scores.shape}; expected ({rows},)")
+    if rows == 1 and low <= scores.item() <= high:  # a single call: as below, at a tenth of the cost
+        return scores
     inside = (scores >= low) & (scores <= high)
-    if not inside.all():
+    if np.count_nonzero(inside) < rows:
         row = int(np.argmin(inside))
         raise VerifierError(
             f"verifier {name} returned {scores[row]} for row {row}; expected {low} to {high}: "

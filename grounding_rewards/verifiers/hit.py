@@ -9,12 +9,19 @@ import numpy as np
 
 from grounding_rewards import geometry
 from grounding_rewards.columns import Rollouts
+from grounding_rewards.errors import RecipeError
 from grounding_rewards.spaces import Floats
 from grounding_rewards.targets import Regions
 from grounding_rewards.truth import RegionKind
+from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.screen import screens
 
-PolygonRule = Literal["inclusive", "half_open"]
+Border = Literal["inclusive", "strict"]
+PolygonRule = Literal["inclusive", "strict", "half_open"]
+
+# Comparing an array with a member of an enum takes several times as long.
+POLYGON, CIRCLE, POINT = (np.int8(kind) for kind in (RegionKind.POLYGON, RegionKind.CIRCLE, RegionKind.POINT))
 
 
 @dataclass(frozen=True)
@@ -22,35 +29,98 @@ class Hit:
     """1.0 where the predicted point lies in any of the target's places, else 0.0.
 
     bbox: x1 <= x <= x2 and y1 <= y <= y2. Circle: within the radius. Polygon: by ``polygon``. Point: at most
-    ``point_radius`` away. No predicted point, or a refusal target: 0.0.
+    ``point_radius`` or ``point_share`` away. No predicted point, or a refusal target: 0.0.
 
     Args:
-        polygon: ``"inclusive"`` counts the border; ``"half_open"`` is the even-odd rule of published code (left and
-            top edges in, right and bottom edges out).
+        polygon: ``"inclusive"`` counts the border, ``"strict"`` does not; ``"half_open"`` is the even-odd rule of
+            published code (left and top edges in, right and bottom edges out).
         point_radius: reach around a target that is only a point, in units of the recipe's space; None where the
             recipe does not accept such targets.
         whole_edges: cut box edges to whole numbers first (300.9 counts as 300), as GTA1 and UI-Ins do.
         actions: action names whose coordinate counts; None takes any.
+        border: ``"strict"`` leaves the border of boxes, and the full reach of circles and points, outside.
+        enlarge: boxes, circles and polygons count as so many times their size about their centre (that of the
+            bounding box), as UI-S1's 1.2.
+        point_share: the same reach as a share of the screen, ||(dx / width, dy / height)||, as UI-S1's 0.04; in place
+            of ``point_radius``.
+
+    Raises:
+        TargetError: ``point_share`` is given, the recipe works in a pixel space, and the image size of a target that
+            is only a point is unknown.
     """
 
     polygon: PolygonRule = "inclusive"
     point_radius: float | None = None
     whole_edges: bool = False
     actions: tuple[str, ...] | None = None
+    border: Border = "inclusive"
+    enlarge: float = 1.0
+    point_share: float | None = None
 
     low = 0.0
     high = 1.0
     needs = NEEDS_NOTHING
 
+    def __post_init__(self) -> None:
+        options.choice(self, "polygon", PolygonRule)
+        options.choice(self, "border", Border)
+        options.number(self, "enlarge", above=True)
+        check_reach(self, "point_radius", "point_share")
+        if self.actions is not None:
+            options.names(self, "actions")
+
     def __call__(self, rollouts: Rollouts) -> Floats:
+        regions, strict = rollouts.targets.regions, self.border == "strict"
         hit = inside_regions(
-            rollouts.predictions.xy, rollouts.targets.regions, self.polygon, self.point_radius, self.whole_edges
-        )
-        score = rollouts.targets.regions.best(hit.astype(np.float64), len(rollouts))
+            rollouts.predictions.xy, regions, self.polygon, self.point_radius, self.whole_edges,
+            strict=strict, enlarge=self.enlarge,
+        )  # fmt: skip
+        if self.point_share is not None:
+            hit = hit | near_points(rollouts, "Hit", regions.kind == POINT, self.point_share, strict=strict)
+        score = regions.best(hit.astype(np.float64), len(rollouts))
         if self.actions is None:
             return score
         clicks = [action in self.actions for action in rollouts.predictions.actions]
         return score * np.array(clicks, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class NearPoint:
+    """1.0 where the predicted point is near the point marked in any of the target's places, else 0.0.
+
+    Marked are a target that is only a point, the point beside a bbox, and a circle's centre; a place without one is
+    near nothing. In a product with ``Hit`` this asks for both, as BTL-UI does.
+
+    Args:
+        radius: the reach in units of the recipe's space.
+        share: the reach as a share of the screen, ||(dx / width, dy / height)||; one of the two must be given.
+        border: ``"strict"`` leaves the full reach outside.
+
+    Raises:
+        TargetError: ``share`` is given, the recipe works in a pixel space, and a target's image size is unknown.
+    """
+
+    radius: float | None = None
+    share: float | None = None
+    border: Border = "inclusive"
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __post_init__(self) -> None:
+        options.choice(self, "border", Border)
+        check_reach(self, "radius", "share")
+        if self.radius is None and self.share is None:
+            raise RecipeError("NearPoint: got neither radius nor share; give one of them")
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        regions, strict = rollouts.targets.regions, self.border == "strict"
+        if self.share is not None:
+            near = near_points(rollouts, "NearPoint", ~np.isnan(regions.point[:, 0]), self.share, strict=strict)
+        else:
+            near = within(regions.each(rollouts.predictions.xy), regions.point, self.radius, strict=strict)
+        return regions.best(near.astype(np.float64), len(rollouts))
 
 
 def inside_regions(
@@ -59,19 +129,62 @@ def inside_regions(
     polygon: PolygonRule = "inclusive",
     point_radius: float | None = None,
     whole_edges: bool = False,
+    *,
+    strict: bool = False,
+    enlarge: float = 1.0,
 ) -> geometry.Bools:
-    """Does each sample's point lie in each of its places? (n, 2) points to (m,) booleans."""
-    points = xy[regions.row]
-    inside = geometry.in_box(points, np.trunc(regions.box) if whole_edges else regions.box)
-    if (regions.kind == RegionKind.BBOX).all():
+    """Does each sample's point lie in each of its places? (n, 2) points to (m,) booleans; options as for ``Hit``."""
+    points = regions.each(xy)
+    box = np.trunc(regions.box) if whole_edges else regions.box
+    if enlarge != 1.0:
+        box = geometry.enlarged(box, enlarge)
+    inside = geometry.in_box(points, box, strict=strict)
+    if regions.plain:
         return inside
-    rule = geometry.in_polygon if polygon == "inclusive" else geometry.in_polygon_half_open
-    reach = np.where(regions.kind == RegionKind.CIRCLE, regions.radii.T, point_radius or np.nan).T
-    with np.errstate(invalid="ignore"):
-        within = geometry.in_ellipse(points, regions.point, reach)
-    exact = (points == regions.point).all(axis=1) & (point_radius is not None)
-    return np.select(
-        [regions.kind == RegionKind.POLYGON, regions.kind == RegionKind.CIRCLE, regions.kind == RegionKind.POINT],
-        [rule(points, regions.vertices, regions.offsets), within, within | exact],
-        inside,
-    )
+    # Drawing the point towards the centre is the same as enlarging the place.
+    drawn = points if enlarge == 1.0 else regions.centre + (points - regions.centre) / enlarge
+    kind = regions.kind
+    if RegionKind.POLYGON in regions.kinds:
+        inside = np.where(kind == POLYGON, _in_polygon(drawn, regions, polygon), inside)
+    if RegionKind.CIRCLE in regions.kinds:
+        in_circle = geometry.in_ellipse(drawn, regions.point, regions.radii, strict=strict)
+        inside = np.where(kind == CIRCLE, in_circle, inside)
+    return np.where(kind == POINT, within(points, regions.point, point_radius, strict=strict), inside)
+
+
+def _in_polygon(points: Floats, regions: Regions, rule: PolygonRule) -> geometry.Bools:
+    if rule == "half_open":
+        return geometry.in_polygon_half_open(points, regions.vertices, regions.offsets)
+    return geometry.in_polygon(points, regions.vertices, regions.offsets, strict=rule == "strict")
+
+
+def near_points(
+    rollouts: Rollouts, verifier: str, wanted: geometry.Bools, share: float, *, strict: bool = False
+) -> geometry.Bools:
+    """Which wanted places' marked point is at most a share of the screen away from the predicted one? (m,) booleans."""
+    if not wanted.any():
+        return wanted
+    regions = rollouts.targets.regions
+    size = screens(rollouts, verifier, wanted)
+    points = regions.each(rollouts.predictions.xy)
+    return wanted & within(points / size, regions.point / size, share, strict=strict)
+
+
+def within(points: Floats, centres: Floats, reach: float | None, *, strict: bool = False) -> geometry.Bools:
+    """||p - c|| <= reach, or < where ``strict``; nothing is within None. (m,) booleans."""
+    away = geometry.distance(points, centres)
+    limit = np.nan if reach is None else reach
+    return away < limit if strict else away <= limit
+
+
+def check_reach(owner: object, radius: str, share: str) -> None:
+    """Check the options of these names: lengths from 0 or None, and not both.
+
+    Raises:
+        RecipeError: they are not.
+    """
+    given = [name for name in (radius, share) if getattr(owner, name) is not None]
+    for name in given:
+        options.number(owner, name)
+    if len(given) == 2:
+        raise RecipeError(f"{type(owner).__name__}: got both {radius} and {share}; give one of them")

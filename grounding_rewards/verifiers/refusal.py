@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from grounding_rewards.columns import Reason, Rollouts
+from grounding_rewards.columns import CLICKED, Reason, Rollouts
 from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
+
+_CLICKED = np.isin(np.arange(len(Reason)), CLICKED)
+_REFUSED = np.int8(Reason.REFUSED)
 
 
 @dataclass(frozen=True)
 class CorrectRefusal:
     """1.0 where the target is a refusal and the response refuses, else 0.0.
 
-    A click on a refusal target (false click) and a refusal on any other target (false refusal) are 0.0.
+    A click on a refusal target (``FalseClick``) and a refusal on any other target (``FalseRefusal``) are 0.0.
     """
 
     low = 0.0
@@ -23,5 +27,36 @@ class CorrectRefusal:
     needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        refused = rollouts.predictions.reason == Reason.REFUSED
-        return np.asarray(refused & rollouts.targets.refusal, dtype=np.float64)
+        return (_refused(rollouts) & rollouts.targets.refusal).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class FalseRefusal:
+    """1.0 where the response refuses although there is a target, else 0.0. For weights below 0, and for counting."""
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        return (_refused(rollouts) & ~rollouts.targets.refusal).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class FalseClick:
+    """1.0 where the response answers with a place although the target is a refusal, else 0.0.
+
+    For weights below 0, and for counting. The place may lie outside the image.
+    """
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        return (_CLICKED[rollouts.predictions.reason] & rollouts.targets.refusal).astype(np.float64)
+
+
+def _refused(rollouts: Rollouts) -> NDArray[np.bool_]:
+    refused: NDArray[np.bool_] = rollouts.predictions.reason == _REFUSED
+    return refused

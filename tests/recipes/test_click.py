@@ -114,3 +114,29 @@ def test_one_dialect_can_be_named():
     assert gr.recipe(json_only.to_dict()) == json_only
     with pytest.raises(gr.RecipeError, match="option dialect: got 'json'; expected one of auto, bare_tuple"):
         gr.recipe("click", response_space="pixel", dialect="json")
+
+
+def test_a_point_target_can_have_a_share_of_the_screen_instead():
+    near = gr.recipe("click", response_space="pixel", point_share=0.0625)
+    target = {"point": [500, 1024], "image_size": [1024, 2048]}
+    responses = ["(564, 1024)", "(565, 1024)", "(500, 1152)", "(500, 1153)", "refusal"]
+    assert near.score(responses, [target] * 5).acc.tolist() == [1, 0, 1, 0, 0]
+    assert near.score("(10, 20)", {**BOX, "image_size": [1024, 2048]}).total.tolist() == [1]
+    circle = {"circle": [100, 100, 10], "image_size": [200, 400]}
+    assert near.score(["(106, 107)", "(107, 108)", "(100, 109)"], [circle] * 3).acc.tolist() == [1, 0, 1]
+    assert gr.recipe(near.to_dict()) == near
+
+
+def test_a_share_of_the_screen_needs_its_size():
+    near = gr.recipe("click", response_space="pixel", point_share=0.04)
+    with pytest.raises(gr.TargetError, match="field 'image_size': got nothing"):
+        near.score("(50, 50)", {"point": [50, 50]})
+    scores = near.score(["(50, 50)"] * 2, [{"point": [50, 50]}, {"point": [50, 50], "image_size": [100, 100]}],
+                        bad_target="abstain")  # fmt: skip
+    assert (scores.acc.tolist(), scores.valid.tolist()) == ([0, 1], [0, 1])
+
+
+@pytest.mark.parametrize("option", [{"point_share": -1}, {"point_share": "x"}, {"point_share": 0.1, "point_radius": 3}])
+def test_a_reach_is_one_length(option):
+    with pytest.raises(gr.RecipeError, match="point_share"):
+        gr.recipe("click", response_space="pixel", **option)

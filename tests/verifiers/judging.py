@@ -7,19 +7,21 @@ from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.targets import Targets
 
 
-def rollouts(points, targets, *, reasons=None, actions=None, text=None):
-    """Points are (x, y) or None; each row has its own target."""
+def rollouts(
+    points, targets, *, reasons=None, actions=None, text=None, size=None, space=CoordSpace.PIXEL, extras=None
+):
+    """Points are (x, y) or None; each row has its own target; ``size`` is that of all images."""
     xy = np.array([(np.nan, np.nan) if point is None else point for point in points], dtype=float).reshape(-1, 2)
     rows = len(xy)
     codes = [Reason.NO_ANSWER if point is None else Reason.OK for point in points] if reasons is None else reasons
-    unknown = np.full((rows, 2), np.nan)
+    sizes = np.full((rows, 2), np.nan if size is None else size)
     return Rollouts(
         predictions=Predictions(
             xy, np.full((rows, 4), np.nan), np.array(codes, dtype=np.int8), np.zeros(rows, dtype=np.int8),
-            ("bare_tuple",), CoordSpace.PIXEL, np.array(actions or [""] * rows, dtype=object),
+            ("bare_tuple",), space, np.array(actions or [""] * rows, dtype=object),
         ),
-        targets=Targets.from_list(targets), text=text or [""] * rows, image_sizes=unknown, model_image_sizes=unknown,
-        groups=np.arange(rows), token_lengths=None, extras={},
+        targets=Targets.from_list(targets), text=text or [""] * rows, image_sizes=sizes, model_image_sizes=sizes,
+        groups=np.arange(rows), token_lengths=None, extras=extras or {},
     )  # fmt: skip
 
 

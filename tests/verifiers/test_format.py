@@ -1,7 +1,10 @@
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
+import grounding_rewards as gr
 from grounding_rewards.columns import Reason
-from grounding_rewards.verifiers import Format
+from grounding_rewards.verifiers import Format, GradedFormat
 from tests.verifiers.judging import judge
 
 BOX = {"bbox": [0, 0, 1, 1]}
@@ -18,3 +21,67 @@ def test_a_pattern_judges_the_text_instead(copies):
     text = ["<answer>1</answer>", "answer", "<answer></answer>\n", None or ""] * copies
     scores = judge(Format("^<answer>[0-9]*</answer>"), [None] * len(text), BOX, text=text)
     assert scores == [1, 0, 1, 0] * copies
+
+
+def test_a_pattern_that_the_engines_read_differently_is_an_error_when_built():
+    with pytest.raises(gr.RecipeError, match=r"Format\(pattern=\): got '\\\\d'; expected a pattern without \\d"):
+        Format(r"\d")
+    with pytest.raises(gr.RecipeError, match=r"Format\(pattern=\): got 5; expected a pattern"):
+        Format(5)
+
+
+TAGS = GradedFormat([["<think>", 1], ["</think>", 1], ["<answer>[0-9]", 2]], parsed=4)
+
+
+@pytest.mark.parametrize("copies", [1, 30])
+def test_graded_pays_the_share_of_what_is_there(copies):
+    text = ["", "<think>", "<think></think>", "<answer>1", "<answer>", "<think></think><answer>1", "</think><think>"]
+    reasons = [Reason.NO_ANSWER] * 5 + [Reason.OK, Reason.REFUSED]
+    expected = [0, 0.125, 0.25, 0.25, 0, 1, 0.75]
+    assert judge(TAGS, [None] * 7 * copies, BOX, text=text * copies, reasons=reasons * copies) == expected * copies
+
+
+def test_graded_counts_each_element_once():
+    half = GradedFormat(["<a>", "<b>"], parsed=0)
+    assert judge(half, [None] * 2, BOX, text=["<a><a><a>", "<a><b>"]) == [0.5, 1]
+
+
+def test_graded_elements_alone_weigh_one():
+    assert GradedFormat(["a", ["b", 2]]) == GradedFormat((("a", 1.0), ("b", 2.0)), parsed=1.0)
+    assert judge(GradedFormat(["a"]), [(1, 1), None], BOX, text=["", "a"]) == [0.5, 0.5]
+    assert judge(GradedFormat([]), [(1, 1), None], BOX) == [1, 0], "nothing but the answer"
+    assert hash(GradedFormat([["a", 1]])) == hash(GradedFormat(["a"]))
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: GradedFormat("a"), r"GradedFormat\(steps=\): got 'a'; expected a list of patterns"),
+        (lambda: GradedFormat(["("]), r"GradedFormat\(steps=\): got '\('; expected a pattern \(missing"),
+        (lambda: GradedFormat([["a", -1]]), r"got \['a', -1\]; expected a weight from 0"),
+        (lambda: GradedFormat([["a", "b"]]), r"got \['a', 'b'\]; expected a weight from 0"),
+        (lambda: GradedFormat([["a", True]]), r"got \['a', True\]; expected a weight from 0"),
+        (lambda: GradedFormat([["a", 1, 2]]), r"got \['a', 1, 2\]; expected a pattern"),
+        (lambda: GradedFormat(["a"], parsed=-1), r"GradedFormat\(parsed=\): got -1; expected a number from 0"),
+        (lambda: GradedFormat([["a", 0]], parsed=0), r"GradedFormat\(steps=\): .* weights with a sum above 0"),
+        (lambda: GradedFormat([], parsed=0), "weights with a sum above 0"),
+    ],
+)
+def test_steps_that_do_not_fit_are_an_error_when_built(build, message):
+    with pytest.raises(gr.RecipeError, match=message):
+        build()
+
+
+weights = st.floats(0, 1e6)
+
+
+@settings(max_examples=100)
+@given(st.lists(weights, min_size=1, max_size=6), weights, st.text("abcdef", max_size=8), st.booleans())
+def test_graded_is_a_share_that_grows_with_each_element(steps, parsed, text, answered):
+    assume(sum(steps) + parsed > 0)
+    verifier = GradedFormat(list(zip("abcdef", steps, strict=False)), parsed=parsed)
+    reason = [Reason.OK if answered else Reason.NO_ANSWER]
+    less, more = (judge(verifier, [None], BOX, text=[words], reasons=reason)[0] for words in (text, text + "a"))
+    assert 0 <= less <= more <= 1
+    assert judge(verifier, [None], BOX, text=["abcdef"], reasons=[Reason.OK]) == [1]
+    assert judge(verifier, [None], BOX, text=["x"]) == [0]

@@ -1,7 +1,14 @@
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from grounding_rewards.verifiers import Hit
+import grounding_rewards as gr
+from grounding_rewards.combine import product
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.verifiers import Hit, NearPoint
 from tests.verifiers.judging import judge, rollouts
 
 BOX = {"bbox": [10, 20, 30, 40]}
@@ -75,3 +82,138 @@ def test_hits_do_not_change_when_everything_moves_or_grows():
     moved = {"bbox": [17, 33, 37, 53]}
     assert judge(Hit(), [(5 * x, 5 * y) for x, y in points], grown) == judge(Hit(), points, BOX) == [1, 0, 1]
     assert judge(Hit(), [(x + 7, y + 13) for x, y in points], moved) == [1, 0, 1]
+
+
+def test_a_strict_border_leaves_boxes_circles_and_reaches_open():
+    strict = Hit(border="strict", point_radius=5)
+    assert judge(strict, [(10, 20), (30, 40), (20, 40), (20, 30), (29.9, 39.9)], BOX) == [0, 0, 0, 1, 1]
+    assert judge(strict, [(3, 4), (5, 0), (2.9, 4), (0, 0)], {"circle": [0, 0, 5]}) == [0, 0, 1, 1]
+    assert judge(strict, [(10, 11), (10, 10.9), (7, 7)], {"point": [7, 7]}) == [0, 1, 1]
+    assert judge(strict, [(5, 5)], {"bbox": [5, 5, 5, 5]}) == [0]
+
+
+def test_a_strict_border_of_a_polygon_is_a_polygon_rule():
+    points = [(0, 5), (5, 10), (10, 10), (5, 5), (0.1, 9.9)]
+    assert judge(Hit(polygon="strict"), points, SQUARE) == [0, 0, 0, 1, 1]
+    assert judge(Hit(border="strict"), points, SQUARE) == [1, 1, 1, 1, 1]
+
+
+def test_places_can_be_enlarged_about_their_centre():
+    wide = Hit(enlarge=1.2)  # 20 x 20 about (20, 30) becomes 24 x 24, borders included
+    assert judge(wide, [(8, 18), (32, 42), (7.9, 30), (20, 42.1), (20, 30)], BOX) == [1, 1, 0, 0, 1]
+    assert judge(Hit(enlarge=0.5), [(15, 25), (25, 35), (14.9, 30)], BOX) == [1, 1, 0]
+    assert judge(Hit(enlarge=2.0), [(6, 8), (6.1, 8), (0, 10)], {"circle": [0, 0, 5]}) == [1, 0, 1]
+    assert judge(Hit(enlarge=2.0), [(-5, -5), (15, 15), (-5.1, 5)], SQUARE) == [1, 1, 0]
+    assert judge(Hit(enlarge=9.0, point_radius=1), [(8, 7), (9, 7)], {"point": [7, 7]}) == [1, 0]
+
+
+def test_a_share_of_the_screen_reaches_as_far_as_the_screen_is_wide_and_high():
+    near = Hit(point_share=0.0625)
+    points = [(564, 1024), (565, 1024), (500, 1152), (500, 1153), (538, 1126), (540, 1127), None]
+    assert judge(near, points, {"point": [500, 1024]}, size=(1024, 2048)) == [1, 0, 1, 0, 1, 0, 0]
+    unit = judge(near, [(0.5, 0.56), (0.5, 0.57)], {"point": [0.5, 0.5]}, space=CoordSpace.UNIT)
+    assert unit == judge(near, [(500, 560), (500, 570)], {"point": [500, 500]}, space=CoordSpace.THOUSANDTHS) == [1, 0]
+    strict = Hit(point_share=0.25, border="strict")
+    assert judge(strict, [(25, 0), (24, 0)], {"point": [0, 0]}, size=(100, 100)) == [0, 1]
+
+
+def test_both_points_become_shares_before_they_are_compared_as_in_published_code():
+    # UI-S1 takes 540 / 1000 - 500 / 1000 for more than 0.04: its golden lines have a miss at exactly this distance.
+    points = [(539, 1000), (540, 1000), (500, 1078), (500, 1080)]
+    assert judge(Hit(point_share=0.04), points, {"point": [500, 1000]}, size=(1000, 2000)) == [1, 0, 1, 0]
+
+
+def test_a_share_beside_a_box_is_any_of_two_places():
+    either = {"regions": [{"bbox": [229, 1100, 250, 1174]}, {"point": [239.5, 1137]}]}
+    points = [(229, 1100), (269.5, 1137), (280, 1137), (239.5, 1200), (239.5, 1218)]
+    assert judge(Hit(point_share=0.04), points, either, size=(1000, 2000)) == [1, 1, 0, 1, 0]
+
+
+def test_a_share_asks_for_the_size_of_point_targets_only():
+    assert judge(Hit(point_share=0.1), [(20, 30)], BOX) == [1]
+    with pytest.raises(gr.TargetError, match=r"row 0, field 'image_size': got nothing; .* Hit measures in shares"):
+        judge(Hit(point_share=0.1), [(20, 30)], {"point": [20, 30]})
+
+
+def test_the_point_marked_in_a_place_can_be_asked_for():
+    near = NearPoint(radius=5)
+    assert judge(near, [(15, 21), (16, 21), (3, 3), None], {**BOX, "point": [11, 21]}) == [1, 1, 0, 0]
+    assert judge(near, [(0, 5), (0, 5.1)], {"circle": [0, 0, 90]}) == [1, 0]
+    assert judge(near, [(4, 7), (20, 20)], {"point": [7, 3]}) == [1, 0]
+    assert judge(near, [(20, 30)], BOX) == [0], "nothing is marked"
+    assert NearPoint(radius=1)(rollouts([(1, 1)] * 2, [{"refusal": True}, {"point": [1, 1]}])).tolist() == [0, 1]
+    assert judge(NearPoint(radius=0, border="strict"), [(7, 3)], {"point": [7, 3]}) == [0]
+
+
+def test_the_marked_point_by_a_share_of_the_screen():
+    near = NearPoint(share=0.14, border="strict")
+    marked = {"bbox": [0, 0, 900, 900], "point": [500, 500]}
+    assert judge(near, [(640, 500), (639, 500), (500, 360.5)], marked, size=(1000, 1000)) == [0, 1, 1]
+    assert judge(near, [(20, 30)], BOX) == [0], "nothing is marked, so no size is asked for"
+    with pytest.raises(gr.TargetError, match="NearPoint measures in shares of the screen"):
+        judge(near, [(1, 1)], marked)
+
+
+def test_a_box_and_its_marked_point_in_one_product():
+    both = product(inside=Hit(border="strict"), near=NearPoint(radius=10))
+    marked = {"bbox": [0, 0, 100, 100], "point": [5, 5]}
+    assert judge(both, [(5, 15), (5, 16), (0, 5), (-1, 5)], marked) == [1, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Hit(polygon="open"), r"Hit\(polygon=\): got 'open'; expected one of inclusive, strict, half_open"),
+        (lambda: Hit(border="half_open"), r"Hit\(border=\): got 'half_open'; expected one of inclusive, strict"),
+        (lambda: Hit(enlarge=0), r"Hit\(enlarge=\): got 0; expected a number above 0"),
+        (lambda: Hit(enlarge=math.inf), r"Hit\(enlarge=\): got inf"),
+        (lambda: Hit(point_radius=-1), r"Hit\(point_radius=\): got -1; expected a number from 0"),
+        (lambda: Hit(point_radius=True), r"Hit\(point_radius=\): got True"),
+        (lambda: Hit(point_share=math.nan), r"Hit\(point_share=\): got nan"),
+        (lambda: Hit(point_share="0.1"), r"Hit\(point_share=\): got '0.1'"),
+        (lambda: Hit(point_radius=1, point_share=0.1), "Hit: got both point_radius and point_share; give one of them"),
+        (lambda: Hit(actions="click"), r"Hit\(actions=\): got 'click'; expected a list of texts"),
+        (lambda: Hit(actions=[1]), r"Hit\(actions=\): got \[1\]; expected a list of texts"),
+        (lambda: NearPoint(), "NearPoint: got neither radius nor share; give one of them"),
+        (lambda: NearPoint(radius=1, share=1), "NearPoint: got both radius and share"),
+        (lambda: NearPoint(radius=-1), r"NearPoint\(radius=\): got -1"),
+        (lambda: NearPoint(radius=1, border="x"), r"NearPoint\(border=\): got 'x'"),
+    ],
+)
+def test_bad_options_are_an_error_when_built(build, message):
+    with pytest.raises(gr.RecipeError, match=message):
+        build()
+
+
+def test_a_list_of_actions_will_do():
+    assert Hit(actions=["click", "tap"]) == Hit(actions=("click", "tap"))
+    assert hash(Hit(actions=["click"])) == hash(Hit(actions=("click",)))
+    assert judge(Hit(actions=["click"]), [(20, 30)] * 2, BOX, actions=["click", "type"]) == [1, 0]
+
+
+places = st.sampled_from([
+    BOX, {"bbox": [5, 5, 5, 9]}, SQUARE, {"polygon": [0, 0, 60, 0, 60, 20, 20, 20, 20, 60, 0, 60]},
+    {"circle": [20, 30, 15]}, {"point": [20, 30]}, {"refusal": True}, {"regions": [SQUARE, {"circle": [50, 50, 9]}]},
+])  # fmt: skip
+coordinates = st.integers(-10, 70).map(float) | st.floats(-10, 70)
+
+
+@settings(max_examples=100)
+@given(places, coordinates, coordinates, st.sampled_from(["inclusive", "half_open"]))
+def test_strict_is_never_more_than_inclusive_and_enlarged_never_less(place, x, y, polygon):
+    size = {"size": (100, 100)}
+    strict = judge(Hit(polygon="strict", border="strict", point_radius=3), [(x, y)], place, **size)
+    inclusive = judge(Hit(polygon=polygon, point_radius=3), [(x, y)], place, **size)
+    larger = judge(Hit(enlarge=1.5, point_radius=4), [(x, y)], place, **size)
+    assert strict <= judge(Hit(point_radius=3), [(x, y)], place, **size)
+    assert strict <= inclusive
+    # About the centre of the bounding box an L-shape does not contain what it contained.
+    assert inclusive <= larger or place.get("polygon", SQUARE["polygon"]) != SQUARE["polygon"]
+
+
+@settings(max_examples=100)
+@given(coordinates, coordinates, st.floats(0, 1))
+def test_a_share_of_a_square_screen_is_a_radius(x, y, share):
+    point = {"point": [20, 30]}
+    by_share = judge(Hit(point_share=share), [(x, y)], point, size=(64, 64))
+    assert by_share == judge(Hit(point_radius=64 * share), [(x, y)], point)

@@ -1,0 +1,36 @@
+"""``grounding-rewards recipes``: which rewards there are, and what one of them pays for what."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from grounding_rewards import catalogue
+from grounding_rewards.cli import described, options, show_recipes, terminal
+from grounding_rewards.errors import RecipeError
+
+
+def list_recipes(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One recipe; without it all of them in a table.")
+    ] = None,
+    option: options.Options = None,
+    response_space: options.ResponseSpace = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: a list, or one recipe's object.")] = False,
+) -> None:
+    """List the recipes, or show one: formula, parts, options, source, deviations, exploits and a scored example.
+
+    A recipe that cannot be built without options is shown with some; the output says which.
+
+    Example: `grounding-rewards recipes gelato --option format_weight=0.1`
+    """
+    given = options.read_options(option, response_space)
+    if name is not None:
+        found = described.recipe(name, given)
+        terminal.print_json(found) if as_json else show_recipes.one(found)
+        return
+    if given:
+        raise RecipeError(f"recipes: got {', '.join(given)} without a NAME; expected the recipe that takes them")
+    listed = [described.entry(each) for each in catalogue.recipes()]
+    terminal.print_json(listed) if as_json else show_recipes.table(listed)

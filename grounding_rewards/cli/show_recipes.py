@@ -1,0 +1,174 @@
+"""Recipes on the terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from grounding_rewards.cli import terminal
+from grounding_rewards.cli.terminal import printable
+from grounding_rewards.plugins import BUILT_IN
+
+Facts = dict[str, Any]
+
+WIDE = 100
+"""Columns from which the list has room for whole titles and longer answers."""
+
+
+def table(listed: Sequence[Facts]) -> None:
+    """Print the list: a row a recipe, below it what some are shown with, and a note for each that cannot be built."""
+    console = _console()
+    wide = console.width >= WIDE
+    found = _table(["name", "answers", "from response\nto target", "total", "needs", "paper"], ["name"])
+    found.columns[1].min_width, found.columns[2].no_wrap = 12, True
+    found.columns[4].max_width = len("model image")
+    built = [each for each in listed if "error" not in each]
+    for each in built:
+        _row(found, _entry(each, wide))
+    console.print(found)
+    for each in built:
+        if each["with"]:
+            console.print(Text(printable(f"{each['name']} is shown with {_settings(each['with'])}")))
+    for each in listed:
+        if "error" in each:
+            terminal.note(f"{each['name']} is not shown: {each['error']}")
+
+
+def _entry(found: Facts, wide: bool) -> list[str]:
+    spaces = f"{found['response_space']}\n-> {found['target_space']}"
+    needs = "\n".join(found["needs"]).replace("_", " ")
+    paper = "ours" if found["paper"] == BUILT_IN else found["paper"]
+    title = paper if wide else paper.partition(":")[0]
+    return [found["name"], _clipped(_answer(found), 80 if wide else 40), spaces, _range(found), needs, title]
+
+
+def one(found: Facts) -> None:
+    """Print all about one recipe."""
+    console = _console()
+    console.print(Text(printable(found["name"]), style="bold"))
+    for line in found["formula"].splitlines():
+        console.print(_indented(Text(printable(line))))
+    sections = {
+        "": _facts(_about(found)),
+        "Parts": _filled(["part", "range", "made by"], [_part(each) for each in found["parts"]]),
+        "Options": _filled(["option", "default", "here"], _options(found)),
+        "Departs from the source": _facts([(each["name"], each["why"]) for each in found["deviations"]]),
+        "Pays for nothing": _facts([_exploit(each) for each in found["exploits"]]),
+        "Example": _facts(_example(found["example"]) if found["example"] else []),
+    }
+    for title, section in sections.items():
+        if section.row_count:
+            console.print()
+            if title:
+                console.print(Text(title, style="bold"))
+            console.print(_indented(section))
+
+
+def _about(found: Facts) -> list[tuple[str, str]]:
+    commit = f", commit {found['commit']}" if found["commit"] else ""
+    rows = [
+        ("answers", _answer(found)),
+        ("response space", found["response_space"]),
+        ("targets", found["native"] or ""),
+        ("judges", ", ".join(found["accepts"])),
+        ("target space", found["target_space"]),
+        ("works in", found["space"]),
+        ("needs", ", ".join(found["needs"])),
+        ("total", _range(found)),
+        ("acc", f"1 where {found['success']} is above 0"),
+        ("with", _settings(found["with"])),
+        ("paper", found["paper"]),
+        ("repository", f"{found['repository']}{commit}" if found["repository"] else ""),
+        ("files", ", ".join(found["files"])),
+    ]
+    return [(name, text) for name, text in rows if text]
+
+
+def _part(part: Facts) -> list[str]:
+    return [part["name"], _range(part), part["made_by"]]
+
+
+def _options(found: Facts) -> list[list[str]]:
+    given = found["with"]
+    return [
+        [name, "-" if default is None else _written(default), _written(given[name]) if name in given else ""]
+        for name, default in found["options"].items()
+    ]
+
+
+def _exploit(exploit: Facts) -> tuple[str, str]:
+    return exploit["name"], f"{exploit['payoff']:.4g}: {exploit['what']}"
+
+
+def _example(example: Facts) -> list[tuple[str, str]]:
+    inputs = ("response", "target", "image_size", "model_image_size")
+    rows = [(name, _written(example[name])) for name in inputs if example[name] is not None]
+    if "error" in example:
+        return [*rows, ("not scored", example["error"])]
+    scores = {**example["parts"], "total": example["total"], "acc": example["acc"]}
+    return [*rows, *((name, f"{score:.6g}") for name, score in scores.items()), ("reason", example["reason"])]
+
+
+def _answer(found: Facts) -> str:
+    return found["answers"] or f"dialect {found['dialect']}"
+
+
+def _clipped(text: str, length: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= length else f"{text[: length - 3]}..."
+
+
+def _range(found: Facts) -> str:
+    return f"{found['low']:.4g} to {found['high']:.4g}"
+
+
+def _settings(options: Facts) -> str:
+    return ", ".join(f"{name}={_written(value)}" for name, value in options.items())
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _indented(thing: Table | Text) -> Padding:
+    return Padding(thing, (0, 0, 0, 2), expand=False)
+
+
+def _console() -> Console:
+    return Console(file=sys.stdout, highlight=False)
+
+
+def _table(heads: Sequence[str], whole: Sequence[str]) -> Table:
+    found = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    for head in heads:
+        found.add_column(head, overflow="fold", no_wrap=head in whole)
+    return found
+
+
+def _filled(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    found = _table(heads, heads[:2])
+    for row in rows:
+        _row(found, row)
+    return found
+
+
+def _facts(rows: Iterable[tuple[str, str]]) -> Table:
+    found = Table.grid(padding=(0, 2, 0, 0))
+    found.add_column(no_wrap=True)
+    found.add_column(overflow="fold")
+    for row in rows:
+        _row(found, row)
+    return found
+
+
+def _row(table: Table, cells: Iterable[str]) -> None:
+    # Names come from plugins: as Text they are shown, not read as markup.
+    table.add_row(*(Text("\n".join(map(printable, cell.split("\n")))) for cell in cells))

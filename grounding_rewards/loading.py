@@ -1,0 +1,90 @@
+"""Code that a config names: ``module:attr``, or ``/path/file.py:attr`` for a file that is in no package."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from threading import RLock
+from types import ModuleType
+from typing import Any
+
+from grounding_rewards.errors import RecipeError
+
+_LOADING = RLock()
+
+
+def names_code(name: Any) -> bool:
+    """Whether a name says where code is, rather than under which name it is registered.
+
+    >>> names_code("my_rewards:brief"), names_code("plugin/brief")
+    (True, False)
+    """
+    return isinstance(name, str) and ":" in name
+
+
+def absolute(name: str) -> str:
+    """The same name with the path of its file in full, so that it holds in any directory.
+
+    >>> absolute("my_rewards:brief")
+    'my_rewards:brief'
+    """
+    place, _, attribute = name.rpartition(":")
+    return f"{Path(place).absolute()}:{attribute}" if _is_file(place) else name
+
+
+def load(name: str) -> Any:
+    """What a name stands for. Its module or file runs once in a process.
+
+    Args:
+        name: ``module:attr``, or ``/path/file.py:attr``; a relative path is one from the working directory.
+
+    Raises:
+        RecipeError: the module or file is not there, does not run, or has no such attribute.
+
+    >>> load("math:hypot")(3, 4)
+    5.0
+    >>> load("math:hypto")
+    Traceback (most recent call last):
+    grounding_rewards.errors.RecipeError: 'math:hypto': math has no 'hypto'; did you mean 'hypot'?
+    """
+    place, _, attribute = name.rpartition(":")
+    if not place or not attribute:
+        raise RecipeError(f"{name!r}: expected module:attr or /path/file.py:attr")
+    try:
+        module = _file(Path(place).absolute()) if _is_file(place) else importlib.import_module(place)
+    except Exception as error:
+        raise RecipeError(f"{name!r} does not load ({type(error).__name__}: {error})") from error
+    if not hasattr(module, attribute):
+        near = difflib.get_close_matches(attribute, dir(module), n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise RecipeError(f"{name!r}: {place} has no {attribute!r}{hint}")
+    return getattr(module, attribute)
+
+
+def _is_file(place: str) -> bool:
+    return place.endswith(".py") or "/" in place or os.sep in place
+
+
+def _file(path: Path) -> ModuleType:
+    """The module that a file makes, under a name that only this path has."""
+    name = f"grounding_rewards_file_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
+    with _LOADING:
+        if name in sys.modules:
+            return sys.modules[name]
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no file {path}")
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise ImportError("expected a file that ends in .py")
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+        return module

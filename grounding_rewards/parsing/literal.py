@@ -1,0 +1,156 @@
+"""JSON and Python literals as plain values: nothing is run, nothing recurses, and time is linear in the text.
+
+Read are lists, tuples, dicts and sets, strings in either quotes, whole numbers and decimals, True, False and None, and
+JSON's true, false and null; comments, trailing commas and a tuple without parentheses as Python has them. Not read are
+strings with a prefix, in triple quotes or side by side, names of characters in strings, complex numbers, ``...``, and
+tuples as keys, which no model writes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+DEEPEST = 200
+"""Brackets inside brackets beyond this are an error, as they are in Python."""
+
+LARGEST_KEY = 2**60
+"""Whole numbers beyond this, and tuples, are no keys: a text could choose many of one hash, which slow a dict down."""
+
+_TOKEN = re.compile(
+    r"""(?P<blank>[ \t\f\r\n]+|\#[^\r\n\0]*)|(?P<open>[\[({])|(?P<close>[\])}])|(?P<comma>[,:])|(?P<word>[A-Za-z]+)"""
+    r"""|(?P<number>[+-]?[ \t]*[0-9.](?:[eE][+-]|[0-9A-Za-z_.])*)"""
+    r"""|(?P<string>"[^"\\\r\n\0]*(?:\\[^\0][^"\\\r\n\0]*)*"|'[^'\\\r\n\0]*(?:\\[^\0][^'\\\r\n\0]*)*')|(?P<other>[\s\S])"""
+)
+_ESCAPE = re.compile(
+    r"\\(\r\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}|[\s\S])"
+)
+_ESCAPED = {
+    "\n": "", "\r": "", "\r\n": "", "\\": "\\", "'": "'", '"': '"',
+    "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
+}  # fmt: skip
+_CLOSER = {"[": "]", "(": ")", "{": "}"}
+_WORDS = {"True": True, "False": False, "None": None, "true": True, "false": False, "null": None}
+
+
+class LiteralError(ValueError):
+    """The text is no literal."""
+
+
+class _Open:
+    """A bracket that has not closed yet; or the whole text, whose ``closer`` is ""."""
+
+    __slots__ = ("closer", "colons", "comma", "items")
+
+    def __init__(self, closer: str) -> None:
+        self.closer, self.colons, self.comma = closer, 0, False
+        self.items: list[Any] = []
+
+    def goes_on(self, comma: str) -> bool:
+        """Whether a comma or a colon can follow the last item."""
+        if comma == ",":
+            self.comma = True
+            return self.paired()
+        self.colons += 1
+        return self.closer == "}" and len(self.items) == 2 * self.colons - 1
+
+    def paired(self) -> bool:
+        """Whether every key has a value, if there are keys at all."""
+        return not self.colons or len(self.items) == 2 * self.colons
+
+    def value(self) -> Any:
+        """What it holds, once it has closed."""
+        if self.closer == "]":
+            return self.items
+        if self.closer == "}" and (self.colons or not self.items):
+            return dict(zip(_keys(self.items[::2]), self.items[1::2], strict=True))
+        if self.closer == "}":
+            return set(_keys(self.items))
+        return tuple(self.items) if self.comma or not self.items else self.items[0]
+
+
+def read_literal(text: str) -> Any:
+    """The value that a text writes down.
+
+    Raises:
+        LiteralError: it is no literal, or one that goes deeper than ``DEEPEST``.
+
+    >>> read_literal("[{'bbox_2d': (1, 2.5, 3e2, +4), 'label': null},]  # that one")
+    [{'bbox_2d': (1, 2.5, 300.0, 4), 'label': None}]
+    >>> read_literal("[0200]")
+    Traceback (most recent call last):
+    grounding_rewards.parsing.literal.LiteralError: '0200' is no number
+    """
+    stack = [_Open("")]
+    complete = wanting = ended = False  # a value is complete; one is wanting after a colon; the text's line has ended
+    for token in _TOKEN.finditer(text):
+        kind, part, top = token.lastgroup, token[0], stack[-1]
+        if kind == "blank":
+            ended = ended or (not top.closer and bool(top.items) and ("\n" in part or "\r" in part))
+            continue
+        if kind == "close":
+            fits = part == top.closer and not wanting and top.paired()
+        elif kind == "comma":
+            fits = complete and top.goes_on(part)
+        else:
+            fits = not complete and kind != "other" and (kind != "open" or len(stack) <= DEEPEST)
+        if ended or not fits:
+            raise LiteralError(f"{part!r:.40} at {token.start()}")
+        if kind == "open":
+            stack.append(_Open(_CLOSER[part]))
+        elif kind == "close":
+            stack.pop()
+            stack[-1].items.append(top.value())
+        elif kind != "comma":
+            top.items.append(_scalar(kind, part))
+        complete, wanting = kind not in ("open", "comma"), part == ":"
+    if len(stack) > 1 or not stack[0].items:
+        raise LiteralError("the text ends too early")
+    return stack[0].value()
+
+
+def _keys(items: list[Any]) -> list[Any]:
+    for item in items:
+        if not isinstance(item, str | int | float | None) or (isinstance(item, int) and abs(item) > LARGEST_KEY):
+            raise LiteralError(f"{type(item).__name__} that is no key")
+    return items
+
+
+def _scalar(kind: str | None, part: str) -> Any:
+    """A word, a number or a string."""
+    if kind == "string":
+        return _ESCAPE.sub(_escaped, part[1:-1]) if "\\" in part else part[1:-1]
+    if kind == "word":
+        if part not in _WORDS:
+            raise LiteralError(f"{part!r:.40} is no value")
+        return _WORDS[part]
+    return _number(part)
+
+
+def _number(part: str) -> int | float:
+    """A whole number in any base, or a decimal; Python's rules for underscores and leading zeros."""
+    sign, digits = (-1 if part[0] == "-" else 1), part.lstrip("+- \t")
+    try:
+        return sign * int(digits, 0)
+    except ValueError:
+        pass
+    try:
+        if "." in digits or "e" in digits or "E" in digits:
+            return sign * float(digits)
+    except ValueError:
+        pass
+    raise LiteralError(f"{part!r:.40} is no number")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """What an escape sequence in a string stands for; one that Python does not know stays as it is."""
+    code = found[1]
+    if code in _ESCAPED:
+        return _ESCAPED[code]
+    if code[0] in "01234567":
+        return chr(int(code, 8))
+    if len(code) > 1:
+        return chr(int(code[1:], 16))
+    if code in "xuUN":
+        raise LiteralError(f"\\{code} in a string, without what must follow")
+    return found[0]

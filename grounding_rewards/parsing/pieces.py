@@ -1,0 +1,34 @@
+"""Pieces of patterns that several dialects share. Each is linear in Python's re, also one after the other."""
+
+from grounding_rewards.parsing.texts import NUMBER, SPACE
+
+SPACES = SPACE.removesuffix("*") + "+"
+COMMA = rf"{SPACE},{SPACE}"
+GAP = rf"(?:,{SPACE}|{SPACES}(?:,{SPACE})?)"
+"""What stands between two numbers: white space, a comma, or both."""
+
+KEY = rf"""["']{SPACE}:{SPACE}"""
+"""The quote that ends a JSON key, and the colon."""
+
+X_Y = rf"(?P<x>{NUMBER}){COMMA}(?P<y>{NUMBER})"
+XY = r"(?P<x>-?[0-9]+(?:\.[0-9]+)?), ?(?P<y>-?[0-9]+(?:\.[0-9]+)?)"
+"""The same as models usually write it: a small pattern, for speed."""
+
+X1_Y1 = rf"(?P<x1>{NUMBER}){COMMA}(?P<y1>{NUMBER})"
+X2_Y2 = rf"(?P<x2>{NUMBER}){COMMA}(?P<y2>{NUMBER})"
+CORNERS = X1_Y1 + COMMA + X2_Y2
+NUMBERS = NUMBER + COMMA + NUMBER
+
+JSON_POINT = rf"\[{SPACE}{X_Y}{SPACE}\]"
+JSON_ACTION = rf"""["'](?:action|type){KEY}["']?(?P<action>[^"',]*)"""
+JSON_OBJECT = r"\{(?P<body>[^{}]*)\}"
+"""An object that holds no other one."""
+
+_OPEN = rf"{SPACE}(?:[(\[]{SPACE}){{0,2}}"
+_CLOSE = rf"{SPACE}(?:[)\]]{SPACE}){{0,2}}"
+_BETWEEN = rf"(?:{GAP}|{SPACE}[)\]]{SPACE}(?:,{SPACE})?[(\[]{SPACE})"
+_POINT = rf"(?P<x>{NUMBER}){GAP}(?P<y>{NUMBER})"
+_BOX = rf"(?P<x1>{NUMBER}){GAP}(?P<y1>{NUMBER}){_BETWEEN}(?P<x2>{NUMBER}){GAP}(?P<y2>{NUMBER})"
+
+PLACE = rf"{_OPEN}(?:{_POINT}|{_BOX}){_CLOSE}"
+"""Two or four numbers with commas or spaces, with brackets or without, for use between a pair of tags or quotes."""

@@ -1,0 +1,28 @@
+"""Options as plain values that can be compared, hashed and written down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class Fields(dict[str, Any]):
+    """A mapping among the options: a dict that can be hashed, because recipes can. Nobody changes one."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+
+def frozen(value: Any) -> Any:
+    """A value of a config in one hashable form: mappings as ``Fields``, lists as tuples, members of enums as text.
+
+    >>> frozen({"actions": ["click", "tap"], "low": 0})
+    {'actions': ('click', 'tap'), 'low': 0}
+    """
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Mapping):
+        return Fields({key: frozen(each) for key, each in value.items()})
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return tuple([frozen(each) for each in value])
+    return value

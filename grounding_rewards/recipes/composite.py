@@ -1,0 +1,174 @@
+"""A reward of one's own from a plain config: weights over verifiers by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from grounding_rewards.combine import RESERVED, best, weighted
+from grounding_rewards.errors import RecipeError, SpaceError
+from grounding_rewards.plain import Fields, frozen
+from grounding_rewards.recipes.common import click_example, dialect_named, shown_with
+from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe, Source
+from grounding_rewards.spaces import CoordSpace, as_space
+from grounding_rewards.truth import LARGEST
+from grounding_rewards.verifiers import CorrectRefusal, Hit, Verifier
+from grounding_rewards.verifiers.named import verifier_named
+
+_KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, "action")
+_PART = 'a weight such as 0.5, or {"verifier": NAME, "weight": 0.5, ...} with what the verifier takes'
+
+
+@shown_with(response_space="pixel", parts={"hit": 0.8, "format": 0.2})
+def composite(
+    *,
+    response_space: CoordSpace | str | None = None,
+    parts: Mapping[str, Any] | None = None,
+    success: str | Mapping[str, Any] | None = None,
+    space: CoordSpace | str = CoordSpace.PIXEL,
+    dialect: str = "auto",
+    accepts: Iterable[str] | None = None,
+) -> Recipe:
+    """Weights over any verifiers, named in a config of plain values.
+
+    total = Σ weight · part.
+
+    Args:
+        response_space: the space that the model answers in. No default: a wrong guess scores 0 in silence.
+        parts: by name, in order: ``{"verifier": NAME, "weight": WEIGHT, ...}`` with the verifier's own arguments beside
+            the two, or a weight alone where the part is called like its verifier. A verifier's name is a registered one
+            (``"hit"``, ``"plugin/name"``), or ``module:attr`` or ``/path/file.py:attr`` of a verifier, of a class of
+            them, or of a function of ``Rollouts``, which must be given ``low`` and ``high``. Weights may be negative.
+        success: what makes ``acc``, which is 1 where it is above 0: the name of a part, or a verifier, by name or with
+            its arguments. Default: the first part that is a ``hit`` (else a ``hit`` of default arguments), or the
+            right refusal where a part is ``correct_refusal``.
+        space: the space in which the verifiers work.
+        dialect: how answers are written, as in ``click``.
+        accepts: kinds of target that it can judge: bbox, polygon, circle, point, refusal, action. Default: the first
+            three; point where a ``hit`` has a reach around points, refusal where a part is ``correct_refusal``.
+
+    Returns:
+        A recipe with the named parts. Its bounds follow from theirs and the weights. Targets that do not name their
+        space are in pixels of the original image.
+
+    Raises:
+        SpaceError: ``response_space`` is missing or unknown, or ``space`` unknown.
+        RecipeError: a part, its verifier or an argument does not fit; names the part.
+
+    Outcome 50 %, diagnosis 30 %, efficiency 20 %:
+
+    >>> from grounding_rewards import recipe
+    >>> reward = recipe("composite", response_space="pixel", parts={
+    ...     "outcome": {"verifier": "hit", "weight": 0.5},
+    ...     "diagnosis": {"verifier": "format", "weight": 0.3, "pattern": "^<think>[^<]+</think>"},
+    ...     "efficiency": {"verifier": "format", "weight": 0.2, "pattern": "^.{0,40}$"},
+    ... })
+    >>> texts = ["<think>the red one</think>(20, 15)", "(20, 15)", "<think>the red one</think>(99, 15)"]
+    >>> reward.score(texts, [{"bbox": [10, 10, 30, 20]}] * 3).total
+    array([1. , 0.7, 0.5])
+    """
+    if response_space is None:
+        spaces = ", ".join(CoordSpace)
+        raise SpaceError(f"composite needs response_space, the space that the model answers in: {spaces}")
+    fields = _fields(parts)
+    terms = {name: _term(name, each) for name, each in fields.items()}
+    weights = {name: _weight(name, each["weight"]) for name, each in fields.items()}
+    acc = _success(success, terms)
+    response, inside = as_space(response_space), as_space(space)
+    return Recipe(
+        name="composite",
+        dialect=dialect_named(dialect),
+        reward=weighted(**{name: (weights[name], term) for name, term in terms.items()}),
+        success=acc,
+        space=inside,
+        response_space=response,
+        target_space=CoordSpace.PIXEL,
+        accepts=_accepts(accepts, [*terms.values(), acc]),
+        source=Source("grounding-rewards"),
+        formula=_formula(weights, fields),
+        example=click_example(response, inside, dialect),
+    )
+
+
+def _fields(parts: Any) -> dict[str, Fields]:
+    """Each part as ``{"verifier": name, "weight": weight, ...}``."""
+    if not isinstance(parts, Mapping) or not parts:
+        raise RecipeError(f'composite needs parts by name, such as {{"hit": 0.8, "format": 0.2}}; got {parts!r:.80}')
+    found = {}
+    for name, value in frozen(parts).items():
+        if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
+            raise RecipeError(
+                f"composite: part {name!r}: trainers use that name, or it is no name; choose another, and name its "
+                f'verifier: {{"verifier": {name!r}, "weight": ...}}'
+            )
+        if not isinstance(value, Mapping):
+            value = {"weight": value}
+        if "weight" not in value:
+            near = [key for key in difflib.get_close_matches("weight", value, n=1) if key != "verifier"]
+            hint = f"; did you mean 'weight' by {near[0]!r}?" if near else ""
+            raise RecipeError(
+                f"composite: part {name!r} has no weight: got {dict(value)!r:.120}; expected {_PART}{hint}"
+            )
+        found[name] = Fields({"verifier": name, **value})
+    return found
+
+
+def _term(label: str, fields: Mapping[str, Any]) -> Verifier:
+    name = fields["verifier"]
+    if not isinstance(name, str):
+        raise RecipeError(f"composite: part {label!r}: verifier: got {name!r:.80}; expected its name, such as 'hit'")
+    try:
+        return verifier_named(name, _arguments(fields))
+    except RecipeError as error:
+        raise RecipeError(f"composite: part {label!r}: {error}") from error
+
+
+def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: each for key, each in fields.items() if key not in ("verifier", "weight")}
+
+
+def _weight(label: str, value: Any) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not abs(value) <= LARGEST:
+        raise RecipeError(f"composite: part {label!r}: weight: got {value!r:.80}; expected a finite number")
+    return float(value)
+
+
+def _success(given: Any, terms: Mapping[str, Verifier]) -> Verifier:
+    if given is None:
+        hit = next((term for term in terms.values() if isinstance(term, Hit)), Hit())
+        refusals = [term for term in terms.values() if isinstance(term, CorrectRefusal)]
+        return best(hit=hit, refusal=refusals[0]) if refusals else hit
+    if isinstance(given, str) and given in terms:
+        return terms[given]
+    fields = {"verifier": given} if isinstance(given, str) else frozen(given)
+    if not isinstance(fields, Mapping) or not isinstance(fields.get("verifier"), str):
+        raise RecipeError(
+            f"composite: option success: got {given!r:.80}; expected the name of a part ({', '.join(terms)}) or of a "
+            'verifier, or {"verifier": NAME, ...}'
+        )
+    try:
+        return verifier_named(fields["verifier"], _arguments(fields))
+    except RecipeError as error:
+        parts = f"no part ({', '.join(terms)}), and as a verifier: " if isinstance(given, str) else ""
+        raise RecipeError(f"composite: option success: {parts}{error}") from error
+
+
+def _accepts(given: Any, terms: Iterable[Verifier]) -> frozenset[str]:
+    if given is None:
+        kinds = {BBOX, POLYGON, CIRCLE}
+        for term in terms:
+            kinds |= {POINT} if isinstance(term, Hit) and (term.point_radius or term.point_share) is not None else set()
+            kinds |= {REFUSAL} if isinstance(term, CorrectRefusal) else set()
+        return frozenset(kinds)
+    kinds = frozen(given)
+    if not isinstance(kinds, tuple) or not kinds or not set(kinds) <= set(_KINDS):
+        raise RecipeError(f"composite: option accepts: got {given!r:.80}; expected a list of {', '.join(_KINDS)}")
+    return frozenset(kinds)
+
+
+def _formula(weights: Mapping[str, float], fields: Mapping[str, Mapping[str, Any]]) -> str:
+    total = " + ".join(f"{weight:g} · {name}" for name, weight in weights.items()).replace("+ -", "- ")
+    named = ", ".join(f"{name} = {each['verifier']}" for name, each in fields.items() if name != each["verifier"])
+    return f"total = {total}" + (f"\n{named}" if named else "")

@@ -1,0 +1,180 @@
+"""InfiGUI-G1: several points may be tried; the sooner and the fewer, the better."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from grounding_rewards.combine import gate, weighted
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing import POINT_LIST, THOUGHT_POINT_LIST
+from grounding_rewards.plain import frozen
+from grounding_rewards.recipes.common import Line, bad_target, length, text_of
+from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.truth import NativeForm
+from grounding_rewards.verifiers import Exploration, Hit, NotCollinear
+
+_ACCEPTS = frozenset({BBOX})
+_KEYS = ("x1", "y1", "x2", "y2")
+_TARGET = frozen(dict(zip(_KEYS, (100, 100, 300, 200), strict=True)))
+_THOUGHT = "<think>It is in the toolbar.</think>\n"
+_CITED = re.compile(r"([^\[]*)\[(\s*[^\[\]{\s][^\[\]]*)\]")
+_LIST = re.compile(r"\[\s*[{\]]")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+
+
+def infigui_g1(*, no_think: bool = False, format_weight: float = 1.0) -> Recipe:
+    """InfiGUI-G1's adaptive exploration reward: a JSON list of points, in pixels of the image the model saw.
+
+    total = w · format + exploration. exploration = 1 / sqrt(N · k) where the k-th of N points is the first in the box,
+    borders included, and -1 / N where none is; an empty list is -1. format = 1 where the response can be read. Where it
+    cannot be, or three points lie on one line, format = 0 and exploration = -1.
+
+    The response is one block of thinking, not empty, and then the first list in the text; what follows it does not
+    matter. Of a list of more than 256 points none is read.
+
+    Args:
+        no_think: no thinking is asked for, and the list may stand anywhere. Where the prompt opens the thinking, so
+            that the response does not, set this and ``thinking="open"``.
+        format_weight: w, from 0; the source trains with 1.
+
+    Returns:
+        A recipe with parts ``format`` and ``exploration``, -1 <= total <= 1 + w. ``acc`` is 1 where the first point is
+        in the box and the format is 1, the source's ``first_correct``: the first point is the one to click.
+
+    Source: InfiGUI-G1 22208e4, ``recipe/infigui-g1/reward_fn.py``.
+    """
+    if not isinstance(no_think, bool):
+        raise RecipeError(f"option no_think: got {no_think!r}; expected true or false")
+    weight = length("format_weight", format_weight)
+    readable = NotCollinear()
+    return Recipe(
+        name="infigui-g1",
+        dialect=POINT_LIST if no_think else THOUGHT_POINT_LIST,
+        reward=weighted(format=(weight, readable), exploration=(1.0, Exploration())),
+        success=gate(when=("format", readable), then=("hit", Hit())),
+        space=CoordSpace.MODEL_PIXEL,
+        response_space=CoordSpace.MODEL_PIXEL,
+        target_space=CoordSpace.MODEL_PIXEL,
+        accepts=_ACCEPTS,
+        source=Source(
+            "InfiGUI-G1: Advancing GUI Grounding with Adaptive Exploration Policy Optimization",
+            "InfiGUI-G1",
+            "22208e4",
+            ("recipe/infigui-g1/reward_fn.py",),
+        ),
+        answers="all",
+        thinking="read",
+        native=NATIVE,
+        deviations=(_BAD_TARGET, _LEADING_SPACE, _CITATIONS, _BRACKETS),
+        exploits=_exploits(weight),
+        formula=(
+            "total = w · format + exploration\n"
+            "exploration = 1 / sqrt(N · k) where the k-th of N points is the first hit, else -1 / N\n"
+            "unreadable, or three points on one line: format = 0, exploration = -1"
+        ),
+        example=Example(_points((200, 150)), _TARGET),
+    )
+
+
+def _points(*points: tuple[int, int]) -> str:
+    items = ", ".join(f'{{"point_2d": [{x}, {y}], "label": "save"}}' for x, y in points)
+    return f"{_THOUGHT}[{items}]"
+
+
+def _exploits(weight: float) -> tuple[Exploit, ...]:
+    curve = _points(*((500 + step, step * step) for step in range(50)))
+    spraying = "50 wrong points, no three on a line, cost 0.02 where one wrong point costs 1"
+    nothing = "an empty list is paid like one wrong point, an unreadable response 1 less"
+    return (
+        Exploit("spraying", spraying, weight - 1 / 50, Example(curve, _TARGET)),
+        Exploit("no-points", nothing, weight - 1.0, Example(f"{_THOUGHT}[]", _TARGET)),
+    )
+
+
+def read_native(value: Any) -> dict[str, Any] | None:
+    """``{"x1": .., "y1": .., "x2": .., "y2": ..}`` in pixels of the image the model saw."""
+    if not isinstance(value, dict) or set(value) != set(_KEYS):
+        return None
+    return {"bbox": [value[key] for key in _KEYS]}
+
+
+NATIVE = NativeForm('{"x1": .., "y1": .., "x2": .., "y2": ..} in pixels of the image the model saw', read_native)
+
+
+def _halves(line: Line) -> tuple[str, str]:
+    """The response up to the end of its thinking, and the rest, in which the list is."""
+    text = text_of(line)
+    if line["extra"].get("no_think"):
+        return "", text
+    thought, close, rest = text.partition("</think>")
+    return thought + close, rest
+
+
+def _has_leading_space(line: Line) -> bool:
+    return text_of(line) != text_of(line).lstrip() and _halves(line)[0].lstrip().startswith("<think>")
+
+
+def _without_leading_space(line: Line) -> Line:
+    return {**line, "response": text_of(line).lstrip()}
+
+
+def _without_citations(line: Line) -> Line:
+    """The line with round brackets in place of those around words before the list."""
+    before, rest = _halves(line)
+    while cited := _CITED.match(rest):
+        before, rest = f"{before}{cited[1]}({cited[2]})", rest[cited.end() :]
+    return {**line, "response": before + rest}
+
+
+def _has_citations(line: Line) -> bool:
+    without = _without_citations(line)
+    return without != line and _LIST.search(_halves(without)[1]) is not None
+
+
+def _without_brackets(line: Line) -> Line:
+    """The line with the brackets inside the list's strings made dots."""
+    thought, rest = _halves(line)
+    begin = _LIST.search(rest)
+    start = begin.start() if begin else len(rest)
+    items = _STRING.sub(lambda string: re.sub(r"[\[\]]", ".", string[0]), rest[start:])
+    return {**line, "response": thought + rest[:start] + items}
+
+
+def _has_brackets(line: Line) -> bool:
+    """Does counting the brackets in strings end the list elsewhere?"""
+    rests = [_halves(each)[1] for each in (line, _without_brackets(line))]
+    begin = _LIST.search(rests[0])
+    return begin is not None and _end(rests[0], begin.start()) != _end(rests[1], begin.start())
+
+
+def _end(text: str, start: int) -> int:
+    """Where the bracket at ``start`` closes, strings or not; -1 where it does not."""
+    depth = 0
+    for place in range(start, len(text)):
+        depth += (text[place] == "[") - (text[place] == "]")
+        if not depth:
+            return place
+    return -1
+
+
+_BAD_TARGET = bad_target(NATIVE, CoordSpace.MODEL_PIXEL, _ACCEPTS)
+_LEADING_SPACE = Deviation(
+    "leading-space",
+    "White space before <think> is read over; the source finds no thinking at position 0 and pays -1.",
+    _has_leading_space,
+    same_as=_without_leading_space,
+)
+_CITATIONS = Deviation(
+    "brackets-in-prose",
+    "Words in brackets before the list, such as [1], are passed over; the source takes them for the list and pays -1.",
+    _has_citations,
+    same_as=_without_citations,
+)
+_BRACKETS = Deviation(
+    "brackets-in-strings",
+    "The brackets of a label are text; the source counts them when it looks for the end of the list, and pays -1.",
+    _has_brackets,
+    same_as=_without_brackets,
+)

@@ -1,0 +1,111 @@
+"""UI-Ins: 1 for a click inside the box, read from a list of two whole numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from grounding_rewards.combine import weighted
+from grounding_rewards.parsing import INTEGER_LIST
+from grounding_rewards.recipes.common import Line, bad_target, text_of, unpaid
+from grounding_rewards.recipes.gta1 import read_native as read_boxes
+from grounding_rewards.scoring import BBOX, Deviation, Example, Recipe, Source
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.truth import NativeForm
+from grounding_rewards.verifiers import Hit
+
+_ACCEPTS = frozenset({BBOX})
+_SOURCE_ANSWER = re.compile(r"\[(\d+),(\d+)\]")
+_ANSWER = re.compile(r"\[\s*(\d+)\s*,\s*(\d+)\s*\]")
+
+
+def ui_ins() -> Recipe:
+    """UI-Ins' click reward: answers ``[x,y]`` in pixels of the image the model saw, targets in thousandths.
+
+    The source's own rows carry their sizes as ratios, so that ``target_space`` says nothing about them.
+
+    total = hit: 1 where the one list of two whole numbers in the text lies in the box, whose edges are first cut to
+    whole pixels. Several such lists, those in the reasoning included, are a miss. What stands around it is not judged.
+
+    Returns:
+        A recipe with the part ``hit``, total 0 or 1; ``acc`` is the hit.
+
+    Source: UI-Ins 1953bbc, ``GRPO/grpo_scripts/reward_fn.py``.
+    """
+    hit = Hit(whole_edges=True)
+    call = '<tool_call>\n{"name": "grounding", "arguments": {"action": "click", "coordinate": [384,162]}}\n</tool_call>'
+    return Recipe(
+        name="ui-ins",
+        dialect=INTEGER_LIST,
+        reward=weighted(hit=(1.0, hit)),
+        success=hit,
+        space=CoordSpace.MODEL_PIXEL,
+        response_space=CoordSpace.MODEL_PIXEL,
+        target_space=CoordSpace.THOUSANDTHS,
+        accepts=_ACCEPTS,
+        source=Source(
+            "UI-Ins: Enhancing GUI Grounding with Multi-Perspective Instruction-as-Reasoning",
+            "UI-Ins",
+            "1953bbc",
+            ("GRPO/grpo_scripts/reward_fn.py",),
+        ),
+        thinking="read",
+        native=NATIVE,
+        deviations=(_BAD_TARGET, _UNICODE_DIGITS, _SEVERAL, _SPACES),
+        formula="total = hit",
+        example=Example(f"<think>The blue button.</think>\n{call}", (100, 100, 300, 200, 1.08, 1.92)),
+    )
+
+
+def read_native(value: Any) -> dict[str, Any] | None:
+    """``[x1, y1, x2, y2, height / 1000, width / 1000]``, or four boxes in place of the four numbers."""
+    if not isinstance(value, list) or len(value) != 6:
+        return None
+    return read_boxes([value[:4], *value[4:]])
+
+
+NATIVE = NativeForm(
+    "[x1, y1, x2, y2, height / 1000, width / 1000] with a box in thousandths, its corners in order", read_native
+)
+
+
+def _has_unicode_digits(line: Line) -> bool:
+    return any(not "".join(pair).isascii() for pair in _ANSWER.findall(text_of(line)))
+
+
+def _without_unicode(line: Line) -> Line:
+    return {**line, "response": _ANSWER.sub(lambda found: found[0] * (found[1] + found[2]).isascii(), text_of(line))}
+
+
+def _has_several(line: Line) -> bool:
+    return len(_SOURCE_ANSWER.findall(text_of(line))) > 1
+
+
+def _has_spaces(line: Line) -> bool:
+    text = text_of(line)
+    return len(_ANSWER.findall(text)) != len(_SOURCE_ANSWER.findall(text))
+
+
+def _tight(line: Line) -> Line:
+    return {**line, "response": _ANSWER.sub(lambda found: f"[{found[1]},{found[2]}]", text_of(line))}
+
+
+_BAD_TARGET = bad_target(NATIVE, CoordSpace.THOUSANDTHS, _ACCEPTS)
+_UNICODE_DIGITS = Deviation(
+    "unicode-digits",
+    "Only ASCII digits are digits, others make no answer; the source reads those of other scripts as numbers.",
+    _has_unicode_digits,
+    same_as=_without_unicode,
+)
+_SEVERAL = Deviation(
+    "several-answers",
+    "Several answers are a miss; the source reads them as the point (-1, -1), a hit where a box contains it.",
+    _has_several,
+    unpaid,
+)
+_SPACES = Deviation(
+    "spaces",
+    "White space around the numbers is read over; the source pays [200, 150] 0, which its own prompt asks for.",
+    _has_spaces,
+    same_as=_tight,
+)

@@ -1,0 +1,71 @@
+"""UI-RFT: 1 for a click inside the box, read from one JSON object."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from grounding_rewards.combine import weighted
+from grounding_rewards.parsing import JSON_POINT
+from grounding_rewards.recipes.common import Line, text_of, unpaid
+from grounding_rewards.scoring import BBOX, Deviation, Example, Recipe, Source
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.truth import NativeForm
+from grounding_rewards.verifiers import Hit
+
+
+def ui_rft() -> Recipe:
+    """UI-RFT's click reward: ``{"point_2d": [x, y]}`` in pixels of the image the model saw, as are the targets.
+
+    total = hit: 1 where the response is one object in strict JSON, in a ```json fence or not, whose point lies in the
+    box, borders included. Prose around it, thinking included, and a second object make it no answer.
+
+    Returns:
+        A recipe with the part ``hit``, total 0 or 1; ``acc`` is the hit.
+
+    Source: UI-RFT d96b005, ``verl/utils/reward_score/ui100.py``.
+    """
+    hit = Hit()
+    return Recipe(
+        name="ui-rft",
+        dialect=JSON_POINT,
+        reward=weighted(hit=(1.0, hit)),
+        success=hit,
+        space=CoordSpace.MODEL_PIXEL,
+        response_space=CoordSpace.MODEL_PIXEL,
+        target_space=CoordSpace.MODEL_PIXEL,
+        accepts=frozenset({BBOX}),
+        source=Source("UI-RFT", "UI-RFT", "d96b005", ("verl/utils/reward_score/ui100.py",)),
+        thinking="read",
+        native=NATIVE,
+        deviations=(_NO_NUMBERS,),
+        formula="total = hit",
+        example=Example('```json\n{"point_2d": [200, 150], "label": "save"}\n```', (100, 100, 300, 200)),
+    )
+
+
+def read_native(value: Any) -> dict[str, Any] | None:
+    """``[x1, y1, x2, y2]``."""
+    return {"bbox": value} if isinstance(value, list) and len(value) == 4 else None
+
+
+NATIVE = NativeForm("a bare list x1 y1 x2 y2 in pixels of the image the model saw", read_native)
+
+
+def _has_no_numbers(line: Line) -> bool:
+    """Is one of the two coordinates a text, a list or an object?"""
+    text = text_of(line).strip().removeprefix("```json").removesuffix("```")
+    try:
+        item = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    point = item.get("point_2d") if isinstance(item, dict) else None
+    return isinstance(point, list) and len(point) == 2 and any(isinstance(each, str | list | dict) for each in point)
+
+
+_NO_NUMBERS = Deviation(
+    "no-numbers",
+    'Coordinates that are no numbers, such as ["200", "150"], make no answer; the source raises TypeError.',
+    _has_no_numbers,
+    unpaid,
+)

@@ -1,0 +1,25 @@
+"""Checks that authors of verifiers, dialects and recipes run in their own tests, and the texts that break rewards.
+
+Each check is a plain function that raises AssertionError with a message that names the fault, the row and the input;
+it depends on no test framework.
+
+>>> from grounding_rewards.verifiers import Hit
+>>> check_verifier(Hit(), scale=True, translation=True)
+"""
+
+from grounding_rewards.testing.dialects import check_dialect
+from grounding_rewards.testing.formats import ANSWER_FORMATS, AnswerFormat
+from grounding_rewards.testing.hostile import hostile_responses
+from grounding_rewards.testing.recipes import check_recipe
+from grounding_rewards.testing.shapes import hostile_shapes
+from grounding_rewards.testing.verifiers import check_verifier
+
+__all__ = [
+    "ANSWER_FORMATS",
+    "AnswerFormat",
+    "check_dialect",
+    "check_recipe",
+    "check_verifier",
+    "hostile_responses",
+    "hostile_shapes",
+]

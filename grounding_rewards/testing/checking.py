@@ -1,0 +1,89 @@
+"""What all checks share: running what must not raise, and naming what failed."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import pickle
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+TOLERANCE = 1e-9
+"""How far sums over a group, and scores of moved places, may differ: the order of additions rounds."""
+
+
+def brief(value: Any, length: int = 300) -> str:
+    """The beginning of a repr, whatever the value."""
+    if isinstance(value, str | list):
+        value = value[: length + 1]
+    try:
+        text = repr(value)
+    except Exception:  # a whole number of 5,000 digits, for one
+        text = f"a {type(value).__name__} that cannot be printed"
+    return text if len(text) <= length else f"{text[:length]}…"
+
+
+def quietly(what: str, run: Callable[[], T]) -> T:
+    """The result of something that must neither raise, warn nor print.
+
+    Raises:
+        AssertionError: it does; the message begins with ``what``.
+    """
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = run()
+    except Exception as error:
+        raise AssertionError(f"{what} raises {type(error).__name__}: {brief(str(error))}") from error
+    if printed.getvalue():
+        raise AssertionError(f"{what} prints {brief(printed.getvalue())}")
+    return result
+
+
+def same_bits(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[np.bool_]:
+    """Row by row: equal to the last bit? NaN equals NaN, and -0.0 is not 0.0."""
+    if len(ours) == 0 or ours.dtype == np.object_:
+        return np.array([one == other for one, other in zip(ours, theirs, strict=True)], dtype=np.bool_)
+    shape = (len(ours), -1)
+    bits = [np.ascontiguousarray(side).reshape(shape).view(np.uint8) for side in (ours, theirs)]
+    equal: NDArray[np.bool_] = (bits[0] == bits[1]).all(axis=1)
+    return equal
+
+
+def close(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[np.bool_]:
+    """Row by row: equal but for rounding?"""
+    equal: NDArray[np.bool_] = np.abs(ours - theirs) <= TOLERANCE * np.maximum(1.0, np.abs(theirs))
+    return equal
+
+
+def survives_copies(name: str, thing: Any) -> None:
+    """Trainers send rewards to other processes: a pickled or copied one must work, and equal the first."""
+    ways: dict[str, Callable[[], Any]] = {
+        "pickled": lambda: pickle.loads(pickle.dumps(thing)),
+        "copied": lambda: copy.deepcopy(thing),
+    }
+    for verb, make in ways.items():
+        try:
+            other = make()
+        except Exception as error:
+            raise AssertionError(f"{name} cannot be {verb}: {type(error).__name__}: {brief(str(error))}") from error
+        if other != thing:
+            raise AssertionError(f"{name} does not equal itself {verb}: make it a frozen dataclass")
+
+
+def members(groups: Sequence[int] | None, rows: int) -> list[list[int]]:
+    """What can be scored alone: the rows of each group, in order, or each row where there are no groups."""
+    if groups is None:
+        return [[row] for row in range(rows)]
+    found: dict[int, list[int]] = {}
+    for row, group in enumerate(groups):
+        found.setdefault(group, []).append(row)
+    return list(found.values())

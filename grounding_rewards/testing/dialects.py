@@ -1,0 +1,96 @@
+"""Does a dialect keep its promises?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+import numpy as np
+
+from grounding_rewards.columns import CLICKED, Predictions
+from grounding_rewards.parsing import Answers, Dialect, parse
+from grounding_rewards.parsing.texts import COORDINATE_LIMIT, VECTOR_ROWS
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.testing.checking import brief, quietly, survives_copies
+from grounding_rewards.testing.hostile import hostile_responses
+
+_FEW = VECTOR_ROWS - 1
+
+
+def check_dialect(dialect: Dialect, responses: Sequence[str | None] | None = None) -> None:
+    """Check what every dialect promises, on ``hostile_responses`` and under every policy of ``answers``.
+
+    Checked: it neither raises, warns nor prints; many texts (arrow and RE2) and few (Python's re) are read as each
+    alone, to the last bit; a place is there exactly where an answer was read, finite and within ``COORDINATE_LIMIT``;
+    under ``"all"`` the list of answers begins with that place; it can be pickled, and copies equal it.
+
+    Args:
+        dialect: what to check.
+        responses: texts to read in place of the hostile ones.
+
+    Raises:
+        AssertionError: a promise is broken; names the dialect and the text.
+
+    >>> from grounding_rewards.parsing import BARE_TUPLE
+    >>> check_dialect(BARE_TUPLE, ["(1, 2)", "(1, 2) or (3, 4)", "(", None])
+    """
+    texts = hostile_responses() if responses is None else list(responses)
+    survives_copies(f"dialect {dialect.name}", dialect)
+    for answers in get_args(Answers):
+        _check(f"dialect {dialect.name} (answers={answers!r})", dialect, texts, answers)
+
+
+def _check(name: str, dialect: Dialect, texts: list[str | None], answers: Answers) -> None:
+    def read(some: list[str | None], what: str) -> Predictions:
+        return quietly(
+            f"{name} on {what}",
+            lambda: parse(some, dialect, space=CoordSpace.PIXEL, answers=answers, thinking="read"),
+        )
+
+    alone = []
+    for text in texts:
+        found = read([text], brief(text))
+        _sound(name, text, found)
+        alone.append(_row(found, 0))
+    # The short ones so often that those which one dialect leaves for the next are many again.
+    short = [place for place, text in enumerate(texts) if len(text or "") < 1000]
+    many = short * VECTOR_ROWS if len(short) < VECTOR_ROWS else short
+    for chosen in [[*many, *range(len(texts))]] + [
+        list(range(start, min(start + _FEW, len(texts)))) for start in range(0, len(texts), _FEW)
+    ]:
+        found = read([texts[place] for place in chosen], f"{len(chosen)} texts")
+        for row, place in enumerate(chosen):
+            together = _row(found, row)
+            for column in together:
+                if together[column] != alone[place][column]:
+                    both = f"{together[column]} among {len(chosen)} texts and {alone[place][column]} alone"
+                    raise AssertionError(f"{name} reads {column} {both} from {brief(texts[place])}")
+
+
+def _sound(name: str, text: str | None, found: Predictions) -> None:
+    xy, box = found.xy[0], found.box[0]
+    place = not np.isnan(xy).any()
+    wrong = None
+    if place != (found.reason[0] in CLICKED):
+        wrong = "returns a place without an answer, or an answer without a place"
+    elif (np.abs([*xy, *box]) > COORDINATE_LIMIT).any():
+        wrong = f"returns numbers beyond {COORDINATE_LIMIT:g}"
+    elif not -1 <= found.dialect[0] < len(found.dialects):
+        wrong = f"says that dialect {found.dialect[0]} of {found.dialects} matched"
+    elif found.points is not None and place and not (len(found.points) and (found.points[0] == xy).all()):
+        wrong = f"lists the answers {found.points.tolist()}"
+    if wrong:
+        came = f"{xy.tolist()}, box {box.tolist()}, reason {found.reason[0]}"
+        raise AssertionError(f"{name} {wrong}: {came} from {brief(text)}")
+
+
+def _row(found: Predictions, row: int) -> dict[str, str]:
+    """A row as texts: a float's repr is exact, -0.0 is not 0.0, and NaN is NaN."""
+    columns = {name: repr(getattr(found, name)[row : row + 1].tolist()) for name in _COLUMNS}
+    if found.points is not None and found.offsets is not None:
+        start, end = found.offsets[row : row + 2]
+        columns["points"] = repr(found.points[start:end].tolist())
+    return columns
+
+
+_COLUMNS = ("xy", "box", "reason", "dialect", "actions")

@@ -1,0 +1,158 @@
+"""Responses that break reward functions: what no parser should raise, hang or pay for."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from grounding_rewards.testing.formats import ANSWER_FORMATS
+from grounding_rewards.testing.shapes import MEGABYTE, hostile_shapes
+
+_MIDDLING = 4 * 1024
+
+PROMPT = "You are a GUI grounding expert. Output the coordinate pair exactly:\n(x,y)\nClick the button: save."
+
+_BAIT = "open('eval-bait.txt', 'w').write('1')"
+_FAR, _FARTHER = "9" * 400, "9" * 5000
+
+
+def hostile_responses(length: int = MEGABYTE) -> list[str | None]:
+    """Some hundreds of responses, None among them: every answer format right and broken, and all that goes wrong.
+
+    Huge and non-ASCII digits, lone surrogates, NUL, not-a-number, inverted and empty boxes, prompts repeated, thinking
+    in every state, text that hopes for ``eval``, calls with everything wrong, ``hostile_shapes``, and some of these as
+    long as ``length``.
+
+    >>> responses = hostile_responses(length=10)
+    >>> None in responses, "(512, 384)" in responses, "[" * 10 in responses
+    (True, True, True)
+    """
+    shapes = [text for name, text in hostile_shapes(length) if name in _ALSO_LONG]
+    return [*short_responses(), *(text for _, text in hostile_shapes(_MIDDLING)), *shapes]
+
+
+@cache
+def short_responses() -> tuple[str | None, ...]:
+    """Those of ``hostile_responses`` that are as short as an answer, each once."""
+    formats = [text for form in ANSWER_FORMATS for text in (form.right, form.broken)]
+    return tuple(dict.fromkeys([*formats, *_WORDS, *_NUMBERS, *_BOXES, *_THOUGHTS, *BAITS, *_CALLS]))
+
+
+_WORDS = [
+    None, "", " ", "\n\t\v\f\r\x1c\x85\u2028", "\x00", "\x00" * 1000, "(1, 2)\x00", "\x00(1, 2)", "\ud800",
+    "\udc00\ud800", "(1, 2)\udfff", "(\ud8001, 2)", "\U0010ffff", "\ufffe", "\ufeff(512, 384)", "\u202e(1, 2)",
+    "(1\u200d, 2)", "(1,\u00a02)", "é" * 300, "\U0001f5b1(512, 384)", PROMPT, PROMPT * 100, PROMPT + "(512, 384)",
+    "(x,y)", "[x1, y1, x2, y2]", "(x1, y1), (x2, y2)", "true", "(true, true)", "null", "{}", "[]", "()", "[[]]",
+    "[{}]", "[null]", '""', "''", "%s%s%s%n", "{0.__class__}", "refusal\x00", "REFU\u017fAL", "no refusal", "\\",
+    "\\u0028512, 384)", "\\x28", "(512, 384)\\", "&#40;512, 384&#41;", "(512, 384)\r\n", "((512, 384))", "(512; 384)",
+    "(512 384)", "512, 384", "at (512, 384).", "(1, 2)(3, 4)", "(512, 384) or (512, 384)", "(1, 2, 3)",
+    "(1, 2, 3, 4)", "[512, 384] [1, 2]", "```", "```json\n```",
+]  # fmt: skip
+_NUMBERS = [
+    f"({_FAR}, {_FAR})", f"({_FARTHER}, 1)", f"(-{_FAR}, -{_FARTHER})", f"(0.{'0' * 5000}1, 1)",
+    f"({'0' * 5000}1, 2)", _FARTHER, f'{{"point_2d": [{_FARTHER}, 1]}}', f"[{_FARTHER},{_FARTHER}]",
+    f"[{_FAR},{_FAR},{_FAR},{_FAR}]", f"(1.{'3' * 800}, 2)", "(179769313486231580793728971405301, 1)",
+    "(2.2250738585072011e-308, 1)", "(NaN, NaN)", "(inf, -inf)", "(Infinity, 1)", "(1e999, 1)", "(1e308, 1e308)",
+    "(+1, +2)", "(--1, 2)", "(1_000, 2)", "(0x1F, 0b1)", "(1.2.3, 4)", "(1., .5)", "(., .)", "(-0, -0)", "(0, 0)",
+    "(1000, 1000)", "(1001, 1001)", "(-1, -1)", "(-100, -100)", "(500, 400)", "(0.5, 0.5)", "(1.0000001, 0)",
+    "(1e2, 1E2)", "(1,000, 2,000)", "(٢٠٠, ١٥٠)", "(２００, １５０)", "(²,³)", "(½, ¾)", "(Ⅳ, Ⅴ)",
+    "[５００,３７０,５２４,３９８]",
+    '{"point_2d": [５１２, ３８４]}', '{"point_2d": [NaN, Infinity]}', '{"point_2d": [1e999, 1]}',
+    '{"point_2d": [-1e999, 1e999]}', '[{"point_2d": [1e308, -1e308]}]', '{"point_2d": [true, false]}',
+    '{"point_2d": [null, null]}', '{"point_2d": ["a", "b"]}', '{"point_2d": [[512], [384]]}',
+    '{"point_2d": {"0": 5, "1": 6}}', '{"point_2d": []}', '{"point_2d": [512]}', '{"point_2d": [1, 2, 3, 4]}',
+    '{"point_2d": "512, 384"}', '{"point_2d": 512384}', '{"point_2d": [512, 384], "point_2d": [1, 2]}',
+    '{"POINT":[1e999,-1e999]}', '{"POINT":[512.5,384]}',
+    "<answer>[{'action': 'click', 'coordinate': [1e999, nan]}]</answer>", "pyautogui.click(x=1e999, y=nan)",
+]  # fmt: skip
+_BOXES = [
+    text.format(box)
+    for box in (
+        "524, 398, 500, 370", "500, 398, 524, 370", "512, 384, 512, 384", "500, 384, 524, 384", "0, 0, 0, 0",
+        "-9, -9, -1, -1", "-1e5, -1e5, 1e5, 1e5", "-9999999999, -9999999999, 9999999999, 9999999999",
+        "1e308, 1e308, 1e308, 1e308",
+        "NaN, NaN, NaN, NaN", "0.1, 0.1, 0.12, 0.11", "500.5, 370.25, 524.125, 398.0625", "-1233.34, 100, 300, 200",
+        "-1233.3334, 100, 300, 200", f"-{_FAR}, 0, {_FAR}, 0", ", ".join([_FAR] * 4), "1, 2, 3, 4, 5",
+        "true, true, true, true",
+    )
+    for text in ("[{}]", '{{"bbox_2d": [{}]}}', '```json\n[{{"bbox_2d": [{}]}}]\n```', "assistant\n[{}]")
+]  # fmt: skip
+_THOUGHTS = [
+    "<think>(512, 384)</think>", "<think>(512, 384)", "(512, 384)</think>", "top left</think>(512, 384)",
+    "top left</think>\n[512,384]", 'top left</think>\n[{"point_2d": [512, 384]}]', "<think></think>(512, 384)",
+    "<think></think>", "<think> </think> ", "</think><think>(512, 384)",
+    "<think><think>(512, 384)</think>(1, 2)</think>", "<think>a</think>(512, 384)<think>b</think>",
+    "<think>a</think><think>b</think>(512, 384)", "<THINK>a</THINK>(512, 384)", " <think>a</think>(512, 384)",
+    "<think>a</think>\n\n(512, 384)\n", "<think>a</think(512, 384)", "< think >a</ think >(1, 2)",
+    "<think><answer>(512, 384)</answer></think>", "<think><answer>(1, 2)</answer></think><answer>(512, 384)</answer>",
+    "<think>[{'action': 'click', 'coordinate': [512, 384]}]</think><answer></answer>", "<answer>(512, 384)</answer>",
+    "<answer>(512, 384)", "(512, 384)</answer>", "<answer></answer>", "<answer><answer>(512, 384)</answer></answer>",
+    "<answer>(1, 2)</answer><answer>(512, 384)</answer>", "<think>a</think><answer>[]</answer>",
+    "<think>a</think> <answer>[{'action': 'click'}]</answer>", "<think>a</think><answer>[{}]</answer>",
+    "<think>a</think><answer>[[[[512, 384]]]]</answer>", 'See [1]: <think>a</think>[{"point_2d": [512, 384]}]',
+    '<think>a</think>[{"point_2d": [512, 384], "label": "a ] b [ c"}]',
+    '<think>a</think>See [1]: [{"point_2d": [512, 384]}]',
+]  # fmt: skip
+BAITS = [
+    _BAIT, f"[{_BAIT}]", f"({_BAIT}, 1)", "__import__('os').abort()", "[__import__('os').abort()]", "exit()",
+    "[exit()]", f"<think>t</think> <answer>[{_BAIT}]</answer>",
+    f"<think>t</think><answer>[{{'action': {_BAIT}, 'point': [1, 2]}}]</answer>",
+    f"<think>t</think><action>{{'action': 'click', 'coordinate': [{_BAIT}, 1]}}</action>",
+    f"<tool_call>{_BAIT}</tool_call>",
+    f'<tool_call>{{"arguments": {{"action": "left_click", "coordinate": [{_BAIT}, 1]}}}}</tool_call>',
+    f"```json\n[{_BAIT}]\n```", f"```json\n[{{'bbox_2d': [{_BAIT}, 1, 2, 3]}}]\n```", f"{{'point_2d': [{_BAIT}, 1]}}",
+    "9**9**9", "[9**9**9, 1]", "<answer>[{'action': 'click', 'coordinate': [9**9**9, 1]}]</answer>", "'a'*10**10",
+    "[0]*10**10", "(lambda: (512, 384))()", "[512 for _ in iter(int, 1)]", "!!python/object/apply:os.abort []",
+    "{**{}}", "{1, 2}", "[...]", "f'{(512, 384)}'", "512+0j, 384", "b'512'", "[512, 384] # save", "[512, 384,]",
+    "{'a': 1, 'a': 2}", "(512,) (384,)",
+]  # fmt: skip
+_CALLS = [
+    f'<tool_call>{{"arguments": {arguments}}}</tool_call>'
+    for arguments in (
+        '{"action": "' + "a" * 60_000 + '", "coordinate": [1, 2]}',
+        "{}",
+        "[1, 2]",
+        "null",
+        "7",
+        '"coordinate"',
+        '"{\\"coordinate\\": [512, 384]}"',
+        '{"coordinate": null}',
+        '{"coordinate": [null, null]}',
+        '{"coordinate": []}',
+        '{"coordinate": [512]}',
+        '{"coordinate": [5, 6, 7]}',
+        '{"coordinate": "512, 384"}',
+        '{"coordinate": ["5", "6"]}',
+        '{"coordinate": [true, true]}',
+        '{"coordinate": {}}',
+        '{"coordinate": [1e999, NaN]}',
+        '{"coordinate": [5.5, 6]}',
+        f'{{"coordinate": [{_FARTHER}, 1]}}',
+        '{"coordinate": [[512, 384]]}',
+        '{"coordinate": [512, 384], "coordinate": [1, 2]}',
+        '{"action": "wait"}',
+        '{"action": "terminate", "status": "success"}',
+        '{"action": null, "coordinate": [1, 2]}',
+        '{"action": "left_click", "action": "type", "coordinate": [512, 384]}',
+        '{"action": 7, "coordinate": [512, 384]}',
+        '{"nested": {"coordinate": [512, 384]}, "coordinate": [1, 2]}',
+        '{"coordinate": [512, 384]',
+        '"coordinate": [512, 384]}',
+    )
+]
+_CALLS += [
+    "<tool_call></tool_call>", "<tool_call>{}</tool_call>", "<tool_call>[]</tool_call>",
+    "<tool_call>null</tool_call>", '<tool_call>"arguments"</tool_call>', "</tool_call><tool_call>",
+    '<tool_call>{"name": "computer_use"}</tool_call>', '{"arguments": {"coordinate": [512, 384]}}',
+    '{"arguments": {"coordinate": [512, 384]}}</tool_call>', '<tool_call>{"arguments": {"coordinate": [512, 384]}}',
+    '<tool_call>{"arguments": {"coordinate": [1, 2]}}</tool_call>\n' * 2,
+    "{'arguments': {'action': '点击', 'coordinate': [5, 6]}}", '{"type":"click","x":null,"y":{}}',
+    "click(start_box='(,)')", "<action>null</action>", "<action>[]</action>",
+    '<think>a</think><action>{"action": ["click"], "coordinate": 7}</action>',
+    '<think>a</think><action>{"action": "type", "text": 7}</action>', '{"TYPE":null}', '{"POINT":null,"to":null}',
+    '{"PRESS":[]}', '{"POINT":[512,384],"POINT":[1,2]}', '{"STATUS":"finish","duration":-1}', '{"duration":1e999}',
+    '{"action": {"name": []}}',
+]  # fmt: skip
+_ALSO_LONG = frozenset({
+    "[", "(", "{", "[]", "1", " ", '"', "\x00", "\ud800", "(1, 2)", '{"point_2d": [', "<think>", "</think>",
+    "<tool_call>", "nested JSON", "(512, 384) …", " …(512, 384)",
+})  # fmt: skip

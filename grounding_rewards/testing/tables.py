@@ -1,0 +1,61 @@
+"""Generated rows as the tables that verifiers see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from grounding_rewards.columns import Predictions, Rollouts
+from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, REFUSAL, into_space
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.targets import Targets
+from grounding_rewards.testing.rows import NAN, Row
+
+_KINDS = frozenset({BBOX, POLYGON, CIRCLE, POINT, REFUSAL, "action"})
+
+
+def rollouts(rows: Sequence[Row], space: CoordSpace, *, bare: frozenset[str] | None = None) -> Rollouts:
+    """The rows as a verifier of a recipe that works in ``space`` sees them.
+
+    Args:
+        rows: any of ``generated_rows``.
+        space: into which predictions and targets are brought.
+        bare: names of what must be there (``needs``): the rest of what a recipe may not have is left out.
+    """
+    sizes = np.array([row.image_size for row in rows], dtype=np.float64).reshape(-1, 2)
+    targets = Targets.from_list([row.target for row in rows], space=CoordSpace.PIXEL, bad_target="abstain").prepare(
+        space, default=CoordSpace.PIXEL, response_space=CoordSpace.PIXEL, accepts=_KINDS,
+        image_sizes=sizes, model_image_sizes=sizes / 2, bad_target="abstain",
+    )  # fmt: skip
+    several = bare is None or "points" in bare
+    counted = bare is None or "token_lengths" in bare
+    answered = [([row.point] if row.point else []) + list(row.more) for row in rows]
+    predictions = Predictions(
+        xy=np.array([row.point or (NAN, NAN) for row in rows], dtype=np.float64).reshape(-1, 2),
+        box=np.array([row.box or [NAN] * 4 for row in rows], dtype=np.float64).reshape(-1, 4),
+        reason=np.array([row.reason for row in rows], dtype=np.int8),
+        dialect=np.array([0 if row.point else -1 for row in rows], dtype=np.int8),
+        dialects=("generated",),
+        space=CoordSpace.PIXEL,
+        actions=np.array([row.action for row in rows], dtype=np.object_),
+        points=np.array(list(chain(*answered)), dtype=np.float64).reshape(-1, 2) if several else None,
+        offsets=np.cumsum([0, *map(len, answered)], dtype=np.int64) if several else None,
+    )
+    return Rollouts(
+        predictions=into_space(predictions, space, targets),
+        targets=targets,
+        text=[row.text for row in rows],
+        image_sizes=targets.image_sizes,
+        model_image_sizes=targets.model_image_sizes,
+        groups=_codes([row.group for row in rows]),
+        token_lengths=np.array([row.tokens for row in rows], dtype=np.int64) if counted else None,
+        extras={},
+    )
+
+
+def _codes(groups: list[int]) -> Any:
+    codes: dict[int, int] = {}
+    return np.array([codes.setdefault(group, len(codes)) for group in groups], dtype=np.int64)

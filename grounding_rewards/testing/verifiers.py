@@ -1,0 +1,159 @@
+"""Does a verifier keep its promises?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.columns import Rollouts
+from grounding_rewards.errors import TargetError
+from grounding_rewards.spaces import CoordSpace, Floats
+from grounding_rewards.testing.checking import brief, close, members, quietly, same_bits, survives_copies
+from grounding_rewards.testing.rows import NAN, Row, generated_rows
+from grounding_rewards.testing.tables import rollouts
+from grounding_rewards.verifiers.base import Verifier
+
+
+def check_verifier(verifier: Verifier, *, scale: bool = False, translation: bool = False, seed: int = 0) -> None:
+    """Check what every verifier promises, over rollouts of all kinds in all four spaces.
+
+    Some 600 rollouts: boxes (also without extent, beside the image, with a marked point), polygons, circles, points,
+    several places, refusals, actions and unusable targets; points on, in, beside and far from them (up to
+    ``COORDINATE_LIMIT``), boxes (inverted, empty, huge), ragged lists of answers, and no place for every reason.
+
+    Checked: it declares finite ``low`` <= ``high`` and ``needs``; it returns (n,) float64, finite and within these
+    bounds, also for no rows; it neither raises, warns, prints nor writes into its inputs; rows in another order have
+    the same scores; each row alone (each group, where it needs groups) scores as in the batch, to the last bit (but
+    for rounding where it needs groups); it can be pickled, and copies equal it. Without image sizes it may raise
+    TargetError, and nothing else.
+
+    Args:
+        verifier: what to check.
+        scale: also check that nothing changes when predictions, targets and image sizes grow by a power of two.
+        translation: also check that nothing changes when predictions and targets move by whole numbers.
+        seed: order and groups of the rollouts.
+
+    Raises:
+        AssertionError: a promise is broken; names the verifier, the row and what is in it.
+
+    >>> from grounding_rewards.verifiers import Hit
+    >>> check_verifier(Hit(), scale=True, translation=True)
+    >>> check_verifier(Hit(whole_edges=True), scale=True)
+    Traceback (most recent call last):
+    AssertionError: Hit(polygon='inclusive', point_radius=None, whole_edges=True, ...
+    """
+    check = _Check(brief(verifier), verifier, generated_rows(seed))
+    check.declarations()
+    survives_copies(check.name, verifier)
+    for turn, space in enumerate(CoordSpace):
+        check.space(space, turn)
+    check.without_sizes()
+    if scale:
+        check.moved("grown by 4", 4.0, (0.0, 0.0))
+        check.moved("shrunk by 2", 0.5, (0.0, 0.0))
+    if translation:
+        check.moved("moved by (24, -16)", 1.0, (24.0, -16.0))
+
+
+Equal = Callable[[Any, Any], NDArray[np.bool_]]
+
+_PORTIONS = 8
+"""Of so many rows, or groups, one is scored alone in each space."""
+
+
+@dataclass(frozen=True)
+class _Check:
+    name: str
+    verifier: Verifier
+    rows: list[Row]
+
+    @property
+    def grouped(self) -> bool:
+        return "groups" in self.verifier.needs
+
+    def declarations(self) -> None:
+        low, high = (getattr(self.verifier, name, math.nan) for name in ("low", "high"))
+        if not all(isinstance(bound, int | float) for bound in (low, high)) or not -math.inf < low <= high < math.inf:
+            raise AssertionError(f"{self.name} declares low {low!r} and high {high!r}: expected finite bounds in order")
+        needs = getattr(self.verifier, "needs", None)
+        if not isinstance(needs, frozenset) or not all(isinstance(name, str) for name in needs):
+            raise AssertionError(f"{self.name} declares needs as {needs!r}: expected a frozenset of names")
+
+    def space(self, space: CoordSpace, turn: int) -> None:
+        """What can be checked in one space; ``turn`` chooses the rows, or groups, that are scored alone in it."""
+        rows = range(len(self.rows))
+        batch = self.scores(rows, space, "in a batch")
+        groups = members([row.group for row in self.rows] if self.grouped else None, len(rows))
+        for chosen in groups[turn::_PORTIONS]:
+            self.agree(batch, chosen, self.scores(chosen, space, "alone"), f"{space}, in a batch and alone")
+        order = np.random.default_rng(len(rows)).permutation(len(rows)).tolist()
+        self.agree(batch, order, self.scores(order, space, "shuffled"), f"{space}, in a batch and in another order")
+        self.agree(batch, rows, self.scores(rows, space, "again"), f"{space}, the first time and the second")
+        self.scores([], space, "no rows")
+        self.scores(rows, space, "with nothing but its needs", bare=self.verifier.needs)
+
+    def without_sizes(self) -> None:
+        """A size that a formula cannot do without is a TargetError, and nothing else is an error."""
+        unknown = [replace(row, image_size=(NAN, NAN)) for row in self.rows]
+        try:
+            self.sound(rollouts(unknown, CoordSpace.PIXEL), unknown, "without image sizes")
+        except AssertionError as error:
+            if not isinstance(error.__cause__, TargetError):
+                raise
+
+    def moved(self, how: str, factor: float, shift: tuple[float, float]) -> None:
+        """Moved out of the image, a point keeps its reason: only where it lies relative to its target matters here."""
+        first = rollouts(self.rows, CoordSpace.PIXEL)
+        moved = rollouts([row.moved(factor, shift) for row in self.rows], CoordSpace.PIXEL)
+        moved = replace(moved, predictions=replace(moved.predictions, reason=first.predictions.reason))
+        before, after = self.sound(first, self.rows, "as it was"), self.sound(moved, self.rows, how)
+        self.agree(before, range(len(self.rows)), after, f"as it was and {how}", close)
+
+    def scores(self, chosen: Sequence[int], space: CoordSpace, how: str, bare: frozenset[str] | None = None) -> Floats:
+        """The scores, checked by themselves; where something is wrong and can be seen in one row, it is named."""
+        rows = [self.rows[row] for row in chosen]
+        try:
+            return self.sound(rollouts(rows, space, bare=bare), rows, f"{space}, {how}")
+        except AssertionError:
+            for row in rows if len(rows) > 1 else ():
+                self.sound(rollouts([row], space, bare=bare), [row], f"{space}, alone")
+            raise
+
+    def sound(self, table: Rollouts, rows: Sequence[Row], how: str) -> Floats:
+        what = f"{self.name} ({how}) on " + (brief(rows[0], 400) if len(rows) == 1 else f"{len(rows)} rows")
+        before = {path: np.copy(array) for path, array in _arrays("rollouts", table)} if len(rows) != 1 else {}
+        scores: Any = quietly(what, lambda: self.verifier(table))
+        for path, array in _arrays("rollouts", table) if before else ():
+            if not same_bits(array, before[path]).all():
+                raise AssertionError(f"{what} writes into {path}")
+        if not isinstance(scores, np.ndarray) or scores.dtype != np.float64 or scores.shape != (len(rows),):
+            raise AssertionError(f"{what} returns {brief(scores)}: expected float64 of shape ({len(rows)},)")
+        low, high = self.verifier.low, self.verifier.high
+        for row in np.flatnonzero(~((scores >= low) & (scores <= high)))[:1]:
+            wrong = f"{scores[row]} for row {row}, expected {low} to {high}"
+            raise AssertionError(f"{self.name} ({how}) returns {wrong}: {brief(rows[row], 400)}")
+        return np.asarray(scores, dtype=np.float64)
+
+    def agree(self, batch: Floats, rows: Sequence[int], theirs: Floats, what: str, equal: Equal | None = None) -> None:
+        """The chosen rows have the scores that they have in the batch."""
+        equal = equal or (close if self.grouped else same_bits)
+        ours = batch[list(rows)]
+        for place in np.flatnonzero(~equal(ours, theirs))[:1]:
+            both = f"{float(ours[place])!r} and {float(theirs[place])!r} for row {rows[place]} ({what})"
+            raise AssertionError(f"{self.name} returns {both}: {brief(self.rows[rows[place]], 400)}")
+
+
+def _arrays(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """All arrays and sequences of texts inside a table, by where they are."""
+    if is_dataclass(value) and not isinstance(value, type):
+        for item in fields(value):
+            yield from _arrays(f"{path}.{item.name}", getattr(value, item.name))
+    elif isinstance(value, np.ndarray):
+        yield path, value
+    elif isinstance(value, list):
+        yield path, np.array([*value, None], dtype=np.object_)[:-1]

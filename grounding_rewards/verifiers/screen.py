@@ -1,0 +1,39 @@
+"""The screen as a verifier sees it: width and height in the space in which points and places come."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.columns import Rollouts
+from grounding_rewards.errors import MISSING, TargetError
+from grounding_rewards.spaces import Floats, extents
+
+
+def screens(rollouts: Rollouts, verifier: str, wanted: NDArray[np.bool_] | None = None) -> Floats:
+    """Width and height of each place's image, in the space of the predictions.
+
+    Args:
+        rollouts: n rollouts with m places.
+        verifier: who asks, for the error.
+        wanted: (m,) the places that need it; None for all.
+
+    Returns:
+        (m, 2), or (1, 2) where the space fixes it; NaN for places whose target is not valid or that need none.
+
+    Raises:
+        TargetError: a size is unknown. A recipe in unit space never comes here: there the reader of targets asks for
+            sizes, so that rows without one abstain where that is wanted.
+    """
+    space, regions = rollouts.predictions.space, rollouts.targets.regions
+    if space.extent is not None:
+        return np.full((1, 2), space.extent)
+    sizes = regions.each(extents(space, rollouts.image_sizes, rollouts.model_image_sizes))
+    unknown = np.isnan(sizes[:, 0] + sizes[:, 1])
+    if unknown.any():
+        lacking = unknown & rollouts.targets.valid[regions.row] & (True if wanted is None else wanted)
+        if lacking.any():
+            sample = rollouts.targets.sample(int(regions.row[np.argmax(lacking)]))
+            expected = f"[width, height], because {verifier} measures in shares of the screen"
+            raise TargetError(sample, str(space.size_field), MISSING, expected)
+    return sizes

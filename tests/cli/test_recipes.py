@@ -1,0 +1,299 @@
+"""``grounding-rewards recipes``: the list and one recipe, as tables and as JSON."""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards import catalogue, plugins
+from grounding_rewards.combine import weighted
+from grounding_rewards.parsing import BARE_TUPLE
+from grounding_rewards.scoring import Exploit, Recipe, Source
+from grounding_rewards.verifiers import Hit
+
+GELATO = """\
+gelato
+  total = (1 - w) · distance + w · format
+  distance = 1 - ||p - c|| / diagonal inside, 0 outside
+
+  answers         (200, 150)
+  response space  thousandths
+  targets         a bare list, 4 numbers x1 y1 x2 y2 or a polygon's x1 y1 x2 y2
+                  x3 y3 ...
+  judges          bbox, polygon
+  target space    unit
+  works in        unit
+  total           0 to 1
+  acc             1 where Hit(polygon='half_open') is above 0
+  with            format_weight=0.1
+  paper           Gelato: Click-100k and Gelato-30B-A3B
+  repository      Gelato, commit 1f83dad
+  files           training_configs/rewards/norm_gui_reward.py
+
+Parts
+  part      range   made by
+  ─────────────────────────────────────────────────────
+  distance  0 to 1  InsideDistance(polygon='half_open')
+  format    0 to 1  Format()
+
+Options
+  option          default      here
+  ─────────────────────────────────
+  format_weight   0.0          0.1
+  response_space  thousandths
+  target_space    unit
+  answers         only
+  thinking        read
+
+Departs from the source
+  not-text        A response that is neither a string nor None is a TypeError;
+                  the source reads str(response), or pays 0.
+  bad-target      A target that does not fit is an error, or abstains; the
+                  source pays 0 in silence, or raises.
+  unicode-digits  Only ASCII digits are digits; the source reads full-width and
+                  other scripts' digits as numbers.
+  huge-number     Numbers of 300 and more digits are a miss far outside the
+                  image; the source raises OverflowError or ValueError.
+  no-extent       An exact hit on a box without extent pays 1; the source pays
+                  0, or raises ZeroDivisionError.
+
+Pays for nothing
+  blind-format  0.1: any well-formed tuple is paid the format weight
+
+Example
+  response  (200, 150)
+  target    [0.1, 0.1, 0.3, 0.2]
+  distance  1
+  format    1
+  total     1
+  acc       1
+  reason    OK
+"""
+EXAMPLE = {
+    "response": "(384,162)",
+    "target": [[100, 100, 300, 200], 1.08, 1.92],
+    "image_size": None,
+    "model_image_size": None,
+    "total": 1.0,
+    "acc": 1.0,
+    "reason": "OK",
+    "parts": {"hit": 1.0, "format": 0.0},
+}
+SUMMARY = {
+    "name": "gta1",
+    "answers": "(384,162)",
+    "dialect": "bare_tuple",
+    "response_space": "model_pixel",
+    "target_space": "thousandths",
+    "space": "model_pixel",
+    "low": 0.0,
+    "high": 1.0,
+    "needs": ["model_image_size"],
+    "paper": "GTA1: GUI Test-time Scaling Agent",
+    "with": {},
+}
+
+
+def bare(*, radius, answers="last"):
+    """A plugin's recipe with neither formula nor example, and with an option that must be given."""
+    return Recipe(
+        "bare", BARE_TUPLE, weighted(hit=(2.0, Hit(point_radius=radius))), Hit(), gr.CoordSpace.PIXEL,
+        gr.CoordSpace.PIXEL, gr.CoordSpace.PIXEL, frozenset({"bbox"}), Source("A note"), answers=answers,
+        exploits=(Exploit("spray", "many points [b]are[/b] paid", 0.5),),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def plugin(monkeypatch):
+    found = plugins.collect([])
+    names = MappingProxyType({**found.recipes, "acme/bare": bare, "acme/wrong": lambda: 5})
+    registry = plugins.Registry(found.parsers, found.verifiers, names)
+    monkeypatch.setattr(catalogue, "registry", lambda: registry)
+
+
+def lines(text):
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def test_one_recipe(run):
+    result = run("recipes", "gelato", "--option", "format_weight=0.1")
+    assert (result.code, result.err) == (0, "")
+    assert lines(result.out) == lines(GELATO)
+
+
+def test_the_list_has_a_row_a_recipe(run):
+    result = run("recipes")
+    assert (result.code, result.err) == (0, "")
+    rows = lines(result.out)
+    assert rows[1].split() == ["name", "answers", "to", "target", "total", "needs", "paper"]
+    firsts = [row.split()[0] for row in rows[3:] if row[:1].strip()]
+    assert [name for name in firsts if name in gr.recipes()] == [*gr.recipes(), "click", "composite"]
+    gelato = next(row for row in rows if row.startswith("gelato "))
+    assert gelato.split() == ["gelato", "(200,", "150)", "thousandths", "0", "to", "1", "Gelato"]
+    assert "click is shown with response_space=pixel" in rows
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("words", [(), *[(name,) for name in plugins.collect([]).recipes]], ids=str)
+def test_whatever_is_shown_fits(run, monkeypatch, width, words):
+    monkeypatch.setenv("COLUMNS", str(width))
+    result = run("recipes", *words)
+    assert (result.code, result.err) == (0, "")
+    shown = lines(result.out)
+    settings = [line for line in shown if " is shown with " in line]
+    assert max(len(line) for line in shown if line not in settings) <= width
+
+
+def test_the_list_as_json(run):
+    result = run("recipes", "--json")
+    assert (result.code, result.err) == (0, "")
+    found = json.loads(result.out)
+    assert [each["name"] for each in found] == list(gr.recipes())
+    assert next(each for each in found if each["name"] == "gta1") == SUMMARY
+    assert next(each for each in found if each["name"] == "click")["with"] == {"response_space": "pixel"}
+    assert all(list(each) == list(SUMMARY) for each in found)
+
+
+def test_one_recipe_as_json(run):
+    found = json.loads(run("recipes", "gta1", "--json").out)
+    deviations = found.pop("deviations")
+    assert [each["name"] for each in deviations] == [each.name for each in gr.recipe("gta1").deviations]
+    assert all(each["why"] for each in deviations)
+    assert found == {
+        **SUMMARY,
+        "formula": "total = (1 - w) · hit + w · format",
+        "parts": [
+            {"name": "hit", "low": 0.0, "high": 1.0, "made_by": "Hit(whole_edges=True)"},
+            {"name": "format", "low": 0.0, "high": 1.0, "made_by": found["parts"][1]["made_by"]},
+        ],
+        "success": "Hit(whole_edges=True)",
+        "accepts": ["bbox"],
+        "native": gr.recipe("gta1").native.description,
+        "options": {
+            "format_weight": 0.0, "response_space": "model_pixel", "target_space": "thousandths", "answers": "only",
+            "thinking": "read",
+        },
+        "repository": "GTA1",
+        "commit": "81f0c4c",
+        "files": ["src/grpo_grounding.py"],
+        "exploits": [],
+        "example": EXAMPLE,
+    }  # fmt: skip
+
+
+def test_options_change_what_is_shown(run):
+    words = ("recipes", "click", "--response-space", "thousandths", "--option", "format_weight=0.5", "--json")
+    found = json.loads(run(*words).out)
+    assert found["with"] == {"response_space": "thousandths", "format_weight": 0.5}
+    assert found["options"]["format_weight"] == 0.1
+    assert found["options"]["response_space"] is None
+    assert found["needs"] == ["image_size"]
+    assert (found["example"]["response"], found["example"]["image_size"]) == ("(200, 300)", [1000, 500])
+    assert found["example"]["total"] == 1.0
+    assert found["exploits"][0]["payoff"] == 0.5
+
+
+def test_an_example_that_does_not_fit_the_options_says_so(run):
+    result = run("recipes", "gelato", "--option", "target_space=pixel", "--option", "answers=last")
+    assert result.code == 0
+    text = " ".join(result.out.split())
+    assert "not scored target of row 0, field 'image_size': got nothing" in text
+    assert "answers only last" in text
+
+
+def test_a_reward_of_ones_own(run):
+    parts = {"outcome": {"verifier": "hit", "weight": 0.5}, "form": {"verifier": "format", "weight": -0.5}}
+    found = json.loads(run("recipes", "composite", "--option", f"parts={json.dumps(parts)}", "--json").out)
+    assert (found["low"], found["high"]) == (-0.5, 0.5)
+    assert found["formula"] == "total = 0.5 · outcome - 0.5 · form\noutcome = hit, form = format"
+    assert [(each["name"], each["made_by"]) for each in found["parts"]] == [("outcome", "Hit()"), ("form", "Format()")]
+
+
+def test_a_plugins_recipe_without_formula_and_example(run, plugin):
+    result = run("recipes", "acme/bare", "--option", "radius=3")
+    assert (result.code, result.err) == (0, "")
+    assert lines(result.out) == [
+        "acme/bare",
+        "",
+        "  answers         dialect bare_tuple",
+        "  response space  pixel",
+        "  judges          bbox",
+        "  target space    pixel",
+        "  works in        pixel",
+        "  total           0 to 2",
+        "  acc             1 where Hit() is above 0",
+        "  with            radius=3",
+        "  paper           A note",
+        "",
+        "Parts",
+        "  part  range   made by",
+        "  ─────────────────────────────────",
+        "  hit   0 to 1  Hit(point_radius=3)",
+        "",
+        "Options",
+        "  option          default  here",
+        "  ─────────────────────────────",
+        "  radius          -        3",
+        "  answers         last",
+        "  response_space  pixel",
+        "  target_space    pixel",
+        "  thinking        closed",
+        "",
+        "Pays for nothing",
+        "  spray  0.5: many points [b]are[/b] paid",
+    ]
+
+
+def test_a_plugins_recipe_that_cannot_be_built_is_a_note(run, plugin):
+    result = run("recipes")
+    assert result.code == 0
+    notes = result.err.splitlines()
+    assert len(notes) == 2
+    assert notes[0].startswith("note: acme/bare is not shown: acme/bare: an option does not fit (")
+    assert "radius" in notes[0]
+    assert notes[1] == "note: acme/wrong is not shown: acme/wrong: its plugin returned int; expected a Recipe"
+    found = json.loads(run("recipes", "--json").out)
+    assert [each["name"] for each in found if "error" in each] == ["acme/bare", "acme/wrong"]
+
+
+def test_a_recipe_of_a_file(run, tmp_path):
+    path = tmp_path / "own.py"
+    path.write_text("from grounding_rewards.recipes.gelato import gelato as mine\n")
+    found = json.loads(run("recipes", f"{path}:mine", "--json").out)
+    assert found["name"] == f"{path}:mine"
+    assert found["example"]["total"] == pytest.approx(1.0)
+
+
+def test_mistakes_are_one_line(run):
+    assert run.error("recipes", "gelatto").startswith(
+        "unknown recipe 'gelatto'; did you mean 'gelato'? There are: click"
+    )
+    assert run.error("recipes", "gelato", "--option", "format_wieght=1").startswith(
+        "gelato: unknown option 'format_wieght'; did you mean 'format_weight'? It takes: format_weight"
+    )
+    assert run.error("recipes", "gelato", "--option", "format_weight") == (
+        "--option: got 'format_weight'; expected KEY=VALUE, such as format_weight=0.1"
+    )
+    assert run.error("recipes", "--option", "format_weight=1") == (
+        "recipes: got format_weight without a NAME; expected the recipe that takes them"
+    )
+    assert run.error("recipes", "click", "--response-space", "pixels") == (
+        "unknown space 'pixels'; use one of pixel, model_pixel, unit, thousandths"
+    )
+    assert "parts by name" in run.error("recipes", "composite", "--option", "parts=5")
+    assert "no_such_module" in run.error("recipes", "no_such_module:x")
+    assert "unexpected" in run.error("recipes", "gelato", "gta1")
+
+
+@pytest.mark.parametrize("width", ["80", "120"])
+def test_help(run, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    result = run("recipes", "--help")
+    text = " ".join(result.out.split())
+    assert result.code == 0
+    assert "grounding-rewards recipes gelato --option format_weight=0.1" in text
+    assert max(map(len, result.out.splitlines())) <= int(width)
+    assert "recipes" in run("--help").out

@@ -1,0 +1,162 @@
+"""Literals against Python's own reading of them, and what no text can do to the reader."""
+
+import ast
+import math
+import time
+import warnings
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from grounding_rewards.parsing.literal import DEEPEST, LARGEST_KEY, LiteralError, read_literal
+
+REFUSED = object()
+
+
+def ours(text):
+    try:
+        return read_literal(text)
+    except LiteralError:
+        return REFUSED
+
+
+def pythons(text):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.literal_eval(text)
+        except Exception:
+            return REFUSED
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('[{"bbox_2d": [100, 100, 300, 200], "label": "x"}]', [{"bbox_2d": [100, 100, 300, 200], "label": "x"}]),
+        ("({'a': (1, 2.5)},)", ({"a": (1, 2.5)},)),
+        ("({'a': 1})", {"a": 1}),
+        ('{"a": true, "b": false, "c": null, "d": True, "e": False, "f": None}',
+         {"a": True, "b": False, "c": None, "d": True, "e": False, "f": None}),
+        ("\n\t [ 1 ,\r\n2,\f]  \n", [1, 2]),
+        ("[1, # one\n 2] # two", [1, 2]),
+        ("{'a': 1}, [2]", ({"a": 1}, [2])),
+        ("1,", (1,)),
+        ("()", ()),
+        ("{}", {}),
+        ("{1, 2}", {1, 2}),
+        ("{'a': 1, 'a': 2}", {"a": 2}),
+        (r'"a\n\t\"\\\x41\u0042\U00000043\101\q\/"', 'a\n\t"\\ABCA\\q\\/'),
+        (r"'it\'s'", "it's"),
+        ("'a\\\nb'", "ab"),
+        ("[1_000, 0x1F, 0o17, 0b11, 00, 1e3, .5, 5., 1_0.5_0, 0200e1, - 5, +7]",
+         [1000, 31, 15, 3, 0, 1000.0, 0.5, 5.0, 10.5, 2000.0, -5, 7]),
+    ],
+)  # fmt: skip
+def test_reads(text, value):
+    assert read_literal(text) == value
+    assert repr(read_literal(text)) == repr(value), "types count: 1 is not 1.0"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " ", "#", "x", "[x1]", "nan", "Infinity", "NULL", "TRUE", "[", "]", "[1", "1]", "[1)", "[[1]", "{1: 2",
+        "[1]]",
+        "[1 2]", "[,]", "(,)", "{,}", "[1,,2]", ",1", "1 2", "[1]\n[2]", "1\n2", "1,\n2", "{1: 2, 3}", "{1, 2: 3}",
+        "{1:}", "{:1}", "{1:2:3}", "[1:2]", "(1:2)", "{[1]: 2}", "{{}}", "0200", "1__0", "_1", "1_", "0x", "0b12", "1e",
+        "1.2.3", "5a", "--5", "-+5", "+True", "100*1", "1+2", "[1][0]", "f(1)", "'a", '"a\nb"', "'a\"", "'\\x4'",
+        "'\\u12'", "'\\U00110000'", "'\\N{DIGIT ONE}'", "[\x001]", "'\x00'", "[1]\xa0", "[1,\u30002]", "\ufeff[1]",
+        "[１]",
+        "[100，200]", "b'a'", "1j", "...", "'a' 'b'", "[*a]", "{**a}", "`", "\\", "__import__('os')", "9" * 4301,
+    ],
+)  # fmt: skip
+def test_refuses(text):
+    with pytest.raises(LiteralError):
+        read_literal(text)
+
+
+def test_numbers_beyond_all_bounds_are_numbers():
+    assert read_literal("[1e309, -1e309]") == [math.inf, -math.inf]
+    assert read_literal("9" * 4300) == 10**4300 - 1
+    assert read_literal("0x" + "f" * 20_000) == 16**20_000 - 1
+
+
+def test_depth_is_limited_as_python_limits_it():
+    assert ours("[" * DEEPEST + "]" * DEEPEST) is not REFUSED
+    assert ours("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1)) is REFUSED
+    assert pythons("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1)) is REFUSED
+
+
+def test_keys_of_one_hash_are_refused():
+    # 2**61 - 1 and its multiples all hash to 0; thousands of them in a dict take quadratic time.
+    assert ours(f"{{{LARGEST_KEY}: 1}}") == {LARGEST_KEY: 1}
+    for text in (f"{{{2**61 - 1}: 1}}", "{(1,): 2}", "{0x" + "f" * 20_000 + ": 1}", f"{{{2**61 - 1}, 0}}"):
+        assert ours(text) is REFUSED
+
+
+TOKENS = [
+    "[", "]", "(", ")", "{", "}", ",", ":", "1", "-2", "+3", "0x10", "0200", "1e3", ".5", "- 1", "1_0", "'a'", '"b"',
+    "True", "None", "x", " ", "\n", "\t", "\r", "\f", "#c", "'\\n'", "'\\x41'", "'", '"', "\\", "*", "\x00", "é", "１",
+]  # fmt: skip
+
+
+def adjoining_strings(text):
+    """Python joins them; we do not read them."""
+    quotes = ["'", '"']
+    bare = "".join(text.split())
+    return any(first + second in bare for first in quotes for second in quotes) or "#" in text
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.lists(st.sampled_from(TOKENS), max_size=9).map("".join))
+@example("{1:{2:(3,),},}")
+@example("(1),(2)")
+@example("[1]\n#c\n")
+def test_what_python_reads_is_read_alike(text):
+    mine, theirs = ours(text), pythons(text)
+    if theirs is not REFUSED:
+        assert repr(mine) == repr(theirs) or (mine is REFUSED and adjoining_strings(text))
+    elif mine is not REFUSED:
+        # All that we read beyond Python is an indented line outside brackets; a form feed starts one.
+        assert set(text) & set("\n\r\f")
+        assert repr(pythons(text.strip())) == repr(mine) or "#" in text
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=4) | st.tuples(inner, inner) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(values)
+@example(["\ud800", "\u2028", "'\"\\", "\x7f"])
+def test_a_value_survives_being_written_down(value):
+    assert repr(read_literal(repr(value))) == repr(value)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=40) | st.text("[](){},:'\"\\#0123456789.eE+-xabNTul \n", max_size=40))
+def test_no_text_raises_anything_else(text):
+    ours(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 65536, "[]" * 32768, "[" * 100 + "1," * 32000, '"' * 65536, '"\\' * 32768, "'" + "\\a" * 32000,
+        "#" * 65536,
+        "1" * 65536, "1," * 32768, "((),(" * 13000, "-" * 65536, "-1" * 32768, "{" + "1:1," * 16000 + "}", "[-" * 32768,
+        "{" + "".join(f"{n * (2**61 - 1)}:0," for n in range(2800)) + "}", "9" * 4300 + ("," + "9" * 4300) * 14,
+        " " * 65536, "\n" * 65536, "1e" * 32768, "a" * 65536, "'a'" * 21000, ". " * 32768, "+ " * 32768,
+        "-" + " " * 65000,
+        "'" + "a" * 65000, "{'a':" * 13000,
+    ],
+)  # fmt: skip
+def test_long_texts_take_no_time_to_speak_of(text):
+    start = time.process_time()
+    ours(text)
+    assert time.process_time() - start < 1.0

@@ -1,0 +1,135 @@
+"""What holds of every recipe of this package: it explains itself, and what it says is so.
+
+A recipe file that lacks something fails here under its name; what to add stands in the assertion.
+"""
+
+import json
+import math
+import pickle
+
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards import catalogue
+from grounding_rewards.combine import RESERVED
+from grounding_rewards.plugins import BUILT_IN, collect
+
+NAMES = list(collect([]).recipes)
+WEIGHT = "format_weight"
+
+
+def build(name, **options):
+    return gr.recipe(name, **{**catalogue.shown_with(name), **options})
+
+
+def variants(name):
+    """The recipe as it is shown, and with a share for the format where it takes one."""
+    takes = catalogue.own_options(name)
+    return [build(name), *([build(name, **{WEIGHT: 0.25})] if WEIGHT in takes else [])]
+
+
+def scored(recipe, example):
+    return recipe.score(
+        [example.response],
+        [example.target],
+        image_sizes=example.image_size,
+        model_image_sizes=example.model_image_size,
+        groups=[0],
+    )
+
+
+@pytest.fixture(params=NAMES)
+def name(request):
+    return request.param
+
+
+def test_it_is_built_without_options_or_says_with_which_to_show_it(name):
+    assert build(name).name == name
+
+
+def test_it_states_its_formula(name):
+    formula = build(name).formula
+    assert formula, f"{name}: fill Recipe.formula with the total in one to three lines"
+    lines = formula.splitlines()
+    assert len(lines) <= 3, formula
+    assert all(line == line.strip() and 0 < len(line) <= 100 for line in lines), formula
+
+
+def test_it_says_where_it_comes_from(name):
+    source = build(name).source
+    assert source.paper, f"{name}: fill Source.paper"
+    if source.paper != BUILT_IN:
+        assert source.repository, f"{name}: fill Source.repository"
+    if source.repository:
+        assert source.commit, f"{name}: a repository needs its commit"
+        assert source.files, f"{name}: say which files of the repository were read"
+    assert all(path == path.strip() and path for path in source.files)
+
+
+def test_its_example_is_right_and_paid(name):
+    for recipe in variants(name):
+        example = recipe.example
+        assert example is not None, f"{name}: fill Recipe.example"
+        scores = scored(recipe, example)
+        reason = gr.Reason(scores.reason[0]).name
+        assert scores.acc.tolist() == [1.0], f"{recipe}: its example is no success ({reason})"
+        assert 0 < scores.total[0] <= recipe.high, f"{recipe}: its example is paid {scores.total[0]}"
+        assert scores.total[0] >= recipe.low
+        assert scores.valid.tolist() == [1.0]
+
+
+def test_its_exploits_earn_what_it_says(name):
+    for recipe in variants(name):
+        names = [exploit.name for exploit in recipe.exploits]
+        assert len(set(names)) == len(names), names
+        for exploit in recipe.exploits:
+            assert exploit.what, f"{recipe}: say what {exploit.name} does"
+            assert recipe.low <= exploit.payoff <= recipe.high, f"{recipe}: {exploit.name} pays {exploit.payoff}"
+            if exploit.example is not None:
+                total = scored(recipe, exploit.example).total[0]
+                assert total == pytest.approx(exploit.payoff, abs=1e-12), f"{recipe}: {exploit.name} earns {total}"
+
+
+def test_its_deviations_have_a_reason_and_a_value(name):
+    deviations = build(name).deviations
+    names = [deviation.name for deviation in deviations]
+    assert len(set(names)) == len(names), names
+    for deviation in deviations:
+        assert deviation.why, f"{name}: say why {deviation.name}"
+        given = [deviation.value is not None, deviation.same_as is not None]
+        assert sum(given) == 1, f"{name}: {deviation.name} needs either value or same_as"
+
+
+def test_its_bounds_and_parts_are_sound(name):
+    for recipe in variants(name):
+        assert -math.inf < recipe.low < recipe.high < math.inf
+        assert recipe.parts
+        assert len(set(recipe.parts)) == len(recipe.parts)
+        assert not set(recipe.parts) & RESERVED
+        assert recipe.accepts
+        assert tuple(scored(recipe, recipe.example).parts) == recipe.parts
+
+
+def test_no_answer_is_no_success(name):
+    recipe = build(name)
+    example = recipe.example
+    sizes = {"image_sizes": example.image_size, "model_image_sizes": example.model_image_size}
+    scores = recipe.score([None, "", "?"], [example.target] * 3, groups=[0, 0, 0], **sizes)
+    assert scores.acc.tolist() == [0.0, 0.0, 0.0]
+    assert (scores.total < scored(recipe, example).total).all()
+
+
+def test_it_goes_through_a_dict_json_pickle_and_its_repr(name):
+    for recipe in variants(name):
+        for back in (
+            gr.recipe(recipe.to_dict()), gr.recipe(json.loads(json.dumps(recipe.to_dict()))),
+            pickle.loads(pickle.dumps(recipe)), eval(repr(recipe), {"recipe": gr.recipe}),
+        ):  # fmt: skip
+            assert back == recipe
+            assert back.to_dict() == recipe.to_dict()
+            assert scored(back, recipe.example).total.tolist() == scored(recipe, recipe.example).total.tolist()
+
+
+def test_equal_options_make_equal_hashes(name):
+    for recipe, again in zip(variants(name), variants(name), strict=True):
+        assert hash(recipe) == hash(again), f"{name}: its options, exploits and verifiers must be hashable"

@@ -1,0 +1,45 @@
+"""A form that a function judges, with a pattern for the texts that need no such care."""
+
+import pickle
+
+import pytest
+
+from grounding_rewards.parsing.texts import VECTOR_ROWS
+from grounding_rewards.verifiers import JudgedFormat
+from tests.verifiers.judging import rollouts
+
+ASKED = []
+
+
+def is_even(text):
+    ASKED.append(text)
+    return int(text[1:]) % 2 == 0
+
+
+EVEN = JudgedFormat(is_even, pattern="^=[0-9]*[02468]$", sign="=")
+SIGNED = JudgedFormat(is_even, pattern="^=[0-9]*[02468]$", sign="=", low=-1.0, high=2.0)
+
+
+def scores(verifier, texts):
+    return verifier(rollouts([None] * len(texts), [{"refusal": True}] * len(texts), text=texts)).tolist()
+
+
+@pytest.mark.parametrize("copies", [1, VECTOR_ROWS])
+def test_well_formed_or_not(copies):
+    assert scores(EVEN, ["=2", "=3", "= 4", "x", ""] * copies) == [1, 0, 1, 0, 0] * copies
+    assert scores(SIGNED, ["=2", "=3", "= 4", "x", ""] * copies) == [2, -1, 2, -1, -1] * copies
+
+
+def test_among_many_the_function_sees_only_what_the_pattern_leaves_and_what_has_the_sign():
+    ASKED.clear()
+    scores(EVEN, ["=2", "=3", "= 4", "x"] * VECTOR_ROWS)
+    assert ASKED == ["=3", "= 4"] * VECTOR_ROWS
+    ASKED.clear()
+    scores(EVEN, ["=2", "x"])
+    assert ASKED == ["=2"]
+
+
+def test_bounds_pickle_and_comparison():
+    assert (EVEN.low, EVEN.high, SIGNED.low, SIGNED.high, EVEN.needs) == (0, 1, -1, 2, frozenset())
+    assert pickle.loads(pickle.dumps(EVEN)) == EVEN != SIGNED
+    assert scores(EVEN, []) == []

@@ -1,0 +1,117 @@
+"""Noise that is drawn from a response and a seed: the same everywhere, and no larger than it says."""
+
+import math
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.combine import evaluate, weighted
+from grounding_rewards.verifiers import Hit, Noise
+from grounding_rewards.verifiers.noise import uniform
+from tests.verifiers.judging import judge, rollouts
+
+LITERALS = (
+    [-0.5304165185207264, -0.751188834621602, -0.0772055054358669],
+    [0.2285916660949352, 0.057925972589609076, 0.8998135002661722],
+)
+BOX = {"bbox": [0, 0, 9, 9]}
+
+
+def noise(texts, amplitude=0.01, seed=0):
+    return judge(Noise(amplitude, seed), [None] * len(texts), BOX, text=texts)
+
+
+def test_what_is_drawn_is_fixed_for_ever():
+    # Literal values: a change of hash, byte order or scaling would change everybody's runs.
+    assert uniform(["", "(10, 20)", "é\ud800"], seed=0).tolist() == LITERALS[0]
+    assert uniform(["", "(10, 20)", "é\ud800"], seed=-7).tolist() == LITERALS[1]
+    assert noise(["(10, 20)"], 0.5) == [0.5 * LITERALS[0][1]]
+
+
+def test_other_processes_draw_the_same():
+    code = "from grounding_rewards.verifiers.noise import uniform; print(uniform(['(10, 20)'], 3)[0].hex())"
+    hashes = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }
+    assert hashes == {uniform(["(10, 20)"], 3)[0].hex()}
+
+
+def test_it_breaks_ties_between_different_responses_and_keeps_them_between_equal_ones():
+    texts = ["(1, 1)", "(2, 2)", "(1, 1)", "(3, 3)"]
+    reward = weighted(hit=(1.0, Hit()), noise=(1.0, Noise(0.01, seed=5)))
+    rows = rollouts([(1, 1), (2, 2), (1, 1), (3, 3)], [BOX] * 4, text=texts)
+    total, parts = evaluate(reward, rows)
+    assert parts["hit"].tolist() == [1, 1, 1, 1]
+    assert len(set(total.tolist())) == 3
+    assert total[0] == total[2]
+    assert (np.abs(total - 1) <= 0.01).all()
+
+
+def test_another_seed_draws_other_noise():
+    assert len({noise(["(1, 1)"], seed=seed)[0] for seed in range(20)}) == 20
+
+
+def test_no_amplitude_no_noise():
+    assert noise(["a", "b"], 0) == [0, 0]
+    reward = weighted(hit=(1.0, Hit()), noise=(1.0, Noise(0.0)))
+    rows = rollouts([(1, 1), (90, 90)], [BOX] * 2, text=["a", "b"])
+    assert evaluate(reward, rows)[0].tolist() == [1, 0]
+    assert (reward.low, reward.high) == (0, 1)
+
+
+def test_no_rows_no_noise():
+    assert Noise(0.1)(rollouts([], [])).tolist() == []
+
+
+def test_it_is_spread_evenly_and_uncorrelated_between_seeds():
+    texts = [f"({x}, {y})" for x in range(60) for y in range(60)]
+    first, second = uniform(texts, 0), uniform(texts, 1)
+    assert np.histogram(first, bins=4, range=(-1, 1))[0] == pytest.approx(900, abs=120)
+    assert abs(first.mean()) < 0.05
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.06
+
+
+@settings(max_examples=100)
+@given(st.lists(st.text(), min_size=1, max_size=6), st.floats(0, 1e3), st.integers(-(2**63), 2**63 - 1), st.randoms())
+def test_a_row_s_noise_depends_on_its_text_alone(texts, amplitude, seed, random):
+    verifier = Noise(amplitude, seed)
+    together = noise(texts, amplitude, seed)
+    assert all(verifier.low <= value <= verifier.high for value in together)
+    assert [noise([text], amplitude, seed)[0] for text in texts] == together
+    order = list(range(len(texts)))
+    random.shuffle(order)
+    assert noise([texts[row] for row in order], amplitude, seed) == [together[row] for row in order]
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Noise(-0.1), r"Noise\(amplitude=\): got -0.1; expected a number from 0"),
+        (lambda: Noise(math.inf), r"Noise\(amplitude=\): got inf"),
+        (lambda: Noise("1"), r"Noise\(amplitude=\): got '1'"),
+        (lambda: Noise(0.1, seed=0.5), r"Noise\(seed=\): got 0.5; expected a whole number of at most 64 bits"),
+        (lambda: Noise(0.1, seed=2**63), r"Noise\(seed=\)"),
+        (lambda: Noise(0.1, seed=True), r"Noise\(seed=\): got True"),
+    ],
+)
+def test_bad_options_are_an_error_when_built(build, message):
+    with pytest.raises(gr.RecipeError, match=message):
+        build()
+
+
+def test_it_is_comparable_and_picklable():
+    assert Noise(0.1, seed=3) == pickle.loads(pickle.dumps(Noise(0.1, seed=3))) != Noise(0.1, seed=4)
