@@ -52,6 +52,21 @@ class Case:
     published: int | None = None
 
 
+def thought(answer: str) -> str:
+    """An answer after thinking."""
+    return f"<think>{THOUGHT}</think>\n{answer}"
+
+
+def point_list(x: int, y: int) -> str:
+    """A JSON list of one point."""
+    return f'[{{"point_2d": [{x}, {y}], "label": "e"}}]'
+
+
+def tight_call(x: int, y: int) -> str:
+    """A tool call as UI-Ins reads it: no space in the coordinate."""
+    return call("grounding", "click")(x, y).replace(f"{x}, {y}", f"{x},{y}")
+
+
 def call(name: str, action: str) -> Callable[[int, int], str]:
     """A tool call with a coordinate."""
     return lambda x, y: (
@@ -80,27 +95,26 @@ CASES = [
          published=329_478),
     Case("click", "(x, y)", lambda x, y: f"({x}, {y})", list, TUPLE, {"response_space": "pixel"}),
     Case("click", "tool call", call("computer_use", "left_click"), list, CALL, {"response_space": "pixel"}),
-    Case("click", "JSON point", lambda x, y: f'[{{"point_2d": [{x}, {y}], "label": "e"}}]', list, POINT,
+    Case("click", "JSON point", point_list, list, POINT,
          {"response_space": "pixel"}),
-    Case("ui-ins", "thought, tool call", lambda x, y: f"<think>{THOUGHT}</think>\n" + call("grounding", "click")(x, y).replace(", " + str(y) + "]", "," + str(y) + "]"),
+    Case("ui-ins", "thought, tool call", lambda x, y: thought(tight_call(x, y)),
          lambda box: [*thousandths(box), *RATIOS], r"\[(\d+),(\d+)\]", published=158_297),
     Case("se-gui", "tool call", call("computer_use", "left_click"), lambda box: [*box, WIDTH, HEIGHT], CALL,
          published=140_773),
-    Case("infigui-g1", "thought, JSON", lambda x, y: f'<think>{THOUGHT}</think>\n[{{"point_2d": [{x}, {y}], "label": "e"}}]',
-         corners, POINT, published=45_687),
+    Case("infigui-g1", "thought, JSON", lambda x, y: thought(point_list(x, y)), corners, POINT, published=45_687),
     Case("ui-rft", "JSON", lambda x, y: f'{{"point_2d": [{x}, {y}], "label": "e"}}', list, POINT),
     Case("groundnext", "tool call", call("computer_use", "left_click"), corners, CALL, {}, SIZES, published=16_530),
     Case("gui-g1", "fenced JSON", lambda *box: f'```json\n[\n\t{{"bbox_2d": {list(box)}, "label": "e"}}\n]\n```', list,
          CORNERS, {}, SIZES, True, published=19_206),
     Case("gui-g2", "[x1, y1, x2, y2]", lambda *box: f"[{box[0]},{box[1]},{box[2]},{box[3]}]", list, CORNERS, {}, SIZES,
          True, published=35_259),
-    Case("ui-venus", "[x1, y1, x2, y2]", lambda *box: f"[{box[0]},{box[1]},{box[2]},{box[3]}]", list, CORNERS, {}, {},
-         True),
+    Case("ui-venus", "[x1, y1, x2, y2]", lambda *box: f"[{box[0]},{box[1]},{box[2]},{box[3]}]", list, CORNERS, {},
+         {**SIZES, "model_image_sizes": (WIDTH, HEIGHT)}, True),
 ]  # fmt: skip
 
 
 def sample(rows: int, *, boxed: bool) -> tuple[list[list[int]], list[bool], list[Box]]:
-    """Answers, about half of them hits, which of them shall be broken, a tenth, and boxes of 10-200 by 8-80 pixels."""
+    """Answers, about half of them hits, which of them shall be cut off, a tenth, and boxes of 10-200 by 8-80 pixels."""
     rng = np.random.default_rng(1234)
     width, height = rng.integers(10, 200, rows), rng.integers(8, 80, rows)
     x1, y1 = rng.integers(0, WIDTH - width), rng.integers(0, HEIGHT - height)
@@ -148,7 +162,7 @@ def measure(case: Case, rows: int) -> str:
     recipe = gr.recipe(case.name, **case.options)
     answers, broken, boxes = sample(rows, boxed=case.boxed)
     responses = [case.answer(*answer) for answer in answers]
-    responses = [text.replace("]", "").replace(")", "") if bad else text for text, bad in zip(responses, broken, strict=True)]
+    responses = [text[: len(text) * 3 // 4] if bad else text for text, bad in zip(responses, broken, strict=True)]
     targets = [case.target(box) for box in boxes]
     prepared = recipe.read_targets(targets)
     ours = best(lambda: recipe.score(responses, prepared, **case.sizes))

@@ -53,6 +53,8 @@ class Predictions:
         actions: (n,) the action's name as the response wrote it, "" where it names none.
         points: (k, 2) all answers of all rows, where the policy is ``answers="all"``; else None.
         offsets: (n + 1,) where each row's answers start and end in ``points``; else None.
+        usual: (n,) True where the whole response, thinking and all, was seen to be the dialect's usual form; None where
+            nobody looked. For speed alone.
     """
 
     xy: Floats
@@ -64,6 +66,7 @@ class Predictions:
     actions: NDArray[np.object_]
     points: Floats | None = None
     offsets: NDArray[np.int64] | None = None
+    usual: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.reason)

@@ -232,7 +232,7 @@ def shared_area(a: Floats, b: Floats, least: float = 0.0) -> Floats:
     array([0.])
     """
     sides = np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2])
-    shared: Floats = sides * (sides > least)
+    shared = np.where(sides > least, sides, 0.0)
     return shared[:, 0] * shared[:, 1]
 
 

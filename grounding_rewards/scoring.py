@@ -277,6 +277,7 @@ def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) ->
         actions=predictions.actions,
         points=points,
         offsets=predictions.offsets,
+        usual=predictions.usual,
     )
 
 

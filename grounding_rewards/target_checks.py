@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grounding_rewards.errors import MISSING, TargetError
-from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, UNIT, CoordSpace, extents, sizes_needed
+from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, UNIT, CoordSpace, Floats, extents, sizes_needed
 from grounding_rewards.truth import CLICKS, LARGEST, RegionKind
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _plainly_usable(targets: Targets, use: Use) -> bool:
     if space is None:
         return False
     needed = use.sizes(space)
-    least, largest, end = targets.span
+    least, right, bottom, end = targets.span
     for field, sizes in (
         ("image_size", targets.known_image_sizes), ("model_image_size", targets.known_model_image_sizes),
     ):  # fmt: skip
@@ -80,10 +80,16 @@ def _plainly_usable(targets: Targets, use: Use) -> bool:
             return False
         if sizes is not None and not ((sizes >= 1) & (sizes <= LARGEST)).all():
             return False
-        if sizes is not None and space.size_field == field and largest > sizes.min():
+        if sizes is not None and space.size_field == field and not _covers(sizes, right, bottom):
             return False
     extent = space.extent
-    return least >= 0 and (extent is None or largest <= extent) and (space is UNIT or end > 1)
+    return least >= 0 and (extent is None or max(right, bottom) <= extent) and (space is UNIT or end > 1)
+
+
+def _covers(sizes: Floats, right: float, bottom: float) -> bool:
+    """Whether even the smallest image reaches that far."""
+    width, height = sizes.min(axis=0).tolist()
+    return bool(right <= width and bottom <= height)
 
 
 def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:

@@ -115,7 +115,7 @@ class Targets:
         known_model_image_sizes: the same of the images that the model saw.
         spaces: the spaces of the places; None stands for places that name none.
         default: the space of places that name none.
-        span: the least and the largest number of all boxes, and the least of each box's largest.
+        span: the least number of all boxes, the largest x and y, and the least of each box's largest.
         special: whether any row is unreadable, a refusal, or has an action.
     """
 
@@ -125,7 +125,7 @@ class Targets:
     known_image_sizes: Floats | None
     known_model_image_sizes: Floats | None
     spaces: frozenset[CoordSpace | None]
-    span: tuple[float, float, float]
+    span: tuple[float, float, float, float]
     special: bool
     default: CoordSpace | None = None
     _ready: dict[Any, Targets] = field(default_factory=dict, repr=False)
@@ -317,7 +317,6 @@ def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) ->
                 owners.append(row)
                 places.append(place)
                 boxes.append(place.numbers if place.kind is _BBOX else _bounding_box(place))
-    ends = [max(box) for box in boxes]
     return Targets(
         rows,
         errors,
@@ -325,9 +324,16 @@ def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) ->
         _sizes([row.image_size if row else None for row in rows]),
         _sizes([row.model_image_size if row else None for row in rows]),
         frozenset(spaces),
-        (min(map(min, boxes)), max(ends), min(ends)) if boxes else (np.inf, -np.inf, np.inf),
+        _span(boxes),
         special,
     )
+
+
+def _span(boxes: list[tuple[float, ...]]) -> tuple[float, float, float, float]:
+    if not boxes:
+        return np.inf, -np.inf, -np.inf, np.inf
+    x1, y1, x2, y2 = zip(*boxes, strict=True)
+    return min(min(x1), min(y1)), max(x2), max(y2), min(map(max, x2, y2))
 
 
 def _sizes(sizes: Sequence[tuple[float, float] | None]) -> Floats | None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
 from grounding_rewards.parsing.texts import VECTOR_ROWS
-from grounding_rewards.testing import ANSWER_FORMATS, check_recipe, hostile_responses
-from grounding_rewards.testing.hostile import PROMPT
+from grounding_rewards.testing import ANSWER_FORMATS, check_recipe
+from grounding_rewards.testing.hostile import PROMPT, short_responses
 from grounding_rewards.testing.recipes import examples_of
 from grounding_rewards.testing.timing import check_time
 from tests.parsing.fragments import ANSWERS, responses
@@ -43,7 +43,6 @@ VARIANTS = (
     {"answers": "first", "thinking": "open"},
     {"answers": "last", "thinking": "read"},
     {"answers": "all", "thinking": "closed"},
-    {"answers": "only", "thinking": "read"},
 )
 
 
@@ -87,7 +86,8 @@ def test_every_recipe_keeps_them_whichever_answer_counts(name):
 @pytest.mark.parametrize("name", CASES)
 def test_every_hostile_response_has_a_sound_score_with_targets_of_all_kinds(name):
     recipe, targets = CASES[name]
-    check_recipe(recipe, targets, **SIZES, responses=[*hostile_responses(length=100_000), *ANSWERS])
+    long = ["[" * 1_000_000, "(1, 2)" * 200_000, "<think>" * 100_000, "(200, 150)" + " " * 1_000_000]
+    check_recipe(recipe, targets, **SIZES, responses=[*short_responses(), *ANSWERS, *long])
 
 
 @pytest.mark.parametrize("name", gr.recipes())

@@ -6,10 +6,9 @@ Click(352, 348)
 """
 
 from grounding_rewards.parsing.dialect import PatternDialect
-from grounding_rewards.parsing.pieces import COMMA
+from grounding_rewards.parsing.pieces import CALL, COMMA
 from grounding_rewards.parsing.texts import NUMBER, SPACE
 
-_BEFORE = "(?:^|[^A-Za-z0-9_])"
 _OTHERS = rf"(?:[a-z_]+{SPACE}={SPACE}[^(),=]*,{SPACE})*"
 _X, _Y = rf"(?P<x>{NUMBER}){COMMA}", rf"(?P<y>{NUMBER}){SPACE}[,)]"
 _X_IS, _Y_IS = rf"x{SPACE}={SPACE}", rf"y{SPACE}={SPACE}"
@@ -34,14 +33,14 @@ PYAUTOGUI = PatternDialect(
 
 KEYWORD_CALL = PatternDialect(
     name="keyword_call",
-    pattern=rf"{_BEFORE}(?P<action>[A-Za-z_]+)\({SPACE}{_OTHERS}{_X_IS}{_X}{_Y_IS}{_Y}",
+    pattern=rf"{CALL}{_OTHERS}{_X_IS}{_X}{_Y_IS}{_Y}",
     signs=("(",),
 )
 """A call of any name whose x and y are named. ``click(x=960, y=540)``."""
 
 CLICK_CALL = PatternDialect(
     name="click_call",
-    pattern=rf"{_BEFORE}(?P<action>{_KNOWN})\({SPACE}{_X}{_Y}",
+    pattern=rf"(?P<action>{_KNOWN})\({SPACE}{_X}{_Y}",
     signs=("(",),
 )
 """A click, or another action known to have a place, with that place first. ``Click(352, 348)``."""

@@ -42,7 +42,8 @@ class Found:
         refused: (n,) True where the answer is a refusal.
         actions: (n,) the action named with the answer, else "".
         dialect: (n,) index of the dialect that matched, -1 where none did.
-        points: the points of all answers of each row, under "all"; else None.
+        points: the points of all answers of each row that has several, by row, under "all"; else None.
+        usual: (n,) True where the text was seen to be the dialect's usual form; None where nobody looked.
     """
 
     xy: Floats
@@ -52,7 +53,8 @@ class Found:
     refused: NDArray[np.bool_]
     actions: NDArray[np.object_]
     dialect: NDArray[np.int8]
-    points: list[Floats] | None = None
+    points: dict[int, Floats] | None = None
+    usual: NDArray[np.bool_] | None = None
 
 
 class Dialect(Protocol):
@@ -142,7 +144,7 @@ class PatternDialect:
                 found.count[row] = 1 if answers in ("first", "last") else len(places)
                 if place.box is not None:
                     found.box[row] = place.box
-                if found.points is not None:
+                if found.points is not None and len(places) > 1:
                     found.points[row] = np.array([place.point for place in places], dtype=np.float64)
         return found
 
@@ -211,9 +213,6 @@ class PatternDialect:
         if "action" in groups:
             found.actions[:] = np.where(matched, strings(groups["action"]), "")
         found.dialect[matched] = 0
-        if found.points is not None:
-            for row in map(int, np.flatnonzero(matched)):
-                found.points[row] = xy[row : row + 1]
 
     def _counts(self, texts: Texts, answers: Answers) -> NDArray[np.int64]:
         """How many answers each text may hold; 0 where the leftmost one is all that matters."""
@@ -278,7 +277,7 @@ def nothing(rows: int, answers: Answers) -> Found:
         refused=np.zeros(rows, dtype=np.bool_),
         actions=_NAMELESS.repeat(rows),
         dialect=_UNMATCHED.repeat(rows),
-        points=[np.zeros((0, 2)) for _ in range(rows)] if answers == "all" else None,
+        points={} if answers == "all" else None,
     )
 
 
@@ -288,5 +287,4 @@ def put(found: Found, rows: NDArray[np.int64], some: Found) -> None:
     for name in ("xy", "box", "count", "begun", "refused", "actions", "dialect"):
         getattr(found, name)[where] = getattr(some, name)
     if found.points is not None and some.points is not None:
-        for row, points in zip(rows, some.points, strict=True):
-            found.points[row] = points
+        found.points.update({int(rows[row]): points for row, points in some.points.items()})

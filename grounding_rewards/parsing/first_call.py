@@ -91,10 +91,13 @@ def _read_whole(text: str) -> list[list[int | float]] | None:
     return None if pair is None else [pair]
 
 
-_USUAL = usual_call("[A-Za-z_]*")
+USUAL_CALL = rf"{usual_call('computer_use')}[^<]*$"
+"""A text with one call, to ``computer_use``."""
 
-FIRST_CALL = ReaderDialect("first_call", _read, _USUAL, (OPEN,))
+_MUST = (CLOSE, "]")
+
+FIRST_CALL = ReaderDialect("first_call", _read, usual_call("[A-Za-z_]*"), (OPEN,), _MUST)
 """The first call counts, whatever its name and action; a first call that cannot be read is not skipped."""
 
-FIRST_CALL_INTEGERS = ReaderDialect("first_call_integers", _read_whole, _USUAL, (OPEN,))
+FIRST_CALL_INTEGERS = ReaderDialect("first_call_integers", _read_whole, USUAL_CALL, (OPEN,), _MUST)
 """The same with whole numbers only, as GroundNext's reward demands."""

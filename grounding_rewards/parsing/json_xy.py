@@ -14,7 +14,7 @@ _PATH = rf"""["']path{KEY}\[[^\[\]]*\]{_FLAT}"""
 
 JSON_XY = PatternDialect(
     name="json_xy",
-    pattern=rf"\{{(?P<body>{_FLAT}(?:{_LIST})*(?:{_PATH})?)\}}",
+    pattern=rf"""\{{{SPACE}(?P<body>["']{_FLAT}(?:{_LIST})*(?:{_PATH})?|{_PATH})\}}""",
     inner=(rf"""["']x{KEY}(?P<x>{NUMBER}){COMMA}["']y{KEY}(?P<y>{NUMBER}){SPACE}(?:[,}}]|$)""", JSON_ACTION),
     signs=('"x"', "'x'"),
 )

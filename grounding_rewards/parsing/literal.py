@@ -2,8 +2,8 @@
 
 Read are lists, tuples, dicts and sets, strings in either quotes, whole numbers and decimals, True, False and None, and
 JSON's true, false and null; comments, trailing commas and a tuple without parentheses as Python has them. Not read are
-strings with a prefix, in triple quotes or side by side, names of characters in strings, complex numbers, ``...``, and
-tuples as keys, which no model writes.
+strings with a prefix, in triple quotes or side by side, names of characters in strings, complex numbers, ``...``, lines
+that a backslash continues, a sign on the line before its number, and tuples as keys, which no model writes.
 """
 
 from __future__ import annotations

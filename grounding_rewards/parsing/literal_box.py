@@ -13,6 +13,7 @@ from typing import Any
 from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.parsing.reader import ReaderDialect
 
+_FENCE = "```json"
 _BLANK = "[ \t\n\r\f]*"
 _WHOLE = r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?"  # Python reads no leading zeros, JSON no point without decimals
 _NUMBERS = f"{_BLANK},{_BLANK}".join(f"(?P<{name}>{_WHOLE})" for name in ("x1", "y1", "x2", "y2"))
@@ -27,7 +28,7 @@ _BARE = re.compile(f"{_BLANK}{_LIST}")
 def read_boxes(text: str) -> list[list[float]] | None:
     """The boxes of a list of dicts, those under ``bbox_2d``; or of one such dict.
 
-    Read is what stands between the first line ``` ```json ``` and the next three backticks, or else the whole text.
+    Read is what stands between the first line of ``` ```json ``` and the next three backticks, or else the whole text.
 
     Returns:
         The first four numbers of each box, in order; () where the first dict holds none, because the first is the
@@ -49,11 +50,13 @@ def read_boxes(text: str) -> list[list[float]] | None:
 
 
 def _fenced(text: str) -> str:
+    """What the fence holds; a line of nothing but the fence goes before one with blanks beside it."""
     lines = text.splitlines()
-    for row, line in enumerate(lines):
-        if line.strip() == "```json":
-            return "\n".join(lines[row + 1 :]).split("```", 1)[0]
-    return text
+    rows = [row for row, line in enumerate(lines) if line.strip() == _FENCE]
+    if not rows:
+        return text
+    row = next((row for row in rows if lines[row] == _FENCE), rows[0])
+    return "\n".join(lines[row + 1 :]).split("```", 1)[0]
 
 
 def _box(item: Any) -> list[float] | None:
@@ -74,7 +77,8 @@ def _number(number: float) -> float:
 LITERAL_BOX = ReaderDialect(
     name="literal_box",
     read=read_boxes,
-    pattern=f"^```json\n{_BLANK}{_LIST}(?:```(?s:.*))?$",
+    pattern=f"^{_FENCE}\n{_BLANK}{_LIST}(?:```(?s:.*))?$",
     signs=("bbox_2d",),
+    must=("}",),
 )
 """The first dict is the answer. JSON's true, false and null are read beside Python's True, False and None."""

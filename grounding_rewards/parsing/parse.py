@@ -22,6 +22,7 @@ MAX_ANSWERS = 256
 """Answers of a response that are read; more make it TOO_MANY."""
 
 _STRINGS = {str}
+_OK = np.int8(Reason.OK)
 _CLOSE, _OPEN = "</think>", "<think>"
 
 
@@ -53,7 +54,8 @@ def parse(
     (array([[30., 40.],
            [nan, nan]]), ['OK', 'SEVERAL_ANSWERS'])
     """
-    texts, unfinished = answer_texts(read_responses(responses), thinking)
+    whole = read_responses(responses)
+    texts, unfinished = answer_texts(whole, thinking)
     texts = texts.capped(MAX_LENGTH)
     found = dialect.find(texts, answers)
     xy, box = found.xy, found.box
@@ -61,10 +63,10 @@ def parse(
         reason = np.zeros(len(texts), dtype=np.int8)  # OK, all of them
     else:
         reason = _reasons(found, texts, unfinished, answers)
-        unread = reason != Reason.OK
+        unread = reason != _OK
         xy, box = xy.copy(), box.copy()
         xy[unread], box[unread] = np.nan, np.nan
-    points, offsets = (None, None) if found.points is None else _ragged(found.points, reason)
+    points, offsets = (None, None) if found.points is None else _ragged(found, reason)
     return Predictions(
         xy=xy,
         box=box,
@@ -75,6 +77,7 @@ def parse(
         actions=found.actions,
         points=points,
         offsets=offsets,
+        usual=found.usual if texts is whole else None,
     )
 
 
@@ -125,7 +128,12 @@ def _reasons(found: Found, texts: Texts, unfinished: NDArray[np.bool_] | None, a
     return reason
 
 
-def _ragged(points: list[Floats], reason: NDArray[np.int8]) -> tuple[Floats, NDArray[np.int64]]:
-    kept = [some if code == Reason.OK else some[:0] for some, code in zip(points, reason, strict=True)]
-    offsets = np.cumsum([0, *map(len, kept)], dtype=np.int64)
-    return np.concatenate([np.zeros((0, 2)), *kept]), offsets
+def _ragged(found: Found, reason: NDArray[np.int8]) -> tuple[Floats, NDArray[np.int64]]:
+    """All answers of the rows that are OK, one after the other, and where each row's start and end."""
+    counts = np.where(reason == _OK, found.count, 0)
+    offsets = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+    points = found.xy.repeat(counts, axis=0)
+    for row, some in (found.points or {}).items():
+        if counts[row]:
+            points[offsets[row] : offsets[row + 1]] = some
+    return points, offsets

@@ -21,8 +21,11 @@ NUMBERS = NUMBER + COMMA + NUMBER
 
 JSON_POINT = rf"\[{SPACE}{X_Y}{SPACE}\]"
 JSON_ACTION = rf"""["'](?:action|type){KEY}["']?(?P<action>[^"',]*)"""
-JSON_OBJECT = r"\{(?P<body>[^{}]*)\}"
-"""An object that holds no other one."""
+JSON_OBJECT = rf"""\{{{SPACE}(?P<body>["'][^{{}}]*)\}}"""
+"""An object that holds a key, and no other object."""
+
+CALL = rf"(?P<action>[A-Za-z_]{{1,24}})\({SPACE}"
+"""A function's name up to its first argument; of a longer name the end, so that time stays linear."""
 
 _OPEN = rf"{SPACE}(?:[(\[]{SPACE}){{0,2}}"
 _CLOSE = rf"{SPACE}(?:[)\]]{SPACE}){{0,2}}"

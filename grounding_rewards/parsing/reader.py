@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.parsing.dialect import Answers, Found, contain, nothing, places
-from grounding_rewards.parsing.texts import COORDINATE_LIMIT, Texts, extract
-from grounding_rewards.spaces import Floats
+from grounding_rewards.parsing.texts import COORDINATE_LIMIT, Texts, contains, extract
 
 Place = Sequence[float]
 """x, y of a point, or x1, y1, x2, y2 of a box."""
@@ -31,12 +30,14 @@ class ReaderDialect:
             cannot be read. It is called with texts that contain a sign; it must not raise, whatever the text.
         pattern: a whole text in its usual form, with groups x and y, or x1 y1 x2 y2.
         signs: substrings that show that an answer was begun; every answer contains at least one.
+        must: substrings that every answer contains; for speed alone.
     """
 
     name: str
     read: Read = field(repr=False)
     pattern: str = field(repr=False)
     signs: tuple[str, ...]
+    must: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -46,36 +47,55 @@ class ReaderDialect:
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""
         found = nothing(len(texts), answers)
-        found.begun[:] = contain(texts, self.signs)
-        xy, box = places(extract(texts.column, self.pattern), len(texts))
-        usual = ~np.isnan(xy[:, 0] + xy[:, 1])
-        found.xy[:], found.box[:], found.count[:] = xy, box, usual
-        if found.points is not None:
-            for row in map(int, np.flatnonzero(usual)):
-                found.points[row] = xy[row : row + 1]
-        for row in map(int, np.flatnonzero(found.begun & ~usual)):
+        if texts.vectorised:
+            usual = self._find_usual(found, texts)
+            left = self._likely(found, texts, np.flatnonzero(~usual))
+            found = replace(found, usual=usual)
+        else:
+            begun = [any([sign in text for sign in self.signs]) for text in texts.values]  # noqa: C419 (faster so)
+            found.begun[:] = begun
+            left = [row for row, begins in enumerate(begun) if begins]
+        for row in left:
             self._read(found, row, texts.values[row], answers)
-        found.dialect[found.count > 0] = 0
         return found
+
+    def _find_usual(self, found: Found, texts: Texts) -> NDArray[np.bool_]:
+        """The texts that the pattern takes: (n,)."""
+        xy, box = places(extract(texts.arrow, self.pattern), len(texts))
+        usual = ~np.isnan(xy[:, 0] + xy[:, 1])
+        found.xy[:], found.box[:], found.count[:], found.begun[:] = xy, box, usual, usual
+        found.dialect[usual] = 0
+        return usual
+
+    def _likely(self, found: Found, texts: Texts, left: NDArray[np.int64]) -> list[int]:
+        """Of the other rows, those in which there may be an answer."""
+        rest = texts.take(left)
+        begun = contain(rest, self.signs)
+        found.begun[left] = begun
+        left, rest = left[begun], rest.take(np.flatnonzero(begun))
+        for part in self.must:
+            held = contains(rest, part)
+            left, rest = left[held], rest.take(np.flatnonzero(held))
+        rows: list[int] = left.tolist()
+        return rows
 
     def _read(self, found: Found, row: int, text: str, answers: Answers) -> None:
         answer = self.read(text)
         if not answer:
             return
-        points = np.stack([_point(place) for place in answer])
-        chosen = answer[-1 if answers == "last" else 0]
-        found.xy[row], found.box[row] = _point(chosen), _box(chosen)
+        point, box = _place(answer[-1 if answers == "last" else 0])
+        found.xy[row], found.dialect[row] = point, 0
         found.count[row] = 1 if answers in ("first", "last") else len(answer)
-        if found.points is not None:
-            found.points[row] = points
+        if box is not None:
+            found.box[row] = box
+        if found.points is not None and len(answer) > 1:
+            found.points[row] = np.array([_place(place)[0] for place in answer])
 
 
-def _point(place: Place) -> Floats:
-    limited = np.clip(np.array(place, dtype=np.float64), -COORDINATE_LIMIT, COORDINATE_LIMIT)
-    return limited if len(limited) == 2 else (limited[:2] + limited[2:]) / 2
-
-
-def _box(place: Place) -> NDArray[np.float64]:
-    if len(place) == 2:
-        return np.full(4, np.nan)
-    return np.clip(np.array(place, dtype=np.float64), -COORDINATE_LIMIT, COORDINATE_LIMIT)
+def _place(place: Place) -> tuple[tuple[float, float], tuple[float, ...] | None]:
+    """A place's point and box, if it is one, within ±COORDINATE_LIMIT."""
+    numbers = [min(max(float(number), -COORDINATE_LIMIT), COORDINATE_LIMIT) for number in place]
+    if len(numbers) == 2:
+        return (numbers[0], numbers[1]), None
+    x1, y1, x2, y2 = numbers
+    return ((x1 + x2) / 2, (y1 + y2) / 2), (x1, y1, x2, y2)

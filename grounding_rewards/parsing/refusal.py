@@ -27,7 +27,7 @@ JSON_REFUSAL = PatternDialect(
     name="json_refusal",
     pattern=(
         r"^(?:[^\[]*\[)?"
-        rf"""[^\[]*["'](?:point_2d|coordinate|point|POINT){KEY}\[{SPACE}(?:{_SENTINEL}){SPACE}\][^\[]*$"""
+        rf"""[^\[\]]*["'](?:point_2d|coordinate|point|POINT){KEY}\[{SPACE}(?:{_SENTINEL}){SPACE}\][^\[]*$"""
     ),
     signs=("-1",),
 )

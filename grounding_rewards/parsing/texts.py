@@ -19,6 +19,8 @@ from grounding_rewards.spaces import Floats
 VECTOR_ROWS = 48
 """From this many rows on, setting up the vectorised functions pays."""
 
+_LONG = 48  # bytes, 8 of which are arrow's own
+
 COORDINATE_LIMIT = 1e12
 """Coordinates beyond this, 400-digit ones included, are read as this: far outside any screen, and finite."""
 
@@ -54,6 +56,11 @@ class Texts(Sequence[str]):
     def vectorised(self) -> bool:
         """Whether there are enough texts for the vectorised functions."""
         return len(self.values) >= VECTOR_ROWS
+
+    @property
+    def long(self) -> bool:
+        """Whether a pattern finds a substring sooner than arrow's own search, which goes byte by byte."""
+        return bool(self.arrow.nbytes > _LONG * len(self.values))
 
     @property
     def arrow(self) -> Any:
@@ -124,6 +131,8 @@ def contains(texts: Texts, part: str) -> NDArray[np.bool_]:
         return np.array([part in text for text in texts.values], dtype=np.bool_)
     import pyarrow.compute as pc
 
+    if texts.long:
+        return matches(texts, re.escape(part))
     found = pc.match_substring(texts.arrow, pattern=part)
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
@@ -145,6 +154,8 @@ def occurrences(texts: Texts, part: str) -> NDArray[np.int64]:
         return np.array([text.count(part) for text in texts.values], dtype=np.int64)
     import pyarrow.compute as pc
 
+    if texts.long:
+        return count(texts, re.escape(part))
     counts = pc.count_substring(texts.arrow, pattern=part)
     return np.array(counts.to_numpy(zero_copy_only=False), dtype=np.int64)  # a copy: arrow's own is read-only
 

@@ -9,17 +9,16 @@ drag(start_point='<point>512 384</point>', end_point='<point>600 384</point>')
 """
 
 from grounding_rewards.parsing.dialect import PatternDialect
-from grounding_rewards.parsing.pieces import COMMA, PLACE
+from grounding_rewards.parsing.pieces import CALL, COMMA, PLACE
 from grounding_rewards.parsing.texts import SPACE
 
-_CALL = r"(?:^|[^A-Za-z_])(?P<action>[A-Za-z_]+)\("
 _OTHERS = rf"""(?:[a-z_]+={SPACE}["'][^"'()]*["']{COMMA})*"""
 _OPEN = r"""["']?(?:<\|box_start\|>|<point>|<bbox>|<box>)?"""
-_CLOSE = r"""(?:<\|box_end\|>|</point>|</bbox>|</box>)?["')]"""
+_CLOSE = r"""(?:(?:<\|box_end\|>|</point>|</bbox>|</box>)?["']|\)\))"""
 
 UI_TARS = PatternDialect(
     name="ui_tars",
-    pattern=rf"{_CALL}{SPACE}{_OTHERS}(?:start_box|start_point|point)={SPACE}{_OPEN}{PLACE}{_CLOSE}",
+    pattern=rf"{CALL}{_OTHERS}(?:start_box|start_point|point)={SPACE}{_OPEN}{PLACE}{_CLOSE}",
     signs=("start_box=", "start_point=", "point="),
     usual=(
         r"^(?:Thought:[^(\n]*\n)?(?:Action: ?)?(?P<action>[a-z_]+)\((?:start_box|point)="

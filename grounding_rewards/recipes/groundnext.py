@@ -9,7 +9,8 @@ from typing import Any
 
 from grounding_rewards.combine import steps, weighted
 from grounding_rewards.parsing import FIRST_CALL_INTEGERS
-from grounding_rewards.parsing.first_call import call_texts, coordinate, first_call, usual_call
+from grounding_rewards.parsing.first_call import USUAL_CALL, call_texts, coordinate, first_call
+from grounding_rewards.parsing.texts import compiled
 from grounding_rewards.plain import frozen
 from grounding_rewards.recipes.common import Line, bad_target, share, text_of
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
@@ -49,7 +50,7 @@ def groundnext(*, response_space: CoordSpace | str = CoordSpace.PIXEL, format_we
     """
     weight = share("format_weight", format_weight)
     clipped = steps("norm_distance", CornerDistance(), _EDGES, _VALUES)
-    well_formed = JudgedFormat(is_well_formed, rf"{usual_call('computer_use')}[^<]*$", "</tool_call>", low=-1.0)
+    well_formed = JudgedFormat(is_well_formed, ("</tool_call>", "]"), low=-1.0)
     flat = Example(_CALL.format([200, 100]), _wire(100, 100, 300, 110), image_size=(1000, 800))
     return Recipe(
         name="groundnext",
@@ -93,6 +94,8 @@ def is_well_formed(text: str) -> bool:
     >>> is_well_formed(f"<tool_call>{call}</tool_call>"), is_well_formed(call)
     (True, False)
     """
+    if compiled(USUAL_CALL).search(text):
+        return True
     contents, call = call_texts(text), first_call(text)
     if len(contents) != 1 or coordinate(call, (int,)) is None or call.get("name") != "computer_use":
         return False

@@ -17,7 +17,7 @@ from grounding_rewards.verifiers import BoxSize, Hit, Overlap
 _ACCEPTS = frozenset({BBOX})
 _TARGET, _SIZE = (100, 100, 300, 200), (1000, 1000)
 _ANSWER = '```json\n[{{"bbox_2d": {}, "label": "save"}}]\n```'
-_FENCED = re.compile(r"(?:^|\n)(?P<before>[ \t]*)```json(?P<after>[ \t]*)\r?\n(?P<answer>(?s:.*?))(?:```|$)")
+_FENCE = re.compile(r"(?:^|\n)(?P<before>[ \t]*)```json(?P<after>[ \t]*)\r?(?=\n)")
 _WORD = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\b(?:true|false|null)\b")
 _PYTHON = {"true": "True", "false": "False", "null": "None"}
 
@@ -91,10 +91,20 @@ def read_native(value: Any) -> dict[str, Any] | None:
 NATIVE = NativeForm("a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image", read_native)
 
 
+def _fence(line: Line) -> re.Match[str] | None:
+    """The first fence without blanks beside it, else the first with some."""
+    found = list(_FENCE.finditer(text_of(line)))
+    return next((fence for fence in found if not _is_beside_blanks(fence)), found[0] if found else None)
+
+
+def _is_beside_blanks(fence: re.Match[str]) -> bool:
+    return bool(fence["before"] or fence["after"])
+
+
 def _answer(line: Line) -> str:
     """The text between the fences, or the whole of it."""
-    found = _FENCED.search(text_of(line))
-    return found["answer"] if found else text_of(line)
+    fence = _fence(line)
+    return text_of(line)[fence.end() + 1 :].split("```", 1)[0] if fence else text_of(line)
 
 
 def _value(line: Line) -> Any:
@@ -130,8 +140,8 @@ def _with_python_words(line: Line) -> Line:
 
 def _has_spaces(line: Line) -> bool:
     """Blanks beside ```json, or in front of the first or after the last line of the list."""
-    fence, answer = _FENCED.search(text_of(line)), _answer(line)
-    beside = bool(fence and (fence["before"] or fence["after"]))
+    fence, answer = _fence(line), _answer(line)
+    beside = bool(fence) and _is_beside_blanks(fence)  # type: ignore[arg-type]
     start, end = answer[: len(answer) - len(answer.lstrip())], answer[len(answer.rstrip()) :]
     return bool(_box(line)) and (beside or any("\n" in blank and blank[-1] in " \t" for blank in (start, end)))
 

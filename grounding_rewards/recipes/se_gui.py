@@ -9,7 +9,6 @@ from typing import Any
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import FIRST_CALL
-from grounding_rewards.parsing.texts import SPACE
 from grounding_rewards.recipes.common import Line, bad_target, length, text_of
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
@@ -19,7 +18,6 @@ from grounding_rewards.verifiers import Hit, JudgedFormat, ScreenDistance
 _ACCEPTS = frozenset({BBOX})
 _TARGET = (100, 100, 300, 200, 1000, 800)
 _CALL = '<tool_call>\n{{"name": "computer_use", "arguments": {{"action": "{}", "coordinate": {}}}}}\n</tool_call>'
-_WELL_FORMED = rf"(?s:<tool_call>.*\{{.*\[[0-9]+,{SPACE}[0-9]+\].*\}}.*</tool_call>)"
 _PAIR = re.compile(r"\[\d+,\s*\d+\]")
 _CONTENT = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 
@@ -42,7 +40,7 @@ def se_gui(*, format_weight: float = 0.5) -> Recipe:
     weight = length("format_weight", format_weight)
     hit = Hit()
     point = weighted(hit=(1.0, hit), nearness=(1.0, ScreenDistance()))
-    well_formed = JudgedFormat(is_well_formed, _WELL_FORMED, "</tool_call>")
+    well_formed = JudgedFormat(is_well_formed, ("</tool_call>", "]"))
     return Recipe(
         name="se-gui",
         dialect=FIRST_CALL,

@@ -26,8 +26,9 @@ def hostile_responses(length: int = MEGABYTE) -> list[str | None]:
     >>> None in responses, "(512, 384)" in responses, "[" * 10 in responses
     (True, True, True)
     """
-    shapes = [text for name, text in hostile_shapes(length) if name in _ALSO_LONG]
-    return [*short_responses(), *(text for _, text in hostile_shapes(_MIDDLING)), *shapes]
+    middling = [text for _, text in hostile_shapes(_MIDDLING)]
+    long = [text for name, text in hostile_shapes(length) if name in _ALSO_LONG]
+    return list(dict.fromkeys([*short_responses(), *middling, *long]))
 
 
 @cache

@@ -162,7 +162,7 @@ class _Check:
         columns = _columns(scores)
         for what, wrong in _faults(self.recipe, scores, columns, len(rows)).items():
             for place in np.flatnonzero(wrong())[:1]:
-                values = {key: column[place] for key, column in columns.items() if len(column) > place}
+                values = {key: column[place].item() for key, column in columns.items() if len(column) > place}
                 raise AssertionError(f"{self.recipe!r} {what}: {values} for {self.case(rows[place])}")
         return columns
 

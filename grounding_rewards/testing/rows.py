@@ -132,7 +132,7 @@ _TARGETS: tuple[Any, ...] = (
     {"polygon": [100, 100, 300, 100, 300, 200, 200, 120, 100, 200]},
     {"polygon": [100, 100, 300, 200, 300, 100, 100, 200]},
     {"circle": [200, 150, 50]}, {"point": [200, 150]}, {"regions": [{"bbox": [100, 100, 300, 200]}]},
-    {"regions": [{"bbox": [100, 100, 300, 200]}, {"bbox": [200, 150, 400, 300]}, {"bbox": [500, 500, 512, 512]}]},
+    {"regions": [{"bbox": [100, 100, 300, 200]}, {"bbox": [200, 150, 400, 300]}, {"bbox": [480, 480, 487, 487]}]},
     {"regions": [{"point": [200, 150]}, {"circle": [250, 175, 9]}, {"polygon": [100, 100, 300, 100, 300, 200]}]},
     {"refusal": True}, {"action": {"name": "type", "text": "hello wide world"}},
     {"bbox": [100, 100, 300, 200], "action": "left_click"}, {"action": {"name": "scroll", "direction": "down"}},

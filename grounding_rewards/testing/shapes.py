@@ -21,7 +21,7 @@ def hostile_shapes(length: int = MEGABYTE) -> Iterator[tuple[str, str]]:
         yield f"{head}{body}…{tail}", head + repeated(body, length) + tail
     depth = max(length // 6, 1)
     yield "nested JSON", '{"a":' * depth + "1" + "}" * depth
-    yield "nested lists", "[" * depth + "1" + "]" * depth
+    yield "nested lists", "[" * (3 * depth) + "1" + "]" * (3 * depth)
     for form in ANSWER_FORMATS:
         yield f"{form.name}, again and again", repeated(form.right + "\n", length)
 

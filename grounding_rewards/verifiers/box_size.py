@@ -8,7 +8,7 @@ import numpy as np
 
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.spaces import Floats
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import NEEDS_SCREEN
 from grounding_rewards.verifiers.screen import screens
 
 
@@ -29,12 +29,12 @@ class BoxSize:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    needs = NEEDS_SCREEN
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions
         screen = screens(rollouts, "BoxSize")
-        away = np.abs(rollouts.predictions.box.take(regions.row, axis=0) - regions.box)
+        away = np.abs(regions.each(rollouts.predictions.box) - regions.box)
         near = 1.0 - away / np.concatenate((screen, screen), axis=1)
         reaches = near.min(axis=1) > 0
         parts = 1.0 / np.where(reaches[:, None], near, 1.0)

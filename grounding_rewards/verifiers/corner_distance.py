@@ -8,7 +8,7 @@ import numpy as np
 
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.spaces import Floats
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import NEEDS_SCREEN
 from grounding_rewards.verifiers.screen import screens
 
 
@@ -29,7 +29,7 @@ class CornerDistance:
 
     low = -1.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    needs = NEEDS_SCREEN
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions
@@ -39,16 +39,16 @@ class CornerDistance:
         margin = np.minimum(xy - upper, lower - xy)
         inside = np.minimum(margin[:, 0], margin[:, 1]) >= 0
         length = _length(np.where(inside[:, None], margin, np.minimum(margin, 0.0)))
-        farthest = _length(np.maximum(np.maximum(upper, size - lower), _NEARLY_NOTHING))
+        farthest = _length(np.maximum(np.maximum(upper, size - lower), 0.0))
         flat = np.minimum(extent[:, 0], extent[:, 1]) <= 0
-        whole = np.where(inside & ~flat, _length(extent) / 2, farthest)
+        whole = np.maximum(np.where(inside & ~flat, _length(extent) / 2, farthest), _NEARLY_NOTHING)
         share = np.fmin(length / whole, 1.0)  # fmin takes the 1.0 where there is no point
         score = np.where(flat, -1.0, np.where(inside, share, -share))
         return regions.best(score, len(rollouts))
 
 
 _NEARLY_NOTHING = 1e-9
-"""Stands for no distance from the image's corners to a box that covers them, so that it can divide."""
+"""Stands for no distance at all, as from the image's corners to a box that covers them, so that it can divide."""
 
 
 def _length(offsets: Floats) -> Floats:

@@ -14,7 +14,7 @@ from grounding_rewards.spaces import Floats
 from grounding_rewards.targets import Regions
 from grounding_rewards.truth import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
 from grounding_rewards.verifiers.hit import (
     CIRCLE,
     POINT,
@@ -91,7 +91,7 @@ class DenseDistance:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    needs = NEEDS_SCREEN
 
     def __post_init__(self) -> None:
         options.number(self, "floor", high=1.0, above=True)
@@ -162,7 +162,7 @@ class ScreenDistance:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    needs = NEEDS_SCREEN
 
     def __post_init__(self) -> None:
         options.choice(self, "power", Power)

@@ -40,7 +40,7 @@ class _Gaussian:
     def _rounded(self, score: Floats) -> Floats:
         # fmax reads a NaN, which a row without an answer has, as 0.0.
         score = np.fmax(score, 0.0)
-        return score if self.digits is None else np.round(score, self.digits)
+        return score if self.digits is None else score.round(self.digits)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class GaussianPoint(_Gaussian):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions
-        off = rollouts.predictions.xy.take(regions.row, axis=0) - regions.centre
+        off = regions.each(rollouts.predictions.xy) - regions.centre
         off = off / np.maximum(self._sigma(regions.box), _NARROWEST)
         score = np.exp(-0.5 * (off[:, 0] * off[:, 0] + off[:, 1] * off[:, 1]))
         return regions.best(self._rounded(score), len(rollouts))
@@ -89,12 +89,12 @@ class GaussianCoverage(_Gaussian):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions
-        box = rollouts.predictions.box.take(regions.row, axis=0)
+        box = regions.each(rollouts.predictions.box)
         sigma, tau = self._sigma(box), self._sigma(regions.box)
         spread = sigma * sigma + tau * tau
         alike, off = 2.0 * sigma * tau, geometry.centre(box) - regions.centre
         off = off * off
-        if (flat := spread < _NARROWEST * _NARROWEST).any():
+        if np.count_nonzero(flat := spread < _NARROWEST * _NARROWEST):
             spread = np.where(flat, 1.0, spread)
             alike, off = np.where(flat, off == 0, alike), np.where(flat, 0.0, off)
         alike, off = alike / spread, off / spread

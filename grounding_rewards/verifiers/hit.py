@@ -14,7 +14,7 @@ from grounding_rewards.spaces import Floats
 from grounding_rewards.targets import Regions
 from grounding_rewards.truth import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
 from grounding_rewards.verifiers.screen import screens
 
 Border = Literal["inclusive", "strict"]
@@ -59,7 +59,10 @@ class Hit:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return NEEDS_NOTHING if self.point_share is None else NEEDS_SCREEN
 
     def __post_init__(self) -> None:
         options.choice(self, "polygon", PolygonRule)
@@ -106,7 +109,10 @@ class NearPoint:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return NEEDS_NOTHING if self.share is None else NEEDS_SCREEN
 
     def __post_init__(self) -> None:
         options.choice(self, "border", Border)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.parsing.texts import as_texts, matches
+from grounding_rewards.parsing.texts import Texts, as_texts, contains, matches
 from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 
@@ -18,17 +19,18 @@ class JudgedFormat:
     """``high`` where a function finds the text well formed, else ``low``.
 
     Args:
-        judge: says of one text whether it is well formed. It is called with texts that contain the sign; it must not
+        judge: says of one text whether it is well formed. It is called with texts that contain the signs; it must not
             raise, whatever the text. A module-level function keeps the recipe picklable.
+        signs: substrings of every well-formed text.
         pattern: texts that need no such care: ``judge`` must be True wherever it matches. Used for many texts only.
-        sign: a substring of every well-formed text.
+            Without it these are the texts in the usual form of the recipe's dialect.
         low: the score of other texts.
         high: the score of well-formed texts.
     """
 
     judge: Callable[[str], bool]
-    pattern: str = field(repr=False)
-    sign: str
+    signs: tuple[str, ...]
+    pattern: str = field(default="", repr=False)
     low: float = 0.0
     high: float = 1.0
 
@@ -37,11 +39,19 @@ class JudgedFormat:
     def __call__(self, rollouts: Rollouts) -> Floats:
         texts = as_texts(rollouts.text)
         if not texts.vectorised:
-            return np.array([self._score(text) for text in texts.values], dtype=np.float64)
-        scores = np.where(matches(texts, self.pattern), self.high, self.low)
-        for row in map(int, np.flatnonzero(scores != self.high)):
-            scores[row] = self._score(texts.values[row])
-        return scores
+            formed = [all(sign in text for sign in self.signs) and self.judge(text) for text in texts.values]
+            return np.where(formed, self.high, self.low)
+        well = self._usual(rollouts, texts)
+        left = np.flatnonzero(~well)
+        for sign in self.signs:
+            left = left[contains(texts.take(left), sign)]
+        for row in left.tolist():
+            well[row] = self.judge(texts.values[row])
+        return np.where(well, self.high, self.low)
 
-    def _score(self, text: str) -> float:
-        return self.high if self.sign in text and self.judge(text) else self.low
+    def _usual(self, rollouts: Rollouts, texts: Texts) -> NDArray[np.bool_]:
+        """The texts that are surely well formed."""
+        if self.pattern:
+            return matches(texts, self.pattern)
+        usual = rollouts.predictions.usual
+        return np.zeros(len(texts), dtype=np.bool_) if usual is None else usual.copy()

@@ -60,24 +60,28 @@ class Overlap:
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions
-        box, truth = rollouts.predictions.box.take(regions.row, axis=0), regions.box
-        score = np.clip(self._score(box, truth), self.low, self.high)
-        ordered = (box[:, :2] <= box[:, 2:]).all(axis=1)
-        score = np.where(ordered, np.where((box == truth).all(axis=1), 1.0, score), self.low)
+        box, truth = regions.each(rollouts.predictions.box), regions.box
+        shared = geometry.shared_area(box, truth, least=1.0 if self.pixel_convention else 0.0)
+        score = self._score(box, truth, shared)
+        if np.count_nonzero(shared) < len(shared):
+            score = np.where((box == truth).all(axis=1), 1.0, score)
         return regions.best(score, len(rollouts))
 
-    def _score(self, box: Floats, truth: Floats) -> Floats:
-        shared = geometry.shared_area(box, truth, least=1.0 if self.pixel_convention else 0.0)
+    def _score(self, box: Floats, truth: Floats, shared: Floats) -> Floats:
         union = geometry.area(box) + geometry.area(truth) - shared
-        iou = _share(shared, union)
-        if self.kind == "iou":
+        iou = np.minimum(_share(shared, union), 1.0)
+        if self.kind == "iou":  # a box that is none shares nothing
             return iou
         around = geometry.hull(box, truth)
         if self.kind == "giou":
-            return iou + _share(union, geometry.area(around)) - 1.0
-        apart, across = geometry.centre(box) - geometry.centre(truth), around[:, 2:] - around[:, :2]
-        diou = iou - _share(_squares(apart), _squares(across))
-        return diou - _aspect(box, truth, iou) if self.kind == "ciou" else diou
+            score = iou + _share(union, geometry.area(around)) - 1.0
+        else:
+            apart, across = geometry.centre(box) - geometry.centre(truth), around[:, 2:] - around[:, :2]
+            score = iou - _share(_squares(apart), _squares(across))
+        if self.kind == "ciou":
+            score = score - _aspect(box, truth, iou)
+        ordered = (box[:, 0] <= box[:, 2]) & (box[:, 1] <= box[:, 3])
+        return np.where(ordered, np.clip(score, self.low, self.high), self.low)
 
 
 def _share(part: Floats, whole: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grounding_rewards.parsing import REFUSAL, parse
+from grounding_rewards.parsing import AUTO, JSON_REFUSAL, REFUSAL, parse
 from grounding_rewards.spaces import CoordSpace
 from tests.parsing.reading import read
 
@@ -13,7 +13,9 @@ from tests.parsing.reading import read
         "refusal", "Refusal", "REFUSAL.", '"refusal"', "'refusal'", "`refusal`", "  refusal \n", "null", "None",
         "none.",
         "[-1,-1]", "[-1, -1]", "(-1, -1)", "( -1 ,\n-1 )", "(-100,-100)", "[-100, -100]", '"None".',
-        "<think>nothing there</think>refusal",
+        "<think>nothing there</think>refusal", "There are none.", "there are None", '"There are none."',
+        "<answer>refusal</answer>", "<answer> [-1, -1]\n</answer>", "<answer>None.</answer>",
+        " <answer>(-100,-100)</answer>",
     ],
 )  # fmt: skip
 def test_the_whole_answer_refuses(text):
@@ -25,7 +27,9 @@ def test_the_whole_answer_refuses(text):
     [
         "refusal (1, 2)", "no refusal", "refusal refusal", "I refuse", "[-1, 5]", "(-1, -100)", "(-1)",
         "[-1, -1], [-1, -1]",
-        "nonetheless", "nil", "There are none.", "{-1, -1}", "(-1.0, -1.0)", "(1, 1)", "refusal\x00",
+        "nonetheless", "nil", "There are none of them.", "There  are none.", "<answer>refusal", "refusal</answer>",
+        "<answer></answer>", "<answer>refusal</answer> (1, 2)", "<answer>[-1, 5]</answer>",
+        "{-1, -1}", "(-1.0, -1.0)", "(1, 1)", "refusal\x00",
     ],
 )  # fmt: skip
 def test_anything_else_does_not(text):
@@ -37,3 +41,36 @@ def test_a_refusal_has_no_place_under_any_policy():
         assert parse(["null"], REFUSAL, space=CoordSpace.PIXEL, answers=answers).points is None
     found = parse(["null", "x"], REFUSAL, space=CoordSpace.PIXEL, answers="all")
     assert (found.points.tolist(), found.offsets.tolist()) == ([], [0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"point_2d": [-1, -1]}', '[{"point_2d": [-1,-1], "label": "save"}]', "{'coordinate': [ -100 , -100 ]}",
+        "<answer>[{'action': 'click', 'point': [-100, -100], 'input_text': 'no input text'}]</answer>",
+        '{"thought":"nothing","POINT":[-1,-1]}', '```json\n[{"point_2d": [-1, -1]}]\n```\n',
+        '<tool_call>\n{"name": "a", "arguments": {"action": "left_click", "coordinate": [-1, -1]}}\n</tool_call>',
+        'It is at (1, 2), no: {"point_2d": [-1, -1]}',
+    ],
+)  # fmt: skip
+def test_the_only_point_in_json_refuses(text):
+    assert read(text, JSON_REFUSAL) == (None, "REFUSED")
+    assert read(text, AUTO) == (None, "REFUSED")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"point_2d": [-1, -1]}, {"point_2d": [1, 2]}]', '[{"point_2d": [1, 2]}, {"point_2d": [-1, -1]}]',
+        '{"point_2d": [-1, 5]}', '{"point_2d": [-1, -100]}', '{"bbox_2d": [-1, -1, -1, -1]}', '{"foo": [-1, -1]}',
+        '{"point_2d": [-1, -1, -1]}', '{"point_2d": [-1.0, -1.0]}', '{"bbox_2d": [1, 2, 3, 4], "point_2d": [-1, -1]}',
+        '{"point_2d": [-1, -1', "point_2d [-1, -1]", '{"coordinate2": [-1, -1]}',
+    ],
+)  # fmt: skip
+def test_other_json_does_not(text):
+    assert read(text, JSON_REFUSAL) == (None, "MALFORMED")
+    assert read(text, AUTO)[1] != "REFUSED"
+
+
+def test_json_without_a_sentinel_is_no_refusal():
+    assert read('{"point_2d": [1, 2]}', JSON_REFUSAL) == (None, "NO_ANSWER")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from grounding_rewards.columns import Reason
 from grounding_rewards.parsing import TOOL_CALL, parse
 from grounding_rewards.spaces import CoordSpace
 from tests.parsing.reading import read
@@ -32,6 +33,11 @@ def action(text, answers="only"):
         ('{"arguments":{"coordinate":[5,6]}}', [5, 6], ""),
         ('I will click. {"arguments": {\n "action" : "tap",\n "coordinate" : [ 5 ,\n 6 ]\n}}', [5, 6], "tap"),
         ('{"arguments": {"action": "type", "coordinate": [5, 6], "text": "(9, 9)"}}', [5, 6], "type"),
+        (
+            '{"name": "a", "arguments": {"action": "drag", "start_coordinate": [1, 2], "end_coordinate": [3, 4]}}',
+            [1, 2], "drag",
+        ),
+        ('{"arguments": {"end_coordinate": [3, 4], "start_coordinate": [1, 2], "action": "drag"}}', [1, 2], "drag"),
     ],
 )  # fmt: skip
 def test_reads_coordinate_and_action_in_any_order(text, point, name):
@@ -42,10 +48,11 @@ def test_reads_coordinate_and_action_in_any_order(text, point, name):
 @pytest.mark.parametrize(
     "text",
     [
-        '<tool_call>{"name": "computer_use", "arguments": {"action": "wait"}}</tool_call>',
         '<tool_call>{"arguments": {"action": "left_click", "coordinate": [512]}}</tool_call>',
         '<tool_call>{"arguments": {"action": "left_click", "coordinate": "512, 384"}}</tool_call>',
-        '<tool_call>{"arguments": {"start_coordinate": [1, 2], "end_coordinate": [3, 4]}}</tool_call>',
+        '<tool_call>{"arguments": {"start_coordinate": [1], "end_coordinate": [3, 4]}}</tool_call>',
+        '<tool_call>{"name": "computer_use", "arguments": {"action": "wait"',
+        '{"arguments": {"action": "wait"}} {"arguments": {"coordinate": [1]}}',
         '<tool_call>{"arguments": {"coordinate": [1, 2]',
         '{"arguments": {"nested": {}, "coordinate": [1, 2]}}',
         "<tool_call></tool_call>",
@@ -73,3 +80,18 @@ def test_the_action_comes_from_the_call_that_counts():
     assert read(QWEN + other, TOOL_CALL) == (None, "SEVERAL_ANSWERS")
     assert (read(QWEN + other, TOOL_CALL, "first"), action(QWEN + other, "first")) == (([512, 384], "OK"), "left_click")
     assert (read(QWEN + other, TOOL_CALL, "last"), action(QWEN + other, "last")) == (([1, 384], "OK"), "right_click")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>{"name": "computer_use", "arguments": {"action": "terminate", "status": "success"}}</tool_call>',
+        "{'arguments': {'action': 'wait'}}", '<tool_call>{"name": "done", "arguments": {}}</tool_call>',
+        '<tool_call>{"arguments": {"action": "key", "keys": ["ctrl", "c"]}}</tool_call>',
+        '{"arguments": {"action": "wait"}} {"arguments": {"action": "terminate"}}',
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("rows", [1, 60])
+def test_complete_calls_of_actions_without_a_place_are_no_answer(text, rows):
+    found = parse([text] * rows, TOOL_CALL, space=CoordSpace.PIXEL)
+    assert {Reason(code).name for code in found.reason} == {"NO_ANSWER"}

@@ -107,12 +107,36 @@ def test_a_tool_call_of_a_click_of_any_kind_is_one(action):
     assert CLICK.score(response, {"bbox": [0, 0, 100, 100], "action": action}).acc.tolist() == [1.0]
 
 
+@pytest.mark.parametrize(
+    "response",
+    [
+        "Click(15, 15)", "click(x=15, y=15)", "pyautogui.doubleClick(15, 15)", "left_double(start_box='(15,15)')",
+        "right_single(point='<point>15 15</point>')", "CLICK(box=[[14,14,16,16]])", "[15, 15]", "(14,14),(16,16)",
+        '{"POINT": [15, 15]}', "{'action': 'CLICK', 'position': [15, 15]}", '{"type": "click", "x": 15, "y": 15}',
+    ],
+)  # fmt: skip
+def test_a_click_in_any_dialect_is_one(response):
+    assert CLICK.score(response, BOX).acc.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "pyautogui.moveTo(15, 15)", "scroll(15, 15)", "drag(start_box='(15,15)', end_box='(1,1)')",
+        '{"POINT": [15, 15], "to": "up"}', '{"type": "drag", "path": [{"x": 15, "y": 15}, {"x": 1, "y": 1}]}',
+    ],
+)  # fmt: skip
+def test_another_action_at_the_same_place_is_none(response):
+    scores = CLICK.score(response, BOX)
+    assert (scores.acc.tolist(), scores.predictions.xy.tolist()) == ([0.0], [[15, 15]])
+
+
 def test_one_dialect_can_be_named():
     json_only = gr.recipe("click", response_space="pixel", dialect="json_2d")
     answers = ['{"point_2d": [15, 15]}', "(15, 15)", "refusal"]
     assert json_only.score(answers, [BOX] * 3).acc.tolist() == [1.0, 0.0, 0.0]
     assert gr.recipe(json_only.to_dict()) == json_only
-    with pytest.raises(gr.RecipeError, match="option dialect: got 'json'; expected one of auto, bare_tuple"):
+    with pytest.raises(gr.RecipeError, match="option dialect: got 'json'; expected one of auto, bare_list, bare_tuple"):
         gr.recipe("click", response_space="pixel", dialect="json")
 
 

@@ -92,6 +92,9 @@ def test_without_the_size_of_the_image_there_is_an_error_and_no_silent_zero():
     with pytest.raises(gr.TargetError, match="image_size"):
         GUI_G1.score(fenced(*TARGET), TARGET)
     assert GUI_G1.score(fenced(*TARGET), {"bbox": TARGET, "image_size": SIZE}).total.tolist() == [1.375]
+    sizes = [SIZE, (math.nan, math.nan)]
+    abstained = GUI_G1.score([fenced(*TARGET)] * 2, [TARGET] * 2, image_sizes=sizes, bad_target="abstain")
+    assert (abstained.total.tolist(), abstained.valid.tolist()) == ([1.375, 0], [1, 0])
 
 
 @pytest.mark.parametrize("box", [

@@ -4,28 +4,44 @@ import inspect
 
 import pytest
 
-from grounding_rewards.plugins import BUILT_IN, collect
+from grounding_rewards.plugins import collect
 from grounding_rewards.testing import check_verifier
 
 VERIFIERS = collect([]).verifiers
-ARGUMENTS = {"noise": {"amplitude": 0.1}, "difficulty": {"most": 2.0}}
-SCALE = {"scale": True}
-BOTH = {"scale": True, "translation": True}
-INVARIANT = {name: BOTH for name in VERIFIERS}
+SCALE, MOVES = {"scale": True}, {"translation": True}
+BOTH = {**SCALE, **MOVES}
+# What each is built with, and under what its scores do not change; one that is not named here, with nothing and none.
+BUILT_WITH = {
+    "box_size": [({}, SCALE)],
+    "corner_distance": [({}, SCALE)],
+    "correct_refusal": [({}, BOTH)],
+    "dense_distance": [({}, BOTH), ({"polygon": "strict", "point_share": 0.1}, BOTH), ({"point_radius": 9}, MOVES)],
+    "difficulty": [({"most": 2.0}, BOTH)],
+    "exploration": [({}, BOTH), ({"polygon": "half_open", "point_radius": 9}, MOVES)],
+    "false_click": [({}, BOTH)],
+    "false_refusal": [({}, BOTH)],
+    "format": [({}, BOTH), ({"pattern": "^[^0-9]*$"}, BOTH)],
+    "gaussian_coverage": [({}, BOTH), ({"least": 2.0, "digits": 3}, MOVES)],
+    "gaussian_point": [({}, BOTH), ({"least": 2.0, "alpha": 1.0}, MOVES)],
+    "graded_format": [({"steps": ["<think>", ["[0-9]", 0.5]], "parsed": 0.25}, BOTH)],
+    "hit": [({}, BOTH), ({"border": "strict", "enlarge": 1.5}, BOTH),
+            ({"polygon": "half_open", "point_radius": 9}, MOVES),
+            ({"whole_edges": True}, {})],
+    "inside_distance": [({}, BOTH), ({"polygon": "half_open"}, BOTH)],
+    "near_point": [({"radius": 9}, MOVES), ({"share": 0.05}, BOTH)],
+    "noise": [({"amplitude": 0.1}, BOTH)],
+    "not_collinear": [({}, BOTH)],
+    "overlap": [({"kind": kind}, BOTH) for kind in ("iou", "giou", "diou", "ciou")] + [
+        ({"pixel_convention": True}, MOVES)],
+    "screen_distance": [({}, SCALE)],
+}  # fmt: skip
+CASES = [(name, *case) for name in VERIFIERS for case in BUILT_WITH.get(name, [({}, {})])]
 
 
-def build(name):
-    """With default arguments, or those of the table above."""
-    kind = VERIFIERS[name]
-    needed = [
-        each.name
-        for each in inspect.signature(kind).parameters.values()
-        if each.default is inspect.Parameter.empty and each.name not in ARGUMENTS.get(name, {})
-    ]
-    assert not needed, f"{BUILT_IN} verifier {name!r}: add {needed} to ARGUMENTS"
-    return kind(**ARGUMENTS.get(name, {}))
-
-
-@pytest.mark.parametrize("name", VERIFIERS)
-def test_it_keeps_its_promises(name):
-    check_verifier(build(name), **INVARIANT.get(name, {}))
+@pytest.mark.parametrize(("name", "arguments", "invariant"), CASES, ids=[f"{name} {given}" for name, given, _ in CASES])
+def test_it_keeps_its_promises(name, arguments, invariant):
+    try:
+        inspect.signature(VERIFIERS[name]).bind(**arguments)
+    except TypeError as error:
+        pytest.fail(f"{name}: {error}; say in BUILT_WITH what to build it with")
+    check_verifier(VERIFIERS[name](**arguments), **invariant)

@@ -72,7 +72,7 @@ def test_several_places_refusals_and_no_rows():
 
 
 def test_bounds():
-    assert (BoxSize().low, BoxSize().high, BoxSize().needs) == (0.0, 1.0, frozenset())
+    assert (BoxSize().low, BoxSize().high, BoxSize().needs) == (0.0, 1.0, frozenset({"screen"}))
     assert BoxSize() == BoxSize()
 
 

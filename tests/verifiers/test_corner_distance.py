@@ -69,12 +69,18 @@ def test_the_size_is_asked_for():
     assert judge(CornerDistance(), [(0.5, 0.5)], {"bbox": [0, 0, 1, 1]}, space=CoordSpace.UNIT) == [1]
 
 
+def test_boxes_too_small_for_arithmetic():
+    for box in ([0, 0, 1e-310, 1e-310], [5, 5, 5 + 1e-15, 5 + 1e-15], [0, 0, 1e-200, 1e-200]):
+        scores = judge(CornerDistance(), [(0, 0), (5, 5), (1e-200, 0), (9, 9), None], {"bbox": box}, size=SIZE)
+        assert all(-1 <= score <= 1 for score in scores)
+
+
 def test_no_rows_no_scores():
     scores = CornerDistance()(rollouts([], [], size=SIZE))
     assert (scores.tolist(), scores.dtype) == ([], np.float64)
 
 
-numbers = st.integers(-2000, 3000) | st.floats(-2000, 3000)
+numbers = st.integers(-2000, 3000) | st.floats(-2000, 3000).map(lambda number: round(number, 6))
 
 
 @settings(max_examples=300)

@@ -16,8 +16,8 @@ def is_even(text):
     return int(text[1:]) % 2 == 0
 
 
-EVEN = JudgedFormat(is_even, pattern="^=[0-9]*[02468]$", sign="=")
-SIGNED = JudgedFormat(is_even, pattern="^=[0-9]*[02468]$", sign="=", low=-1.0, high=2.0)
+EVEN = JudgedFormat(is_even, ("=",), pattern="^=[0-9]*[02468]$")
+SIGNED = JudgedFormat(is_even, ("=",), pattern="^=[0-9]*[02468]$", low=-1.0, high=2.0)
 
 
 def scores(verifier, texts):

@@ -1,0 +1,59 @@
+"""64 Ki characters of a dialect's own openers are read in no time: no pattern looks at a character again and again."""
+
+import time
+
+import pytest
+
+from grounding_rewards.parsing import AUTO
+from grounding_rewards.parsing.parse import MAX_LENGTH
+from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
+from tests.parsing.test_paths_agree import inside
+
+OPENERS = {
+    "refusal": ["'", "<answer>", " ", "[-1,"],
+    "json_refusal": ["'point_2d': [-1", "-1 [", '-1"', "'coordinate': "],
+    "ui_tars": ["click(start_box='", "start_box=(", "a", "click(start_box='1 ", "click(a='b', ", "start_box= "],
+    "pyautogui": ["pyautogui.", "pyautogui.click(", "pyautogui.click(1,", "pyautogui.click(x=1, ", "pyautogui.a(a=1,"],
+    "tool_call": ['"arguments": {', "'arguments'", '"arguments": {"coordinate": [1', "tool_call>"],
+    "json_2d": ['"point_2d": [', '"bbox_2d": [1, 2, ', "'point_2d' : "],
+    "json_coordinate": ["{'coordinate': [", '{"', "'coordinate'", "{'point'"],
+    "json_compact": ['"POINT": [', '"POINT": [1, 2], ', "'POINT' "],
+    "json_distribution": ["{'mean': [", '{"mean"', "'mean'"],
+    "json_xy": ['{"x": 1, "y": ', '{"path": [{"x"', '{"x"', '{"x": [', '"x"[]'],
+    "box_tokens": ["<box>", "<|box_start|>(1,2),(", "<box>1 ", "<bbox>[[1,2] "],
+    "point_tag": ["<point>", "<point>1 ", "<point>(1,2"],
+    "xy_tags": ["<x>", "<x>1</x>", "<x>1</x><y>1", "<x> "],
+    "molmo": ['<points coords="', '<points coords="1 1 1 ', "coords="],
+    "cropped": ["(Image_0, (", "(Image_0, (1, 2), (", "Image_", "(Image_0 "],
+    "keyword_call": ["click(", "click(x=1, ", "a", "click(a=1, ", "a("],
+    "click_call": ["click(", "click(1, ", "left_", "click( "],
+    "corner_tuples": ["(", "(1, 2), (", "((1, 2)", "(1, 2) ", "( "],
+    "bare_tuple": ["(", "(1, ", "( ", "1."],
+    "nested_list": ["[", "[[1, 2] ", "box=", "CLICK(box=[", "a"],
+    "corner_lists": ["[", "[1, 2], [", "[[1, 2]", "[1, 2] ", "[ "],
+    "bare_list": ["[", "[1, 2, ", "': [", '"', "'  "],
+}  # fmt: skip
+
+
+def seconds(dialect, opener, rows):
+    """Time of this thread alone, one row's share; a sign in front lets the text through."""
+    sign = dialect.signs[0] if getattr(dialect, "signs", ()) else ""
+    text = sign + " " + opener * ((MAX_LENGTH - len(sign) - 1) // len(opener))
+    texts = Texts([text] * rows)
+    times = []
+    for _ in range(3 if rows == 1 else 1):
+        start = time.thread_time()
+        dialect.find(texts, "last")
+        times.append(time.thread_time() - start)
+    return min(times) / rows
+
+
+def test_every_dialect_has_openers():
+    assert tuple(OPENERS) == AUTO.names
+
+
+@pytest.mark.parametrize("dialect", inside(AUTO), ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("rows", [1, VECTOR_ROWS])
+def test_openers_cost_nothing_to_speak_of(dialect, rows):
+    # A quadratic pattern would take minutes; the worst here takes a dozen milliseconds.
+    assert max(seconds(dialect, opener, rows) for opener in OPENERS[dialect.name]) < 0.05

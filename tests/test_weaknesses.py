@@ -1,0 +1,212 @@
+"""Weaknesses found in published rewards for points and boxes: what they do, and what ours does in its place.
+
+The numbers in the names are those of the list of weaknesses, part (c) of the notes on published rewards. Those of one
+recipe alone stand beside its other tests, in tests/recipes.
+"""
+
+import copy
+import math
+
+import numpy as np
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards.catalogue import shown_with
+from grounding_rewards.testing.hostile import BAITS, short_responses
+from grounding_rewards.testing.recipes import examples_of
+
+GELATO, GELATO_PIXEL, GTA1 = gr.recipe("gelato"), gr.recipe("gelato-pixel"), gr.recipe("gta1")
+CLICK = gr.recipe("click", response_space="pixel")
+UNIT_BOX = [0.1, 0.1, 0.3, 0.2]
+PIXEL_BOX = [100, 100, 300, 200]
+GTA1_BOX = [[100, 100, 300, 200], 1.0, 1.0]
+
+
+def scored(recipe, responses, example):
+    """Many responses on one example."""
+    return recipe.score(
+        list(responses), [example.target] * len(responses), image_sizes=example.image_size,
+        model_image_sizes=example.model_image_size, groups=range(len(responses)),
+    )  # fmt: skip
+
+
+def outcome(recipe, response, target):
+    """Total, success, and what became of the response."""
+    scores = recipe.score(response, target)
+    return scores.total[0], scores.acc[0], gr.Reason(scores.reason[0]).name
+
+
+@pytest.fixture(params=gr.recipes())
+def any_recipe(request):
+    return gr.recipe(request.param, **shown_with(request.param))
+
+
+def test_1_no_response_is_ever_run(any_recipe, tmp_path, monkeypatch):
+    """GUI-R1, GroundNext, TON: ``eval`` on model text; a file was written."""
+
+    def forbidden(*code):
+        raise AssertionError(f"ran {code}")
+
+    for example in examples_of(any_recipe):
+        scored(any_recipe, short_responses(), example)  # all that is imported on demand is there now
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("builtins.eval", forbidden)
+    monkeypatch.setattr("builtins.exec", forbidden)
+    for example in examples_of(any_recipe):
+        scored(any_recipe, BAITS, example)
+        for bait in BAITS:
+            scored(any_recipe, [bait], example)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_7_nothing_is_printed(any_recipe, capfd):
+    """SE-GUI prints the whole batch at each call, UI-Ins each sample."""
+    for example in examples_of(any_recipe):
+        scored(any_recipe, short_responses(), example)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_8_targets_are_left_as_they_came(any_recipe):
+    """GroundNext swaps the ground truth's fields in place, so that the second rollout sees another target."""
+    for example in examples_of(any_recipe):
+        before = copy.deepcopy(example.target)
+        first = scored(any_recipe, short_responses(), example)
+        again = scored(any_recipe, short_responses(), example)
+        assert example.target == before
+        assert first.total.tolist() == again.total.tolist()
+
+
+@pytest.mark.parametrize("recipe", [GELATO, GELATO_PIXEL], ids=repr)
+@pytest.mark.parametrize("digits", [400, 5000])
+def test_2_a_number_of_any_length_is_a_miss(recipe, digits):
+    """Gelato: OverflowError, and ValueError from 4301 digits on."""
+    target = UNIT_BOX if recipe is GELATO else PIXEL_BOX
+    scores = recipe.score([f"({'9' * digits}, 1)", f"(1, {'9' * digits})"], [target] * 2)
+    assert (scores.total.tolist(), scores.acc.tolist()) == ([0, 0], [0, 0])
+
+
+def test_3_a_box_without_extent_and_numpy_numbers_are_targets():
+    """Gelato in pixels: ZeroDivisionError, and TypeError for a list of numpy floats."""
+    assert outcome(GELATO_PIXEL, "(200, 150)", [200, 150, 200, 150]) == (1, 1, "OK")
+    assert outcome(GELATO_PIXEL, "(201, 150)", [200, 150, 200, 150]) == (0, 0, "OK")
+    assert outcome(GELATO_PIXEL, "(200, 150)", [np.float64(edge) for edge in PIXEL_BOX]) == (1, 1, "OK")
+    assert outcome(GELATO_PIXEL, "(200, 150)", np.array(PIXEL_BOX, dtype=np.float32)) == (1, 1, "OK")
+
+
+def test_5_no_environment_variable_changes_a_score(monkeypatch):
+    """GTA1: with DEBUG_MODE=true every call raises NameError."""
+    before = outcome(GTA1, "(300, 150)", GTA1_BOX)
+    monkeypatch.setenv("DEBUG_MODE", "true")
+    monkeypatch.setenv("LOG_PATH", "/nowhere/at/all")
+    assert outcome(GTA1, "(300, 150)", GTA1_BOX) == before == (1, 1, "OK")
+
+
+def test_21_several_answers_are_no_point():
+    """GTA1 and UI-Ins read two coordinates as (-1, -1), a hit where a box contains it."""
+    around = {"bbox": [-5, -5, 5, 5], "space": "model_pixel"}
+    assert outcome(GTA1, "(1, 1) (2, 2)", around) == (0, 0, "SEVERAL_ANSWERS")
+    assert outcome(GTA1, "(-1, -1)", around)[:2] == (1, 1)
+
+
+def test_24_decimals_are_read_or_the_reason_says_that_they_are_not():
+    """Gelato pays decimals nothing, which is its rule; GTA1's pattern admits them, then int() raises."""
+    assert outcome(GELATO, "(200.0, 150)", UNIT_BOX) == (0, 0, "MALFORMED")
+    assert outcome(GTA1, "(200.0, 150)", GTA1_BOX) == (1, 1, "OK")
+    assert outcome(CLICK, "(200.5, 150.25)", {"bbox": PIXEL_BOX}) == (1, 1, "OK")
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ([[0.1, 0.1, 0.3, 0.2]], "a bare list, 4 numbers x1 y1 x2 y2"),
+        ([0.1, 0.1, 0.3, 0.2, 0.5], "a bare list, 4 numbers x1 y1 x2 y2"),
+        ([0.1, 0.1, 0.3, 0.2, 0.5, 0.5, 0.7], "a bare list, 4 numbers x1 y1 x2 y2"),
+        ([0.1, 0.1, 0.3, math.nan], "all of them finite"),
+        ([100, 100, 300, 200], "coordinates in unit within (or near) 0..1 by 0..1"),
+        ("[0.1, 0.1, 0.3", "JSON of a target"),
+        (None, "a bare list"),
+    ],
+)
+def test_27_a_target_that_cannot_be_right_is_an_error_that_says_so(target, expected):
+    """Gelato pays 0 for ever, without a warning."""
+    with pytest.raises(gr.TargetError, match=r"^target of row 0, field '(target|bbox)': got .*") as error:
+        GELATO.score("(200, 150)", target)
+    assert expected in str(error.value)
+    abstained = GELATO.score("(200, 150)", target, bad_target="abstain")
+    assert (abstained.valid.tolist(), abstained.total.tolist()) == ([0], [0])
+
+
+def test_31_borders_are_stated_by_kind():
+    """Published rewards differ; the same rectangle as a polygon changes Gelato's answer at two edges."""
+    edges = ["(100, 150)", "(300, 150)", "(200, 100)", "(200, 200)"]  # left, right, top, bottom
+    rectangle = [100, 100, 300, 100, 300, 200, 100, 200]
+    assert GELATO_PIXEL.score(edges, [PIXEL_BOX] * 4).acc.tolist() == [1, 1, 1, 1]
+    assert GELATO_PIXEL.score(edges, [rectangle] * 4).acc.tolist() == [1, 0, 1, 0]
+    assert GTA1.score(edges, [GTA1_BOX] * 4).acc.tolist() == [1, 1, 1, 1]
+    for target in ({"bbox": PIXEL_BOX}, {"polygon": rectangle}):
+        assert CLICK.score(edges, [target] * 4).acc.tolist() == [1, 1, 1, 1], "ours: one rule, whatever the shape"
+
+
+def test_32_an_exact_hit_pays_also_on_a_target_without_area():
+    """Gelato: 0 and no success."""
+    assert outcome(GELATO, "(200, 150)", [0.2, 0.15, 0.2, 0.15]) == (1, 1, "OK")
+    assert outcome(GELATO, "(250, 150)", [0.2, 0.15, 0.3, 0.15]) == (1, 1, "OK")
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "pixels", "share"),
+    [(3840, 2160, 1, 0.87), (3840, 2160, 2, 0.51), (3840, 2160, 4, 0.0), (1920, 1080, 1, 0.47), (1920, 1080, 2, 0.0)],
+)
+def test_33_targets_that_no_answer_in_thousandths_can_hit(width, height, pixels, share):
+    """Nobody reports it: such samples earn nothing for ever. It lies in the answer space; pixels reach them all."""
+
+    def reached(recipe, length, scale):
+        starts = np.arange(0, length - pixels, 7)
+        near = np.floor((starts + pixels / 2) / length * scale)
+        candidates = np.stack([near - 1, near, near + 1, near + 2], axis=1).clip(0, scale)
+        boxes = [[start / length * scale, 0, (start + pixels) / length * scale, scale] for start in starts.tolist()]
+        targets = [{"bbox": box, "space": str(recipe.response_space)} for box in boxes for _ in range(4)]
+        responses = [f"({x:.0f}, 1)" for x in candidates.ravel()]
+        acc = recipe.score(responses, targets, model_image_sizes=(scale, scale)).acc
+        return acc.reshape(-1, 4).any(axis=1).mean()
+
+    lost = 1.0 - reached(GELATO, width, 1000) * reached(GELATO, height, 1000)
+    assert lost == pytest.approx(share, abs=0.02)
+    assert reached(GELATO_PIXEL, width, width) == 1.0
+
+
+def test_34_edges_are_cut_only_where_the_source_cuts_them():
+    """GTA1 and UI-Ins: an edge at 300.9 counts as 300, and a click on 301 within rounding is none."""
+    target = [[100.9, 0, 300.9, 50], 1.0, 1.0]
+    assert GTA1.score(["(300, 5)", "(301, 5)", "(100, 5)"], [target] * 3).acc.tolist() == [1, 0, 1]
+    exact = {"bbox": [100.9, 0, 300.9, 50]}
+    assert CLICK.score(["(300.9, 5)", "(301, 5)", "(100, 5)"], [exact] * 3).acc.tolist() == [1, 0, 0]
+
+
+def test_35_which_answer_counts_is_an_option_and_thinking_is_none():
+    """First, last or none, by recipe, and an answer inside the thinking is taken by some."""
+    both = "(1, 1) or rather (200, 150)"
+    for answers, hit in (("only", 0), ("first", 0), ("last", 1)):
+        assert gr.recipe("gta1", answers=answers).score(both, GTA1_BOX).acc.tolist() == [hit]
+        assert gr.recipe("click", response_space="pixel", answers=answers).score(
+            both, {"bbox": PIXEL_BOX}
+        ).acc.tolist() == [hit]
+    thought = "<think><answer>(200, 150)</answer></think><answer>(1, 1)</answer>"
+    assert outcome(CLICK, thought, {"bbox": PIXEL_BOX})[1] == 0
+    assert outcome(CLICK, "<think>(1, 1)?</think>(200, 150)", {"bbox": PIXEL_BOX})[1] == 1
+
+
+@pytest.mark.parametrize("response", ["(２００, １５０)", "(٢٠٠, ١٥٠)", "(200, １50)"])
+def test_37_only_ascii_digits_are_numbers(response):
+    r"""Gelato: ``\d`` and int() accept the digits of all scripts."""
+    weighted = gr.recipe("gelato", format_weight=0.5)
+    assert outcome(weighted, response, UNIT_BOX) == (0, 0, "MALFORMED")
+    assert outcome(GTA1, response, GTA1_BOX) == (0, 0, "MALFORMED")
+
+
+def test_38_one_response_and_a_list_of_them_are_both_taken():
+    """Gelato's files say nothing of a batch: a current EasyR1 hands over a list, and they raise ValueError."""
+    one = GELATO.score("(200, 150)", UNIT_BOX)
+    several = GELATO.score(["(200, 150)", "(900, 900)"], [UNIT_BOX] * 2)
+    assert one.total.tolist() == several.total[:1].tolist() == pytest.approx([1])
+    assert several.acc.tolist() == [1, 0]
