@@ -24,7 +24,8 @@ def recipes() -> tuple[str, ...]:
     """Names of all recipes, those of installed plugins included.
 
     >>> recipes()
-    ('click', 'gelato', 'gelato-pixel', 'gta1')
+    ('click', 'composite', 'gelato', 'gelato-pixel', 'groundnext', 'gta1', 'gui-g1', 'gui-g2', 'infigui-g1', 'se-gui', \
+'ui-ins', 'ui-rft', 'ui-venus')
     """
     return tuple(registry().recipes)
 
@@ -47,8 +48,8 @@ def recipe(name: str | Mapping[str, Any], /, **options: Any) -> Recipe:
     {'name': 'gelato', 'format_weight': 0.1}
     >>> recipe("gelatto")
     Traceback (most recent call last):
-    grounding_rewards.errors.RecipeError: unknown recipe 'gelatto'; did you mean 'gelato'? There are: click, gelato, \
-gelato-pixel, gta1
+    grounding_rewards.errors.RecipeError: unknown recipe 'gelatto'; did you mean 'gelato'? There are: click, \
+composite, gelato, gelato-pixel, groundnext, gta1, gui-g1, gui-g2, infigui-g1, se-gui, ui-ins, ui-rft, ui-venus
     """
     if isinstance(name, Mapping):
         given = dict(name)

@@ -86,8 +86,6 @@ class Rollouts:
         predictions: what was parsed.
         targets: what counts as right.
         text: the responses as they came ("" for None), the last 64 KiB of each.
-        image_sizes: (n, 2) width and height of the original images; NaN where unknown.
-        model_image_sizes: (n, 2) the same of the images that the model saw.
         groups: (n,) the sample that each rollout belongs to; every row its own group where none was given.
         token_lengths: (n,) length of each response in tokens, or None.
         extras: further columns by name.
@@ -96,14 +94,22 @@ class Rollouts:
     predictions: Predictions
     targets: Targets
     text: Sequence[str]
-    image_sizes: Floats
-    model_image_sizes: Floats
     groups: NDArray[np.int64]
     token_lengths: NDArray[np.int64] | None
     extras: Mapping[str, Any]
 
     def __len__(self) -> int:
-        return len(self.predictions)
+        return len(self.predictions.reason)
+
+    @property
+    def image_sizes(self) -> Floats:
+        """(n, 2) width and height of the original images; NaN where unknown."""
+        return self.targets.image_sizes
+
+    @property
+    def model_image_sizes(self) -> Floats:
+        """(n, 2) the same of the images that the model saw."""
+        return self.targets.model_image_sizes
 
 
 @dataclass(frozen=True, eq=False)

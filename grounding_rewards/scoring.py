@@ -221,8 +221,6 @@ class Recipe:
             predictions=into_space(predictions, self.space, ready),
             targets=ready,
             text=texts.capped(MAX_LENGTH),
-            image_sizes=ready.image_sizes,
-            model_image_sizes=ready.model_image_sizes,
             groups=_group_codes(groups, rows),
             token_lengths=None,
             extras=extras or {},

@@ -92,7 +92,7 @@ def test_every_hostile_response_has_a_sound_score_with_targets_of_all_kinds(name
 
 @pytest.mark.parametrize("name", gr.recipes())
 def test_time_grows_as_the_text_does(name):
-    """Coarse, since the machine may be busy; ``benchmarks/hostile.py`` has the figures."""
+    """Coarse, since other work may run beside it; ``benchmarks/hostile.py`` has the figures."""
     recipe = gr.recipe(name, **shown_with(name))
     seconds = check_time(recipe, examples_of(recipe)[0], limit=1.0)
     worst = max(seconds, key=seconds.get)

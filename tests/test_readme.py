@@ -33,9 +33,9 @@ def commands() -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("block", blocks(README, "pycon"))
-def test_library_examples_give_what_they_show(block: str) -> None:
-    example = doctest.DocTestParser().get_doctest(block, {}, "README", "README.md", 0)
+def test_library_examples_give_what_they_show() -> None:
+    session = "\n".join(blocks(README, "pycon"))
+    example = doctest.DocTestParser().get_doctest(session, {}, "README", "README.md", 0)
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     runner = doctest.DocTestRunner(optionflags=flags)
     said: list[str] = []

@@ -264,9 +264,9 @@ def test_a_pattern_that_means_two_things_is_caught():
 BOX = [[[100, 100, 300, 200], 1.0, 1.0]]
 
 
-def with_part(fn, low=0.0, high=1.0):
+def with_part(fn, needs=frozenset()):
     """GTA1 with one part of one's own."""
-    return replace(gr.recipe("gta1"), reward=weighted(own=(1.0, Plain(fn, low, high))))
+    return replace(gr.recipe("gta1"), reward=weighted(own=(1.0, Plain(fn, needs=needs))))
 
 
 def too_sure(rollouts):
@@ -286,8 +286,11 @@ class Loose:
     high: float = 1.0
     needs: frozenset = field(default_factory=frozenset)
 
+    factor: float = 3.0
+    dtype: object = np.float64
+
     def join(self, scores):
-        return 3.0 * scores["hit"]
+        return (self.factor * scores["hit"]).astype(self.dtype)
 
     def __call__(self, rollouts):
         raise AssertionError("a combination is joined")
@@ -302,7 +305,11 @@ class Loose:
         (with_part(by_chance), "in a batch and"),
         (with_part(prints), "prints '"),
         (with_part(warns), "raises RuntimeWarning"),
-        (replace(gr.recipe("gta1"), reward=Loose()), "returns a total outside 0.0 to 1.0: {'total': 3.0, 'acc': 1.0"),
+        (replace(gr.recipe("gta1"), reward=Loose()), "returns a total outside 0.0 to 1.0: total 3.0, acc 1.0"),
+        (
+            replace(gr.recipe("gta1"), reward=Loose(factor=1.0, dtype=np.float32)),
+            "dtype=float32): expected float64 of shape (",
+        ),
         (with_part(lambda rollouts: clicked(rollouts)), "recipe('gta1') cannot be pickled"),
     ],
 )
@@ -324,10 +331,34 @@ def test_a_sound_recipe_passes_with_targets_and_sizes_of_ones_own():
     check_recipe(gr.recipe("click", response_space="thousandths"), responses=["(1, 2)", "none"])
 
 
+def notes(rollouts):
+    for row in rollouts.targets.rows:
+        row.extra["seen"] = True
+    return clicked(rollouts)
+
+
+def test_a_recipe_that_writes_into_its_targets_is_caught():
+    target = {"bbox": [100, 100, 300, 200], "space": "model_pixel", "extra": {}}
+    said = fault(check_recipe, with_part(notes), [target], responses=["(1, 2)"])
+    assert said.startswith("recipe('gta1') on ")
+    assert said.endswith(" changes its targets")
+
+
+def test_a_recipe_that_needs_groups_is_scored_a_group_at_a_time():
+    texts = ["(1, 2)", "", "(3, 4)", None] * 20
+    groups = frozenset({"groups"})
+    check_recipe(with_part(size_of_group, groups), BOX, responses=texts)
+    assert "in a batch and" in fault(check_recipe, with_part(size_of_batch, groups), BOX, responses=texts)
+
+
+def test_a_recipe_without_targets_is_not_passed_over():
+    assert "there is no target to check it with" in fault(check_recipe, gr.recipe("gta1"), [])
+
+
 def slow(rollouts):
     for text in rollouts.text:
-        for start in range(0, len(text) if text.startswith("[[[[") else 0, 16):
-            text[start:].count("]")
+        for start in range(0, len(text) if text.startswith("[[[[") else 0, 1024):
+            sum(map(ord, text[start:]))
     return clicked(rollouts)
 
 

@@ -68,12 +68,12 @@ class AutoDialect:
         for step in self._steps:
             rows = [row for row in left if _has(values[row], step.gate) and _has(values[row], step.signs)]
             if rows and step.pattern is not None:
-                finds.begun += [np.array(rows)] if step.signs else []
+                finds.begun += [rows] if step.signs else []
                 search = compiled(step.pattern).search
                 rows = [row for row in rows if search(values[row])]
             if rows:
-                some = np.array(rows)
-                done = finds.run(step, texts.take(some), some)
+                some = texts if len(rows) == len(texts) else texts.take(np.array(rows))
+                done = finds.run(step, some, rows)
                 if len(done) == len(left):
                     break
                 left = np.setdiff1d(left, done).tolist()
@@ -138,28 +138,28 @@ class _Finds:
 
     def __init__(self, rows: int, answers: Answers) -> None:
         self.rows, self.answers = rows, answers
-        self.parts: list[tuple[Rows, Found]] = []
-        self.begun: list[Rows] = []
+        self.parts: list[tuple[Rows | list[int], Found]] = []
+        self.begun: list[Rows | list[int]] = []
 
-    def run(self, step: _Step, texts: Texts, rows: Rows) -> Rows:
+    def run(self, step: _Step, texts: Texts, rows: Rows | list[int]) -> Rows | list[int]:
         """Run a dialect on the texts of some rows; return those in which it found an answer."""
         found = step.dialect.find(texts, self.answers)
-        index = found.dialect + np.int8(step.first)
-        is_all = np.count_nonzero(found.count) == len(rows)
-        if not is_all:
-            index[found.dialect < 0] = -1
-            self.begun.append(rows[found.begun])
-        self.parts.append((rows, replace(found, dialect=index)))
-        return rows if is_all else rows[found.count > 0]
+        self.parts.append((rows, found))
+        if np.count_nonzero(found.count) == len(rows):
+            np.add(found.dialect, step.first, out=found.dialect)
+            return rows
+        found.dialect[found.dialect >= 0] += step.first
+        self.begun.append(np.asarray(rows)[found.begun])
+        return np.asarray(rows)[found.count > 0]
 
     def joined(self) -> Found:
-        """All of it."""
-        if len(self.parts) == 1 and len(self.parts[0][0]) == self.rows:
-            found = self.parts[0][1]
-        else:
-            found = nothing(self.rows, self.answers)
-            for rows, part in self.parts:
-                put(found, rows, part)
+        """All of it. That a text was the usual form of one of several dialects says nothing about its form."""
+        if len(self.parts) == 1 and np.count_nonzero(self.parts[0][1].count) == self.rows:
+            only = self.parts[0][1]
+            return only if only.usual is None else replace(only, usual=None)
+        found = nothing(self.rows, self.answers)
+        for rows, part in self.parts:
+            put(found, np.asarray(rows), part)
         for rows in self.begun:
             found.begun[rows] = True
         return found

@@ -31,5 +31,6 @@ BOX_LIST = ReaderDialect(
     read=read_boxes,
     pattern=rf"^{SPACE}{_PATTERN}{SPACE}$",
     signs=("[",),
+    must=("]",),
 )
 """Integers or decimals, negative or not; no signs +, no exponents."""

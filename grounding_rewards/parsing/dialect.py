@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -28,6 +29,9 @@ from grounding_rewards.parsing.texts import (
 from grounding_rewards.spaces import Floats, nowhere
 
 Answers = Literal["only", "first", "last", "all"]
+
+MAX_ANSWERS = 256
+"""Answers of a response that are read; more make it TOO_MANY."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +143,9 @@ class PatternDialect:
             found.begun[row] = self._begins(text)
             places = self._read(text, answers) if found.begun[row] or not self.signs else []
             if places:
-                place = places[-1 if answers == "last" else 0]
+                place = places[0]
                 found.xy[row], found.actions[row], found.dialect[row] = place.point, place.action, 0
-                found.count[row] = 1 if answers in ("first", "last") else len(places)
+                found.count[row] = len(places)
                 if place.box is not None:
                     found.box[row] = place.box
                 if found.points is not None and len(places) > 1:
@@ -152,13 +156,15 @@ class PatternDialect:
         return any([sign in text for sign in self.signs])  # noqa: C419 (a list is faster here than a generator)
 
     def _read(self, text: str, answers: Answers) -> list[_Place]:
-        """The answers of one text: all, or as few as the policy needs."""
+        """The answers of one text: all, or as few as the policy needs, and no more than show that they are too many."""
         if self.whole or (answers == "first" and not self.inner):
             found = self._compiled.search(text)
-            places = [self._place(found)] if found else []
-        else:
-            places = [self._place(found) for found in self._compiled.finditer(text)]
-        return [place for place in places if place is not None]
+            place = self._place(found) if found else None
+            return [] if place is None else [place]
+        found_all = self._compiled.finditer(text)
+        places = map(self._place, reversed(list(found_all)) if answers == "last" else found_all)
+        most = 1 if answers in ("first", "last") else MAX_ANSWERS + 1
+        return list(islice((place for place in places if place is not None), most))
 
     def _place(self, found: re.Match[str]) -> _Place | None:
         if not self.inner:

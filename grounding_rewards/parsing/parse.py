@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.columns import Predictions, Reason
-from grounding_rewards.parsing.dialect import Answers, Dialect, Found
+from grounding_rewards.parsing.dialect import MAX_ANSWERS, Answers, Dialect, Found
 from grounding_rewards.parsing.texts import Texts, contains
 from grounding_rewards.spaces import CoordSpace, Floats
 
@@ -17,9 +17,6 @@ Thinking = Literal["closed", "open", "read"]
 
 MAX_LENGTH = 64 * 1024
 """Characters of a response that are read, from its end."""
-
-MAX_ANSWERS = 256
-"""Answers of a response that are read; more make it TOO_MANY."""
 
 _STRINGS = {str}
 _OK = np.int8(Reason.OK)
@@ -87,7 +84,7 @@ def read_responses(responses: Sequence[str | None]) -> Texts:
     Raises:
         TypeError: a response is neither a string nor None.
     """
-    if isinstance(responses, Texts):
+    if type(responses) is Texts:
         return responses
     if set(map(type, responses)) <= _STRINGS:
         return Texts(cast(list[str], list(responses)))

@@ -24,8 +24,8 @@ JSON_ACTION = rf"""["'](?:action|type){KEY}["']?(?P<action>[^"',]*)"""
 JSON_OBJECT = rf"""\{{{SPACE}(?P<body>["'][^{{}}]*)\}}"""
 """An object that holds a key, and no other object."""
 
-CALL = rf"(?P<action>[A-Za-z_]{{1,24}})\({SPACE}"
-"""A function's name up to its first argument; of a longer name the end, so that time stays linear."""
+CALL = rf"(?:^|[^A-Za-z_])(?P<action>[A-Za-z_]+)\({SPACE}"
+"""A function's name up to its first argument. What stands before the name is taken, so that time stays linear."""
 
 _OPEN = rf"{SPACE}(?:[(\[]{SPACE}){{0,2}}"
 _CLOSE = rf"{SPACE}(?:[)\]]{SPACE}){{0,2}}"

@@ -123,7 +123,7 @@ class PointListDialect:
 
 
 def _first_list(answer: str) -> list[tuple[float, float]] | None:
-    begin = compiled(_BEGIN).match(answer)
+    begin = compiled(_BEGIN).match(answer) if "]" in answer else None
     items = begin and decoded(answer, begin.start("list"))
     if not isinstance(items, list):
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +74,8 @@ def check_recipe(
         examples = examples_of(recipe)
     else:
         examples = [Example("", target, image_sizes, model_image_sizes) for target in targets]
+    if not examples:
+        raise AssertionError(f"{recipe!r}: there is no target to check it with; give targets=")
     survives_copies(repr(recipe), recipe)
     texts = hostile_responses() if responses is None else list(responses)
     if recipe.example:
@@ -159,10 +161,10 @@ class _Check:
         )
         if repr(targets) != before:
             raise AssertionError(f"{name} changes its targets")
-        columns = _columns(scores)
-        for what, wrong in _faults(self.recipe, scores, columns, len(rows)).items():
-            for place in np.flatnonzero(wrong())[:1]:
-                values = {key: column[place].item() for key, column in columns.items() if len(column) > place}
+        columns = _columns(name, self.recipe, scores, len(rows))
+        for what, wrong in _faults(self.recipe, columns):
+            for place in np.flatnonzero(wrong)[:1]:
+                values = ", ".join(f"{key} {column[place]}" for key, column in columns.items())
                 raise AssertionError(f"{self.recipe!r} {what}: {values} for {self.case(rows[place])}")
         return columns
 
@@ -171,23 +173,22 @@ class _Check:
         return f"response {brief(response)} and target {brief(example.target)}"
 
 
-def _columns(scores: Scores) -> Columns:
-    return {"total": scores.total, "acc": scores.acc, "valid": scores.valid, **scores.parts, "reason": scores.reason}
+def _columns(name: str, recipe: Recipe, scores: Scores, rows: int) -> Columns:
+    """All columns by name, of the right names, types and shapes."""
+    if tuple(scores.parts) != recipe.parts:
+        raise AssertionError(f"{name} has parts {tuple(scores.parts)}: expected {recipe.parts}")
+    floats: Columns = {"total": scores.total, "acc": scores.acc, "valid": scores.valid, **scores.parts}
+    for key, column in floats.items():
+        if not isinstance(column, np.ndarray) or column.dtype != np.float64 or column.shape != (rows,):
+            raise AssertionError(f"{name} returns {key} {brief(column)}: expected float64 of shape ({rows},)")
+    return {**floats, "reason": scores.reason}
 
 
-def _faults(recipe: Recipe, scores: Scores, columns: Columns, rows: int) -> dict[str, Callable[[], Any]]:
-    """What can be wrong, and in which rows it is; in order, since the later ones need the former."""
-    floats = [column for name, column in columns.items() if name != "reason"]
-    return {
-        f"has parts {tuple(scores.parts)}, expected {recipe.parts}": lambda: [tuple(scores.parts) != recipe.parts],
-        "returns another type or shape than (n,) float64": lambda: [
-            any(column.dtype != np.float64 or column.shape != (rows,) for column in floats)
-        ],
-        "returns a number that is not finite": lambda: ~np.all([np.isfinite(column) for column in floats], axis=0),
-        f"returns a total outside {recipe.low} to {recipe.high}": lambda: (
-            (scores.total < recipe.low) | (scores.total > recipe.high)
-        ),
-        "returns an acc that is neither 0 nor 1": lambda: ~np.isin(scores.acc, (0.0, 1.0)),
-        "calls a usable target not valid": lambda: scores.valid != 1.0,
-        "returns no reason": lambda: ~np.isin(scores.reason, _REASONS),
-    }
+def _faults(recipe: Recipe, columns: Columns) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """What can be wrong, and in which rows it is."""
+    total = columns["total"]
+    yield "returns a number that is not finite", ~np.all([np.isfinite(column) for column in columns.values()], axis=0)
+    yield f"returns a total outside {recipe.low} to {recipe.high}", (total < recipe.low) | (total > recipe.high)
+    yield "returns an acc that is neither 0 nor 1", ~np.isin(columns["acc"], (0.0, 1.0))
+    yield "calls a usable target not valid", columns["valid"] != 1.0
+    yield "returns no reason", ~np.isin(columns["reason"], _REASONS)

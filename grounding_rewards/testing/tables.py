@@ -48,8 +48,6 @@ def rollouts(rows: Sequence[Row], space: CoordSpace, *, bare: frozenset[str] | N
         predictions=into_space(predictions, space, targets),
         targets=targets,
         text=[row.text for row in rows],
-        image_sizes=targets.image_sizes,
-        model_image_sizes=targets.model_image_sizes,
         groups=_codes([row.group for row in rows]),
         token_lengths=np.array([row.tokens for row in rows], dtype=np.int64) if counted else None,
         extras={},

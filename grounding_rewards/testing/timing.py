@@ -66,7 +66,7 @@ def growth(recipe: Recipe, example: Example) -> dict[str, float]:
 
 
 def seconds(recipe: Recipe, example: Example, text: str, repeats: int) -> float:
-    """Processor seconds for one call with one response, the best of several; how busy the machine is does not count."""
+    """Processor seconds for one call with one response, the best of several: what else runs does not count."""
     groups = [0] if "groups" in recipe.needs else None
     best = float("inf")
     for _ in range(repeats):

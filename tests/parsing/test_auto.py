@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.columns import Reason
-from grounding_rewards.parsing import AUTO, BARE_TUPLE, REFUSAL, AutoDialect, parse
+from grounding_rewards.parsing import AUTO, BARE_TUPLE, CROPPED, REFUSAL, AutoDialect, parse
 from grounding_rewards.recipes.click import click
 from grounding_rewards.spaces import CoordSpace
 from tests.parsing.fragments import NUMERALS, SPACES, responses
@@ -151,3 +151,9 @@ def test_equal_ones_are_equal_and_pickle():
     again = pickle.loads(pickle.dumps(AUTO))
     assert again == AUTO
     assert read("(1, 2)", again) == ([1, 2], "OK")
+
+
+def test_the_usual_form_of_one_dialect_is_not_that_of_all():
+    texts = ["(Image_0, (1, 2))"] * 60
+    assert parse(texts, CROPPED, space=CoordSpace.PIXEL).usual.all()
+    assert parse(texts, AUTO, space=CoordSpace.PIXEL).usual is None

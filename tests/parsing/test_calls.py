@@ -105,7 +105,7 @@ def test_other_names_are_no_calls(text):
     (KEYWORD_CALL, "click(x=1, y=2)", "tap(x=3, y=4)"), (CLICK_CALL, "click(1, 2)", "tap(3, 4)"),
 ])  # fmt: skip
 def test_several_bare_calls(dialect, first, second):
-    for text in (f"{first}\n{second}", f"{first}{second}", f"{first};{second}"):
+    for text in (f"{first}\n{second}", f"{first} {second}", f"{first};{second}", f"[{first}, {second}]"):
         assert read(text, dialect) == (None, "SEVERAL_ANSWERS")
         assert (read(text, dialect, "first"), read_action(text, dialect, "first")) == (([1, 2], "OK"), "click")
         assert (read(text, dialect, "last"), read_action(text, dialect, "last")) == (([3, 4], "OK"), "tap")

@@ -1,5 +1,7 @@
 """Rollouts from points and targets that share one space, without any text."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from grounding_rewards.columns import Predictions, Reason, Rollouts
@@ -20,8 +22,8 @@ def rollouts(
             xy, np.full((rows, 4), np.nan), np.array(codes, dtype=np.int8), np.zeros(rows, dtype=np.int8),
             ("bare_tuple",), space, np.array(actions or [""] * rows, dtype=object),
         ),
-        targets=Targets.from_list(targets), text=text or [""] * rows, image_sizes=sizes, model_image_sizes=sizes,
-        groups=np.arange(rows), token_lengths=None, extras=extras or {},
+        targets=replace(Targets.from_list(targets), known_image_sizes=sizes, known_model_image_sizes=sizes),
+        text=text or [""] * rows, groups=np.arange(rows), token_lengths=None, extras=extras or {},
     )  # fmt: skip
 
 
