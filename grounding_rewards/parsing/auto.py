@@ -41,14 +41,14 @@ class AutoDialect:
         name: the dialect's name.
         signs: substrings of which every answer in any of the dialects contains one; none: no such rule. They make a
             group worth while: a text without any is not searched for the signs of each of its dialects.
-        usual: the commonest way of writing answers, tried before all. It has the name of one of the dialects and finds
-            what that finds, in texts in which no dialect before that one finds anything.
+        usual: the commonest ways of writing answers, tried before all. Each has the name of one of the dialects and
+            finds what that finds, in texts in which no dialect before that one finds anything.
     """
 
     dialects: tuple[Dialect, ...]
     name: str = "auto"
     signs: tuple[str, ...] = ()
-    usual: Dialect | None = field(default=None, repr=False)
+    usual: tuple[PatternDialect, ...] = field(default=(), repr=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -76,6 +76,8 @@ class AutoDialect:
                 done = finds.run(step, some, rows)
                 if len(done) == len(left):
                     break
+                if not len(done):
+                    continue
                 left = np.setdiff1d(left, done).tolist()
 
     def _find_many(self, texts: Texts, finds: _Finds) -> None:
@@ -89,7 +91,7 @@ class AutoDialect:
             rows, some = gated[step.gate]
             if step.signs and len(rows):
                 rows, some = _narrowed(rows, some, contain(some, step.signs))
-            if step.pattern is not None and len(rows):
+            if step.pattern is not None and not step.usual and len(rows):
                 finds.begun += [rows] if step.signs else []
                 rows, some = _narrowed(rows, some, matches(some, step.pattern))
             if len(rows):
@@ -109,9 +111,8 @@ class AutoDialect:
             else:
                 steps.append(_step(dialect, first))
             first += len(dialect.names)
-        if self.usual is not None:
-            steps.insert(0, _step(self.usual, self.names.index(self.usual.name)))
-        return tuple(steps)
+        usual = [_step(each, self.names.index(each.name))._replace(usual=True) for each in self.usual]
+        return (*usual, *steps)
 
 
 class _Step(NamedTuple):
@@ -122,6 +123,7 @@ class _Step(NamedTuple):
     signs: tuple[str, ...]
     pattern: str | None
     gate: tuple[str, ...] = ()
+    usual: bool = False
 
     def inside(self, gate: tuple[str, ...], first: int) -> _Step:
         """The same in a group with these signs, behind so many names."""
@@ -186,12 +188,19 @@ _JSON = AutoDialect(
 _TAGS = AutoDialect((BOX_TOKENS, POINT_TAG, XY_TAGS, MOLMO), name="tags", signs=("<",))
 _ROUND = AutoDialect((CROPPED, KEYWORD_CALL, CLICK_CALL, CORNER_TUPLES, BARE_TUPLE), name="round", signs=("(",))
 _SQUARE = AutoDialect((NESTED_LIST, CORNER_LISTS, BARE_LIST), name="square", signs=("[",))
-_ALONE = replace(
+_TUPLE_ALONE = replace(
     BARE_TUPLE, pattern=BARE_TUPLE.pattern.replace(NUMBER, NUMBER.removeprefix("-?")), whole=True, usual=""
 )
 """An unsigned tuple and nothing else: no refusal, no corners, no call."""
 
-AUTO = AutoDialect((REFUSAL, JSON_REFUSAL, _NAMED_CALLS, _JSON, _TAGS, _ROUND, _SQUARE), usual=_ALONE)
+_CALL_ALONE = PatternDialect("tool_call", TOOL_CALL.calls.usual.replace("-?", ""))
+_POINT_ALONE = PatternDialect("json_2d", JSON_2D.usual.replace("-?", "").replace("[^", "[^()"))
+"""Unsigned numbers, which are no refusal; and no parentheses in a label, which could hold a call."""
+
+AUTO = AutoDialect(
+    (REFUSAL, JSON_REFUSAL, _NAMED_CALLS, _JSON, _TAGS, _ROUND, _SQUARE),
+    usual=(_TUPLE_ALONE, _CALL_ALONE, _POINT_ALONE),
+)
 """First what names itself: a refusal, a call, JSON, tags. Then what only brackets mark, the form that contains another
 before that other: corner pairs before tuples, nested lists before bare ones. What a tuple alone is, none before reads.
 """

@@ -9,7 +9,7 @@ from grounding_rewards.parsing.dialect import PatternDialect
 from grounding_rewards.parsing.pieces import CALL, COMMA
 from grounding_rewards.parsing.texts import NUMBER, SPACE
 
-_OTHERS = rf"(?:[a-z_]+{SPACE}={SPACE}[^(),=]*,{SPACE})*"
+_OTHERS = rf"(?:[a-z_]+{SPACE}=[^(),=]*,{SPACE})*"
 _X, _Y = rf"(?P<x>{NUMBER}){COMMA}", rf"(?P<y>{NUMBER}){SPACE}[,)]"
 _X_IS, _Y_IS = rf"x{SPACE}={SPACE}", rf"y{SPACE}={SPACE}"
 _KNOWN = "|".join(

@@ -56,7 +56,7 @@ def parse(
     texts = texts.capped(MAX_LENGTH)
     found = dialect.find(texts, answers)
     xy, box = found.xy, found.box
-    if unfinished is None and not (np.count_nonzero(found.count - 1) or np.count_nonzero(found.refused)):
+    if unfinished is None and _is_plain(found):
         reason = np.zeros(len(texts), dtype=np.int8)  # OK, all of them
     else:
         reason = _reasons(found, texts, unfinished, answers)
@@ -76,6 +76,13 @@ def parse(
         offsets=offsets,
         usual=found.usual if texts is whole else None,
     )
+
+
+def _is_plain(found: Found) -> bool:
+    """Whether every text holds one answer, and none is a refusal."""
+    if len(found.count) == 1:
+        return found.count.item() == 1 and not found.refused.item()
+    return not (np.count_nonzero(found.count - 1) or np.count_nonzero(found.refused))
 
 
 def read_responses(responses: Sequence[str | None]) -> Texts:

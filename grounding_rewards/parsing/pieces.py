@@ -1,4 +1,7 @@
-"""Pieces of patterns that several dialects share. Each is linear in Python's re, also one after the other."""
+"""Pieces of patterns that several dialects share.
+
+Where two of them meet, at most one may end or begin with white space: two runs in a row take quadratic time.
+"""
 
 from grounding_rewards.parsing.texts import NUMBER, SPACE
 
@@ -27,11 +30,14 @@ JSON_OBJECT = rf"""\{{{SPACE}(?P<body>["'][^{{}}]*)\}}"""
 CALL = rf"(?:^|[^A-Za-z_])(?P<action>[A-Za-z_]+)\({SPACE}"
 """A function's name up to its first argument. What stands before the name is taken, so that time stays linear."""
 
-_OPEN = rf"{SPACE}(?:[(\[]{SPACE}){{0,2}}"
+_OPEN = rf"(?:[(\[]{SPACE}){{0,2}}"
 _CLOSE = rf"{SPACE}(?:[)\]]{SPACE}){{0,2}}"
 _BETWEEN = rf"(?:{GAP}|{SPACE}[)\]]{SPACE}(?:,{SPACE})?[(\[]{SPACE})"
 _POINT = rf"(?P<x>{NUMBER}){GAP}(?P<y>{NUMBER})"
 _BOX = rf"(?P<x1>{NUMBER}){GAP}(?P<y1>{NUMBER}){_BETWEEN}(?P<x2>{NUMBER}){GAP}(?P<y2>{NUMBER})"
 
 PLACE = rf"{_OPEN}(?:{_POINT}|{_BOX}){_CLOSE}"
-"""Two or four numbers with commas or spaces, with brackets or without, for use between a pair of tags or quotes."""
+"""Two or four numbers with commas or spaces, with brackets or without, for use between a pair of tags or quotes.
+
+White space before it is not part of it.
+"""

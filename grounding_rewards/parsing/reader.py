@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.parsing.dialect import Answers, Found, contain, nothing, places
+from grounding_rewards.parsing.dialect import Answers, Found, alone, contain, nothing, places
 from grounding_rewards.parsing.texts import COORDINATE_LIMIT, Texts, contains, extract
 
 Place = Sequence[float]
@@ -46,6 +46,8 @@ class ReaderDialect:
 
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""
+        if len(texts) == 1:
+            return self._find_one(texts.values[0], answers)
         found = nothing(len(texts), answers)
         if texts.vectorised:
             usual = self._find_usual(found, texts)
@@ -56,7 +58,20 @@ class ReaderDialect:
             found.begun[:] = begun
             left = [row for row, begins in enumerate(begun) if begins]
         for row in left:
-            self._read(found, row, texts.values[row], answers)
+            answer = self.read(texts.values[row])
+            if answer:
+                self._write(found, row, answer, answers)
+        return found
+
+    def _find_one(self, text: str, answers: Answers) -> Found:
+        begun = any([sign in text for sign in self.signs])  # noqa: C419 (faster so)
+        answer = self.read(text) if begun else None
+        if answer and len(answer) == 1:
+            return alone(*_place(answer[0]), answers=answers)
+        found = nothing(1, answers)
+        found.begun[0] = begun
+        if answer:
+            self._write(found, 0, answer, answers)
         return found
 
     def _find_usual(self, found: Found, texts: Texts) -> NDArray[np.bool_]:
@@ -79,10 +94,7 @@ class ReaderDialect:
         rows: list[int] = left.tolist()
         return rows
 
-    def _read(self, found: Found, row: int, text: str, answers: Answers) -> None:
-        answer = self.read(text)
-        if not answer:
-            return
+    def _write(self, found: Found, row: int, answer: Sequence[Place], answers: Answers) -> None:
         point, box = _place(answer[-1 if answers == "last" else 0])
         found.xy[row], found.dialect[row] = point, 0
         found.count[row] = 1 if answers in ("first", "last") else len(answer)

@@ -19,7 +19,7 @@ from grounding_rewards.spaces import Floats
 VECTOR_ROWS = 48
 """From this many rows on, setting up the vectorised functions pays."""
 
-_LONG = 48  # bytes, 8 of which are arrow's own
+_LONG = 40  # bytes, 8 of which are arrow's own
 
 COORDINATE_LIMIT = 1e12
 """Coordinates beyond this, 400-digit ones included, are read as this: far outside any screen, and finite."""

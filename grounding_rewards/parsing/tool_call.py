@@ -13,7 +13,7 @@ import numpy as np
 
 from grounding_rewards.parsing.dialect import Answers, Found, PatternDialect
 from grounding_rewards.parsing.pieces import JSON_ACTION, JSON_POINT, KEY, XY
-from grounding_rewards.parsing.texts import Texts, compiled
+from grounding_rewards.parsing.texts import Texts, compiled, matches
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class ToolCallDialect:
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""
         found = self.calls.find(texts, answers)
-        for row in map(int, np.flatnonzero(found.begun & (found.count == 0))):
+        unread = np.flatnonzero(found.begun & (found.count == 0))
+        for row in unread[matches(texts.take(unread), self.calls.full_pattern)].tolist():
             found.begun[row] = not self._is_placeless(texts.values[row])
         return found
 
@@ -57,7 +58,7 @@ TOOL_CALL = ToolCallDialect(
         signs=("tool_call>", '"arguments"', "'arguments'"),
         usual=(
             r"""^(?:<tool_call>)?[ \n]*\{"name": ?"[A-Za-z_]*", ?"arguments": ?"""
-            rf"""\{{"action": ?"(?P<action>[A-Za-z_]*)", ?"coordinate": ?\[{XY}\]\}}\}}[ \n]*(?:</tool_call>)?[ \n]*$"""
+            rf"""\{{"action": ?"(?P<action>[A-Za-z_]*)", ?"coordinate": ?\[{XY}\]\}}\}}[ \n]*(?:</tool_call>[ \n]*)?$"""
         ),
     )
 )

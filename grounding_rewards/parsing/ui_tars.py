@@ -13,12 +13,13 @@ from grounding_rewards.parsing.pieces import CALL, COMMA, PLACE
 from grounding_rewards.parsing.texts import SPACE
 
 _OTHERS = rf"""(?:[a-z_]+={SPACE}["'][^"'()]*["']{COMMA})*"""
-_OPEN = r"""["']?(?:<\|box_start\|>|<point>|<bbox>|<box>)?"""
-_CLOSE = r"""(?:(?:<\|box_end\|>|</point>|</bbox>|</box>)?["']|\)\))"""
+_TOKEN = rf"(?:<\|box_start\|>|<point>|<bbox>|<box>){SPACE}"
+_OPEN = rf"""{SPACE}(?:["']{SPACE}(?:{_TOKEN})?|{_TOKEN})?"""
+_CLOSE = rf"""(?:(?:(?:<\|box_end\|>|</point>|</bbox>|</box>){SPACE})?["']|\)\))"""
 
 UI_TARS = PatternDialect(
     name="ui_tars",
-    pattern=rf"{CALL}{_OTHERS}(?:start_box|start_point|point)={SPACE}{_OPEN}{PLACE}{_CLOSE}",
+    pattern=rf"{CALL}{_OTHERS}(?:start_box|start_point|point)={_OPEN}{PLACE}{_CLOSE}",
     signs=("start_box=", "start_point=", "point="),
     usual=(
         r"^(?:Thought:[^(\n]*\n)?(?:Action: ?)?(?P<action>[a-z_]+)\((?:start_box|point)="

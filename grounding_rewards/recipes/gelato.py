@@ -12,7 +12,7 @@ from grounding_rewards.recipes.common import NOT_TEXT, UNICODE_DIGITS, Line, bad
 from grounding_rewards.scoring import BBOX, POLYGON, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
-from grounding_rewards.verifiers import Format, Hit, InsideDistance
+from grounding_rewards.verifiers import Format, InsideDistance
 
 _PAPER = "Gelato: Click-100k and Gelato-30B-A3B"
 _COMMIT = "1f83dad"
@@ -61,14 +61,15 @@ def _recipe(
     miss = Example("(900, 900)", _TARGET[space])
     blind = Exploit("blind-format", "any well-formed tuple is paid the format weight", weight, miss)
     native = _NATIVE[space]
+    distance = InsideDistance(polygon="half_open")  # above 0 for every hit, which is how the source counts success
     return Recipe(
         name=name,
         dialect=BARE_TUPLE_WHOLE,
         reward=weighted(
-            distance=(1.0 - weight, InsideDistance(polygon="half_open")),
+            distance=(1.0 - weight, distance),
             format=(weight, Format()),
         ),
-        success=Hit(polygon="half_open"),
+        success=distance,
         space=space,
         response_space=response_space,
         target_space=space,

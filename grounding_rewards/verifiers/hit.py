@@ -83,8 +83,10 @@ class Hit:
         score = regions.best(hit.astype(np.float64), len(rollouts))
         if self.actions is None:
             return score
-        clicks = [action in self.actions for action in rollouts.predictions.actions]
-        return score * np.array(clicks, dtype=np.float64)
+        actions = rollouts.predictions.actions.tolist()
+        if set(actions) <= set(self.actions):
+            return score
+        return score * np.array([action in self.actions for action in actions], dtype=np.float64)
 
 
 @dataclass(frozen=True)

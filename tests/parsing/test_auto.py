@@ -124,7 +124,7 @@ def parts(text, dialect, answers):
 @given(st.tuples(*[st.sampled_from(SPACES)] * 6), *[st.sampled_from(NUMERALS)] * 2, POLICIES)
 def test_no_dialect_before_it_reads_anything_in_a_tuple_alone(spaces, x, y, answers):
     text = "{}({}{}{},{}{}{}){}".format(*spaces[:2], x, *spaces[2:4], y, *spaces[4:])
-    if parse([text], AUTO.usual, space=CoordSpace.PIXEL).parsed[0]:
+    if parse([text], AUTO.usual[0], space=CoordSpace.PIXEL).parsed[0]:
         assert parts(text, PLAIN, answers) == parts(text, AUTO, answers)
         assert parse([text], PLAIN, space=CoordSpace.PIXEL).dialect[0] == AUTO.names.index("bare_tuple")
 
@@ -132,7 +132,7 @@ def test_no_dialect_before_it_reads_anything_in_a_tuple_alone(spaces, x, y, answ
 @settings(max_examples=300, deadline=None)
 @given(responses, POLICIES)
 def test_what_is_tried_first_and_groups_change_nothing_that_is_found(text, answers):
-    assert parts(text, replace(AUTO, usual=None), answers) == parts(text, AUTO, answers)
+    assert parts(text, replace(AUTO, usual=()), answers) == parts(text, AUTO, answers)
     if parse([text], AUTO, space=CoordSpace.PIXEL, answers=answers, thinking="read").dialect[0] >= 0:
         assert parts(text, PLAIN, answers) == parts(text, AUTO, answers)
     else:

@@ -35,6 +35,36 @@ OPENERS = {
 }  # fmt: skip
 
 
+SPACED = {
+    "refusal": ["<answer> '( -1 , -1 )'. </answer>"],
+    "json_refusal": ["-1 [ { 'point_2d' : [ -1 , -1 ] } ]"],
+    "ui_tars": [
+        "scroll( a= 'b' , start_box= ' <|box_start|> ( 1 , 2 ) , ( 3 , 4 ) <|box_end|> ' )",
+        "Thought: a\nAction: tap( point= ' <point> 1 2 </point> ' )",
+    ],
+    "pyautogui": ["pyautogui.click( a = b , x = 1 , y = 2 )", "pyautogui.scroll( -5 , x = 1 , y = 2 )"],
+    "tool_call": ['<tool_call> { "arguments" : { "coordinate" : [ 1 , 2 ] , "action" : "a" } }'],
+    "json_2d": ['[ { "bbox_2d" : [ 1 , 2 , 3 , 4 ] } ]', '{ "point_2d" : [ 1 , 2 ] }'],
+    "json_coordinate": ["{ 'action' : 'a' , 'coordinate' : [ 1 , 2 ] }"],
+    "json_compact": ["{ 'POINT' : [ 1 , 2 ] , 'to' : 1 }"],
+    "json_distribution": ["{ 'action' : 'a' , 'mean' : [ 1 , 2 ] }"],
+    "json_xy": ['{ "x" : 1 , "y" : 2 , "a" : [ 1 ] }', '{ "a" : 1 , "path" : [ { "x" : 1 , "y" : 2 } ] , "b" : 1 }'],
+    "box_tokens": ["<|box_start|> ( 1 , 2 ) , ( 3 , 4 ) <|box_end|>", "<box> [ [ 1 2 3 4 ] ] </box>"],
+    "point_tag": ["<point> ( 1 , 2 ) </point>"],
+    "xy_tags": ["<x> 1 </x> , <y> 2 </y>"],
+    "molmo": ['<points coords="1 1 2 3 4 5 6"> a </points>'],
+    "cropped": ["<crop> ( Image_0 , ( 1 , 2 ) , ( 3 , 4 ) ) </crop> ( Image_1 , ( 1 , 2 ) )"],
+    "keyword_call": ["click( a = b , x = 1 , y = 2 )"],
+    "click_call": ["left_click( 1 , 2 )"],
+    "corner_tuples": ["( 1 , 2 ) , ( 3 , 4 )", "( ( 1 , 2 ) , ( 3 , 4 )"],
+    "bare_tuple": ["( 1.5 , -2 )"],
+    "nested_list": ["CLICK( box = [ [ 1 , 2 , 3 , 4 ] ] )"],
+    "corner_lists": ["[ 1 , 2 ] , [ 3 , 4 ]", "( [ 1 , 2 ] , [ 3 , 4 ]"],
+    "bare_list": ["[ 1.5 , -2 ]", "' : [ 1 , 2 , 3 , 4 ]"],
+}
+FILLERS = [" ", "\u3000", "1", "a", ",", "'", "(", "[", "{", "=", "1 ", "a="]
+
+
 def seconds(dialect, opener, rows):
     """Time of this thread alone, one row's share; a sign in front lets the text through."""
     sign = dialect.signs[0] if getattr(dialect, "signs", ()) else ""
@@ -49,7 +79,7 @@ def seconds(dialect, opener, rows):
 
 
 def test_every_dialect_has_openers():
-    assert tuple(OPENERS) == AUTO.names
+    assert tuple(OPENERS) == tuple(SPACED) == AUTO.names
 
 
 @pytest.mark.parametrize("dialect", inside(AUTO), ids=lambda dialect: dialect.name)
@@ -57,3 +87,16 @@ def test_every_dialect_has_openers():
 def test_openers_cost_nothing_to_speak_of(dialect, rows):
     # A quadratic pattern would take minutes; the worst here takes a dozen milliseconds.
     assert max(seconds(dialect, opener, rows) for opener in OPENERS[dialect.name]) < 0.05
+
+
+@pytest.mark.parametrize("dialect", inside(AUTO), ids=lambda dialect: dialect.name)
+def test_an_answer_that_goes_on_for_ever_at_any_character_costs_little(dialect):
+    # Two runs of white space in a row would take a fifth of a second for these 8 Ki characters.
+    assert dialect.find(Texts(SPACED[dialect.name]), "first").count[0] == 1
+    for answer in SPACED[dialect.name]:
+        for end in range(1, len(answer) + 1):
+            for filler in FILLERS:
+                texts = Texts([answer[:end] + filler * (8192 // len(filler))])
+                start = time.thread_time()
+                dialect.find(texts, "last")
+                assert time.thread_time() - start < 0.05, (answer[:end], filler)
