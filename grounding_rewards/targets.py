@@ -11,95 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.errors import RecipeError, TargetError
-from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, CoordSpace, Floats, as_space, convert, nowhere
+from grounding_rewards.regions import Regions, bounding_box, converted, regions_of
+from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, CoordSpace, Floats, as_space, nowhere
 from grounding_rewards.target_checks import Use, unusable
-from grounding_rewards.truth import NativeForm, Region, RegionKind, Target
+from grounding_rewards.truth import NativeForm, Target
 from grounding_rewards.wire import read_target
 
 BadTarget = Literal["raise", "abstain"]
 
 _BAD_TARGETS = get_args(BadTarget)
-_BBOX = RegionKind.BBOX
-_BOXES = frozenset({_BBOX})
-
-
-@dataclass(frozen=True, eq=False)
-class Shapes:
-    """What places have beyond a box: ``Regions`` of plain boxes go without.
-
-    Attributes are those of ``Regions``.
-    """
-
-    kind: NDArray[np.int8]
-    point: Floats
-    radii: Floats
-    vertices: Floats
-    offsets: NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Regions:
-    """The places of all samples, m rows in sample order.
-
-    Attributes:
-        row: (m,) the sample that each place belongs to, ascending.
-        kind: (m,) ``RegionKind``.
-        box: (m, 4) x1 y1 x2 y2: the box itself, the bounding box of a polygon or circle, or a point twice.
-        point: (m, 2) the marked point: a point target, a circle's centre, the point beside a bbox; else NaN.
-        radii: (m, 2) a circle's radius along x and y (they differ after a resize that distorts); else NaN.
-        vertices: (k, 2) the corners of all polygons, one after the other.
-        offsets: (m + 1,) where each place's corners start and end in ``vertices``.
-        kinds: the kinds that occur.
-        aligned: whether every sample has exactly one place.
-    """
-
-    row: NDArray[np.int64]
-    box: Floats
-    kinds: frozenset[RegionKind]
-    aligned: bool
-    shapes: Shapes | None = None
-
-    @property
-    def kind(self) -> NDArray[np.int8]:  # noqa: D102 (an attribute of the class, as the next ones)
-        return np.zeros(len(self.row), dtype=np.int8) if self.shapes is None else self.shapes.kind
-
-    @property
-    def plain(self) -> bool:
-        """Whether every place is a box."""
-        return self.kinds <= _BOXES
-
-    @property
-    def point(self) -> Floats:  # noqa: D102
-        return np.full((len(self.row), 2), np.nan) if self.shapes is None else self.shapes.point
-
-    @property
-    def radii(self) -> Floats:  # noqa: D102
-        return np.full((len(self.row), 2), np.nan) if self.shapes is None else self.shapes.radii
-
-    @property
-    def vertices(self) -> Floats:  # noqa: D102
-        return np.zeros((0, 2)) if self.shapes is None else self.shapes.vertices
-
-    @property
-    def offsets(self) -> NDArray[np.int64]:  # noqa: D102
-        return np.zeros(len(self.row) + 1, dtype=np.int64) if self.shapes is None else self.shapes.offsets
-
-    @property
-    def centre(self) -> Floats:
-        """(m, 2) centre of each box or bounding box."""
-        return (self.box[:, :2] + self.box[:, 2:]) / 2
-
-    def each(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Each sample's value for each of its places: (n, ...) to (m, ...)."""
-        return values if self.aligned else values[self.row]
-
-    def best(self, scores: Floats, rows: int) -> Floats:
-        """The best place's score of each sample: (m,) to (n,), 0.0 for a sample without a place."""
-        if self.aligned:
-            return scores
-        best = np.full(rows, -np.inf)
-        np.maximum.at(best, self.row, scores)
-        return np.where(np.isneginf(best), 0.0, best)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +206,9 @@ class Targets:
         codes = self.space_codes[regions.row]
         for space in SPACES:
             if space != into and space in self.spaces:
-                regions = _convert_regions(regions, codes == CODES[space], space, into, self)
+                regions = converted(
+                    regions, codes == CODES[space], space, into, self.image_sizes, self.model_image_sizes
+                )
         return replace(self, regions=regions, spaces=frozenset({into}), _ready={})
 
     @property
@@ -316,11 +238,11 @@ def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) ->
             for place in target.regions:
                 owners.append(row)
                 places.append(place)
-                boxes.append(place.numbers if place.kind is _BBOX else _bounding_box(place))
+                boxes.append(bounding_box(place))
     return Targets(
         rows,
         errors,
-        _regions(owners, places, boxes, len(rows)),
+        regions_of(owners, places, boxes, len(rows)),
         _sizes([row.image_size if row else None for row in rows]),
         _sizes([row.model_image_size if row else None for row in rows]),
         frozenset(spaces),
@@ -338,75 +260,3 @@ def _span(boxes: list[tuple[float, ...]]) -> tuple[float, float, float, float]:
 
 def _sizes(sizes: Sequence[tuple[float, float] | None]) -> Floats | None:
     return np.array([size or (np.nan, np.nan) for size in sizes], dtype=np.float64) if any(sizes) else None
-
-
-def _regions(owners: list[int], places: list[Region], boxes: list[tuple[float, ...]], rows: int) -> Regions:
-    kinds = frozenset([place.kind for place in places])
-    boxed = kinds <= _BOXES and not any(place.point for place in places)
-    aligned = len(owners) == rows and owners == list(range(rows))
-    return Regions(
-        row=np.arange(rows) if aligned else np.array(owners, dtype=np.int64),
-        box=np.array(boxes, dtype=np.float64) if boxes else np.zeros((0, 4)),
-        kinds=kinds,
-        aligned=aligned,
-        shapes=None if boxed else _shapes(places),
-    )
-
-
-def _shapes(places: Sequence[Region]) -> Shapes:
-    nan = (np.nan, np.nan)
-    corners = [region.numbers if region.kind == RegionKind.POLYGON else () for region in places]
-    return Shapes(
-        kind=np.array([region.kind for region in places], dtype=np.int8),
-        point=np.array([_marked_point(region) or nan for region in places], dtype=np.float64).reshape(-1, 2),
-        radii=np.array([_radii(region) or nan for region in places], dtype=np.float64).reshape(-1, 2),
-        vertices=np.array([number for flat in corners for number in flat], dtype=np.float64).reshape(-1, 2),
-        offsets=np.cumsum([0, *(len(flat) // 2 for flat in corners)], dtype=np.int64),
-    )
-
-
-def _bounding_box(region: Region) -> tuple[float, ...]:
-    numbers = region.numbers
-    if region.kind == RegionKind.BBOX:
-        return numbers
-    if region.kind == RegionKind.POINT:
-        return numbers + numbers
-    if region.kind == RegionKind.CIRCLE:
-        x, y, r = numbers
-        return (x - r, y - r, x + r, y + r)
-    return (min(numbers[::2]), min(numbers[1::2]), max(numbers[::2]), max(numbers[1::2]))
-
-
-def _marked_point(region: Region) -> tuple[float, ...] | None:
-    return region.numbers[:2] if region.kind in (RegionKind.POINT, RegionKind.CIRCLE) else region.point
-
-
-def _radii(region: Region) -> tuple[float, float] | None:
-    return (region.numbers[2], region.numbers[2]) if region.kind == RegionKind.CIRCLE else None
-
-
-def _convert_regions(
-    regions: Regions, chosen: NDArray[np.bool_], source: CoordSpace, into: CoordSpace, targets: Targets
-) -> Regions:
-    """Convert the chosen places; the others are in another space and have their own turn."""
-    sizes = regions.each(targets.image_sizes), regions.each(targets.model_image_sizes)
-    every = bool(chosen.all())
-
-    def moved(values: Floats, mask: NDArray[np.bool_], sizes: tuple[Floats, Floats]) -> Floats:
-        converted = convert(values, source, into, *sizes)
-        return converted if every else np.where(mask[:, None], converted, values)
-
-    box = moved(regions.box, chosen, sizes)
-    if regions.shapes is None:
-        return replace(regions, box=box)
-    owner = np.repeat(np.arange(len(regions.row)), np.diff(regions.offsets))
-    vertex_sizes = sizes[0][owner], sizes[1][owner]
-
-    shapes = Shapes(
-        kind=regions.kind,
-        point=moved(regions.point, chosen, sizes),
-        radii=moved(regions.radii, chosen, sizes),
-        vertices=moved(regions.vertices, chosen[owner], vertex_sizes),
-        offsets=regions.offsets,
-    )
-    return replace(regions, box=box, shapes=shapes)

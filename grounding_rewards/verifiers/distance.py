@@ -10,8 +10,8 @@ import numpy as np
 
 from grounding_rewards import geometry
 from grounding_rewards.columns import Rollouts
+from grounding_rewards.regions import Regions
 from grounding_rewards.spaces import Floats
-from grounding_rewards.targets import Regions
 from grounding_rewards.truth import RegionKind
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN

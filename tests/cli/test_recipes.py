@@ -27,7 +27,7 @@ gelato
   target space    unit
   works in        unit
   total           0 to 1
-  acc             1 where Hit(polygon='half_open') is above 0
+  acc             1 where InsideDistance(polygon='half_open') is above 0
   with            format_weight=0.1
   paper           Gelato: Click-100k and Gelato-30B-A3B
   repository      Gelato, commit 1f83dad
