@@ -85,7 +85,7 @@ class AutoDialect:
         left = np.arange(len(texts))
         # Of the rows left, those that a gate lets through, and their texts.
         gated: dict[tuple[str, ...], tuple[Rows, Texts]] = {(): (left, texts)}
-        for step in self._steps:
+        for step in self._likely_first(texts.values[0]):
             if step.gate not in gated:
                 gated[step.gate] = _narrowed(left, gated[()][1], contain(gated[()][1], step.gate))
             rows, some = gated[step.gate]
@@ -100,6 +100,13 @@ class AutoDialect:
                     break
                 left = np.setdiff1d(left, done, assume_unique=True)
                 gated = {(): (left, texts.take(left))}
+
+    def _likely_first(self, text: str) -> tuple[_Step, ...]:
+        """The steps, with the usual form of one of the texts before the others, none of which reads what it reads."""
+        usual, rest = self._steps[: len(self.usual)], self._steps[len(self.usual) :]
+        fits = [compiled(step.pattern).search(text) is not None for step in usual if step.pattern is not None]
+        ordered = sorted(range(len(usual)), key=lambda index: not fits[index])
+        return (*[usual[index] for index in ordered], *rest)
 
     @cached_property
     def _steps(self) -> tuple[_Step, ...]:

@@ -249,6 +249,8 @@ class _Place(NamedTuple):
 def _place(groups: Mapping[str, str | None]) -> _Place | None:
     """What a pattern captured in one text; None where that is no place."""
     action = groups.get("action") or ""
+    if not action.isascii():
+        action = action.encode("utf-8", "replace").decode()  # as arrow has it: no lone surrogates
     if groups.get("x") and groups.get("y"):
         return _Place((number(groups["x"]), number(groups["y"])), None, action)
     if groups.get("x1"):
