@@ -69,9 +69,8 @@ def tight_call(x: int, y: int) -> str:
 
 def call(name: str, action: str) -> Callable[[int, int], str]:
     """A tool call with a coordinate."""
-    return lambda x, y: (
-        f'<tool_call>\n{{"name": "{name}", "arguments": {{"action": "{action}", "coordinate": [{x}, {y}]}}}}\n</tool_call>'
-    )
+    start = f'<tool_call>\n{{"name": "{name}", "arguments": {{"action": "{action}", "coordinate": '
+    return lambda x, y: f"{start}[{x}, {y}]}}}}\n</tool_call>"
 
 
 def thousandths(box: Box) -> list[float]:

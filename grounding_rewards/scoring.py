@@ -257,6 +257,7 @@ def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) ->
     if extent is not None:
         outside = (xy < 0.0) | (xy > extent)
         if np.count_nonzero(outside):
+            outside &= ~np.isnan(extent)  # where the size is unknown, nothing is outside
             reason = np.where(outside[:, 0] | outside[:, 1], _OUT_OF_IMAGE, reason)
     if predictions.space is not space:
         sizes = targets.image_sizes, targets.model_image_sizes

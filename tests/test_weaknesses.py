@@ -1,11 +1,13 @@
 """Weaknesses found in published rewards for points and boxes: what they do, and what ours does in its place.
 
-The numbers in the names are those of the list of weaknesses, part (c) of the notes on published rewards. Those of one
-recipe alone stand beside its other tests, in tests/recipes.
+The numbers are those of the list of weaknesses, part (c) of the notes on published rewards. Those of one recipe alone
+stand beside its other tests, in tests/recipes; ``SHOWN`` says where.
 """
 
+import ast
 import copy
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +22,78 @@ CLICK = gr.recipe("click", response_space="pixel")
 UNIT_BOX = [0.1, 0.1, 0.3, 0.2]
 PIXEL_BOX = [100, 100, 300, 200]
 GTA1_BOX = [[100, 100, 300, 200], 1.0, 1.0]
+
+SHOWN = {
+    1: ("test_1_no_response_is_ever_run", "recipes/test_groundnext.py::test_code_in_a_call_is_not_run"),
+    2: ("test_2_a_number_of_any_length_is_a_miss",
+        "recipes/test_gelato.py::test_a_number_of_400_digits_is_a_miss_with_good_format"),
+    3: ("test_3_a_box_without_extent_and_numpy_numbers_are_targets",),
+    4: ("recipes/test_ui_rft.py::test_coordinates_that_are_none_do_not_raise",),
+    5: ("test_5_no_environment_variable_changes_a_score",
+        "recipes/test_se_gui.py::test_a_target_that_does_not_fit_is_an_error_and_no_silent_zero"),
+    6: ("verifiers/test_collinear.py::test_the_time_grows_with_the_square_of_the_points",
+        "recipes/test_infigui_g1.py::test_not_more_than_256_points_are_read"),
+    7: ("test_7_nothing_is_printed",),
+    8: ("test_8_targets_are_left_as_they_came",
+        "recipes/test_groundnext.py::test_targets_in_the_sources_form_and_in_the_wire_form"),
+    9: ("recipes/test_gui_g1.py::test_edges_a_whole_image_away_pay_nothing_and_no_response_dominates_a_batch",
+        "recipes/test_gui_g1.py::test_any_box_is_finite_and_within_bounds"),
+    10: ("recipes/test_gui_g2.py::test_boxes_without_size_and_beyond_all_bounds_are_paid_between_0_and_1",
+         "recipes/test_gui_g2.py::test_boxes_in_unit_space_are_an_error_unless_they_say_so",
+         "exploit gui-g2 inverted-box"),
+    11: ("recipes/test_se_gui.py::test_off_the_image_nothing_is_below_nothing",),
+    14: ("exploit infigui-g1 spraying", "exploit infigui-g1 no-points",
+         "recipes/test_infigui_g1.py::test_spraying_points_pays_as_in_the_source"),
+    15: ("exploit se-gui anywhere", "exploit se-gui any-action",
+         "recipes/test_se_gui.py::test_uniformly_random_clicks_are_paid_three_quarters_of_a_point",
+         "recipes/test_se_gui.py::test_what_is_read_and_what_is_well_formed"),
+    16: ("recipes/test_groundnext.py::test_what_cannot_be_read_is_no_click_at_the_origin",
+         "recipes/test_groundnext.py::test_unparsed_text_is_never_better_than_a_bad_guess",
+         "exploit groundnext long-edge"),
+    18: ("exploit gui-g1 giant-box", "exploit gui-g2 giant-box",
+         "recipes/test_gui_g1.py::test_the_size_of_a_box_is_free",
+         "recipes/test_gui_g2.py::test_the_size_of_a_box_is_free_for_the_point"),
+    21: ("test_21_several_answers_are_no_point",
+         "recipes/test_gta1.py::test_several_tuples_are_a_miss_even_where_a_box_holds_minus_one",
+         "recipes/test_ui_ins.py::test_several_lists_are_a_miss_even_where_a_box_holds_minus_one"),
+    22: ("recipes/test_ui_ins.py::test_one_box",),
+    24: ("test_24_decimals_are_read_or_the_reason_says_that_they_are_not",),
+    26: ("recipes/test_gui_g1.py::test_right_answers_that_a_slip_would_cost_everything",
+         "recipes/test_gui_g1.py::test_a_thin_target_answered_exactly_has_full_overlap"),
+    27: ("test_27_a_target_that_cannot_be_right_is_an_error_that_says_so",),
+    28: ("recipes/test_infigui_g1.py::test_right_answers_that_the_source_pays_nothing",),
+    29: ("recipes/test_gui_g2.py::test_white_space_and_what_stands_before_the_last_turn_cost_nothing",
+         "recipes/test_gelato.py::test_gelato_pixel_is_the_same_in_pixels_of_the_image_the_model_saw"),
+    31: ("test_31_borders_are_stated_by_kind",),
+    32: ("test_32_an_exact_hit_pays_also_on_a_target_without_area",),
+    33: ("test_33_targets_that_no_answer_in_thousandths_can_hit",),
+    34: ("test_34_edges_are_cut_only_where_the_source_cuts_them",),
+    35: ("test_35_which_answer_counts_is_an_option_and_thinking_is_none",),
+    37: ("test_37_only_ascii_digits_are_numbers",),
+    38: ("test_38_one_response_and_a_list_of_them_are_both_taken",),
+    39: ("recipes/test_gui_g1.py::test_without_the_size_of_the_image_there_is_an_error_and_no_silent_zero",
+         "recipes/test_se_gui.py::test_a_target_that_does_not_fit_is_an_error_and_no_silent_zero"),
+}  # fmt: skip
+"""Each weakness by number: the tests that ours does not have it, and the exploits that say where it stays."""
+
+OF_ACTIONS = {12, 13, 17, 19, 20, 23, 25, 30, 36}
+"""Weaknesses of rewards for whole actions, which are not covered yet."""
+
+
+def test_every_weakness_has_its_place():
+    assert set(SHOWN) | OF_ACTIONS == set(range(1, 40))
+    assert not set(SHOWN) & OF_ACTIONS
+
+
+@pytest.mark.parametrize("place", sorted({place for places in SHOWN.values() for place in places}))
+def test_what_shows_a_weakness_is_there(place):
+    if place.startswith("exploit "):
+        _, recipe, name = place.split()
+        assert name in [exploit.name for exploit in gr.recipe(recipe).exploits]
+        return
+    path, name = place.split("::") if "::" in place else ("test_weaknesses.py", place)
+    tree = ast.parse((Path(__file__).parent / path).read_text("utf-8"))
+    assert name in [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
 
 
 def scored(recipe, responses, example):

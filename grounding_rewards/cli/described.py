@@ -15,7 +15,7 @@ from grounding_rewards.columns import Reason
 from grounding_rewards.combine import Weighted, is_combination
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.scoring import Example, Recipe
-from grounding_rewards.spaces import sizes_needed
+from grounding_rewards.target_checks import Use
 from grounding_rewards.verifiers import Verifier
 
 Facts = dict[str, Any]
@@ -61,7 +61,7 @@ def recipe(name: str, given: Mapping[str, Any]) -> Facts:
 
 
 def _summary(found: Recipe, shown: Mapping[str, Any]) -> Facts:
-    needed = sizes_needed(found.response_space, found.target_space, into=found.space)
+    use = Use(found.space, found.response_space, found.accepts, screen="screen" in found.needs)
     return {
         "name": found.name,
         "answers": found.example.response if found.example else None,
@@ -71,7 +71,7 @@ def _summary(found: Recipe, shown: Mapping[str, Any]) -> Facts:
         "space": found.space.value,
         "low": found.low,
         "high": found.high,
-        "needs": [*needed, *sorted(found.needs)],
+        "needs": [*use.sizes(found.target_space), *sorted(found.needs - {"screen"})],
         "paper": found.source.paper,
         "with": _plain(shown),
     }

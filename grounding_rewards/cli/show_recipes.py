@@ -44,7 +44,7 @@ def table(listed: Sequence[Facts]) -> None:
 
 def _entry(found: Facts, wide: bool) -> list[str]:
     spaces = f"{found['response_space']}\n-> {found['target_space']}"
-    needs = "\n".join(found["needs"]).replace("_", " ")
+    needs = "\n".join(found["needs"])
     paper = "ours" if found["paper"] == BUILT_IN else found["paper"]
     title = paper if wide else paper.partition(":")[0]
     return [found["name"], _clipped(_answer(found), 80 if wide else 40), spaces, _range(found), needs, title]

@@ -43,12 +43,15 @@ class AutoDialect:
             group worth while: a text without any is not searched for the signs of each of its dialects.
         usual: the commonest ways of writing answers, tried before all. Each has the name of one of the dialects and
             finds what that finds, in texts in which no dialect before that one finds anything.
+        sentinels: whether the point (-1, -1) or (-100, -100), where it is the answer that counts and the only one
+            counted, is a refusal in whatever dialect. That of a dialect that is itself an AutoDialect does not matter.
     """
 
     dialects: tuple[Dialect, ...]
     name: str = "auto"
     signs: tuple[str, ...] = ()
     usual: tuple[PatternDialect, ...] = field(default=(), repr=False)
+    sentinels: bool = False
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -59,7 +62,8 @@ class AutoDialect:
         """Find the answer that counts in each text; ``dialect`` says which one matched."""
         finds = _Finds(len(texts), answers)
         (self._find_many if texts.vectorised else self._find_few)(texts, finds)
-        return finds.joined()
+        found = finds.joined()
+        return _refused(found) if self.sentinels else found
 
     def _find_few(self, texts: Texts, finds: _Finds) -> None:
         """Signs and patterns text by text: for a few texts numpy costs more than it saves."""
@@ -174,6 +178,21 @@ class _Finds:
         return found
 
 
+def _refused(found: Found) -> Found:
+    """The same with sole points (-1, -1) and (-100, -100) as refusals, which have no place."""
+    if len(found.xy) == 1 and not found.xy.item(0) < 0.0:  # one text: numpy costs more than it saves
+        return found
+    rows = np.flatnonzero(found.xy[:, 0] < 0.0)
+    if not len(rows):
+        return found
+    x, y = found.xy[rows].T
+    said = ((x == -1.0) | (x == -100.0)) & (x == y) & (found.count[rows] == 1) & np.isnan(found.box[rows, 0])
+    rows = rows[said]
+    xy, refused = found.xy.copy(), found.refused.copy()  # those of a single answer are shared, and read-only
+    xy[rows], refused[rows] = np.nan, True
+    return replace(found, xy=xy, refused=refused)
+
+
 def _has(text: str, signs: tuple[str, ...]) -> bool:
     for sign in signs:  # any() takes longer
         if sign in text:
@@ -207,7 +226,9 @@ _POINT_ALONE = PatternDialect("json_2d", JSON_2D.usual.replace("-?", "").replace
 AUTO = AutoDialect(
     (REFUSAL, JSON_REFUSAL, _NAMED_CALLS, _JSON, _TAGS, _ROUND, _SQUARE),
     usual=(_TUPLE_ALONE, _CALL_ALONE, _POINT_ALONE),
+    sentinels=True,
 )
 """First what names itself: a refusal, a call, JSON, tags. Then what only brackets mark, the form that contains another
 before that other: corner pairs before tuples, nested lists before bare ones. What a tuple alone is, none before reads.
+A sole point (-1, -1) or (-100, -100) is a refusal, however it is written.
 """

@@ -6,12 +6,25 @@ Click(352, 348)
 """
 
 from grounding_rewards.parsing.dialect import PatternDialect
-from grounding_rewards.parsing.pieces import CALL, COMMA
+from grounding_rewards.parsing.pieces import COMMA
 from grounding_rewards.parsing.texts import NUMBER, SPACE
 
-_OTHERS = rf"(?:[a-z_]+{SPACE}=[^(),=]*,{SPACE})*"
-_X, _Y = rf"(?P<x>{NUMBER}){COMMA}", rf"(?P<y>{NUMBER}){SPACE}[,)]"
+_OTHER = rf"[a-z_]+{SPACE}=[^(),=]*,{SPACE}"
 _X_IS, _Y_IS = rf"x{SPACE}={SPACE}", rf"y{SPACE}={SPACE}"
+# A run of others without end may stand in one place only: time stays linear.
+_NEXT = rf"{NUMBER}{COMMA}(?:{_OTHER}){{0,2}}"
+_NAMED = rf"(?:{_OTHER})*(?:{_X_IS}{_NEXT}{_Y_IS}|{_Y_IS}{_NEXT}{_X_IS}){NUMBER}"
+_UNNAMED = rf"(?:{_X_IS})?{NUMBER}{COMMA}(?:{_Y_IS})?{NUMBER}"
+
+_END = rf"{SPACE}[,)]"
+_INNER = (
+    r"^(?:pyautogui\.|[^A-Za-z_])?(?P<action>[A-Za-z_]+)\(",
+    # Where there is a name it says which number is which; else the first is x.
+    rf"^(?:(?s:.*)[(,]{SPACE}{_X_IS}|[^(]*\({SPACE})(?P<x>{NUMBER}){_END}",
+    rf"^(?:(?s:.*)[(,]{SPACE}{_Y_IS}|[^,]*,{SPACE})(?P<y>{NUMBER}){_END}",
+)
+_NUMERAL = r"-?[0-9]+(?:\.[0-9]+)?"
+_USUAL = rf"(?:x=)?(?P<x>{_NUMERAL}), ?(?:y=)?(?P<y>{_NUMERAL})\)[ \n]*$"
 _KNOWN = "|".join(
     (
         "click", "left_click", "right_click", "middle_click", "double_click", "triple_click", "long_press", "tap",
@@ -23,24 +36,25 @@ _KNOWN = "|".join(
 PYAUTOGUI = PatternDialect(
     name="pyautogui",
     # A number before a named x is how far to scroll.
-    pattern=(
-        r"pyautogui\.(?P<action>[A-Za-z]+)"
-        rf"\({SPACE}(?:{NUMBER}{COMMA}{_X_IS}|{_OTHERS}(?:{_X_IS})?){_X}(?:{_Y_IS})?{_Y}"
-    ),
+    pattern=rf"(?P<body>pyautogui\.[A-Za-z]+\({SPACE}(?:(?:{NUMBER}{COMMA})?{_NAMED}|{_UNNAMED}){_END})",
+    inner=_INNER,
     signs=("pyautogui.",),
+    usual=rf"^pyautogui\.(?P<action>[A-Za-z]+)\({_USUAL}",
 )
-"""Any function, its x and y named or not; action is the function's name. ``pyautogui.click(x=0.797, y=0.219)``."""
+"""Any function, its x and y named, in any order, or not; action is its name. ``pyautogui.click(x=0.797, y=0.219)``."""
 
 KEYWORD_CALL = PatternDialect(
     name="keyword_call",
-    pattern=rf"{CALL}{_OTHERS}{_X_IS}{_X}{_Y_IS}{_Y}",
+    pattern=rf"(?P<body>(?:^|[^A-Za-z_])[A-Za-z_]+\({SPACE}{_NAMED}{_END})",
+    inner=_INNER,
     signs=("(",),
+    usual=rf"^(?P<action>[A-Za-z_]+)\({_USUAL.replace('(?:x=)?', 'x=').replace('(?:y=)?', 'y=')}",
 )
-"""A call of any name whose x and y are named. ``click(x=960, y=540)``."""
+"""A call of any name whose x and y are named, in any order. ``click(x=960, y=540)``."""
 
 CLICK_CALL = PatternDialect(
     name="click_call",
-    pattern=rf"(?P<action>{_KNOWN})\({SPACE}{_X}{_Y}",
+    pattern=rf"(?P<action>{_KNOWN})\({SPACE}(?P<x>{NUMBER}){COMMA}(?P<y>{NUMBER}){_END}",
     signs=("(",),
 )
 """A click, or another action known to have a place, with that place first. ``Click(352, 348)``."""

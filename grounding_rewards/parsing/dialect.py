@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing.texts import (
     SPACE,
     Column,
@@ -27,6 +28,8 @@ from grounding_rewards.parsing.texts import (
     strings,
 )
 from grounding_rewards.spaces import Floats, nowhere
+
+_PLACES = ({"x", "y"}, {"x1", "y1", "x2", "y2"})
 
 Answers = Literal["only", "first", "last", "all"]
 
@@ -116,7 +119,15 @@ class PatternDialect:
 
     @cached_property
     def _refuses(self) -> bool:
-        return not self._compiled.groupindex
+        compiled_all = [self._compiled, *map(compiled, self.inner)]
+        names = {name for each in compiled_all for name in each.groupindex}
+        places = [place for place in _PLACES if place <= names]
+        if any(each.groups > len(each.groupindex) for each in compiled_all) or (names and not places):
+            raise RecipeError(
+                f"dialect {self.name}: got groups {sorted(names)}, some perhaps without a name; expected x and y, or "
+                "x1, y1, x2 and y2, as (?P<x>...), and (?:...) for the others; only a refusal has no groups"
+            )
+        return not names
 
     @cached_property
     def _mark(self) -> str:

@@ -11,6 +11,7 @@ import json
 import math
 from typing import Any
 
+from grounding_rewards.parsing.nesting import is_shallow
 from grounding_rewards.parsing.reader import ReaderDialect
 from grounding_rewards.parsing.texts import COORDINATE_LIMIT
 
@@ -56,9 +57,10 @@ def first_call(text: str) -> Any:
     """
     start = text.find(OPEN) + len(OPEN)
     end = text.find(CLOSE, start) if start >= len(OPEN) else -1
+    call = text[start:end] if end >= 0 else ""
     try:
-        return json.loads(text[start:end]) if end >= 0 else None
-    except (ValueError, RecursionError):
+        return json.loads(call) if is_shallow(call) else None
+    except ValueError:
         return None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from grounding_rewards.parsing.nesting import is_shallow
 from grounding_rewards.parsing.reader import ReaderDialect
 from grounding_rewards.parsing.texts import COORDINATE_LIMIT, SPACE
 
@@ -42,8 +43,8 @@ def decoded(text: str, start: int = 0) -> Any:
     ([1, {'a': 2.5}], None, None)
     """
     try:
-        return _DECODER.raw_decode(text, start)[0]
-    except (ValueError, RecursionError):
+        return _DECODER.raw_decode(text, start)[0] if is_shallow(text[start:]) else None
+    except ValueError:
         return None
 
 
@@ -79,8 +80,8 @@ def read_json_point(text: str) -> list[tuple[float, float]] | None:
     ([(512.0, 384.0)], None)
     """
     try:
-        item = json.loads(text.strip().removeprefix(_FENCE).removesuffix(_END).strip())
-    except (ValueError, RecursionError):
+        item = json.loads(text.strip().removeprefix(_FENCE).removesuffix(_END).strip()) if is_shallow(text) else None
+    except ValueError:
         return None
     point = point_of(item)
     return None if point is None else [point]

@@ -1,8 +1,8 @@
 """JSON and Python literals as plain values: nothing is run, nothing recurses, and time is linear in the text.
 
-Read are lists, tuples, dicts and sets, strings in either quotes, whole numbers and decimals, True, False and None, and
-JSON's true, false and null; comments, trailing commas and a tuple without parentheses as Python has them. Not read are
-strings with a prefix, in triple quotes or side by side, names of characters in strings, complex numbers, ``...``, lines
+Read are lists, tuples, dicts and sets, strings in all of Python's quotes, with its prefixes and side by side, whole
+numbers and decimals, True, False and None, and JSON's true, false and null; comments, trailing commas and a tuple
+without parentheses as Python has them. Not read are names of characters in strings, complex numbers, ``...``, lines
 that a backslash continues, a sign on the line before its number, and tuples as keys, which no model writes.
 """
 
@@ -17,16 +17,18 @@ DEEPEST = 200
 LARGEST_KEY = 2**60
 """Whole numbers beyond this, and tuples, are no keys: a text could choose many of one hash, which slow a dict down."""
 
+_SHORT = r"""{0}(?!{0}{0})[^{0}\\\r\n\0]*(?:\\(?:\r\n|[^\0])[^{0}\\\r\n\0]*)*{0}"""
+_LONG = r"""{0}{0}{0}[^{0}\\\0]*(?:(?:\\[^\0]|{0}(?!{0}{0}))[^{0}\\\0]*)*{0}{0}{0}"""
+_QUOTED = "|".join(form.format(quote) for form in (_LONG, _SHORT) for quote in "\"'")
 _TOKEN = re.compile(
-    r"""(?P<blank>[ \t\f\r\n]+|\#[^\r\n\0]*)|(?P<open>[\[({])|(?P<close>[\])}])|(?P<comma>[,:])|(?P<word>[A-Za-z]+)"""
-    r"""|(?P<number>[+-]?[ \t]*[0-9.](?:[eE][+-]|[0-9A-Za-z_.])*)"""
-    r"""|(?P<string>"[^"\\\r\n\0]*(?:\\[^\0][^"\\\r\n\0]*)*"|'[^'\\\r\n\0]*(?:\\[^\0][^'\\\r\n\0]*)*')|(?P<other>[\s\S])"""
+    r"""(?P<blank>[ \t\f\r\n]+|\#[^\r\n\0]*)|(?P<open>[\[({])|(?P<close>[\])}])|(?P<comma>[,:])"""
+    rf"""|(?P<string>(?:[uU]|[bB][rR]?|[rR][bB]?)?(?:{_QUOTED}))|(?P<word>[A-Za-z]+)"""
+    r"""|(?P<number>[+-]?[ \t]*[0-9.](?:[eE][+-]|[0-9A-Za-z_.])*)|(?P<other>[\s\S])"""
 )
-_ESCAPE = re.compile(
-    r"\\(\r\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}|[\s\S])"
-)
+_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}|[\s\S])")
+_BYTES_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{2}|[\s\S])")
 _ESCAPED = {
-    "\n": "", "\r": "", "\r\n": "", "\\": "\\", "'": "'", '"': '"',
+    "\n": "", "\\": "\\", "'": "'", '"': '"',
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
 }  # fmt: skip
 _CLOSER = {"[": "]", "(": ")", "{": "}"}
@@ -40,14 +42,31 @@ class LiteralError(ValueError):
 class _Open:
     """A bracket that has not closed yet; or the whole text, whose ``closer`` is ""."""
 
-    __slots__ = ("closer", "colons", "comma", "items")
+    __slots__ = ("closer", "colons", "comma", "items", "strings")
 
     def __init__(self, closer: str) -> None:
         self.closer, self.colons, self.comma = closer, 0, False
         self.items: list[Any] = []
+        self.strings: list[Any] = []  # those that stand side by side and make up the last item
+
+    def add(self, item: Any, is_string: bool = False) -> None:
+        """Another item, or another string of the last one."""
+        if not self.strings:
+            self.items.append(item)
+        elif type(item) is not type(self.strings[0]):
+            raise LiteralError("text and bytes side by side")
+        if is_string:
+            self.strings.append(item)
+
+    def join(self) -> None:
+        """The last item is complete."""
+        if len(self.strings) > 1:
+            self.items[-1] = type(self.strings[0])().join(self.strings)
+        self.strings = []
 
     def goes_on(self, comma: str) -> bool:
         """Whether a comma or a colon can follow the last item."""
+        self.join()
         if comma == ",":
             self.comma = True
             return self.paired()
@@ -60,6 +79,7 @@ class _Open:
 
     def value(self) -> Any:
         """What it holds, once it has closed."""
+        self.join()
         if self.closer == "]":
             return self.items
         if self.closer == "}" and (self.colons or not self.items):
@@ -93,16 +113,17 @@ def read_literal(text: str) -> Any:
         elif kind == "comma":
             fits = complete and top.goes_on(part)
         else:
-            fits = not complete and kind != "other" and (kind != "open" or len(stack) <= DEEPEST)
+            wanted = not complete or (kind == "string" and bool(top.strings))
+            fits = wanted and kind != "other" and (kind != "open" or len(stack) <= DEEPEST)
         if ended or not fits:
             raise LiteralError(f"{part!r:.40} at {token.start()}")
         if kind == "open":
             stack.append(_Open(_CLOSER[part]))
         elif kind == "close":
             stack.pop()
-            stack[-1].items.append(top.value())
+            stack[-1].add(top.value())
         elif kind != "comma":
-            top.items.append(_scalar(kind, part))
+            top.add(_scalar(kind, part), kind == "string")
         complete, wanting = kind not in ("open", "comma"), part == ":"
     if len(stack) > 1 or not stack[0].items:
         raise LiteralError("the text ends too early")
@@ -111,7 +132,9 @@ def read_literal(text: str) -> Any:
 
 def _keys(items: list[Any]) -> list[Any]:
     for item in items:
-        if not isinstance(item, str | int | float | None) or (isinstance(item, int) and abs(item) > LARGEST_KEY):
+        if not isinstance(item, str | bytes | int | float | None) or (
+            isinstance(item, int) and abs(item) > LARGEST_KEY
+        ):
             raise LiteralError(f"{type(item).__name__} that is no key")
     return items
 
@@ -119,12 +142,26 @@ def _keys(items: list[Any]) -> list[Any]:
 def _scalar(kind: str | None, part: str) -> Any:
     """A word, a number or a string."""
     if kind == "string":
-        return _ESCAPE.sub(_escaped, part[1:-1]) if "\\" in part else part[1:-1]
+        return _string(part)
     if kind == "word":
         if part not in _WORDS:
             raise LiteralError(f"{part!r:.40} is no value")
         return _WORDS[part]
     return _number(part)
+
+
+def _string(part: str) -> str | bytes:
+    """A string by its prefix and quotes; Python reads each end of a line as a newline."""
+    start = min(part.find(quote) % len(part) for quote in "\"'")
+    prefix, quotes = part[:start].lower(), 3 if part[start : start + 3] in ('"""', "'''") else 1
+    body = part[start + quotes : -quotes].replace("\r\n", "\n").replace("\r", "\n")
+    if "\\" in body and "r" not in prefix:
+        body = _BYTES_ESCAPE.sub(_escaped_byte, body) if "b" in prefix else _ESCAPE.sub(_escaped, body)
+    if "b" not in prefix:
+        return body
+    if not part.isascii():
+        raise LiteralError("bytes beyond ASCII")
+    return body.encode("latin-1")
 
 
 def _number(part: str) -> int | float:
@@ -154,3 +191,11 @@ def _escaped(found: re.Match[str]) -> str:
     if code in "xuUN":
         raise LiteralError(f"\\{code} in a string, without what must follow")
     return found[0]
+
+
+def _escaped_byte(found: re.Match[str]) -> str:
+    """The same in bytes, which know no characters by number or name; of an octal number the last 8 bits count."""
+    code = found[1]
+    if code[0] in "01234567":
+        return chr(int(code, 8) % 256)
+    return found[0] if code in ("u", "U", "N") else _escaped(found)

@@ -29,6 +29,9 @@ def read_boxes(text: str) -> list[list[float]] | None:
     """The boxes of a list of dicts, those under ``bbox_2d``; or of one such dict.
 
     Read is what stands between the first line of ``` ```json ``` and the next three backticks, or else the whole text.
+    Between values and around them, blanks are those of Python's source: spaces, tabs, form feeds and ends of lines.
+    Between values and around them, blanks are those of Python's source: spaces, tabs, form feeds and ends of lines.
+    Between values and around them, blanks are those of Python's source: spaces, tabs, form feeds and ends of lines.
 
     Returns:
         The first four numbers of each box, in order; () where the first dict holds none, because the first is the
@@ -41,7 +44,7 @@ def read_boxes(text: str) -> list[list[float]] | None:
     if bare:
         return [[float(number) for number in bare.groups()]]
     try:
-        value = read_literal(_fenced(text).strip())
+        value = read_literal(_fenced(text))
     except LiteralError:
         return None
     items = value if isinstance(value, list | tuple) else [value]
@@ -50,9 +53,12 @@ def read_boxes(text: str) -> list[list[float]] | None:
 
 
 def _fenced(text: str) -> str:
-    """What the fence holds; a line of nothing but the fence goes before one with blanks beside it."""
+    """What the fence holds; a line of nothing but the fence goes before one with spaces or tabs beside it.
+
+    Lines end wherever str.splitlines ends them, as in the source, so that a label with U+2028 in a fence is two lines.
+    """
     lines = text.splitlines()
-    rows = [row for row, line in enumerate(lines) if line.strip() == _FENCE]
+    rows = [row for row, line in enumerate(lines) if line.strip(" \t") == _FENCE]
     if not rows:
         return text
     row = next((row for row in rows if lines[row] == _FENCE), rows[0])

@@ -93,8 +93,9 @@ def read_responses(responses: Sequence[str | None]) -> Texts:
     """
     if type(responses) is Texts:
         return responses
+    responses = list(responses)
     if set(map(type, responses)) <= _STRINGS:
-        return Texts(cast(list[str], list(responses)))
+        return Texts(cast(list[str], responses))
     for row, response in enumerate(responses):
         if response is not None and not isinstance(response, str):
             came = f"{type(response).__name__} {response!r:.60}"

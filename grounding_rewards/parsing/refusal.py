@@ -3,6 +3,7 @@
 refusal
 <answer>[-1, -1]</answer>
 {"point_2d": [-1, -1]}
+{"point_2d": null}
 """
 
 from grounding_rewards.parsing.dialect import PatternDialect
@@ -23,12 +24,25 @@ REFUSAL = PatternDialect(
 Quotes around it, a full stop and answer tags do not matter.
 """
 
+# With the key in front: null elsewhere in an object shows no answer begun.
+_NOTHING = tuple(
+    key + value
+    for key in ("point_2d", "coordinate")
+    for value in ('": null', '":null', '": None', "': None")
+)  # fmt: skip
+_LABEL = rf"""["']label{KEY}["'][^"'{{}}]*["']{SPACE}"""
+
 JSON_REFUSAL = PatternDialect(
     name="json_refusal",
     pattern=(
         r"^(?:[^\[]*\[)?"
         rf"""[^\[\]]*["'](?:point_2d|coordinate|point|POINT){KEY}\[{SPACE}(?:{_SENTINEL}){SPACE}\][^\[]*$"""
+        rf"""|^[^{{}}(\[]*(?:\[{SPACE})?\{{{SPACE}["'](?:{"|".join(_NOTHING)}){SPACE}(?:,{SPACE}{_LABEL})?\}}"""
+        r"[^{}(\[]*$"
     ),
-    signs=("-1",),
+    signs=("-1", *_NOTHING),
 )
-"""The only point in an object, or in a list of one object, is -1, -1 or -100, -100; tool calls are objects, too."""
+"""The only point in an object, or in a list of one object, is -1, -1 or -100, -100; tool calls are objects, too.
+
+Or nothing but null is in the only object, a label aside, and no bracket is elsewhere that could hold a place.
+"""

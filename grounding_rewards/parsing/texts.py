@@ -19,6 +19,9 @@ from grounding_rewards.spaces import Floats
 VECTOR_ROWS = 48
 """From this many rows on, setting up the vectorised functions pays."""
 
+LONG_TEXT = 4096
+"""Characters from which on they pay for a single text, too."""
+
 _LONG = 40  # bytes, 8 of which are arrow's own
 
 COORDINATE_LIMIT = 1e12
@@ -26,6 +29,10 @@ COORDINATE_LIMIT = 1e12
 
 SPACE = "[ \t\n\r\f\v\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*"
 NUMBER = r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+
+_ANCHOR = re.compile(r"(?<![\[\\])\^")
+
+CUT = "\x00"
 
 Column = Any  # a list of str or None, or an arrow array of strings
 
@@ -36,6 +43,7 @@ class Texts(Sequence[str]):
     def __init__(self, values: list[str]) -> None:
         self.values = values
         self._arrow: Any = None
+        self._longest: int | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -54,8 +62,15 @@ class Texts(Sequence[str]):
 
     @property
     def vectorised(self) -> bool:
-        """Whether there are enough texts for the vectorised functions."""
-        return len(self.values) >= VECTOR_ROWS
+        """Whether there is enough text for the vectorised functions."""
+        return len(self.values) >= VECTOR_ROWS or self.longest > LONG_TEXT
+
+    @property
+    def longest(self) -> int:
+        """Characters of the longest text."""
+        if self._longest is None:
+            self._longest = max(map(len, self.values), default=0)
+        return self._longest
 
     @property
     def long(self) -> bool:
@@ -75,14 +90,19 @@ class Texts(Sequence[str]):
         return self.arrow if self.vectorised else self.values
 
     def capped(self, length: int) -> Texts:
-        """The last ``length`` characters of each text."""
-        if self.vectorised:
+        """The last ``length`` characters of each text; the first of a text that was cut is NUL.
+
+        A pattern for a whole text therefore does not match what is left of a longer one.
+        """
+        if len(self.values) >= VECTOR_ROWS:
             import pyarrow.compute as pc
 
             longest = pc.max(pc.binary_length(self.arrow)).as_py()  # in bytes, of which a character has one at least
         else:
-            longest = max(map(len, self.values), default=0)
-        return self if longest <= length else Texts([text[-length:] for text in self.values])
+            longest = self.longest
+        if longest <= length:
+            return self
+        return Texts([text if len(text) <= length else CUT + text[1 - length :] for text in self.values])
 
     def take(self, rows: NDArray[np.int64]) -> Texts:
         """The chosen rows; all of them cost nothing."""
@@ -139,7 +159,7 @@ def contains(texts: Texts, part: str) -> NDArray[np.bool_]:
 
 def count(texts: Texts, pattern: str) -> NDArray[np.int64]:
     """How often the pattern occurs in each text, without overlaps: (n,)."""
-    if not texts.vectorised:
+    if not texts.vectorised or _ANCHOR.search(pattern):  # arrow's counting takes ^ to be where the last match ended
         finditer = compiled(pattern).finditer
         return np.array([sum(1 for _ in finditer(text)) for text in texts.values], dtype=np.int64)
     import pyarrow.compute as pc

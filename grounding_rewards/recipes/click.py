@@ -77,6 +77,6 @@ def click(
         ),
         source=Source("grounding-rewards"),
         exploits=(blind,) if weight else (),
-        formula="total = (1 - w) · outcome + w · format\noutcome = max(hit, refusal)",
+        formula="total = (1 - format_weight) · outcome + format_weight · format\noutcome = max(hit, refusal)",
         example=example,
     )

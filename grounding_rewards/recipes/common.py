@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.parsing import Dialect
@@ -14,7 +14,7 @@ from grounding_rewards.plain import frozen
 from grounding_rewards.scoring import Deviation, Example
 from grounding_rewards.spaces import CoordSpace, sizes_needed
 from grounding_rewards.targets import Targets
-from grounding_rewards.truth import NativeForm
+from grounding_rewards.truth import LARGEST, NativeForm
 
 Line = Mapping[str, Any]
 
@@ -38,23 +38,28 @@ def length(name: str, value: float) -> float:
     Raises:
         RecipeError: it is none.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST:
         raise RecipeError(f"option {name}: got {value!r}; expected a number from 0")
     return float(value)
 
 
 def dialect_named(name: str) -> Dialect:
-    """A dialect by name, built in or from a plugin.
+    """A dialect by name, built in or from a plugin; or by ``module:attr`` or ``/path/file.py:attr``.
 
     Raises:
         RecipeError: there is none of that name.
     """
+    from grounding_rewards.loading import load, names_code
     from grounding_rewards.plugins import registry
 
     known: Mapping[str, Dialect] = registry().parsers
-    if name not in known:
-        raise RecipeError(f"option dialect: got {name!r}; expected one of {', '.join(known)}")
-    return known[name]
+    if not isinstance(name, str) or (name not in known and not names_code(name)):
+        own = "or your own by module:attr or /path/file.py:attr"
+        raise RecipeError(f"option dialect: got {name!r:.80}; expected one of {', '.join(known)}; {own}")
+    found: Any = known[name] if name in known else load(name)
+    if isinstance(found, type) or not hasattr(found, "find") or not hasattr(found, "names"):
+        raise RecipeError(f"option dialect: {name} is {found!r:.60}; expected a dialect, such as a PatternDialect")
+    return cast(Dialect, found)
 
 
 Build = TypeVar("Build", bound=Callable[..., Any])

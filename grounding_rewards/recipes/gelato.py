@@ -81,7 +81,10 @@ def _recipe(
             NOT_TEXT, bad_target(native, space, _ACCEPTS), UNICODE_DIGITS, *more, _HUGE_NUMBER, _NO_EXTENT[space],
         ),
         exploits=(blind,) if weight else (),
-        formula="total = (1 - w) · distance + w · format\ndistance = 1 - ||p - c|| / diagonal inside, 0 outside",
+        formula=(
+            "total = (1 - format_weight) · distance + format_weight · format\n"
+            "distance = 1 - ||p - c|| / diagonal inside, 0 outside"
+        ),
         example=Example("(200, 150)", _TARGET[space]),
     )  # fmt: skip
 

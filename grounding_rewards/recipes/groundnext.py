@@ -70,7 +70,7 @@ def groundnext(*, response_space: CoordSpace | str = CoordSpace.PIXEL, format_we
         answers="first",
         thinking="read",
         native=NATIVE,
-        deviations=(_BAD_TARGET, _UNPARSED, _BEYOND),
+        deviations=(_BAD_TARGET, _NO_CALL, _NO_NUMBERS, _BEYOND),
         exploits=(Exploit("long-edge", "the middle of a long edge is no success and paid in full", 1.0, flat),),
         formula=(
             "total = 1, 0.5, 0.1, -0.1, -0.5 or -1, with steps at norm_distance 0.5, 0.1, 0, -0.1, -0.5\n"
@@ -116,17 +116,29 @@ def read_native(value: Any) -> dict[str, Any] | None:
 NATIVE = NativeForm('{"x1": .., "y1": .., "x2": .., "y2": ..} in pixels', read_native)
 
 
-def _point(line: Line) -> list[int] | None:
-    """The two whole numbers that the first call of a line has as its coordinate."""
+def _call(line: Line) -> Any:
+    """The JSON of the first call of a line; None where there is none."""
     call = _CONTENT.search(text_of(line))
     try:
-        found = json.loads(call[1])["arguments"]["coordinate"] if call else None
-    except (KeyError, TypeError, ValueError, RecursionError):
+        return json.loads(call[1]) if call else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _point(line: Line) -> list[int] | None:
+    """The two whole numbers that the first call of a line has as its coordinate."""
+    try:
+        found = _call(line)["arguments"]["coordinate"]
+    except (KeyError, TypeError, IndexError):
         return None
     return found if isinstance(found, list) and [type(number) for number in found] == [int, int] else None
 
 
-def _is_unparsed(line: Line) -> bool:
+def _has_no_call(line: Line) -> bool:
+    return _call(line) is None
+
+
+def _has_no_point(line: Line) -> bool:
     return _point(line) is None
 
 
@@ -156,12 +168,18 @@ def _lowest_and_unformed(line: Line) -> dict[str, float]:
 
 
 _BAD_TARGET = bad_target(NATIVE, CoordSpace.PIXEL, _ACCEPTS)
-_UNPARSED = Deviation(
-    "unparsed-is-no-point",
-    "Without two whole numbers in the JSON of the first call there is no point: the lowest score, and no format. The "
-    "source reads most of such texts as a click on (0, 0), reads true as 1, and judges the format by what eval() makes "
-    "of the call.",
-    _is_unparsed,
+_NO_CALL = Deviation(
+    "no-call-is-no-point",
+    "Without a complete call in JSON there is no point: the lowest score, and no format. The source reads such texts "
+    "as a click on (0, 0), and judges the format by what eval() makes of the call.",
+    _has_no_call,
+    _lowest_and_unformed,
+)
+_NO_NUMBERS = Deviation(
+    "no-numbers-are-no-point",
+    "A call without two whole numbers as its coordinate is no point: the lowest score, and no format. The source reads "
+    "it as a click on (0, 0), and true as 1.",
+    _has_no_point,
     _lowest_and_unformed,
 )
 _BEYOND = Deviation(

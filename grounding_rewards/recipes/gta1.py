@@ -8,7 +8,7 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import BARE_TUPLE
 from grounding_rewards.parsing.texts import SPACE
-from grounding_rewards.recipes.common import UNICODE_DIGITS, Line, bad_target, share, text_of, unpaid
+from grounding_rewards.recipes.common import Line, bad_target, share, text_of, unpaid
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import LARGEST, NativeForm
@@ -56,9 +56,9 @@ def gta1(*, format_weight: float = 0.0) -> Recipe:
         source=Source("GTA1: GUI Test-time Scaling Agent", "GTA1", "81f0c4c", ("src/grpo_grounding.py",)),
         thinking="read",
         native=NATIVE,
-        deviations=(_BAD_TARGET, UNICODE_DIGITS, _SEVERAL, _SPACES_IN_TUPLE, _DECIMALS),
+        deviations=(_BAD_TARGET, _UNICODE_DIGITS, _SEVERAL, _SPACES_IN_TUPLE, _DECIMALS),
         exploits=(blind,) if weight else (),
-        formula="total = (1 - w) · hit + w · format",
+        formula="total = (1 - format_weight) · hit + format_weight · format",
         example=Example("(384,162)", _TARGET),
     )
 
@@ -90,6 +90,14 @@ NATIVE = NativeForm(
 )
 
 
+def _has_unicode_digits(line: Line) -> bool:
+    return any(not "".join(pair).isascii() for pair in _ANSWER.findall(text_of(line)))
+
+
+def _without_unicode(line: Line) -> Line:
+    return {**line, "response": _ANSWER.sub(lambda found: found[0] * (found[1] + found[2]).isascii(), text_of(line))}
+
+
 def _has_several(line: Line) -> bool:
     return len(_SOURCE_ANSWER.findall(text_of(line))) > 1
 
@@ -118,6 +126,12 @@ def _decimal_value(line: Line) -> dict[str, float]:
 
 
 _BAD_TARGET = bad_target(NATIVE, CoordSpace.THOUSANDTHS, _ACCEPTS)
+_UNICODE_DIGITS = Deviation(
+    "unicode-digits",
+    "Only ASCII digits are digits, others make no answer; the source reads those of other scripts as numbers.",
+    _has_unicode_digits,
+    same_as=_without_unicode,
+)
 _SEVERAL = Deviation(
     "several-answers",
     "Several tuples are a miss; the source reads them as the point (-1, -1), a hit where a box contains it.",

@@ -17,8 +17,14 @@ from grounding_rewards.verifiers import BoxSize, Hit, Overlap
 _ACCEPTS = frozenset({BBOX})
 _TARGET, _SIZE = (100, 100, 300, 200), (1000, 1000)
 _ANSWER = '```json\n[{{"bbox_2d": {}, "label": "save"}}]\n```'
-_FENCE = re.compile(r"(?:^|\n)(?P<before>[ \t]*)```json(?P<after>[ \t]*)\r?(?=\n)")
-_WORD = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\b(?:true|false|null)\b")
+_FENCE = "```json"
+_BLANKS = " \t\n\r\f"  # what Python takes for blanks between values
+_LEAD = re.compile(r"(?:[ \t\n\r\f]|#[^\n\r]*)*")
+_INDENTED_END = re.compile(r"[\n\r][ \t\f]*[ \t]\Z")
+_WORD = re.compile(
+    r'"""(?:[^\\]|\\[\s\S])*?"""' r"|'{3}(?:[^\\]|\\[\s\S])*?'{3}"
+    r"|\"(?:[^\"\\]|\\[\s\S])*\"|'(?:[^'\\]|\\[\s\S])*'|\b(?:true|false|null)\b"
+)  # fmt: skip
 _PYTHON = {"true": "True", "false": "False", "null": "None"}
 
 
@@ -63,7 +69,7 @@ def gui_g1(*, iou_weight: float = 0.25, box_weight: float = 0.125) -> Recipe:
         deviations=(_BAD_TARGET, _JSON_WORDS, _SPACES, _ONE_DICT, _OUTSIDE_IMAGE, _THIN),
         exploits=_exploits(*weights),
         formula=(
-            "total = hit + v · iou + w · box, hit by the centre of the box\n"
+            "total = hit + iou_weight · iou + box_weight · box, hit by the centre of the box\n"
             "box = 4 / Σ 1 / t_k, t_k = 1 - |P_k - B_k| / side of the image, 0 where a t_k is not above 0"
         ),
         example=Example(_ANSWER.format([100, 100, 300, 200]), _TARGET, image_size=_SIZE),
@@ -91,26 +97,24 @@ def read_native(value: Any) -> dict[str, Any] | None:
 NATIVE = NativeForm("a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image", read_native)
 
 
-def _fence(line: Line) -> re.Match[str] | None:
-    """The first fence without blanks beside it, else the first with some."""
-    found = list(_FENCE.finditer(text_of(line)))
-    return next((fence for fence in found if not _is_beside_blanks(fence)), found[0] if found else None)
-
-
-def _is_beside_blanks(fence: re.Match[str]) -> bool:
-    return bool(fence["before"] or fence["after"])
+def _fence(line: Line) -> tuple[str, str]:
+    """The line that is the fence, "" without one, and the text behind it; a line without blanks goes first."""
+    lines = text_of(line).splitlines()
+    rows = [row for row, each in enumerate(lines) if each.strip(" \t") == _FENCE]
+    rows.sort(key=lambda row: lines[row] != _FENCE)
+    return (lines[rows[0]], "\n".join(lines[rows[0] + 1 :])) if rows else ("", text_of(line))
 
 
 def _answer(line: Line) -> str:
     """The text between the fences, or the whole of it."""
-    fence = _fence(line)
-    return text_of(line)[fence.end() + 1 :].split("```", 1)[0] if fence else text_of(line)
+    fence, text = _fence(line)
+    return text.split("```", 1)[0] if fence else text
 
 
 def _value(line: Line) -> Any:
     """What the answer writes down; None for what is no literal."""
     try:
-        return read_literal(_answer(line).strip())
+        return read_literal(_answer(line))
     except LiteralError:
         return None
 
@@ -135,19 +139,29 @@ def _in_python(text: str) -> str:
 
 
 def _with_python_words(line: Line) -> Line:
-    return {**line, "response": _in_python(_answer(line)).strip()}
+    return {**line, "response": _in_python(_bare(line))}
+
+
+def _lead(line: Line) -> str:
+    """Blanks and comments in front of the list, without the spaces and tabs that Python takes from a text's start."""
+    found = _LEAD.match(_answer(line).lstrip(" \t"))
+    return found[0] if found else ""
+
+
+def _bare(line: Line) -> str:
+    """The answer without what stands in front of it, and without blanks behind."""
+    return _answer(line).lstrip(" \t")[len(_lead(line)) :].rstrip(_BLANKS)
 
 
 def _has_spaces(line: Line) -> bool:
     """Blanks beside ```json, or in front of the first or after the last line of the list."""
-    fence, answer = _fence(line), _answer(line)
-    beside = bool(fence) and _is_beside_blanks(fence)  # type: ignore[arg-type]
-    start, end = answer[: len(answer) - len(answer.lstrip())], answer[len(answer.rstrip()) :]
-    return bool(_box(line)) and (beside or any("\n" in blank and blank[-1] in " \t" for blank in (start, end)))
+    beside = _fence(line)[0] not in ("", _FENCE)
+    indented = _lead(line).endswith((" ", "\t")) or bool(_INDENTED_END.search(_answer(line)))
+    return bool(_box(line)) and (beside or indented)
 
 
 def _tidy(line: Line) -> Line:
-    return {**line, "response": _answer(line).strip()}
+    return {**line, "response": f"{_FENCE}\n{_bare(line)}\n```" if _fence(line)[0] else _bare(line)}
 
 
 def _is_one_dict(line: Line) -> bool:
@@ -155,7 +169,8 @@ def _is_one_dict(line: Line) -> bool:
 
 
 def _in_list(line: Line) -> Line:
-    return {**line, "response": f"[{_answer(line).strip()}\n]"}
+    end = "\n]" if "#" in _bare(line) else "]"  # a comment ends with its line
+    return {**line, "response": f"[{_bare(line)}{end}"}
 
 
 def _sides(line: Line) -> tuple[float, ...]:
@@ -195,7 +210,7 @@ _JSON_WORDS = Deviation(
 )
 _SPACES = Deviation(
     "spaces",
-    "Blanks beside ```json, and in front of the first or after the last line of the list, are read over; the source "
+    "Spaces and tabs beside ```json, in front of the list's first line or after its last, are read over; the source "
     "takes such a fence for none, and such a line for wrongly indented Python, and pays 0.",
     _has_spaces,
     same_as=_tidy,

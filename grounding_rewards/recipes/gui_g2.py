@@ -68,7 +68,7 @@ def gui_g2(*, alpha: float = 0.5, format_weight: float = 1.0) -> Recipe:
         deviations=(_BAD_TARGET, _UNICODE_DIGITS, _SPACES, _HUGE_NUMBER, _THIN),
         exploits=_exploits(weight),
         formula=(
-            "total = point + coverage + w · format\n"
+            "total = point + coverage + format_weight · format\n"
             "point = exp(-½ [(dx / σx)² + (dy / σy)²]), σ = alpha · (width, height) of the target\n"
             "coverage = Bhattacharyya coefficient of such Gaussians about both boxes"
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -12,7 +13,7 @@ from grounding_rewards.plain import frozen
 from grounding_rewards.recipes.common import Line, bad_target, length, text_of
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.truth import NativeForm
+from grounding_rewards.truth import LARGEST, NativeForm
 from grounding_rewards.verifiers import Exploration, Hit, NotCollinear
 
 _ACCEPTS = frozenset({BBOX})
@@ -21,6 +22,7 @@ _TARGET = frozen(dict(zip(_KEYS, (100, 100, 300, 200), strict=True)))
 _THOUGHT = "<think>It is in the toolbar.</think>\n"
 _CITED = re.compile(r"([^\[]*)\[(\s*[^\[\]{\s][^\[\]]*)\]")
 _LIST = re.compile(r"\[\s*[{\]]")
+_NUMERAL = re.compile(r"(?<![0-9.])-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|Infinity)|NaN")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
@@ -67,10 +69,10 @@ def infigui_g1(*, no_think: bool = False, format_weight: float = 1.0) -> Recipe:
         answers="all",
         thinking="read",
         native=NATIVE,
-        deviations=(_BAD_TARGET, _LEADING_SPACE, _CITATIONS, _BRACKETS),
+        deviations=(_BAD_TARGET, _LEADING_SPACE, _CITATIONS, _BRACKETS, _HUGE),
         exploits=_exploits(weight),
         formula=(
-            "total = w · format + exploration\n"
+            "total = format_weight · format + exploration\n"
             "exploration = 1 / sqrt(N · k) where the k-th of N points is the first hit, else -1 / N\n"
             "unreadable, or three points on one line: format = 0, exploration = -1"
         ),
@@ -159,6 +161,22 @@ def _end(text: str, start: int) -> int:
     return -1
 
 
+def _has_huge_number(line: Line) -> bool:
+    return bool(_within_limits(line)["response"] != text_of(line))
+
+
+def _within_limits(line: Line) -> Line:
+    return {**line, "response": _NUMERAL.sub(_limited, text_of(line))}
+
+
+def _limited(found: re.Match[str]) -> str:
+    text = found[0]
+    if len(text.lstrip("-")) > 4300 and text.lstrip("-").isdigit():
+        return text  # more digits than Python reads
+    number = LARGEST if text == "NaN" else float(text)
+    return text if abs(number) <= LARGEST else str(int(math.copysign(LARGEST, number)))
+
+
 _BAD_TARGET = bad_target(NATIVE, CoordSpace.MODEL_PIXEL, _ACCEPTS)
 _LEADING_SPACE = Deviation(
     "leading-space",
@@ -177,4 +195,10 @@ _BRACKETS = Deviation(
     "The brackets of a label are text; the source counts them when it looks for the end of the list, and pays -1.",
     _has_brackets,
     same_as=_without_brackets,
+)
+_HUGE = Deviation(
+    "huge-number",
+    "Numbers beyond 1e12, NaN and Infinity are read as 1e12, also when three points are looked at for a common line.",
+    _has_huge_number,
+    same_as=_within_limits,
 )

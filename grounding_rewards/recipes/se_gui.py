@@ -62,7 +62,7 @@ def se_gui(*, format_weight: float = 0.5) -> Recipe:
         deviations=(_BAD_TARGET, _BOOLEANS, _BELOW_NOTHING),
         exploits=_exploits(weight),
         formula=(
-            "total = hit + nearness + w · format\n"
+            "total = hit + nearness + format_weight · format\n"
             "nearness = 1 - (d / dmax)², 0 where d > 1\n"
             "d = ||p - c|| in unit space, dmax = distance from c to the farthest corner of the image"
         ),

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.errors import RecipeError, VerifierError
+from grounding_rewards.errors import GroundingRewardsError, RecipeError, VerifierError
 from grounding_rewards.spaces import Floats
 
 NEEDS_NOTHING: frozenset[str] = frozenset()
@@ -43,7 +43,13 @@ class FunctionVerifier:
     needs: frozenset[str] = frozenset()
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        return checked(self.fn(rollouts), _name(self.fn), self.low, self.high, len(rollouts))
+        try:
+            returned = self.fn(rollouts)
+        except GroundingRewardsError:
+            raise
+        except Exception as error:
+            raise VerifierError(f"verifier {_name(self.fn)} raised {type(error).__name__}: {error}") from error
+        return checked(returned, _name(self.fn), self.low, self.high, len(rollouts))
 
 
 def _name(fn: Any) -> str:

@@ -6,11 +6,12 @@ import math
 from typing import Any, get_args
 
 from grounding_rewards.errors import RecipeError
+from grounding_rewards.truth import LARGEST
 
 
 def is_number(value: Any) -> bool:
     """Whether a value is a finite number, and no boolean."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
 
 
 def number(owner: object, name: str, low: float = 0.0, high: float = math.inf, *, above: bool = False) -> None:
@@ -32,7 +33,8 @@ def choice(owner: object, name: str, literal: Any) -> None:
     Raises:
         RecipeError: it is none; names the verifier and the option.
     """
-    if getattr(owner, name) not in get_args(literal):
+    value = getattr(owner, name)
+    if not isinstance(value, str | int) or value not in get_args(literal):
         raise wrong(owner, name, f"one of {', '.join(map(str, get_args(literal)))}")
 
 

@@ -16,7 +16,7 @@ from grounding_rewards.verifiers import Hit
 
 GELATO = """\
 gelato
-  total = (1 - w) · distance + w · format
+  total = (1 - format_weight) · distance + format_weight · format
   distance = 1 - ||p - c|| / diagonal inside, 0 outside
 
   answers         (200, 150)
@@ -164,7 +164,7 @@ def test_one_recipe_as_json(run):
     assert all(each["why"] for each in deviations)
     assert found == {
         **SUMMARY,
-        "formula": "total = (1 - w) · hit + w · format",
+        "formula": "total = (1 - format_weight) · hit + format_weight · format",
         "parts": [
             {"name": "hit", "low": 0.0, "high": 1.0, "made_by": "Hit(whole_edges=True)"},
             {"name": "format", "low": 0.0, "high": 1.0, "made_by": found["parts"][1]["made_by"]},

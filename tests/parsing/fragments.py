@@ -58,6 +58,7 @@ ANSWERS = [
     "<crop>(Image_0, (10,20), (110,100))</crop>(Image_1, (5, 6))", '{"type":"click","button":"left","x":100,"y":200}',
     "{'action': 'click', 'mean': [10, 20], 'variance': [3, 4]}",
     '{"type": "drag", "path": [{"x": 1, "y": 2}, {"x": 3, "y": 4}]}',
+    "pyautogui.click(y=0.219, x=0.797)", "click(y=1, button='left', x=2)", '{"y": 200, "button": "left", "x": 100}',
 ]  # fmt: skip
 
 pieces = st.one_of(

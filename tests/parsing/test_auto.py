@@ -111,7 +111,7 @@ def test_an_order_of_ones_own():
 
 
 POLICIES = st.sampled_from(["only", "first", "last", "all"])
-PLAIN = AutoDialect(tuple(inside(AUTO)))
+PLAIN = AutoDialect(tuple(inside(AUTO)), sentinels=True)
 """The same dialects one after the other: no groups, and nothing tried before all."""
 
 

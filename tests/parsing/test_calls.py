@@ -19,6 +19,13 @@ from tests.parsing.reading import read, read_action
         ("pyautogui.click(clicks=2, button='left', x=1, y=2)", [1, 2], "click"),
         ("pyautogui.scroll(-5, x=1, y=2)", [1, 2], "scroll"),
         ("pyautogui.click(-1, -.5)", [-1, -0.5], "click"),
+        ("pyautogui.click(y=540, x=960)", [960, 540], "click"),
+        ("pyautogui.moveTo( y = .5 ,\n x = 12. )", [12, 0.5], "moveTo"),
+        ("pyautogui.click(button='left', y=2, x=1, clicks=2)", [1, 2], "click"),
+        ("pyautogui.click(x=1, button='left', clicks=2, y=2)", [1, 2], "click"),
+        ("pyautogui.scroll(-5, y=2, x=1)", [1, 2], "scroll"),
+        ("pyautogui.click(960, y=540)", [960, 540], "click"),
+        ("pyautogui.click(x=960, 540)", [960, 540], "click"),
     ],
 )
 def test_reads_pyautogui(text, point, action):
@@ -31,6 +38,9 @@ def test_reads_pyautogui(text, point, action):
     [
         "pyautogui.click()", "pyautogui.click(x, y)", "pyautogui.click(x=x1, y=y1)", "pyautogui.scroll(-5)",
         "pyautogui.write('1, 2')", "pyautogui.click(x=1, y=2", "pyautogui.click(x=1, y=2e3)", "pyautogui.click(1",
+        "pyautogui.click(y=1)", "pyautogui.click(y=1, 2)", "pyautogui.click(y=1, x=2", "pyautogui.click(y=1, x=x)",
+        "pyautogui.click(x=1, x=2)", "pyautogui.click(y=1, y=2)", "pyautogui.click(x=1, y=2px)",
+        "pyautogui.click(x=1, a=1, b=1, c=1, y=2)", "pyautogui.click(x=1)\npyautogui.moveTo(y=2)",
         "pyautogui.click(<|pointer_start|><|pointer_pad|><|pointer_end|>)", "pyautogui.hotkey('ctrl', 'c')",
     ],
 )  # fmt: skip
@@ -53,6 +63,10 @@ def test_several_calls():
         ("computer.triple_click(x=1, y=2)", [1, 2], "triple_click"),
         ("click(button='left', x=1, y=2)", [1, 2], "click"),
         ("Type(x=1, y=2, text='(3, 4)')", [1, 2], "Type"),
+        ("click(y=540, x=960)", [960, 540], "click"),
+        ("agent.tap( y = .25 , x = 0.5 )", [0.5, 0.25], "tap"),
+        ("click(y=2, button='left', x=1)", [1, 2], "click"),
+        ("click(dx=7, dy=8, y=2, x=1)", [1, 2], "click"),
     ],
 )
 def test_reads_calls_with_named_coordinates(text, point, action):
@@ -65,7 +79,11 @@ def test_reads_calls_with_named_coordinates(text, point, action):
     [
         "click(x=x, y=y)",
         "click(960, 540)",
-        "click(y=1, x=2)",
+        "click(y=1, 2)",
+        "click(y=1, x=2",
+        "click(x=1, x=2)",
+        "click(ax=1, y=2)",
+        "(y=2, x=1)",
         "(x=1, y=2)",
         "click(x=1)",
         "click(x=1, y=2",
@@ -102,7 +120,8 @@ def test_other_names_are_no_calls(text):
 
 
 @pytest.mark.parametrize(("dialect", "first", "second"), [
-    (KEYWORD_CALL, "click(x=1, y=2)", "tap(x=3, y=4)"), (CLICK_CALL, "click(1, 2)", "tap(3, 4)"),
+    (KEYWORD_CALL, "click(x=1, y=2)", "tap(x=3, y=4)"), (KEYWORD_CALL, "click(y=2, x=1)", "tap(x=3, y=4)"),
+    (PYAUTOGUI, "pyautogui.click(y=2, x=1)", "pyautogui.tap(3, 4)"), (CLICK_CALL, "click(1, 2)", "tap(3, 4)"),
 ])  # fmt: skip
 def test_several_bare_calls(dialect, first, second):
     for text in (f"{first}\n{second}", f"{first} {second}", f"{first};{second}", f"[{first}, {second}]"):

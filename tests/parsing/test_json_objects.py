@@ -123,6 +123,13 @@ def test_other_means_and_several():
         ('{"path": [ {"x": 1, "y": 2}, {"x": 3, "y": 4} ], "type": "drag"}', [1, 2], "drag"),
         ('{"type":"computer_call","action":{"type":"click","x":1,"y":2},"call_id":"a"}', [1, 2], "click"),
         ('{"x": 1, "y": 2\n}', [1, 2], ""),
+        ('{"y": 540, "x": 960}', [960, 540], ""),
+        ('{"action":"click","y":540,"x":960}', [960, 540], "click"),
+        ('{"type":"click","x":960,"button":"left","y":540}', [960, 540], "click"),
+        ("{'y' : .5 , 'keys': ['a'], 'x' :\n12. }", [12, 0.5], ""),
+        ('{"x": 1, "z": 0, "y": 2}', [1, 2], ""),
+        ('{"type":"drag","path":[{"y":2,"x":1},{"y":4,"x":3}]}', [1, 2], "drag"),
+        ('{"x":1,"y":2,"path":[{"x":3,"y":4}]}', [1, 2], ""),
     ],
 )
 def test_reads_x_and_y(text, point, action):
@@ -133,8 +140,9 @@ def test_reads_x_and_y(text, point, action):
 @pytest.mark.parametrize(
     "text",
     [
-        '{"type":"click","x":x,"y":y}', '{"x": 1}', '{"y": 1, "x": 2}', '{"x": 1, "y": 2', '{"x": "1", "y": "2"}',
-        '{"x": 1, "y": 2e3}', '{"x": 1e3, "y": 2}', '{"x": 1, "z": 0, "y": 2}', '"x": 1, "y": 2', '{"x": 1, "y": 2px}',
+        '{"type":"click","x":x,"y":y}', '{"x": 1}', '{"y": 1, "x": x}', '{"x": 1, "y": 2', '{"x": "1", "y": "2"}',
+        '{"x": 1, "y": 2e3}', '{"x": 1e3, "y": 2}', '{"y": 1, "x": 2', '"x": 1, "y": 2', '{"x": 1, "y": 2px}',
+        '{"y": 2px, "x": 1}', '{"path":[{"x":1},{"y":2}]}', '{"x": 1, "size": {"y": 2}}', '{"x": 1, "x": 2}',
     ],
 )  # fmt: skip
 def test_what_only_looks_like_x_and_y_is_malformed(text):
@@ -142,7 +150,11 @@ def test_what_only_looks_like_x_and_y_is_malformed(text):
 
 
 def test_two_clicks_in_a_list_are_several():
-    for text in ('[{"x":1,"y":2},{"x":3,"y":4}]', '{"actions":[{"type":"a","x":1,"y":2},{"type":"b","x":3,"y":4}]}'):
+    for text in (
+        '[{"x":1,"y":2},{"x":3,"y":4}]',
+        '[{"y":2,"x":1},{"y":4,"a":0,"x":3}]',
+        '{"actions":[{"type":"a","x":1,"y":2},{"type":"b","x":3,"y":4}]}',
+    ):
         assert read(text, JSON_XY) == (None, "SEVERAL_ANSWERS")
         assert read(text, JSON_XY, "first") == ([1, 2], "OK")
         assert read_all(text, JSON_XY) == [[1, 2], [3, 4]]
