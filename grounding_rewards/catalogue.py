@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any, cast, get_args
 
@@ -59,7 +59,9 @@ composite, gelato, gelato-pixel, groundnext, gta1, gui-g1, gui-g2, infigui-g1, s
         raise _unknown(name)
     build, own = _build(name), own_options(name)
     options = {option: frozen(value) for option, value in options.items()}
-    for option in options:
+    for option, value in options.items():
+        if not isinstance(value, Hashable):
+            raise RecipeError(f"{name}: option {option}: got {value!r:.80}; expected plain values")
         if option not in (*own, *SHARED):
             known = ", ".join(dict.fromkeys((*own, *SHARED)))
             raise RecipeError(f"{name}: unknown option {option!r};{_near(option, (*own, *SHARED))} It takes: {known}")

@@ -30,6 +30,7 @@ def register_parsers(register: Register) -> None:
         parsing.CORNER_LISTS, parsing.NESTED_LIST, parsing.BARE_LIST,
         parsing.FIRST_CALL, parsing.FIRST_CALL_INTEGERS, parsing.INTEGER_LIST, parsing.BOX_LIST, parsing.LITERAL_BOX,
         parsing.JSON_POINT, parsing.POINT_LIST, parsing.THOUGHT_POINT_LIST,
+        parsing.LIST_BOX, parsing.LIST_POINT, parsing.LIST_REFUSAL, parsing.LIST_POINT_OR_REFUSAL,
     ):  # fmt: skip
         register(dialect.name, dialect)
 

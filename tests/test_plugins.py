@@ -44,7 +44,8 @@ def test_built_ins_come_through_the_same_hooks():
         "auto", "bare_list", "bare_tuple", "bare_tuple_whole", "box_list", "box_tokens",
         "click_call", "corner_lists", "corner_tuples", "cropped", "first_call", "first_call_integers",
         "integer_list", "json_2d", "json_compact", "json_coordinate", "json_distribution", "json_point",
-        "json_refusal", "json_xy", "keyword_call", "literal_box", "molmo", "nested_list",
+        "json_refusal", "json_xy", "keyword_call", "list_box", "list_point",
+        "list_point_or_refusal", "list_refusal", "literal_box", "molmo", "nested_list",
         "point_list", "point_tag", "pyautogui", "refusal", "thought_point_list", "tool_call",
         "ui_tars", "xy_tags",
     ]  # fmt: skip

@@ -244,3 +244,22 @@ def test_a_verifier_that_is_reward_and_success_runs_once():
         ["?"] * 2, [[0, 0, 1, 1]] * 2
     )
     assert (calls, scores.total.tolist(), scores.acc.tolist()) == ([2], [0.5, 0.5], [1.0, 1.0])
+
+
+def test_what_is_outside_the_image_does_not_depend_on_other_rows():
+    unsized, sized = {"bbox": [0, 0, 9, 9]}, {"bbox": [0, 0, 9, 9], "image_size": [20, 20]}
+    both = PIXEL.score(["(-5, 3)", "(-5, 3)"], [unsized, sized])
+    assert [gr.Reason(code).name for code in both.reason] == ["OK", "OUT_OF_IMAGE"]
+    assert PIXEL.score("(-5, 3)", unsized).reason.tolist() == [gr.Reason.OK]
+
+
+def test_what_is_left_of_a_long_text_is_not_taken_for_the_whole():
+    gelato, target = gr.recipe("gelato"), [0.1, 0.1, 0.3, 0.2]
+    text = "I will not answer. " * 3000 + " " * 70_000 + "(200, 150)"
+    for rows in (1, 60):
+        assert gelato.score([text] * rows, [target] * rows).acc.tolist() == [0.0] * rows
+    assert PIXEL.score("x" * 100_000 + "(5, 3)", {"bbox": [0, 0, 9, 9]}).acc.tolist() == [1.0], "the end is read"
+
+
+def test_responses_may_come_from_an_iterator():
+    assert PIXEL.score(iter(["(5, 3)", None]), [{"bbox": [0, 0, 9, 9]}] * 2).acc.tolist() == [1.0, 0.0]

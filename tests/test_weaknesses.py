@@ -46,7 +46,7 @@ SHOWN = {
          "recipes/test_infigui_g1.py::test_spraying_points_pays_as_in_the_source"),
     15: ("exploit se-gui anywhere", "exploit se-gui any-action",
          "recipes/test_se_gui.py::test_uniformly_random_clicks_are_paid_three_quarters_of_a_point",
-         "recipes/test_se_gui.py::test_what_is_read_and_what_is_well_formed"),
+         "recipes/test_se_gui.py::test_one_call"),
     16: ("recipes/test_groundnext.py::test_what_cannot_be_read_is_no_click_at_the_origin",
          "recipes/test_groundnext.py::test_unparsed_text_is_never_better_than_a_bad_guess",
          "exploit groundnext long-edge"),

@@ -13,6 +13,7 @@ import typer
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.scorer import Columns, Scorer
 from grounding_rewards.columns import Reason, Scores
+from grounding_rewards.errors import TargetError
 from grounding_rewards.evaluation import Evaluation, evaluate, merge
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import Floats
@@ -58,6 +59,7 @@ def _write(file: Path, out: Path, scorer: Scorer, prefix: str) -> dict[str, Any]
     table = open_table(file)
     found: list[Evaluation] = []
     total, notes = 0.0, list[str]()
+    wrong: TargetError | None = None
     with (
         terminal.progress(f"scoring {file.name}") as advance,
         write_table(out, like=table, new=_new(scorer.recipe, prefix), note=notes.append) as writer,
@@ -66,9 +68,10 @@ def _write(file: Path, out: Path, scorer: Scorer, prefix: str) -> dict[str, Any]
             scores, targets = scorer.score(table, batch)
             writer.write(batch, {prefix + name: values for name, values in _columns(scores).items()})
             found.append(evaluate(scores, refusals=targets.refusal))
+            wrong = wrong or next(iter(scores.errors.values()), None)
             total += float(scores.total[scores.valid == 1].sum())
             advance(batch.done)
-    for text in notes:
+    for text in [*notes, *([f"the first of the rows that are not valid: {wrong}"] if wrong else [])]:
         terminal.note(text)
     return _summary(file, out, scorer.recipe, merge(found), total)
 

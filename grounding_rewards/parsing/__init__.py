@@ -21,6 +21,7 @@ from grounding_rewards.parsing.literal_box import LITERAL_BOX
 from grounding_rewards.parsing.molmo import MOLMO
 from grounding_rewards.parsing.nested_list import NESTED_LIST
 from grounding_rewards.parsing.parse import Thinking, parse
+from grounding_rewards.parsing.plain_list import LIST_BOX, LIST_POINT, LIST_POINT_OR_REFUSAL, LIST_REFUSAL
 from grounding_rewards.parsing.point_list import POINT_LIST, THOUGHT_POINT_LIST
 from grounding_rewards.parsing.refusal import JSON_REFUSAL, REFUSAL
 from grounding_rewards.parsing.tool_call import TOOL_CALL
@@ -49,6 +50,10 @@ __all__ = [
     "JSON_REFUSAL",
     "JSON_XY",
     "KEYWORD_CALL",
+    "LIST_BOX",
+    "LIST_POINT",
+    "LIST_POINT_OR_REFUSAL",
+    "LIST_REFUSAL",
     "LITERAL_BOX",
     "MOLMO",
     "NESTED_LIST",

@@ -7,12 +7,12 @@
 """
 
 from grounding_rewards.parsing.dialect import PatternDialect
-from grounding_rewards.parsing.pieces import JSON_ACTION, JSON_OBJECT, JSON_POINT, KEY, XY
+from grounding_rewards.parsing.pieces import BRACKETED_POINT, JSON_ACTION, JSON_OBJECT, KEY, XY
 
 JSON_COORDINATE = PatternDialect(
     name="json_coordinate",
     pattern=JSON_OBJECT,
-    inner=(rf"""["'](?:(?:start_)?coordinate|point|position){KEY}{JSON_POINT}""", JSON_ACTION),
+    inner=(rf"""["'](?:(?:start_)?coordinate|point|position){KEY}{BRACKETED_POINT}""", JSON_ACTION),
     usual=(
         r"""^(?:<answer>)?\[?\{["']action["']: ?["'](?P<action>[A-Za-z_]*)["'], ?["'](?:coordinate|point)["']: ?"""
         rf"""\[{XY}\](?:, ?'input_text': ?'[^'\[\]{{}}]*')?\}}\]?(?:</answer>)?[ \n]*$"""

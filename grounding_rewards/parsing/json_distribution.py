@@ -4,12 +4,12 @@
 """
 
 from grounding_rewards.parsing.dialect import PatternDialect
-from grounding_rewards.parsing.pieces import JSON_ACTION, JSON_OBJECT, JSON_POINT, KEY
+from grounding_rewards.parsing.pieces import BRACKETED_POINT, JSON_ACTION, JSON_OBJECT, KEY
 
 JSON_DISTRIBUTION = PatternDialect(
     name="json_distribution",
     pattern=JSON_OBJECT,
-    inner=(rf"""["']mean{KEY}{JSON_POINT}""", JSON_ACTION),
+    inner=(rf"""["']mean{KEY}{BRACKETED_POINT}""", JSON_ACTION),
     signs=('"mean"', "'mean'"),
 )
 """The object's ``mean`` and action; the variance is not read."""

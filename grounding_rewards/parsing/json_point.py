@@ -12,7 +12,7 @@ from grounding_rewards.parsing.nesting import is_shallow
 from grounding_rewards.parsing.reader import ReaderDialect
 from grounding_rewards.parsing.texts import COORDINATE_LIMIT, SPACE
 
-KEY = "point_2d"
+POINT_KEY = "point_2d"
 JSON_SPACE = "[ \t\n\r]*"
 
 # Whole numbers have at most 12 digits here: none goes beyond COORDINATE_LIMIT.
@@ -28,7 +28,7 @@ def usual_point(x: str = "", y: str = "") -> str:
         y: the same of y.
     """
     groups = [rf"(?P<{name}>{_NUMBER})" if name else _NUMBER for name in (x, y)]
-    tokens = (r"\{", f'"{KEY}"', ":", r"\[", groups[0], ",", groups[1], r"\]")
+    tokens = (r"\{", f'"{POINT_KEY}"', ":", r"\[", groups[0], ",", groups[1], r"\]")
     label = JSON_SPACE.join((",", '"label"', ":", r'"[^"\\\[\]\x00-\x1f]*"', ""))
     return rf"{JSON_SPACE.join(tokens)}{JSON_SPACE}(?:{label})?\}}"
 
@@ -59,7 +59,7 @@ def point_of(item: Any) -> tuple[float, float] | None:
     >>> point_of({"point_2d": [512, 384.5], "label": "save"}), point_of({"point_2d": ["512", "384"]})
     ((512.0, 384.5), None)
     """
-    pair = item.get(KEY) if isinstance(item, dict) else None
+    pair = item.get(POINT_KEY) if isinstance(item, dict) else None
     if not isinstance(pair, list) or len(pair) != 2:
         return None
     x, y = pair
@@ -91,7 +91,7 @@ JSON_POINT = ReaderDialect(
     "json_point",
     read_json_point,
     rf"^{SPACE}(?:{_FENCE}{SPACE})?{usual_point('x', 'y')}{SPACE}(?:{_END}{SPACE})?$",
-    (KEY,),
+    (POINT_KEY,),
     must=("}",),
 )
 """The whole text is one object in strict JSON, in a ```json fence or not."""

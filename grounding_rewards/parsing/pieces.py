@@ -22,7 +22,7 @@ X2_Y2 = rf"(?P<x2>{NUMBER}){COMMA}(?P<y2>{NUMBER})"
 CORNERS = X1_Y1 + COMMA + X2_Y2
 NUMBERS = NUMBER + COMMA + NUMBER
 
-JSON_POINT = rf"\[{SPACE}{X_Y}{SPACE}\]"
+BRACKETED_POINT = rf"\[{SPACE}{X_Y}{SPACE}\]"
 JSON_ACTION = rf"""["'](?:action|type){KEY}["']?(?P<action>[^"',]*)"""
 JSON_OBJECT = rf"""\{{{SPACE}(?P<body>["'][^{{}}]*)\}}"""
 """An object that holds a key, and no other object."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.parsing.dialect import Answers, Found, nothing
-from grounding_rewards.parsing.json_point import JSON_SPACE, KEY, decoded, point_of, usual_point
+from grounding_rewards.parsing.json_point import JSON_SPACE, POINT_KEY, decoded, point_of, usual_point
 from grounding_rewards.parsing.texts import SPACE, Texts, compiled
 from grounding_rewards.spaces import Floats
 
@@ -66,7 +66,7 @@ class PointListDialect:
     def _write(self, found: Found, row: int, text: str, answers: Answers) -> None:
         points = self.read(text)
         if points is None:
-            found.begun[row] = KEY in text
+            found.begun[row] = POINT_KEY in text
             return
         found.begun[row], found.dialect[row] = True, 0
         found.count[row] = len(points) if points and answers in ("only", "all") else 1
@@ -92,7 +92,7 @@ class PointListDialect:
             slices = map(slice, (ends - counts)[several].tolist(), ends[several].tolist())
             found.points.update(zip(at[several].tolist(), map(points.__getitem__, slices), strict=True))
         unclosed = rows[~usual][~_matches(column.filter(~usual), _CLOSED)]
-        found.begun[unclosed] = [KEY in texts.values[row] for row in unclosed.tolist()]
+        found.begun[unclosed] = [POINT_KEY in texts.values[row] for row in unclosed.tolist()]
         left = found.count == 0
         left[unclosed] = False
         return found, np.flatnonzero(left).tolist()

@@ -26,10 +26,8 @@ Quotes around it, a full stop and answer tags do not matter.
 
 # With the key in front: null elsewhere in an object shows no answer begun.
 _NOTHING = tuple(
-    key + value
-    for key in ("point_2d", "coordinate")
-    for value in ('": null', '":null', '": None', "': None")
-)  # fmt: skip
+    key + value for key in ("point_2d", "coordinate") for value in ('": null', '":null', '": None', "': None")
+)
 _LABEL = rf"""["']label{KEY}["'][^"'{{}}]*["']{SPACE}"""
 
 JSON_REFUSAL = PatternDialect(

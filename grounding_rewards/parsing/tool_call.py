@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grounding_rewards.parsing.dialect import Answers, Found, PatternDialect
-from grounding_rewards.parsing.pieces import JSON_ACTION, JSON_POINT, KEY, XY
+from grounding_rewards.parsing.pieces import BRACKETED_POINT, JSON_ACTION, KEY, XY
 from grounding_rewards.parsing.texts import Texts, compiled, matches
 
 
@@ -54,7 +54,7 @@ TOOL_CALL = ToolCallDialect(
     PatternDialect(
         name="tool_call",
         pattern=rf"""["']arguments{KEY}\{{(?P<body>[^{{}}]*)\}}""",
-        inner=(rf"""["'](?:start_)?coordinate{KEY}{JSON_POINT}""", JSON_ACTION),
+        inner=(rf"""["'](?:start_)?coordinate{KEY}{BRACKETED_POINT}""", JSON_ACTION),
         signs=("tool_call>", '"arguments"', "'arguments'"),
         usual=(
             r"""^(?:<tool_call>)?[ \n]*\{"name": ?"[A-Za-z_]*", ?"arguments": ?"""

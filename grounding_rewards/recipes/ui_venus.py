@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from grounding_rewards.combine import best, weighted
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing import AutoDialect, Dialect, PatternDialect
-from grounding_rewards.parsing.pieces import COMMA, JSON_POINT, X1_Y1, X2_Y2
+from grounding_rewards.parsing import LIST_BOX, LIST_POINT, LIST_POINT_OR_REFUSAL, Dialect
 from grounding_rewards.parsing.texts import SPACE
 from grounding_rewards.recipes.common import share
 from grounding_rewards.scoring import BBOX, CIRCLE, POLYGON, REFUSAL, Example, Exploit, Recipe, Source
@@ -14,18 +13,6 @@ from grounding_rewards.verifiers import CorrectRefusal, Format, Hit, Verifier
 
 _PAPER = "UI-Venus Technical Report: Building High-performance UI Agents with RFT"
 _FILES = ("models/grounding/ui_venus1_5_gd.py",)
-_BOX = rf"\[{SPACE}{X1_Y1}(?:{COMMA}|{SPACE}\]{COMMA}\[{SPACE}){X2_Y2}{SPACE}\]"
-
-LIST_BOX = PatternDialect(name="list_box", pattern=_BOX, usual=f"^{SPACE}{_BOX}{SPACE}$", signs=("[",))
-"""``[x1,y1,x2,y2]`` or two corners ``[x1,y1],[x2,y2]``, anywhere in the text."""
-
-LIST_POINT = PatternDialect(name="list_point", pattern=JSON_POINT, usual=f"^{SPACE}{JSON_POINT}{SPACE}$", signs=("[",))
-"""``[x,y]`` anywhere in the text."""
-
-LIST_REFUSAL = PatternDialect(name="list_refusal", pattern=rf"\[{SPACE}-1{COMMA}-1{SPACE}\]", signs=("[",), whole=True)
-"""``[-1,-1]`` and nothing else."""
-
-POINT_OR_REFUSAL = AutoDialect((LIST_REFUSAL, LIST_POINT), name="list_point_or_refusal")
 
 
 def ui_venus(*, version: float = 1.0, format_weight: float = 0.1) -> Recipe:
@@ -57,8 +44,8 @@ def ui_venus(*, version: float = 1.0, format_weight: float = 0.1) -> Recipe:
     pointed = _is_pointed(version)
     hit = Hit()
     outcome: Verifier = best(hit=hit, refusal=CorrectRefusal()) if pointed else hit
-    dialect: Dialect = POINT_OR_REFUSAL if pointed else LIST_BOX
-    form = Format(rf"^(?:(?s:.*)</think>)?{SPACE}{JSON_POINT if pointed else _BOX}{SPACE}$")
+    dialect: Dialect = LIST_POINT_OR_REFUSAL if pointed else LIST_BOX
+    form = Format(rf"^(?:(?s:.*)</think>)?{SPACE}{(LIST_POINT if pointed else LIST_BOX).pattern}{SPACE}$")
     return Recipe(
         name="ui-venus",
         dialect=dialect,

@@ -139,7 +139,9 @@ def test_bad_targets_can_abstain(run, tmp_path):
     source, out = write_rows(tmp_path / "in.jsonl", *rows), tmp_path / "out.jsonl"
     result = run("score", source, "--recipe", "gelato", "--bad-target", "abstain", "--out", out)
     assert result.code == 0
-    assert result.err.startswith("3 rows scored with gelato (1 of them not valid): mean total 1.0000, hit rate 100.0 %")
+    note, said = result.err.splitlines()[:2]
+    assert note.startswith("note: the first of the rows that are not valid: target of row 0, field 'bbox': got [1]; ")
+    assert said.startswith("3 rows scored with gelato (1 of them not valid): mean total 1.0000, hit rate 100.0 %")
     bad = read_rows(out)[0]
     assert (bad["valid"], bad["total"], bad["acc"], bad["reason"]) == (0.0, None, None, "BAD_TARGET")
 

@@ -59,6 +59,8 @@ ANSWERS = [
     "{'action': 'click', 'mean': [10, 20], 'variance': [3, 4]}",
     '{"type": "drag", "path": [{"x": 1, "y": 2}, {"x": 3, "y": 4}]}',
     "pyautogui.click(y=0.219, x=0.797)", "click(y=1, button='left', x=2)", '{"y": 200, "button": "left", "x": 100}',
+    "[[-1, -1]]", "[-1.0, -1.0]", "<point>-100 -100</point>", "click(start_box='(-1,-1)')", "[-1, -1, -1, -1]",
+    '{"point_2d": null, "label": "x"}', '{"coordinate":null}', "{'coordinate': None}",
 ]  # fmt: skip
 
 pieces = st.one_of(

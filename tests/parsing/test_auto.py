@@ -3,6 +3,7 @@
 import pickle
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,6 +72,12 @@ def test_the_recipe_names_the_order():
         ("<crop>(Image_0, (1,2), (3,4))</crop>", ([2, 3], "OK"), "cropped"),
         ("pyautogui.click(1, 2)", ([1, 2], "OK"), "pyautogui"),
         ("click(x=1, y=2)", ([1, 2], "OK"), "keyword_call"),
+        ("click(y=540, x=960)", ([960, 540], "OK"), "keyword_call"),
+        ("pyautogui.click(y=540, x=960)", ([960, 540], "OK"), "pyautogui"),
+        ('{"y": 540, "x": 960}', ([960, 540], "OK"), "json_xy"),
+        ('{"action":"click","y":540,"x":960}', ([960, 540], "OK"), "json_xy"),
+        ('{"type":"click","x":960,"button":"left","y":540}', ([960, 540], "OK"), "json_xy"),
+        ('{"coordinate": null}', (None, "REFUSED"), "json_refusal"),
         ("Click(1, 2)", ([1, 2], "OK"), "click_call"),
         ("<answer>[-1, -1]</answer>", (None, "REFUSED"), "refusal"),
         ('{"point_2d": [-1, -1]}', (None, "REFUSED"), "json_refusal"),
@@ -108,6 +115,70 @@ def test_an_order_of_ones_own():
     assert backwards.names == ("bare_tuple", "refusal")
     assert read("(-1, -1)", backwards) == ([-1, -1], "OK")
     assert read("none", backwards) == (None, "REFUSED")
+
+
+SENTINELS = [
+    ("[[-1,-1]]", "nested_list", ""),
+    ("[[-100, -100]]", "nested_list", ""),
+    ("<point>-1 -1</point>", "point_tag", ""),
+    ("<point>-100 -100</point>", "point_tag", ""),
+    ("<|box_start|>(-1,-1)<|box_end|>", "box_tokens", ""),
+    ("click(start_box='(-1,-1)')", "ui_tars", "click"),
+    ("click(start_box='<|box_start|>(-100,-100)<|box_end|>')", "ui_tars", "click"),
+    ("pyautogui.click(x=-1, y=-1)", "pyautogui", "click"),
+    ("pyautogui.click(-100, -100)", "pyautogui", "click"),
+    ("click(y=-1, x=-1)", "keyword_call", "click"),
+    ("Click(-1, -1)", "click_call", "Click"),
+    ("[-1.0, -1.0]", "bare_list", ""),
+    ("[-100.0, -100.0]", "bare_list", ""),
+    ("(-1.0, -1.)", "bare_tuple", ""),
+    ("not there: (-1, -1)", "bare_tuple", ""),
+    ('{"x": -1, "y": -1}', "json_xy", ""),
+    ("<x>-1</x><y>-1</y>", "xy_tags", ""),
+    ('{"point_2d": [-1.0, -1.0]}', "json_2d", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "dialect", "action"), SENTINELS)
+@pytest.mark.parametrize("answers", ["only", "first", "last", "all"])
+def test_a_sole_point_off_the_screen_refuses_in_every_dialect(text, dialect, action, answers):
+    for rows in (1, 2, 60):
+        found = parse(["(7, 8)", text][-rows:] * rows, AUTO, space=CoordSpace.PIXEL, answers=answers)
+        assert Reason(found.reason[-1]) is Reason.REFUSED
+        assert np.isnan(found.xy[-1]).all()
+        assert (found.dialects[found.dialect[-1]], found.actions[-1]) == (dialect, action)
+        assert rows == 1 or found.xy[0].tolist() == [7, 8]
+
+
+@pytest.mark.parametrize(
+    ("text", "point"),
+    [
+        ("[[-1, -100]]", [-1, -100]), ("[[-100, -1]]", [-100, -1]), ("[-1.0, 5]", [-1, 5]), ("[5, -1.0]", [5, -1]),
+        ("(-2, -2)", [-2, -2]), ("(1, 1)", [1, 1]), ("(100, 100)", [100, 100]), ("[-1.5, -1.5]", [-1.5, -1.5]),
+        ("[-1, -1, -1, -1]", [-1, -1]), ("(-1,-1),(-1,-1)", [-1, -1]), ("[-2, -2, 0, 0]", [-1, -1]),
+        ("<box>-100 -100 -100 -100</box>", [-100, -100]),
+    ],
+)  # fmt: skip
+def test_other_places_off_the_screen_and_boxes_do_not(text, point):
+    assert read(text, AUTO) == (point, "OK")
+    assert parse([text] * 60, AUTO, space=CoordSpace.PIXEL).xy.tolist() == [point] * 60
+
+
+def test_one_of_several_answers_is_no_refusal():
+    assert read("(-1, -1) (-1, -1)", AUTO) == (None, "SEVERAL_ANSWERS")
+    found = parse(["(-1, -1) (5, 6)", "[[-1, -1]]"], AUTO, space=CoordSpace.PIXEL, answers="all")
+    assert found.points.tolist() == [[-1, -1], [5, 6]]
+    assert found.offsets.tolist() == [0, 2, 2]
+    # Of several, the one that counts is all that is counted.
+    assert read("(-1, -1) (5, 6)", AUTO, "first") == (None, "REFUSED")
+    assert read("(-1, -1) (5, 6)", AUTO, "last") == ([5, 6], "OK")
+
+
+def test_without_sentinels_the_point_is_a_place():
+    assert read("[[-1,-1]]", replace(AUTO, sentinels=False)) == ([-1, -1], "OK")
+    assert read("(-1, -1)", AutoDialect((BARE_TUPLE,))) == ([-1, -1], "OK")
+    assert read("(-1, -1)", AutoDialect((BARE_TUPLE,), sentinels=True)) == (None, "REFUSED")
+    assert read("(-1, -1)", AutoDialect((AutoDialect((BARE_TUPLE,), sentinels=True),))) == ([-1, -1], "OK")
 
 
 POLICIES = st.sampled_from(["only", "first", "last", "all"])

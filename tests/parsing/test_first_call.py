@@ -112,7 +112,7 @@ def test_where_the_pattern_matches_both_readers_find_its_place(text):
     for dialect in DIALECTS:
         answer = dialect.read(text)
         if found:
-            assert answer == [[int(found["x"]), int(found["y"])]]
+            assert answer == [[min(int(found[name]), 10**12) for name in "xy"]]
         elif answer:
             assert len(answer[0]) == 2
             assert all(abs(number) <= 1e12 for number in answer[0])

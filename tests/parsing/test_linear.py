@@ -11,7 +11,10 @@ from tests.parsing.test_paths_agree import inside
 
 OPENERS = {
     "refusal": ["'", "<answer>", " ", "[-1,"],
-    "json_refusal": ["'point_2d': [-1", "-1 [", '-1"', "'coordinate': "],
+    "json_refusal": [
+        "'point_2d': [-1", "-1 [", '-1"', "'coordinate': ", '{"coordinate": null, "label": "', ' {"point_2d": null',
+        '"point_2d": null',
+    ],
     "ui_tars": ["click(start_box='", "start_box=(", "a", "click(start_box='1 ", "click(a='b', ", "start_box= "],
     "pyautogui": [
         "pyautogui.", "pyautogui.click(", "pyautogui.click(1,", "pyautogui.click(x=1, ", "pyautogui.a(a=1,",
@@ -40,7 +43,10 @@ OPENERS = {
 
 SPACED = {
     "refusal": ["<answer> '( -1 , -1 )'. </answer>"],
-    "json_refusal": ["-1 [ { 'point_2d' : [ -1 , -1 ] } ]"],
+    "json_refusal": [
+        "-1 [ { 'point_2d' : [ -1 , -1 ] } ]",
+        'a [ { "point_2d": null , "label" : "a" } ] a',
+    ],
     "ui_tars": [
         "scroll( a= 'b' , start_box= ' <|box_start|> ( 1 , 2 ) , ( 3 , 4 ) <|box_end|> ' )",
         "Thought: a\nAction: tap( point= ' <point> 1 2 </point> ' )",

@@ -27,6 +27,8 @@ LIST = '[{"bbox_2d": [500, 370, 524, 398], "label": "save"}]'
         '({"bbox_2d": [5e2, 370, 524, 398]})',
         f"Sure.\n```json\n{LIST}\n``` there", f"[0, 0, 1, 1]\n```json\n{LIST}\n```\n[1, 2]", f"```json\n{LIST}",
         f" ```json \n{LIST}\n  ```", f"```json\n\n  {LIST}\n", f"\t{LIST}\n  ", f"```json\r\n{LIST}\r\n```",
+        f"Sure.\u2028```json\x0b{LIST}\x1c```", LIST.replace("save", "\u2028"),
+        LIST.replace('"save"', "r'a' \"\"\"\n\"\"\""),
         '[{"bbox_2d": [500, 370, 524, 398], "found": true, "of": null}]', f"```json\n{LIST}\n``` ```json\n[1]\n```",
         "[{'bbox_2d': [+500, 3_70, 0x20c, 398.0]}]  # this one", "[{'bbox_2d': [500.0, 370., 52.4e1, 398]}]",
         '[{"bbox_2d": [500, 370, 524, 398]}, {"bbox_2d": [1, 2, 3, 4]}]', '[{"bbox_2d": [500, 370, 524, 398]}, 7]',
@@ -51,6 +53,8 @@ def test_reads(text):
         '[{"bbox_2d": [500, 370, 524, 398 # x]}]', '[{"bbox_2d": [100*5, 370, 524, 398]}]',
         '[7, {"bbox_2d": [1, 2, 3, 4]}]',
         '[{"label": "x"}, {"bbox_2d": [1, 2, 3, 4]}]', '[["bbox_2d", [500, 370, 524, 398]]]', '"bbox_2d"', "bbox_2d",
+        f"\u3000```json\n{LIST}\n```", f"```json\xa0\n{LIST}\n```", f"{LIST}\xa0", f"\x0b{LIST}", f"{LIST}\u2028",
+        f"```json\n{LIST.replace('save', chr(0x2028))}\n```",
         '[{"bbox_2d": [NaN, 1, 2, 3]}]', '[{"bbox_2d": {"x": 1}}]', '[[{"bbox_2d": [500, 370, 524, 398]}]]',
     ],
 )  # fmt: skip

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.columns import Predictions
-from grounding_rewards.parsing import AUTO, BARE_TUPLE, BARE_TUPLE_WHOLE, REFUSAL, AutoDialect, parse
+from grounding_rewards.columns import Predictions, Reason
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing import AUTO, BARE_TUPLE, BARE_TUPLE_WHOLE, REFUSAL, AutoDialect, PatternDialect, parse
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, matches
 from grounding_rewards.recipes.gta1 import _THINK_ANSWER
 from grounding_rewards.spaces import CoordSpace
@@ -94,3 +95,19 @@ def test_a_format_pattern_judges_alike(texts):
     texts = [*texts, *(f"<think>{text}</think> <answer>(1, 2)</answer>" for text in texts)]
     many = matches(Texts(texts * VECTOR_ROWS), _THINK_ANSWER)
     assert many[: len(texts)].tolist() == [bool(matches(Texts([text]), _THINK_ANSWER)[0]) for text in texts]
+
+
+def test_a_pattern_with_an_anchor_inside_is_counted_alike():
+    anchored = PatternDialect("anchored", r"(?:^|;)@(?P<x>[0-9]+):(?P<y>[0-9]+)", signs=("@",))
+    for text, reason in (("@1:2@3:4", "OK"), ("@1:2;@3:4", "SEVERAL_ANSWERS")):
+        for rows in (1, 60):
+            found = parse([text] * rows, anchored, space=CoordSpace.PIXEL)
+            assert {Reason(code).name for code in found.reason} == {reason}
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"@([0-9]+):([0-9]+)", r"@(?P<x>[0-9]+)", r"@(?P<left>[0-9]+):(?P<top>[0-9]+)", r"(refusal)"]
+)
+def test_a_pattern_whose_groups_say_no_place_is_an_error(pattern):
+    with pytest.raises(RecipeError, match=r"dialect own: got groups .* expected x and y"):
+        parse(["@1:2"], PatternDialect("own", pattern), space=CoordSpace.PIXEL)

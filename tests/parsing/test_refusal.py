@@ -51,6 +51,9 @@ def test_a_refusal_has_no_place_under_any_policy():
         '{"thought":"nothing","POINT":[-1,-1]}', '```json\n[{"point_2d": [-1, -1]}]\n```\n',
         '<tool_call>\n{"name": "a", "arguments": {"action": "left_click", "coordinate": [-1, -1]}}\n</tool_call>',
         'It is at (1, 2), no: {"point_2d": [-1, -1]}',
+        '{"point_2d": null}', '{"point_2d":null}', '{"coordinate": null}', '{"coordinate": None}', "{'point_2d': None}",
+        '[{"point_2d": null, "label": "save (all)"}]', '```json\n[ { "coordinate": null } ]\n```',
+        "<answer>{'coordinate': None}</answer>", 'Not there: {"point_2d": null}.',
     ],
 )  # fmt: skip
 def test_the_only_point_in_json_refuses(text):
@@ -69,8 +72,26 @@ def test_the_only_point_in_json_refuses(text):
 )  # fmt: skip
 def test_other_json_does_not(text):
     assert read(text, JSON_REFUSAL) == (None, "MALFORMED")
+    # To auto the point (-1, -1) is a refusal wherever it is the sole answer.
+    assert (read(text, AUTO)[1] == "REFUSED") == (text in ('{"point_2d": [-1.0, -1.0]}', "point_2d [-1, -1]"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"coordinate": null, "action": "wait"}', '{"action": "type", "coordinate": null}', '{"point_2d": null',
+        '{"point_2d": nullify}', '{"a_point_2d": null, "b": 1}', '{"point_2d": null} {"point_2d": null}',
+        '{"coordinate": null, "x": 1, "y": 2}', '(1, 2) {"point_2d": null}', '[1, 2] {"point_2d": null}',
+        '{"point_2d": null} or click(1, 2)', '{"a": {"point_2d": null}}',
+    ],
+)  # fmt: skip
+def test_null_beside_anything_else_does_not(text):
+    assert read(text, JSON_REFUSAL) == (None, "MALFORMED")
     assert read(text, AUTO)[1] != "REFUSED"
 
 
-def test_json_without_a_sentinel_is_no_refusal():
-    assert read('{"point_2d": [1, 2]}', JSON_REFUSAL) == (None, "NO_ANSWER")
+@pytest.mark.parametrize(
+    "text", ['{"point_2d": [1, 2]}', '{"text": null}', "Answer: None of these", "None, null", '{"point": null}']
+)
+def test_json_without_a_sentinel_is_no_refusal(text):
+    assert read(text, JSON_REFUSAL) == (None, "NO_ANSWER")

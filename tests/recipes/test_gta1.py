@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
+from tests.golden import harness
 
 GTA1 = gr.recipe("gta1")
 # A 1920 x 1080 image: edges 192, 108, 576, 216 in pixels.
@@ -79,3 +80,20 @@ def test_the_unused_format_reward_can_be_weighed_in(response, format_part, hit):
     assert {name: part.tolist() for name, part in scores.parts.items()} == {"hit": [hit], "format": [format_part]}
     assert scores.total.tolist() == [0.75 * hit + 0.25 * format_part]
     assert scores.acc.tolist() == [hit]
+
+
+@pytest.mark.parametrize(
+    ("response", "paid"),
+    [
+        ("(200,150) ٣", 1.0), ("第１步: (200,150)", 1.0), ("(200,150) (300,１50)", 1.0), ("(２００,150)", 0.0),
+        ("(２,２) (3,3)", 0.0),
+    ],
+)  # fmt: skip
+def test_digits_of_other_scripts_are_no_digits_and_spoil_nothing_beside_them(response, paid):
+    target = [[100, 100, 300, 200], 1.0, 1.0]
+    line = {"response": response, "ground_truth": target, "extra": {}}
+    assert gr.recipe("gta1").score(response, target).acc.tolist() == [paid]
+    found = harness.deviation("gta1", line)
+    if found is not None:
+        stated = harness.stated("gta1", gr.recipe("gta1"), found, line)
+        assert stated["acc"] == paid

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from grounding_rewards.parsing import LIST_BOX, LIST_POINT_OR_REFUSAL
 from grounding_rewards.parsing.texts import VECTOR_ROWS
 from tests.parsing.fragments import responses
 
@@ -87,6 +88,15 @@ def test_parts_bounds_and_kinds():
     assert "refusal" in POINTS.accepts
     with pytest.raises(gr.TargetError, match="field 'refusal'"):
         BOXES.score("[-1,-1]", NOTHING, **SIZES)
+
+
+def test_the_dialects_have_names_that_click_knows():
+    assert (BOXES.dialect, POINTS.dialect) == (LIST_BOX, LIST_POINT_OR_REFUSAL)
+    boxes = gr.recipe("click", dialect="list_box", response_space="model_pixel")
+    points = gr.recipe("click", dialect="list_point_or_refusal", response_space="thousandths")
+    assert boxes.score(["[90,70,110,80]", "[100,75]"], [TARGET] * 2, **SIZES).acc.tolist() == [1, 0]
+    answers = ["[200,300]", "[-1,-1]", "not there: [-1,-1]"]
+    assert points.score(answers, [TARGET, NOTHING, NOTHING], **SIZES).acc.tolist() == [1, 1, 0]
 
 
 def test_the_sizes_that_a_conversion_needs_are_asked_for():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards.verifiers import verifier
 from tests.verifiers.judging import rollouts
 
 ROWS = rollouts([(1, 1), None], [{"bbox": [0, 0, 9, 9]}] * 2)
@@ -58,3 +59,11 @@ def test_bounds_are_finite_and_in_order(low, high):
 def test_what_cannot_be_called_is_no_verifier(fn):
     with pytest.raises(gr.RecipeError, match="expected a function of Rollouts"):
         gr.verifier(fn, low=0, high=1)
+
+
+def test_a_function_that_raises_is_named():
+    def near(rollouts):
+        raise ZeroDivisionError("no width")
+
+    with pytest.raises(gr.VerifierError, match="verifier near raised ZeroDivisionError: no width"):
+        verifier(near, low=0, high=1)(rollouts([(1, 1)], [{"bbox": [0, 0, 9, 9]}]))

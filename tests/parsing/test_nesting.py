@@ -1,0 +1,35 @@
+"""How deep brackets nest, whatever the stack of the caller."""
+
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards.parsing.nesting import DEEPEST, is_shallow
+
+BOX = {"ui-rft": [100, 100, 300, 200], "infigui-g1": {"x1": 100, "y1": 100, "x2": 300, "y2": 200}}
+
+
+@pytest.mark.parametrize(
+    ("text", "shallow"),
+    [
+        ("", True), ("[" * DEEPEST, True), ("[" * (DEEPEST + 1), False), ("[]" * 1000, True), ("{[" * 20, False),
+        ('"' + "[" * 1000 + '"', True), ('"\\"' + "[" * 1000 + '"', True), ("]" * 1000, True),
+        ("[" * 30 + "]" * 30 + "[" * 32, True), ("[" * 1_000_000, False),
+    ],
+)  # fmt: skip
+def test_depth_is_counted_outside_strings(text, shallow):
+    assert is_shallow(text) is shallow
+
+
+def scored(recipe, text, frames):
+    return recipe.score(text, BOX[recipe.name]).total.tolist() if frames == 0 else scored(recipe, text, frames - 1)
+
+
+@pytest.mark.parametrize("levels", [20, 500, 900, 960])
+def test_the_score_does_not_depend_on_the_depth_of_the_callers_stack(levels):
+    nested = "[" * levels + "]" * levels
+    rft = f'{{"point_2d": [200, 150], "x": {nested}}}'
+    infigui = f'<think>a</think>[{{"point_2d": [200, 150], "x": {nested}}}]'
+    for name, text, paid in (("ui-rft", rft, 1.0), ("infigui-g1", infigui, 2.0)):
+        recipe = gr.recipe(name)
+        expected = [paid if levels < DEEPEST else recipe.low]
+        assert [scored(recipe, text, frames) for frames in (0, 30, 300)] == [expected] * 3
