@@ -24,7 +24,7 @@ _INNER = (
     rf"^(?:(?s:.*)[(,]{SPACE}{_Y_IS}|[^,]*,{SPACE})(?P<y>{NUMBER}){_END}",
 )
 _NUMERAL = r"-?[0-9]+(?:\.[0-9]+)?"
-_USUAL = rf"(?:x=)?(?P<x>{_NUMERAL}), ?(?:y=)?(?P<y>{_NUMERAL})\)[ \n]*$"
+_USUAL = rf"(?:x=)?(?P<x>{_NUMERAL}), ?(?:y=)?(?P<y>{_NUMERAL})\)[^(]*$"  # with one parenthesis there is one call
 _KNOWN = "|".join(
     (
         "click", "left_click", "right_click", "middle_click", "double_click", "triple_click", "long_press", "tap",
@@ -39,7 +39,7 @@ PYAUTOGUI = PatternDialect(
     pattern=rf"(?P<body>pyautogui\.[A-Za-z]+\({SPACE}(?:(?:{NUMBER}{COMMA})?{_NAMED}|{_UNNAMED}){_END})",
     inner=_INNER,
     signs=("pyautogui.",),
-    usual=rf"^pyautogui\.(?P<action>[A-Za-z]+)\({_USUAL}",
+    usual=rf"^[^(]*pyautogui\.(?P<action>[A-Za-z]+)\({_USUAL}",
 )
 """Any function, its x and y named, in any order, or not; action is its name. ``pyautogui.click(x=0.797, y=0.219)``."""
 

@@ -16,6 +16,7 @@ _FIRST = r"^[^}]*?"
 """Both in the same object: a path's first, where the object has none itself."""
 
 _END = rf"{SPACE}(?:[,}}]|$)"
+_USUAL = r"-?[0-9]+(?:\.[0-9]+)?"
 
 JSON_XY = PatternDialect(
     name="json_xy",
@@ -24,6 +25,11 @@ JSON_XY = PatternDialect(
         rf"""{_FIRST}["']x{KEY}(?P<x>{NUMBER}){_END}""",
         rf"""{_FIRST}["']y{KEY}(?P<y>{NUMBER}){_END}""",
         JSON_ACTION,
+    ),
+    usual=(
+        r"""^\{(?:["'](?:type|action)["']: ?["'](?P<action>[A-Za-z_]*)["'], ?)?"""
+        r"""(?:["']button["']: ?["'][a-z]*["'], ?)?"""
+        rf"""["']x["']: ?(?P<x>{_USUAL}), ?["']y["']: ?(?P<y>{_USUAL})\}}[ \n]*$"""
     ),
     signs=('"x"', "'x'"),
 )

@@ -22,8 +22,9 @@ _LONG = r"""{0}{0}{0}[^{0}\\\0]*(?:(?:\\[^\0]|{0}(?!{0}{0}))[^{0}\\\0]*)*{0}{0}{
 _QUOTED = "|".join(form.format(quote) for form in (_LONG, _SHORT) for quote in "\"'")
 _TOKEN = re.compile(
     r"""(?P<blank>[ \t\f\r\n]+|\#[^\r\n\0]*)|(?P<open>[\[({])|(?P<close>[\])}])|(?P<comma>[,:])"""
+    r"""|(?P<number>[+-]?[ \t]*[0-9.](?:[eE][+-]|[0-9A-Za-z_.])*)"""
     rf"""|(?P<string>(?:[uU]|[bB][rR]?|[rR][bB]?)?(?:{_QUOTED}))|(?P<word>[A-Za-z]+)"""
-    r"""|(?P<number>[+-]?[ \t]*[0-9.](?:[eE][+-]|[0-9A-Za-z_.])*)|(?P<other>[\s\S])"""
+    r"""|(?P<other>[\s\S])"""
 )
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}|[\s\S])")
 _BYTES_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{2}|[\s\S])")
@@ -66,7 +67,8 @@ class _Open:
 
     def goes_on(self, comma: str) -> bool:
         """Whether a comma or a colon can follow the last item."""
-        self.join()
+        if self.strings:
+            self.join()
         if comma == ",":
             self.comma = True
             return self.paired()
@@ -79,7 +81,8 @@ class _Open:
 
     def value(self) -> Any:
         """What it holds, once it has closed."""
-        self.join()
+        if self.strings:
+            self.join()
         if self.closer == "]":
             return self.items
         if self.closer == "}" and (self.colons or not self.items):
@@ -152,6 +155,8 @@ def _scalar(kind: str | None, part: str) -> Any:
 
 def _string(part: str) -> str | bytes:
     """A string by its prefix and quotes; Python reads each end of a line as a newline."""
+    if part[0] in "\"'" and part[1] != part[0] and "\\" not in part:
+        return part[1:-1]
     start = min(part.find(quote) % len(part) for quote in "\"'")
     prefix, quotes = part[:start].lower(), 3 if part[start : start + 3] in ('"""', "'''") else 1
     body = part[start + quotes : -quotes].replace("\r\n", "\n").replace("\r", "\n")
