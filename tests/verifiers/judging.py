@@ -9,9 +9,7 @@ from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.targets import Targets
 
 
-def rollouts(
-    points, targets, *, reasons=None, actions=None, text=None, size=None, space=CoordSpace.PIXEL, extras=None
-):
+def rollouts(points, targets, *, reasons=None, actions=None, text=None, size=None, space=CoordSpace.PIXEL, extras=None):
     """Points are (x, y) or None; each row has its own target; ``size`` is that of all images."""
     xy = np.array([(np.nan, np.nan) if point is None else point for point in points], dtype=float).reshape(-1, 2)
     rows = len(xy)
