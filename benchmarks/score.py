@@ -4,10 +4,10 @@ Run: python benchmarks/score.py [--rows 100000] [--only NAME]. Figures are ratio
 of five. "published" is the speed of the source's own reward on responses of the same make, one thread, measured once
 elsewhere; the ratio to it therefore compares two machines.
 
-Where the time goes. Bare tuples: a third is RE2's captures, a sixth each building the arrow array, casting numerals and
-the formula. Tool calls and JSON: half is RE2 on the one pattern of the usual form (some 250 MB/s); under `auto` the tenth
-of texts that are cut off goes through every dialect and takes a third. One call: some 50 numpy calls of 0.5 to 1 µs, with
-as much again for reading and checking the target where it was not read before.
+Where the time goes. Bare tuples: a third is RE2's captures, a sixth each building the arrow array, casting numerals
+and the formula. Tool calls and JSON: half is RE2 on the one pattern of the usual form (some 250 MB/s); under `auto` the
+tenth of texts that are cut off goes through every dialect and takes a third. One call: some 50 numpy calls of 0.5 to
+1 µs, and as much again for reading and checking the target where it was not read before.
 """
 
 from __future__ import annotations

@@ -39,7 +39,8 @@ def click(
             calls that name themselves (ui_tars, pyautogui), JSON (tool_call, json_2d, json_coordinate, json_compact,
             json_distribution, json_xy), tags (box_tokens, point_tag, xy_tags, molmo), cropped images, other calls
             (keyword_call, click_call), corner_tuples, bare_tuple, nested_list, corner_lists and bare_list in this
-            order, and ``answers`` counts within the first that matches.
+            order, and ``answers`` counts within the first that matches; (-1, -1) and (-100, -100), however they are
+            written, are refusals. Your own dialect goes by ``module:attr`` or ``/path/file.py:attr``.
 
     Returns:
         A recipe with parts ``hit``, ``refusal``, ``outcome`` (the larger of the two) and ``format``, 0 <= total <= 1,
