@@ -133,3 +133,20 @@ def test_it_goes_through_a_dict_json_pickle_and_its_repr(name):
 def test_equal_options_make_equal_hashes(name):
     for recipe, again in zip(variants(name), variants(name), strict=True):
         assert hash(recipe) == hash(again), f"{name}: its options, exploits and verifiers must be hashable"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "response", "target"),
+    [
+        ("gui-g1", {}, '[{"bbox_2d": [1, 2, 30, 40]}]', [1, 2, 30, 40]),
+        ("groundnext", {}, None, {"x1": 1, "y1": 2, "x2": 30, "y2": 40}),
+        ("composite", {"response_space": "pixel", "parts": {"hit": 1, "dense_distance": 1}}, "(5, 5)", [1, 2, 30, 40]),
+        ("composite", {"response_space": "pixel", "parts": {"hit": 1, "screen_distance": 1}}, "(5, 5)", [1, 2, 30, 40]),
+    ],
+)
+def test_a_row_whose_screen_is_unknown_abstains_alone(name, options, response, target):
+    recipe = gr.recipe(name, **options)
+    with pytest.raises(gr.TargetError, match=r"row 1, field 'image_size': got nothing"):
+        recipe.score([response] * 2, [target] * 2, image_sizes=[(100, 80), None])
+    scores = recipe.score([response] * 2, [target] * 2, image_sizes=[(100, 80), None], bad_target="abstain")
+    assert scores.valid.tolist() == [1.0, 0.0]
