@@ -8,7 +8,8 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import BARE_TUPLE
 from grounding_rewards.parsing.texts import SPACE
-from grounding_rewards.recipes.common import Line, bad_target, share, text_of, unpaid
+from grounding_rewards.recipes.common import Line, bad_target, share, text_of
+from grounding_rewards.recipes.pairs import pair_deviations
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import LARGEST, NativeForm
@@ -56,7 +57,7 @@ def gta1(*, format_weight: float = 0.0) -> Recipe:
         source=Source("GTA1: GUI Test-time Scaling Agent", "GTA1", "81f0c4c", ("src/grpo_grounding.py",)),
         thinking="read",
         native=NATIVE,
-        deviations=(_BAD_TARGET, _UNICODE_DIGITS, _SEVERAL, _SPACES_IN_TUPLE, _DECIMALS),
+        deviations=(_BAD_TARGET, *_PAIRS, _DECIMALS),
         exploits=(blind,) if weight else (),
         formula="total = (1 - format_weight) · hit + format_weight · format",
         example=Example("(384,162)", _TARGET),
@@ -90,27 +91,6 @@ NATIVE = NativeForm(
 )
 
 
-def _has_unicode_digits(line: Line) -> bool:
-    return any(not "".join(pair).isascii() for pair in _ANSWER.findall(text_of(line)))
-
-
-def _without_unicode(line: Line) -> Line:
-    return {**line, "response": _ANSWER.sub(lambda found: found[0] * (found[1] + found[2]).isascii(), text_of(line))}
-
-
-def _has_several(line: Line) -> bool:
-    return len(_SOURCE_ANSWER.findall(text_of(line))) > 1
-
-
-def _has_spaces(line: Line) -> bool:
-    text = text_of(line)
-    return len(_ANSWER.findall(text)) != len(_SOURCE_ANSWER.findall(text))
-
-
-def _tight(line: Line) -> Line:
-    return {**line, "response": _ANSWER.sub(lambda found: f"({found[1]},{found[2]})", text_of(line))}
-
-
 def _has_decimals(line: Line) -> bool:
     return any("." in number for pair in _ANSWER.findall(text_of(line)) for number in pair)
 
@@ -126,23 +106,11 @@ def _decimal_value(line: Line) -> dict[str, float]:
 
 
 _BAD_TARGET = bad_target(NATIVE, CoordSpace.THOUSANDTHS, _ACCEPTS)
-_UNICODE_DIGITS = Deviation(
-    "unicode-digits",
-    "Only ASCII digits are digits, others make no answer; the source reads those of other scripts as numbers.",
-    _has_unicode_digits,
-    same_as=_without_unicode,
-)
-_SEVERAL = Deviation(
-    "several-answers",
-    "Several tuples are a miss; the source reads them as the point (-1, -1), a hit where a box contains it.",
-    _has_several,
-    unpaid,
-)
-_SPACES_IN_TUPLE = Deviation(
-    "spaces",
+_PAIRS = pair_deviations(
+    _ANSWER,
+    _SOURCE_ANSWER,
+    "()",
     "White space after ( and before a comma or ), and a decimal point without decimals, are read; the source pays 0.",
-    _has_spaces,
-    same_as=_tight,
 )
 _DECIMALS = Deviation(
     "decimals",

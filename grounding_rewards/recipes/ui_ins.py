@@ -7,9 +7,10 @@ from typing import Any
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import INTEGER_LIST
-from grounding_rewards.recipes.common import Line, bad_target, text_of, unpaid
+from grounding_rewards.recipes.common import bad_target
 from grounding_rewards.recipes.gta1 import read_native as read_boxes
-from grounding_rewards.scoring import BBOX, Deviation, Example, Recipe, Source
+from grounding_rewards.recipes.pairs import pair_deviations
+from grounding_rewards.scoring import BBOX, Example, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import Hit
@@ -51,7 +52,7 @@ def ui_ins() -> Recipe:
         ),
         thinking="read",
         native=NATIVE,
-        deviations=(_BAD_TARGET, _UNICODE_DIGITS, _SEVERAL, _SPACES),
+        deviations=(_BAD_TARGET, *_PAIRS),
         formula="total = hit",
         example=Example(f"<think>The blue button.</think>\n{call}", (100, 100, 300, 200, 1.08, 1.92)),
     )
@@ -69,43 +70,10 @@ NATIVE = NativeForm(
 )
 
 
-def _has_unicode_digits(line: Line) -> bool:
-    return any(not "".join(pair).isascii() for pair in _ANSWER.findall(text_of(line)))
-
-
-def _without_unicode(line: Line) -> Line:
-    return {**line, "response": _ANSWER.sub(lambda found: found[0] * (found[1] + found[2]).isascii(), text_of(line))}
-
-
-def _has_several(line: Line) -> bool:
-    return len(_SOURCE_ANSWER.findall(text_of(line))) > 1
-
-
-def _has_spaces(line: Line) -> bool:
-    text = text_of(line)
-    return len(_ANSWER.findall(text)) != len(_SOURCE_ANSWER.findall(text))
-
-
-def _tight(line: Line) -> Line:
-    return {**line, "response": _ANSWER.sub(lambda found: f"[{found[1]},{found[2]}]", text_of(line))}
-
-
 _BAD_TARGET = bad_target(NATIVE, CoordSpace.THOUSANDTHS, _ACCEPTS)
-_UNICODE_DIGITS = Deviation(
-    "unicode-digits",
-    "Only ASCII digits are digits, others make no answer; the source reads those of other scripts as numbers.",
-    _has_unicode_digits,
-    same_as=_without_unicode,
-)
-_SEVERAL = Deviation(
-    "several-answers",
-    "Several answers are a miss; the source reads them as the point (-1, -1), a hit where a box contains it.",
-    _has_several,
-    unpaid,
-)
-_SPACES = Deviation(
-    "spaces",
+_PAIRS = pair_deviations(
+    _ANSWER,
+    _SOURCE_ANSWER,
+    "[]",
     "White space around the numbers is read over; the source pays [200, 150] 0, which its own prompt asks for.",
-    _has_spaces,
-    same_as=_tight,
 )
