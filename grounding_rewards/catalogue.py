@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any, cast, get_args
 
-from grounding_rewards.errors import RecipeError
+from grounding_rewards.errors import RecipeError, near
 from grounding_rewards.loading import load, names_code
 from grounding_rewards.parsing import Answers, Thinking
 from grounding_rewards.plain import frozen
@@ -63,8 +62,9 @@ composite, gelato, gelato-pixel, groundnext, gta1, gui-g1, gui-g2, infigui-g1, s
         if not isinstance(value, Hashable):
             raise RecipeError(f"{name}: option {option}: got {value!r:.80}; expected plain values")
         if option not in (*own, *SHARED):
-            known = ", ".join(dict.fromkeys((*own, *SHARED)))
-            raise RecipeError(f"{name}: unknown option {option!r};{_near(option, (*own, *SHARED))} It takes: {known}")
+            known = list(dict.fromkeys((*own, *SHARED)))
+            hint = near(option, known) or "."
+            raise RecipeError(f"{name}: unknown option {option!r}{hint} It takes: {', '.join(known)}")
     built = build(**{key: value for key, value in options.items() if key in own})
     if not isinstance(built, Recipe):
         origin = "function" if names_code(name) else "plugin"
@@ -114,7 +114,7 @@ def _build(name: str) -> Callable[..., Any]:
 
 
 def _unknown(name: Any) -> RecipeError:
-    return RecipeError(f"unknown recipe {name!r};{_near(name, recipes())} There are: {', '.join(recipes())}")
+    return RecipeError(f"unknown recipe {name!r}{near(name, recipes()) or '.'} There are: {', '.join(recipes())}")
 
 
 def _shared(name: str, option: str, value: Any) -> Any:
@@ -128,8 +128,3 @@ def _shared(name: str, option: str, value: Any) -> Any:
 
 def _default(option: str, own: Mapping[str, Any], built: Recipe) -> Any:
     return own[option] if option in own else frozen(getattr(built, option))
-
-
-def _near(name: Any, known: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(str(name), known, n=1)
-    return f" did you mean {near[0]!r}?" if near else ""

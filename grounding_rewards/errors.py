@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -59,6 +60,18 @@ def _short(value: Any, limit: int = 120) -> str:
     except Exception:  # a whole number of 5,000 digits, for one
         text = f"a {type(value).__name__} that cannot be printed"
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def near(name: Any, known: Iterable[str]) -> str:
+    """What an error adds where a known name may have been meant; "" where none is near.
+
+    >>> near("hti", ["hit", "format"])
+    "; did you mean 'hit'?"
+    """
+    import difflib  # for errors alone
+
+    found = difflib.get_close_matches(f"{name!s:.80}", list(known), n=1)
+    return f"; did you mean {found[0]!r}?" if found else ""
 
 
 class _Missing:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import hashlib
 import importlib
 import importlib.util
 import os
@@ -13,7 +11,7 @@ from threading import RLock
 from types import ModuleType
 from typing import Any
 
-from grounding_rewards.errors import RecipeError
+from grounding_rewards.errors import RecipeError, near
 
 _LOADING = RLock()
 
@@ -60,9 +58,7 @@ def load(name: str) -> Any:
     except Exception as error:
         raise RecipeError(f"{name!r} does not load ({type(error).__name__}: {error})") from error
     if not hasattr(module, attribute):
-        near = difflib.get_close_matches(attribute, dir(module), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise RecipeError(f"{name!r}: {place} has no {attribute!r}{hint}")
+        raise RecipeError(f"{name!r}: {place} has no {attribute!r}{near(attribute, dir(module))}")
     return getattr(module, attribute)
 
 
@@ -72,6 +68,8 @@ def _is_file(place: str) -> bool:
 
 def _file(path: Path) -> ModuleType:
     """The module that a file makes, under a name that only this path has."""
+    import hashlib  # slow to import, and few name files
+
     name = f"grounding_rewards_file_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
     with _LOADING:
         if name in sys.modules:

@@ -8,7 +8,6 @@ The same as a JSON string, with numpy arrays and scalars, or with keys that Arro
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from grounding_rewards.errors import MISSING, SpaceError, TargetError
+from grounding_rewards.errors import MISSING, SpaceError, TargetError, near
 from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.truth import LARGEST, Action, NativeForm, Region, RegionKind, Target
 
@@ -161,9 +160,7 @@ class _Reader:
     def known(self, fields: Mapping[str, Any], keys: tuple[str, ...], where: str, prefix: str = "") -> None:
         for key in fields:
             if key not in keys:
-                near = difflib.get_close_matches(f"{key!s:.40}", keys, n=1)
-                own = '; put your own fields under "extra" of the target'
-                hint = f"; did you mean {near[0]!r}?" if near else own
+                hint = near(key, keys) or '; put your own fields under "extra" of the target'
                 raise self.fail(f"{prefix}{key}", fields[key], f"one of the keys of {where} ({', '.join(keys)}){hint}")
 
     def regions(self, fields: Mapping[str, Any]) -> tuple[Region, ...]:

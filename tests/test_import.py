@@ -48,6 +48,9 @@ def test_a_batch_imports_arrow_and_a_polygon_shapely():
     assert "shapely" in loaded(f"{click}('(8, 4)', {polygon})")
 
 
-def test_importing_takes_less_than_three_tenths_of_a_second_of_cpu():
-    code = "import time; start = time.process_time(); import grounding_rewards; print(time.process_time() - start)"
-    assert min(float(run(code)[0]) for _ in range(5)) < 0.3
+def test_the_front_desk_imports_numpy_alone():
+    # How long an import takes depends on the machine; what it imports does not. benchmarks/imports.py has the ratio.
+    others = "print(*{name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names))"
+    before = set(run(f"import sys; {others}"))
+    assert set(run(f"import sys, grounding_rewards; {others}")) - before == {"grounding_rewards", "numpy"}
+    assert not {"difflib", "hashlib", "inspect"} & (loaded("import grounding_rewards") - loaded("import numpy"))

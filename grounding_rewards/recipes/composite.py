@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from grounding_rewards.combine import RESERVED, best, weighted
-from grounding_rewards.errors import RecipeError, SpaceError
+from grounding_rewards.errors import RecipeError, SpaceError, near
 from grounding_rewards.plain import Fields, frozen
 from grounding_rewards.recipes.common import click_example, dialect_named, shown_with
 from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe, Source
@@ -105,8 +104,7 @@ def _fields(parts: Any) -> dict[str, Fields]:
         if not isinstance(value, Mapping):
             value = {"weight": value}
         if "weight" not in value:
-            near = [key for key in difflib.get_close_matches("weight", value, n=1) if key != "verifier"]
-            hint = f"; did you mean 'weight' by {near[0]!r}?" if near else ""
+            hint = near("weight", [key for key in value if key != "verifier"]).replace("mean", "mean 'weight' by")
             raise RecipeError(
                 f"composite: part {name!r} has no weight: got {dict(value)!r:.120}; expected {_PART}{hint}"
             )

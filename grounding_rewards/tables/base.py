@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from grounding_rewards.errors import TableError
+from grounding_rewards.errors import TableError, near
 
 BATCH_ROWS = 8192
 """Rows that are held at once; fewer where rows are large."""
@@ -103,10 +102,9 @@ def require_column(table: Table, name: str, option: str) -> None:
         TableError: it is not; names the columns there are, and the option that maps it.
     """
     if name not in table.columns:
-        near = difflib.get_close_matches(name, table.columns, n=1)
-        hint = f" did you mean {near[0]!r}?" if near else ""
+        hint = near(name, table.columns) or "."
         raise TableError(
-            f"{table.path}: no column {name!r} ({option});{hint} It has: {', '.join(map(str, table.columns)) or 'none'}"
+            f"{table.path}: no column {name!r} ({option}){hint} It has: {', '.join(map(str, table.columns)) or 'none'}"
         )
 
 

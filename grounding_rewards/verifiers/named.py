@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.errors import RecipeError
+from grounding_rewards.errors import RecipeError, near
 from grounding_rewards.loading import absolute, load, names_code
 from grounding_rewards.plain import frozen
 from grounding_rewards.spaces import Floats
@@ -46,7 +45,7 @@ def verifier_named(name: str, arguments: Mapping[str, Any] | None = None) -> Ver
     if names_code(name):
         return OwnVerifier(absolute(name), tuple(plain.items()))
     raise RecipeError(
-        f"unknown verifier {name!r}{_near(name, known)} There are: {', '.join(known)}; "
+        f"unknown verifier {name!r}{near(name, known) or '.'} There are: {', '.join(known)}; "
         "your own by module:attr or /path/file.py:attr"
     )
 
@@ -153,13 +152,8 @@ def _check(name: str, fn: Callable[..., Any], arguments: Mapping[str, Any], skip
     for key in arguments:
         if key not in parameters and not anything:
             takes = ", ".join(parameters) or "no arguments"
-            raise RecipeError(f"{name}: unknown argument {key!r}{_near(key, parameters)} It takes: {takes}")
+            raise RecipeError(f"{name}: unknown argument {key!r}{near(key, parameters) or '.'} It takes: {takes}")
     try:
         signature.bind(*[None] * skip, **arguments)
     except TypeError as error:
         raise RecipeError(f"{name}: {error}") from None
-
-
-def _near(name: Any, known: Mapping[str, Any]) -> str:
-    near = difflib.get_close_matches(str(name), known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else "."

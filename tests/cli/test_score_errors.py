@@ -69,7 +69,7 @@ def test_missing_columns(run, source, tmp_path):
         f"{source}: no column 'responce' (--response-column); did you mean 'response'? {has}"
     )
     assert run.error("score", source, *words, "--target-column", "x") == (
-        f"{source}: no column 'x' (--target-column); {has}"
+        f"{source}: no column 'x' (--target-column). {has}"
     )
     for option in ("--image-size-column", "--model-image-size-column", "--id-column"):
         assert run.error("score", source, *words, option, "x") == f"{source}: no column 'x' ({option}); {has}"
