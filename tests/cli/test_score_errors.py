@@ -72,7 +72,7 @@ def test_missing_columns(run, source, tmp_path):
         f"{source}: no column 'x' (--target-column). {has}"
     )
     for option in ("--image-size-column", "--model-image-size-column", "--id-column"):
-        assert run.error("score", source, *words, option, "x") == f"{source}: no column 'x' ({option}); {has}"
+        assert run.error("score", source, *words, option, "x") == f"{source}: no column 'x' ({option}). {has}"
     assert names(tmp_path) == ["in.jsonl"]
 
 
