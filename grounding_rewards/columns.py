@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.actions import NO_ARGUMENTS, Arguments
 from grounding_rewards.errors import TargetError
 from grounding_rewards.spaces import CoordSpace, Floats
 from grounding_rewards.targets import Targets
@@ -28,13 +29,14 @@ class Reason(IntEnum):
     REFUSED = 7  #: the model said that nothing on the screen fits
     UNFINISHED = 8  #: thinking that never closed
     BAD_TARGET = 9  #: the target cannot be used; the row is not valid
+    UNKNOWN_ACTION = 10  #: an action was read, and the vocabulary does not have its name
 
 
 CLICKED = (Reason.OK, Reason.OUT_OF_IMAGE)
 """Reasons under which the response answered with a place."""
 
-PARSED = (*CLICKED, Reason.REFUSED)
-"""Reasons under which the response was read: a place or a refusal."""
+PARSED = (*CLICKED, Reason.REFUSED, Reason.UNKNOWN_ACTION)
+"""Reasons under which the response was read: a place, an action or a refusal."""
 
 _IS_PARSED = np.isin(np.arange(len(Reason)), PARSED)
 
@@ -50,11 +52,13 @@ class Predictions:
         dialect: (n,) index into ``dialects`` of the dialect that matched; -1 where none did.
         dialects: names of the dialects that were tried, in order.
         space: coordinate space of ``xy``, ``box`` and ``points``.
-        actions: (n,) the action's name as the response wrote it, "" where it names none.
+        actions: (n,) the action's name as the response wrote it (from dialects that share the vocabulary, the name
+            that has there), "" where it names none and in rows that answer with neither a place nor an action.
         points: (k, 2) all answers of all rows, where the policy is ``answers="all"``; else None.
         offsets: (n + 1,) where each row's answers start and end in ``points``; else None.
         usual: (n,) True where the whole response, thinking and all, was seen to be the dialect's usual form; None where
             nobody looked. For speed alone.
+        arguments: what the action says beside its name and place, from dialects that read that.
     """
 
     xy: Floats
@@ -67,13 +71,14 @@ class Predictions:
     points: Floats | None = None
     offsets: NDArray[np.int64] | None = None
     usual: NDArray[np.bool_] | None = None
+    arguments: Arguments = NO_ARGUMENTS
 
     def __len__(self) -> int:
         return len(self.reason)
 
     @property
     def parsed(self) -> NDArray[np.bool_]:
-        """(n,) True where an answer was read: a place or a refusal."""
+        """(n,) True where an answer was read: a place, an action or a refusal."""
         parsed: NDArray[np.bool_] = _IS_PARSED[self.reason]
         return parsed
 

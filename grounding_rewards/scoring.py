@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,7 @@ from grounding_rewards.targets import BadTarget, Targets
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers.base import Verifier
 
-BBOX, POLYGON, CIRCLE, POINT, REFUSAL = "bbox", "polygon", "circle", "point", "refusal"
+BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION = "bbox", "polygon", "circle", "point", "refusal", "action"
 """Kinds of target, as ``Recipe.accepts`` names them."""
 
 
@@ -253,7 +253,7 @@ class Recipe:
 def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) -> Predictions:
     """Bring predictions into a space, and mark as OUT_OF_IMAGE those outside 0..extent on either axis."""
     xy, box, points, reason = predictions.xy, predictions.box, predictions.points, predictions.reason
-    extent = _extent(predictions.space, targets)
+    extent, arguments = _extent(predictions.space, targets), predictions.arguments
     if extent is not None:
         outside = (xy < 0.0) | (xy > extent)
         if np.count_nonzero(outside):
@@ -266,6 +266,8 @@ def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) ->
             points = convert(points, predictions.space, space, sizes[0][owner], sizes[1][owner])
         xy = convert(xy, predictions.space, space, *sizes)
         box = convert(box, predictions.space, space, *sizes)
+        if arguments.to is not None:
+            arguments = replace(arguments, to=convert(arguments.to, predictions.space, space, *sizes))
     return Predictions(
         xy=xy,
         box=box,
@@ -277,6 +279,7 @@ def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) ->
         points=points,
         offsets=predictions.offsets,
         usual=predictions.usual,
+        arguments=arguments,
     )
 
 

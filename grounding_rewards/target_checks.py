@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grounding_rewards.actions import CLICKS
 from grounding_rewards.errors import MISSING, TargetError
 from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, UNIT, CoordSpace, Floats, extents, sizes_needed
-from grounding_rewards.truth import CLICKS, LARGEST, RegionKind
+from grounding_rewards.truth import LARGEST, RegionKind
 
 if TYPE_CHECKING:
     from grounding_rewards.targets import Targets
@@ -116,8 +117,10 @@ def _action_errors(targets: Targets, accepts: frozenset[str]) -> Found:
     expected = f"a click on one of {', '.join(sorted(accepts - {'refusal'}))}: this recipe judges no other action"
     for row in map(int, np.flatnonzero(targets.acts)):
         target = targets.rows[row]
-        if target and target.action and (target.action.name not in CLICKS or not target.regions):
-            found.append((row, TargetError(targets.sample(row), "action", target.action.name, expected)))
+        names = [each.name for each in target.every_action()] if target else []
+        other = next((name for name in names if name not in CLICKS), names[0] if target and target.placeless else None)
+        if other is not None:
+            found.append((row, TargetError(targets.sample(row), "action", other, expected)))
     return found
 
 
@@ -153,6 +156,7 @@ def _size_errors(targets: Targets, space: CoordSpace, use: Use) -> Found:
     found: Found = []
     placed = np.zeros(len(targets), dtype=np.bool_)
     placed[targets.regions.row] = True
+    placed[[row for row, target in enumerate(targets.rows) if target and target.ends]] = True
     rows = targets.valid & placed & (targets.space_codes == CODES[space])
     converting = sizes_needed(space, use.response_space, into=use.into)
     for field in use.sizes(space):

@@ -10,9 +10,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.alternatives import Alternatives, alternatives_of
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.regions import Regions, bounding_box, converted, regions_of
-from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, CoordSpace, Floats, as_space, nowhere
+from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, CoordSpace, Floats, as_space, convert, nowhere
 from grounding_rewards.target_checks import Use, unusable
 from grounding_rewards.truth import NativeForm, Target
 from grounding_rewards.wire import read_target
@@ -35,6 +36,7 @@ class Targets:
         known_model_image_sizes: the same of the images that the model saw.
         spaces: the spaces of the places; None stands for places that name none.
         default: the space of places that name none.
+        into: the space into which all places were brought; None before that.
         span: the least number of all boxes, the largest x and y, and the least of each box's largest.
         special: whether any row is unreadable, a refusal, or has an action.
     """
@@ -48,6 +50,7 @@ class Targets:
     span: tuple[float, float, float, float]
     special: bool
     default: CoordSpace | None = None
+    into: CoordSpace | None = None
     _ready: dict[Any, Targets] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -71,7 +74,22 @@ class Targets:
     @cached_property
     def acts(self) -> NDArray[np.bool_]:
         """(n,) True where the target names an action (``rows`` has it)."""
-        return np.array([row is not None and row.action is not None for row in self.rows], dtype=np.bool_)
+        return np.array([row is not None and bool(row.every_action()) for row in self.rows], dtype=np.bool_)
+
+    @cached_property
+    def alternatives(self) -> Alternatives:
+        """Every place with the action to do there, and actions that need no place."""
+        found = alternatives_of(self.rows)
+        to, into = found.arguments.to, self.into
+        if to is None or into is None:
+            return found
+        own = [(row.space if row and row.space else self.default) or into for row in self.rows]
+        sizes = self.image_sizes[found.row], self.model_image_sizes[found.row]
+        moved = to.copy()
+        for space in set(own) - {into}:
+            mine = np.array([own[row] == space for row in found.row.tolist()], dtype=np.bool_)
+            moved[mine] = convert(to, space, into, *sizes)[mine]
+        return replace(found, arguments=replace(found.arguments, to=moved))
 
     @property
     def valid(self) -> NDArray[np.bool_]:
@@ -201,7 +219,7 @@ class Targets:
 
     def _converted(self, into: CoordSpace) -> Targets:
         if self.spaces <= {into}:
-            return self
+            return self if self.into is into else replace(self, into=into, _ready={})
         regions = self.regions
         codes = self.space_codes[regions.row]
         for space in SPACES:
@@ -209,7 +227,7 @@ class Targets:
                 regions = converted(
                     regions, codes == CODES[space], space, into, self.image_sizes, self.model_image_sizes
                 )
-        return replace(self, regions=regions, spaces=frozenset({into}), _ready={})
+        return replace(self, regions=regions, spaces=frozenset({into}), into=into, _ready={})
 
     @property
     def _known(self) -> tuple[Floats | None, Floats | None]:
@@ -231,11 +249,12 @@ def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) ->
     owners, places, boxes, special = [], [], [], False
     spaces: set[CoordSpace | None] = set()
     for row, target in enumerate(rows):
-        if target is None or target.refusal or target.action is not None:
+        if target is None or target.refusal or target.action is not None or target.actions:
             special = True
-        if target is not None and target.regions:
+        if target is not None and (target.regions or target.ends):
             spaces.add(target.space)
             for place in target.regions:
+                special = special or place.action is not None
                 owners.append(row)
                 places.append(place)
                 boxes.append(bounding_box(place))

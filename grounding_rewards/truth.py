@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
@@ -13,14 +13,6 @@ LARGEST = 1e12
 """Numbers beyond this, positive or negative, belong to no screen."""
 
 
-CLICKS = (
-    "", "click", "left_click", "double_click", "right_click", "middle_click", "triple_click", "long_press", "tap",
-    "leftClick", "doubleClick", "rightClick", "middleClick", "tripleClick", "left_single", "left_double",
-    "right_single", "Click", "CLICK", "DOUBLE_CLICK", "RIGHT_CLICK", "Tap",
-)  # fmt: skip
-"""Action names under which a coordinate is a click, as models write them; "" is an answer that names no action."""
-
-
 class RegionKind(IntEnum):
     """The shapes that a place can have."""
 
@@ -28,15 +20,6 @@ class RegionKind(IntEnum):
     POLYGON = 1
     CIRCLE = 2
     POINT = 3
-
-
-@dataclass(frozen=True)
-class Region:
-    """One place: its kind, its numbers in wire order, and the point marked inside a bbox, if any."""
-
-    kind: RegionKind
-    numbers: tuple[float, ...]
-    point: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -55,8 +38,22 @@ class Action:
 
 
 @dataclass(frozen=True)
+class Region:
+    """One place: its kind, its numbers in wire order, the point marked inside a bbox and its own action, if any."""
+
+    kind: RegionKind
+    numbers: tuple[float, ...]
+    point: tuple[float, float] | None = None
+    action: Action | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
 class Target:
-    """One sample's truth, as read. ``space`` is None where the wire form did not name one."""
+    """One sample's truth, as read.
+
+    ``action`` is what to do at the places that have no action of their own, or without a place; ``actions`` are those
+    that would be right in place of all others, at no place. ``space`` is None where the wire form did not name one.
+    """
 
     regions: tuple[Region, ...] = ()
     refusal: bool = False
@@ -70,6 +67,22 @@ class Target:
     step: int | None = None
     num_steps: int | None = None
     extra: Any = None
+    actions: tuple[Action, ...] = ()
+
+    def every_action(self) -> tuple[Action, ...]:
+        """All actions that it names, in order."""
+        own = (self.action, *(region.action for region in self.regions))
+        return (*[action for action in own if action is not None], *self.actions)
+
+    @property
+    def placeless(self) -> bool:
+        """Whether an action would do at no place."""
+        return bool(self.actions) or not self.regions
+
+    @property
+    def ends(self) -> bool:
+        """Whether an action has another end, which is a place, too."""
+        return any(action.to is not None for action in self.every_action())
 
 
 @dataclass(frozen=True)

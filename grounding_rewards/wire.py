@@ -2,7 +2,8 @@
 
 A place is one of ``{"bbox": [x1, y1, x2, y2]}``, ``{"polygon": [x1, y1, x2, y2, x3, y3, ...]}``,
 ``{"circle": [x, y, r]}``, ``{"point": [x, y]}`` (alone or beside a bbox) or ``{"regions": [place, ...]}`` (any of
-them counts). ``{"refusal": true}`` says that nothing on the screen fits. ``action`` stands beside a place or alone.
+them counts). ``{"refusal": true}`` says that nothing on the screen fits. ``action`` stands beside a place or alone,
+in the list of ``regions`` too, where a place's own action goes before the one beside the list.
 The same as a JSON string, with numpy arrays and scalars, or with keys that Arrow filled with None, reads alike.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -141,11 +143,11 @@ class _Reader:
     def target(self, fields: Mapping[str, Any], default: CoordSpace | None) -> Target:
         self.known(fields, _TARGET_KEYS, "a target")
         refusal = self.flag(fields.get("refusal"), "refusal")
-        regions = self.regions(fields)
+        regions, actions = self.regions(fields)
         action = self.action(fields["action"]) if "action" in fields else None
         if refusal and regions:
             raise self.fail("refusal", True, "no place beside a refusal; drop one of the two")
-        if not (refusal or regions or action):
+        if not (refusal or regions or action or actions):
             raise self.fail("target", dict(fields), _WIRE)
         space = self.space(fields.get("space"))
         if space in (CoordSpace.UNIT, CoordSpace.THOUSANDTHS):
@@ -154,7 +156,7 @@ class _Reader:
             regions, refusal, action, space or default,
             self.size(fields, "image_size"), self.size(fields, "model_image_size"),
             self.name(fields, "id"), self.text(fields, "task"), self.name(fields, "trajectory"),
-            self.count(fields, "step"), self.count(fields, "num_steps"), fields.get("extra"),
+            self.count(fields, "step"), self.count(fields, "num_steps"), fields.get("extra"), actions,
         )  # fmt: skip
 
     def known(self, fields: Mapping[str, Any], keys: tuple[str, ...], where: str, prefix: str = "") -> None:
@@ -163,30 +165,35 @@ class _Reader:
                 hint = near(key, keys) or '; put your own fields under "extra" of the target'
                 raise self.fail(f"{prefix}{key}", fields[key], f"one of the keys of {where} ({', '.join(keys)}){hint}")
 
-    def regions(self, fields: Mapping[str, Any]) -> tuple[Region, ...]:
+    def regions(self, fields: Mapping[str, Any]) -> tuple[tuple[Region, ...], tuple[Action, ...]]:
+        """The places, and the actions in their list that need none."""
         if "regions" in fields:
             extra = [key for key in PLACES if key in fields]
             if extra:
                 raise self.fail(extra[0], fields[extra[0]], "no place beside `regions`; move it into the list")
             return self.region_list(fields["regions"])
         region = self.region(fields, "")
-        return (region,) if region else ()
+        return ((region,) if region else ()), ()
 
-    def region_list(self, value: Any) -> tuple[Region, ...]:
+    def region_list(self, value: Any) -> tuple[tuple[Region, ...], tuple[Action, ...]]:
         if not isinstance(value, list) or not value:
             raise self.fail("regions", value, 'a list of places such as [{"bbox": [x1, y1, x2, y2]}]')
-        found = []
+        found, actions = [], []
         for index, item in enumerate(value):
             where = f"regions[{index}]"
             place = {"bbox": item} if isinstance(item, list) and len(item) == 4 else item
             if not isinstance(place, Mapping):
                 raise self.fail(where, item, 'a place such as {"bbox": [x1, y1, x2, y2]}')
-            self.known(place, tuple(PLACES), "a place", f"{where}.")
+            self.known(place, (*PLACES, "action"), "a place", f"{where}.")
             region = self.region(place, f"{where}.")
-            if region is None:
-                raise self.fail(where, item, 'a place such as {"bbox": [x1, y1, x2, y2]}')
-            found.append(region)
-        return tuple(found)
+            action = self.action(place["action"], f"{where}.") if "action" in place else None
+            if region is not None:
+                found.append(region if action is None else replace(region, action=action))
+            elif action is not None:
+                actions.append(action)
+            else:
+                raise self.fail(where, item, 'a place such as {"bbox": [x1, y1, x2, y2]}, or an action')
+        return tuple(found), tuple(actions)
 
     def region(self, fields: Mapping[str, Any], prefix: str) -> Region | None:
         names = [name for name in PLACES if name in fields]
@@ -291,48 +298,49 @@ class _Reader:
             raise self.fail(field, fields[field], "a whole number from 0")
         return value
 
-    def action(self, value: Any) -> Action:
+    def action(self, value: Any, prefix: str = "") -> Action:
+        where = f"{prefix}action"
         if isinstance(value, str):
             value = {"name": value}
         if not isinstance(value, Mapping):
-            raise self.fail("action", value, 'a name such as "click", or {"name": ..., "text": ...}')
-        self.known(value, _ACTION_KEYS, "an action", "action.")
-        name = self.text(value, "name", "action.")
+            raise self.fail(where, value, 'a name such as "click", or {"name": ..., "text": ...}')
+        self.known(value, _ACTION_KEYS, "an action", f"{where}.")
+        name = self.text(value, "name", f"{where}.")
         if not name:
-            raise self.fail("action.name", value.get("name", MISSING), 'the action\'s name, such as "click"')
-        direction = self.text(value, "direction", "action.")
+            raise self.fail(f"{where}.name", value.get("name", MISSING), 'the action\'s name, such as "click"')
+        direction = self.text(value, "direction", f"{where}.")
         if direction is not None and direction not in DIRECTIONS:
-            raise self.fail("action.direction", direction, f"one of {', '.join(DIRECTIONS)}")
-        texts = {key: self.text(value, key, "action.") for key in ("text", "button", "app", "status")}
+            raise self.fail(f"{where}.direction", direction, f"one of {', '.join(DIRECTIONS)}")
+        texts = {key: self.text(value, key, f"{where}.") for key in ("text", "button", "app", "status")}
         return Action(
-            name=name, direction=direction, to=self.action_to(value), keys=self.action_keys(value),
-            duration=self.action_duration(value), **texts,
+            name=name, direction=direction, to=self.action_to(value, where), keys=self.action_keys(value, where),
+            duration=self.action_duration(value, where), **texts,
         )  # fmt: skip
 
-    def action_to(self, fields: Mapping[str, Any]) -> tuple[float, ...] | None:
+    def action_to(self, fields: Mapping[str, Any], where: str) -> tuple[float, ...] | None:
         if "to" not in fields:
             return None
         ends = "2 numbers x y, or 4 numbers x1 y1 x2 y2"
         count = len(fields["to"]) if isinstance(fields["to"], list) else 2
         if count == 4:
-            return self._bbox("action.to", fields["to"])
-        return self.numbers("action.to", fields["to"], 2, ends)
+            return self._bbox(f"{where}.to", fields["to"])
+        return self.numbers(f"{where}.to", fields["to"], 2, ends)
 
-    def action_keys(self, fields: Mapping[str, Any]) -> tuple[str, ...] | None:
+    def action_keys(self, fields: Mapping[str, Any], where: str) -> tuple[str, ...] | None:
         keys = fields.get("keys")
         if keys is None:
             return None
         keys = [keys] if isinstance(keys, str) else keys
         if not isinstance(keys, list) or not keys or not all(isinstance(key, str) for key in keys):
-            raise self.fail("action.keys", fields["keys"], 'a key or a list of keys, such as ["ctrl", "c"]')
+            raise self.fail(f"{where}.keys", fields["keys"], 'a key or a list of keys, such as ["ctrl", "c"]')
         return tuple(keys)
 
-    def action_duration(self, fields: Mapping[str, Any]) -> float | None:
+    def action_duration(self, fields: Mapping[str, Any], where: str) -> float | None:
         if "duration" not in fields:
             return None
-        duration = self.number("action.duration", fields["duration"], fields["duration"], "a length of time")
+        duration = self.number(f"{where}.duration", fields["duration"], fields["duration"], "a length of time")
         if duration < 0:
-            raise self.fail("action.duration", fields["duration"], "a length of time from 0")
+            raise self.fail(f"{where}.duration", fields["duration"], "a length of time from 0")
         return duration
 
 

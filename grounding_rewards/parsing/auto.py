@@ -45,6 +45,7 @@ class AutoDialect:
             finds what that finds, in texts in which no dialect before that one finds anything.
         sentinels: whether the point (-1, -1) or (-100, -100), where it is the answer that counts and the only one
             counted, is a refusal in whatever dialect. That of a dialect that is itself an AutoDialect does not matter.
+        vocabulary: whether the names of actions become those of ``actions.ACTIONS``.
     """
 
     dialects: tuple[Dialect, ...]
@@ -52,6 +53,7 @@ class AutoDialect:
     signs: tuple[str, ...] = ()
     usual: tuple[PatternDialect, ...] = field(default=(), repr=False)
     sentinels: bool = False
+    vocabulary: bool = False
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.actions import empty
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing.texts import (
     SPACE,
@@ -51,6 +52,7 @@ class Found:
         dialect: (n,) index of the dialect that matched, -1 where none did.
         points: the points of all answers of each row that has several, by row, under "all"; else None.
         usual: (n,) True where the text was seen to be the dialect's usual form; None where nobody looked.
+        arguments: columns of ``actions.Arguments`` by name, those alone in which some row has one.
     """
 
     xy: Floats
@@ -62,6 +64,7 @@ class Found:
     dialect: NDArray[np.int8]
     points: dict[int, Floats] | None = None
     usual: NDArray[np.bool_] | None = None
+    arguments: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
 class Dialect(Protocol):
@@ -336,5 +339,9 @@ def put(found: Found, rows: NDArray[np.int64], some: Found) -> None:
     where = slice(None) if len(rows) == len(found.count) else rows
     for name in ("xy", "box", "count", "begun", "refused", "actions", "dialect"):
         getattr(found, name)[where] = getattr(some, name)
+    for name, column in some.arguments.items():
+        if name not in found.arguments:
+            found.arguments[name] = empty(name, len(found.count))
+        found.arguments[name][where] = column
     if found.points is not None and some.points is not None:
         found.points.update({int(rows[row]): points for row, points in some.points.items()})

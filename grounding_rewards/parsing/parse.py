@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.actions import NO_ARGUMENTS, Arguments, Objects, canonical, empty, is_known
 from grounding_rewards.columns import Predictions, Reason
 from grounding_rewards.parsing.dialect import MAX_ANSWERS, Answers, Dialect, Found
 from grounding_rewards.parsing.texts import Texts, contains
@@ -55,14 +56,17 @@ def parse(
     texts, unfinished = answer_texts(whole, thinking)
     texts = texts.capped(MAX_LENGTH)
     found = dialect.find(texts, answers)
-    xy, box = found.xy, found.box
+    xy, box, names, arguments = found.xy, found.box, found.actions, found.arguments
     if unfinished is None and _is_plain(found):
         reason = np.zeros(len(texts), dtype=np.int8)  # OK, all of them
     else:
         reason = _reasons(found, texts, unfinished, answers)
         unread = reason != _OK
-        xy, box = xy.copy(), box.copy()
-        xy[unread], box[unread] = np.nan, np.nan
+        xy, box, names = xy.copy(), box.copy(), names.copy()
+        xy[unread], box[unread], names[unread] = np.nan, np.nan, ""
+        arguments = {name: _blanked(name, column, unread) for name, column in arguments.items()}
+    if getattr(dialect, "vocabulary", False):
+        names = _in_vocabulary(names, reason)
     points, offsets = (None, None) if found.points is None else _ragged(found, reason)
     return Predictions(
         xy=xy,
@@ -71,11 +75,26 @@ def parse(
         dialect=found.dialect,
         dialects=dialect.names,
         space=space,
-        actions=found.actions,
+        actions=names,
         points=points,
         offsets=offsets,
         usual=found.usual if texts is whole else None,
+        arguments=Arguments(**arguments) if arguments else NO_ARGUMENTS,
     )
+
+
+def _blanked(name: str, column: NDArray[Any], rows: NDArray[np.bool_]) -> NDArray[Any]:
+    """A column of arguments without those of the chosen rows."""
+    return np.where(rows if column.ndim == 1 else rows[:, None], empty(name, len(column)), column)
+
+
+def _in_vocabulary(names: Objects, reason: NDArray[np.int8]) -> Objects:
+    """The names in the vocabulary's words; rows in which it lacks the name are marked in ``reason``."""
+    known = {name: canonical(name) for name in set(names.tolist())}
+    unknown = [name for name in known if not is_known(name)]
+    if unknown:
+        reason[np.isin(names, unknown) & (reason == _OK)] = Reason.UNKNOWN_ACTION
+    return np.array([known[name] for name in names.tolist()], dtype=np.object_)
 
 
 def _is_plain(found: Found) -> bool:

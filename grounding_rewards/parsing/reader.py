@@ -67,7 +67,7 @@ class ReaderDialect:
         begun = any([sign in text for sign in self.signs])  # noqa: C419 (faster so)
         answer = self.read(text) if begun else None
         if answer and len(answer) == 1:
-            return alone(*_place(answer[0]), answers=answers)
+            return alone(*as_place(answer[0]), answers=answers)
         found = nothing(1, answers)
         found.begun[0] = begun
         if answer:
@@ -95,16 +95,16 @@ class ReaderDialect:
         return rows
 
     def _write(self, found: Found, row: int, answer: Sequence[Place], answers: Answers) -> None:
-        point, box = _place(answer[-1 if answers == "last" else 0])
+        point, box = as_place(answer[-1 if answers == "last" else 0])
         found.xy[row], found.dialect[row] = point, 0
         found.count[row] = 1 if answers in ("first", "last") else len(answer)
         if box is not None:
             found.box[row] = box
         if found.points is not None and len(answer) > 1:
-            found.points[row] = np.array([_place(place)[0] for place in answer])
+            found.points[row] = np.array([as_place(place)[0] for place in answer])
 
 
-def _place(place: Place) -> tuple[tuple[float, float], tuple[float, ...] | None]:
+def as_place(place: Place) -> tuple[tuple[float, float], tuple[float, ...] | None]:
     """A place's point and box, if it is one, within ±COORDINATE_LIMIT."""
     numbers = [min(max(float(number), -COORDINATE_LIMIT), COORDINATE_LIMIT) for number in place]
     if len(numbers) == 2:

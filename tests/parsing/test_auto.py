@@ -118,35 +118,35 @@ def test_an_order_of_ones_own():
 
 
 SENTINELS = [
-    ("[[-1,-1]]", "nested_list", ""),
-    ("[[-100, -100]]", "nested_list", ""),
-    ("<point>-1 -1</point>", "point_tag", ""),
-    ("<point>-100 -100</point>", "point_tag", ""),
-    ("<|box_start|>(-1,-1)<|box_end|>", "box_tokens", ""),
-    ("click(start_box='(-1,-1)')", "ui_tars", "click"),
-    ("click(start_box='<|box_start|>(-100,-100)<|box_end|>')", "ui_tars", "click"),
-    ("pyautogui.click(x=-1, y=-1)", "pyautogui", "click"),
-    ("pyautogui.click(-100, -100)", "pyautogui", "click"),
-    ("click(y=-1, x=-1)", "keyword_call", "click"),
-    ("Click(-1, -1)", "click_call", "Click"),
-    ("[-1.0, -1.0]", "bare_list", ""),
-    ("[-100.0, -100.0]", "bare_list", ""),
-    ("(-1.0, -1.)", "bare_tuple", ""),
-    ("not there: (-1, -1)", "bare_tuple", ""),
-    ('{"x": -1, "y": -1}', "json_xy", ""),
-    ("<x>-1</x><y>-1</y>", "xy_tags", ""),
-    ('{"point_2d": [-1.0, -1.0]}', "json_2d", ""),
+    ("[[-1,-1]]", "nested_list"),
+    ("[[-100, -100]]", "nested_list"),
+    ("<point>-1 -1</point>", "point_tag"),
+    ("<point>-100 -100</point>", "point_tag"),
+    ("<|box_start|>(-1,-1)<|box_end|>", "box_tokens"),
+    ("click(start_box='(-1,-1)')", "ui_tars"),
+    ("click(start_box='<|box_start|>(-100,-100)<|box_end|>')", "ui_tars"),
+    ("pyautogui.click(x=-1, y=-1)", "pyautogui"),
+    ("pyautogui.click(-100, -100)", "pyautogui"),
+    ("click(y=-1, x=-1)", "keyword_call"),
+    ("Click(-1, -1)", "click_call"),
+    ("[-1.0, -1.0]", "bare_list"),
+    ("[-100.0, -100.0]", "bare_list"),
+    ("(-1.0, -1.)", "bare_tuple"),
+    ("not there: (-1, -1)", "bare_tuple"),
+    ('{"x": -1, "y": -1}', "json_xy"),
+    ("<x>-1</x><y>-1</y>", "xy_tags"),
+    ('{"point_2d": [-1.0, -1.0]}', "json_2d"),
 ]
 
 
-@pytest.mark.parametrize(("text", "dialect", "action"), SENTINELS)
+@pytest.mark.parametrize(("text", "dialect"), SENTINELS)
 @pytest.mark.parametrize("answers", ["only", "first", "last", "all"])
-def test_a_sole_point_off_the_screen_refuses_in_every_dialect(text, dialect, action, answers):
+def test_a_sole_point_off_the_screen_refuses_in_every_dialect(text, dialect, answers):
     for rows in (1, 2, 60):
         found = parse(["(7, 8)", text][-rows:] * rows, AUTO, space=CoordSpace.PIXEL, answers=answers)
         assert Reason(found.reason[-1]) is Reason.REFUSED
         assert np.isnan(found.xy[-1]).all()
-        assert (found.dialects[found.dialect[-1]], found.actions[-1]) == (dialect, action)
+        assert (found.dialects[found.dialect[-1]], found.actions[-1]) == (dialect, "")  # no click
         assert rows == 1 or found.xy[0].tolist() == [7, 8]
 
 

@@ -15,7 +15,7 @@ from tests.parsing.reading import read
 def test_the_reasons_and_their_codes_are_public():
     assert {reason.name: int(reason) for reason in Reason} == {
         "OK": 0, "EMPTY": 1, "NO_ANSWER": 2, "SEVERAL_ANSWERS": 3, "TOO_MANY": 4, "MALFORMED": 5, "OUT_OF_IMAGE": 6,
-        "REFUSED": 7, "UNFINISHED": 8, "BAD_TARGET": 9,
+        "REFUSED": 7, "UNFINISHED": 8, "BAD_TARGET": 9, "UNKNOWN_ACTION": 10,
     }  # fmt: skip
 
 

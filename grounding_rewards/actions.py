@@ -1,0 +1,248 @@
+"""What an agent does: one vocabulary for the names that models and papers use, and columns of arguments.
+
+Directions: a scroll's says where the view goes (``down`` shows what is further down), a swipe's where the finger goes,
+which is the opposite. ``normalised`` makes a scroll of either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.spaces import Floats, nowhere
+
+Objects = NDArray[np.object_]
+
+ACTIONS = (
+    "click", "double_click", "triple_click", "right_click", "middle_click", "long_press", "hover", "drag", "scroll",
+    "type", "clear", "select", "key", "enter", "back", "home", "menu", "recent", "open_app", "wait", "finished",
+    "answer", "call_user", "screenshot", "copy", "paste", "mouse_down", "mouse_up", "key_down", "key_up", "no_action",
+)  # fmt: skip
+"""The names that mean the same everywhere; ``finished`` has a status where the task could not be done."""
+
+NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType({
+    "android_control": {
+        "input_text": "type", "navigate_back": "back", "navigate_home": "home", "launch_app": "open_app",
+        "launch": "open_app",
+    },
+    "agentcpm": {"POINT": "click", "TYPE": "type", "CLEAR": "clear", "STATUS": "finished", "duration": "wait"},
+    "btl-ui": {"Tap": "click", "LongPress": "long_press", "Swipe": "swipe", "Type": "type", "Home": "home",
+               "Back": "back", "Wait": "wait", "Open": "open_app", "Enter": "enter"},
+    "computer_use": {"left_click": "click", "mouse_move": "hover", "left_click_drag": "drag", "hscroll": "scroll",
+                     "terminate": "finished", "double_left_click": "double_click"},
+    "gui-r1": {"press_back": "back", "press_home": "home", "press_enter": "enter", "complete": "finished",
+               "impossible": "finished", "rightclick": "right_click", "doubleclick": "double_click",
+               "moveto": "hover", "hotkey": "key", "press": "key"},
+    "mobile_use": {"open": "open_app", "system_button": "system_button", "terminate": "finished"},
+    "openai": {"keypress": "key", "move": "hover"},
+    "os_atlas": {"CLICK": "click", "TYPE": "type", "SCROLL": "scroll", "OPEN_APP": "open_app", "PRESS_BACK": "back",
+                 "PRESS_HOME": "home", "PRESS_RECENT": "recent", "ENTER": "enter", "WAIT": "wait",
+                 "COMPLETE": "finished", "LONG_PRESS": "long_press"},
+    "pyautogui": {"leftClick": "click", "doubleClick": "double_click", "tripleClick": "triple_click",
+                  "rightClick": "right_click", "middleClick": "middle_click", "moveTo": "hover", "moveRel": "hover",
+                  "dragTo": "drag", "dragRel": "drag", "write": "type", "typewrite": "type", "press": "key",
+                  "hotkey": "key", "keyDown": "key_down", "keyUp": "key_up", "mouseDown": "mouse_down",
+                  "mouseUp": "mouse_up", "vscroll": "scroll"},
+    "ui-tars": {"left_single": "click", "left_double": "double_click", "right_single": "right_click",
+                "press_back": "back", "press_home": "home", "hotkey": "key"},
+    "ui-venus": {"Click": "click", "Drag": "drag", "Scroll": "scroll", "Type": "type", "Launch": "open_app",
+                 "Wait": "wait", "Finished": "finished", "CallUser": "call_user", "LongPress": "long_press",
+                 "PressBack": "back", "PressHome": "home", "PressEnter": "enter", "PressRecent": "recent"},
+    "others": {"tap": "click", "long_click": "long_press", "long_tap": "long_press", "input": "type", "fill": "type",
+               "done": "finished", "finish": "finished", "respond": "answer", "mouse_drag": "drag",
+               "key_press": "key", "press_key": "key", "noop": "no_action", "none": "no_action"},
+})  # fmt: skip
+"""What each source calls them, where it calls them otherwise."""
+
+_CANONICAL = {
+    **{name: name for name in (*ACTIONS, "swipe", "system_button")},
+    **{written: name for names in NAMES.values() for written, name in names.items()},
+    **{written.lower(): name for names in NAMES.values() for written, name in names.items()},
+}
+_CLICK_KINDS = ("click", "double_click", "triple_click", "right_click", "middle_click", "long_press")
+
+CLICKS = ("", *(written for written, name in _CANONICAL.items() if name in _CLICK_KINDS))
+"""Action names under which a coordinate is a click, as models write them; "" is an answer that names no action."""
+
+_BUTTONS = {"back": "back", "home": "home", "menu": "menu", "enter": "enter", "recent": "recent", "appselect": "recent"}
+_SIDES = {"right": "right_click", "middle": "middle_click"}
+_KEYS = {"control": "ctrl", "return": "enter", "escape": "esc", "command": "cmd", "meta": "cmd", "win": "cmd",
+         "super": "cmd", "option": "alt", "del": "delete", "pgup": "pageup", "pgdn": "pagedown",
+         "page_up": "pageup", "page_down": "pagedown"}  # fmt: skip
+_OPPOSITE = {"up": "down", "down": "up", "left": "right", "right": "left"}
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Act(NamedTuple):
+    """One action as a response wrote it.
+
+    Attributes:
+        name: what it is called there, "" where the answer is a place alone.
+        place: x, y, or x1, y1, x2, y2, or nothing.
+        arguments: those of "text", "direction", "button", "app", "status" (strings), "keys" (a tuple of strings), "to"
+            (x, y: where a drag ends), "duration" (a number) and "raw" (the decoded value in which it was written) that
+            it has.
+    """
+
+    name: str
+    place: tuple[float, ...] = ()
+    arguments: Mapping[str, Any] = _NOTHING
+
+
+def canonical(name: str) -> str:
+    """The vocabulary's name for what a model or a target wrote; an unknown name as it is.
+
+    >>> canonical("left_click"), canonical("LongPress"), canonical("TAP"), canonical("teleport")
+    ('click', 'long_press', 'click', 'teleport')
+    """
+    return _CANONICAL.get(name) or _CANONICAL.get(name.lower(), name)
+
+
+def is_known(name: str) -> bool:
+    """Whether the vocabulary has the name; "" stands for an answer that needs none."""
+    return not name or name in _CANONICAL or name.lower() in _CANONICAL
+
+
+def normalised(name: str, arguments: Mapping[str, Any], place: Sequence[float] = ()) -> tuple[str, dict[str, Any]]:
+    """The name and arguments to which other ways of writing the same action come down.
+
+    Buttons of the system become actions (``system_button`` Back: ``back``), and so do the other buttons of a mouse; a
+    key's text becomes ``keys``, in lower case; what is opened is the ``app``; a swipe becomes a scroll the other way,
+    also one from a place to another.
+
+    Args:
+        name: as written.
+        arguments: as in ``Act``.
+        place: where it starts, for the direction of a swipe.
+
+    >>> normalised("system_button", {"button": "Back"}), normalised("open", {"text": "Clock"})
+    (('back', {}), ('open_app', {'app': 'Clock'}))
+    >>> normalised("swipe", {"to": (500, 100)}, (500, 900)), normalised("hotkey", {"text": "Ctrl+C"})
+    (('scroll', {'to': (500, 100), 'direction': 'down'}), ('key', {'keys': ('ctrl', 'c')}))
+    """
+    name, found = canonical(name), dict(arguments)
+    if name in ("system_button", "key"):
+        return _pressed(name, found)
+    if name == "open_app" and "app" not in found and "text" in found:
+        found["app"] = found.pop("text")
+    elif name == "click" and found.get("button") is not None:
+        button = str(found.pop("button")).lower()
+        return _SIDES.get(button, name), found
+    elif name == "swipe":
+        direction = found.get("direction") or _towards(place, found.get("to"))
+        if direction is not None:
+            found["direction"] = _OPPOSITE.get(direction.lower(), direction)
+        return "scroll", found
+    elif name == "scroll" and found.get("direction") is None and "to" in found:
+        direction = _towards(place, found["to"])
+        if direction is not None:
+            found["direction"] = _OPPOSITE[direction]
+    elif name in ("click", "scroll") or not found:
+        return name, found
+    if isinstance(found.get("status"), str):
+        found["status"] = found["status"].lower()
+    return name, found
+
+
+def opposite(direction: str) -> str:
+    """The other way; what is no direction as it is."""
+    return _OPPOSITE.get(direction, direction)
+
+
+def _pressed(name: str, found: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A key, or a button of the system: ``enter`` and ``back`` are actions of their own."""
+    written = found.pop("keys", None) or found.pop("button", None) or found.pop("text", None) or ()
+    keys = _split(written) if isinstance(written, str) else tuple(str(key).strip().lower() for key in written)
+    keys = tuple([_KEYS.get(key, key) for key in keys])
+    alone = keys[0] if len(keys) == 1 else ""
+    if name == "system_button" and alone in _BUTTONS:
+        return _BUTTONS[alone], found
+    if alone in ("enter", "back"):
+        return alone, found
+    return "key", {**found, "keys": keys} if keys else found
+
+
+def _split(written: str) -> tuple[str, ...]:
+    """``ctrl+c`` or ``ctrl c`` as two keys; a key that is "+" or a blank as one."""
+    parts = written.lower().replace("+", " ").split()
+    return tuple(parts) if parts else (written.lower(),) if written else ()
+
+
+def _towards(place: Sequence[float], to: Any) -> str | None:
+    """The main direction from a place to another, y growing downwards; None where there is none."""
+    if to is None or len(place) not in (2, 4) or len(to) not in (2, 4):
+        return None
+    (x, y), (end_x, end_y) = _centre(place), _centre(to)
+    right, down = end_x - x, end_y - y
+    if not (right or down) or right != right or down != down:
+        return None
+    if abs(right) > abs(down):
+        return "right" if right > 0 else "left"
+    return "down" if down > 0 else "up"
+
+
+def _centre(place: Sequence[float]) -> tuple[float, float]:
+    if len(place) == 2:
+        return place[0], place[1]
+    return (place[0] + place[2]) / 2, (place[1] + place[3]) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """What the actions of n rows say beside their name and place. A column is None where no row has one.
+
+    Attributes:
+        text: (n,) str or None: what is typed, answered or selected.
+        direction: (n,) str or None.
+        button: (n,) str or None.
+        app: (n,) str or None.
+        status: (n,) str or None.
+        keys: (n,) tuple of str or None.
+        to: (n, 2) where a drag ends (of targets (n, 4), a box or a point twice); NaN where there is none.
+        duration: (n,) as written; NaN where there is none.
+        raw: (n,) the decoded value in which the action was written, or None. It is not to be changed.
+    """
+
+    text: Objects | None = None
+    direction: Objects | None = None
+    button: Objects | None = None
+    app: Objects | None = None
+    status: Objects | None = None
+    keys: Objects | None = None
+    to: Floats | None = None
+    duration: Floats | None = None
+    raw: Objects | None = None
+
+    def column(self, name: str, rows: int) -> NDArray[Any]:
+        """A column, of nothing but None or NaN where no row has one."""
+        found: NDArray[Any] | None = getattr(self, name)
+        return empty(name, rows) if found is None else found
+
+
+NO_ARGUMENTS = Arguments()
+ARGUMENTS = tuple(Arguments.__dataclass_fields__)
+
+
+def empty(name: str, rows: int, *, ends: int = 2) -> NDArray[Any]:
+    """A column of arguments in which no row has one yet."""
+    if name == "to":
+        return nowhere(rows, ends)
+    return np.full(rows, np.nan) if name == "duration" else np.full(rows, None, dtype=np.object_)
+
+
+def columns(arguments: Sequence[Mapping[str, Any]], *, ends: int = 2) -> dict[str, NDArray[Any]]:
+    """Rows of arguments as columns, those alone of which some row has one."""
+    found: dict[str, NDArray[Any]] = {}
+    for row, fields in enumerate(arguments):
+        for name, value in fields.items():
+            if value is not None:
+                column = found.get(name)
+                if column is None:
+                    column = found[name] = empty(name, len(arguments), ends=ends)
+                column[row] = value
+    return found

@@ -1,0 +1,122 @@
+"""What would be right, as one table: every place with the action to do there, and actions that need no place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.actions import ARGUMENTS, Arguments, Objects, columns, normalised
+from grounding_rewards.spaces import Floats
+from grounding_rewards.truth import Action, Target
+
+
+@dataclass(frozen=True, eq=False)
+class Alternatives:
+    """What would be right, k rows in sample order; a refusal and a target that cannot be read have none.
+
+    Attributes:
+        row: (k,) the sample that each belongs to, ascending.
+        place: (k,) index into ``Targets.regions``; -1 where the action needs no place.
+        names: (k,) the action as the target has it; "" is a place alone, which asks for a click.
+        arguments: what the action says beside that; ``to`` is (k, 4), and ``raw`` the target's ``extra``.
+        aligned: whether every sample has exactly one.
+    """
+
+    row: NDArray[np.int64]
+    place: NDArray[np.int64]
+    names: Objects
+    arguments: Arguments
+    aligned: bool
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def each(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Each sample's value for each of its alternatives: (n, ...) to (k, ...)."""
+        return values if self.aligned else values[self.row]
+
+    def best(self, scores: Floats, rows: int) -> Floats:
+        """The best alternative's score of each sample: (k,) to (n,), 0.0 for a sample without any."""
+        if self.aligned:
+            return scores
+        best = np.full(rows, -np.inf)
+        np.maximum.at(best, self.row, scores)
+        return np.where(np.isneginf(best), 0.0, best)
+
+    def place_scores(self, scores: NDArray[Any]) -> Floats:
+        """The scores of places, (m,) in the order of ``Targets.regions``, as (k,); 0.0 where there is no place."""
+        if not len(scores):
+            return np.zeros(len(self))
+        return np.where(self.place >= 0, scores[self.place], 0.0)
+
+    @cached_property
+    def normal(self) -> Alternatives:
+        """The same in the vocabulary: names and arguments as ``actions.normalised`` has them; "" is ``click``."""
+        names, fields = [], []
+        for name, arguments in zip(self.names.tolist(), self._fields(), strict=True):
+            name, arguments = normalised(name or "click", arguments)
+            names.append(name)
+            fields.append(arguments)
+        found = Arguments(**columns(fields, ends=4))
+        return Alternatives(self.row, self.place, _objects(names), found, self.aligned)
+
+    def _fields(self) -> list[dict[str, Any]]:
+        """Each row's arguments by name."""
+        given = [(name, getattr(self.arguments, name)) for name in ARGUMENTS]
+        there = [(name, column) for name, column in given if column is not None]
+        return [{name: column[row] for name, column in there if _is_there(column[row])} for row in range(len(self))]
+
+
+def alternatives_of(targets: Sequence[Target | None]) -> Alternatives:
+    """The alternatives of n targets, in their own spaces."""
+    owners, places, found, extras, place = [], [], list[Action | None](), [], 0
+    for row, target in enumerate(targets):
+        if target is None:
+            continue
+        mine: list[tuple[int, Action | None]] = [
+            (place + index, region.action or target.action) for index, region in enumerate(target.regions)
+        ]
+        if not target.regions and target.action is not None:
+            mine.append((-1, target.action))
+        mine += [(-1, action) for action in target.actions]
+        place += len(target.regions)
+        for index, action in mine:
+            owners.append(row)
+            places.append(index)
+            found.append(action)
+            extras.append(target.extra)
+    fields = [_arguments(action, extra) for action, extra in zip(found, extras, strict=True)]
+    return Alternatives(
+        row=np.array(owners, dtype=np.int64),
+        place=np.array(places, dtype=np.int64),
+        names=_objects([action.name if action else "" for action in found]),
+        arguments=Arguments(**columns(fields, ends=4)),
+        aligned=owners == list(range(len(targets))),
+    )
+
+
+def _arguments(action: Action | None, extra: Any) -> dict[str, Any]:
+    if action is None:
+        return {"raw": extra}
+    to = action.to if action.to is None or len(action.to) == 4 else action.to * 2
+    return {
+        "text": action.text, "direction": action.direction, "button": action.button, "app": action.app,
+        "status": action.status, "keys": action.keys, "to": to, "duration": action.duration, "raw": extra,
+    }  # fmt: skip
+
+
+def _is_there(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return not bool(np.isnan(value).any())
+    return value is not None and value == value
+
+
+def _objects(values: Sequence[Any]) -> Objects:
+    column = np.empty(len(values), dtype=np.object_)
+    column[:] = values
+    return column

@@ -1,0 +1,156 @@
+"""Dialects that read actions with their arguments: a function says what is right, patterns take the usual forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.actions import Act, Objects, columns, empty, normalised
+from grounding_rewards.parsing.dialect import Answers, Found, contain, nothing, places, put
+from grounding_rewards.parsing.reader import Place, as_place
+from grounding_rewards.parsing.texts import Column, Texts, contains, extract, strings
+
+Read = Callable[[str], Sequence[Act] | None]
+
+_PLACES = {"x", "y", "x1", "y1", "x2", "y2", "action"}
+
+
+@dataclass(frozen=True)
+class ActionDialect:
+    """A function that reads the actions of one text, and patterns for the texts that need no such care.
+
+    Args:
+        name: the dialect's name.
+        read: one text to its actions in order, () where one was begun and none can be used, None where nothing can be
+            read. It is called with texts that contain a sign; it must not raise, whatever the text.
+        patterns: whole texts in their usual forms, from ``^`` to ``$``, each with a group ``action`` and any of x and y
+            (or x1, y1, x2 and y2), text, direction, app, status and button; every group takes part in every match. A
+            text that one matches must be one in which ``read`` finds that one action and no other argument.
+        signs: substrings that show that an answer was begun; every answer contains at least one.
+        must: substrings that every answer contains; for speed alone.
+        vocabulary: whether actions come in the words of ``actions.ACTIONS``, as ``actions.normalised`` has them; the
+            patterns may then only take actions whose arguments stay as they are.
+    """
+
+    name: str
+    read: Read = field(repr=False)
+    patterns: tuple[str, ...] = field(default=(), repr=False)
+    signs: tuple[str, ...] = ()
+    must: tuple[str, ...] = field(default=(), repr=False)
+    vocabulary: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The dialect itself."""
+        return (self.name,)
+
+    def find(self, texts: Texts, answers: Answers) -> Found:
+        """Find the answer that counts in each text; see ``Found``."""
+        found = nothing(len(texts), answers)
+        if texts.vectorised:
+            left = self._likely(found, texts, self._find_usual(found, texts))
+        else:
+            begun = [any([sign in text for sign in self.signs]) for text in texts.values]  # noqa: C419 (faster so)
+            found.begun[:] = begun
+            left = [row for row, begins in enumerate(begun) if begins]
+        read = [(row, acts) for row in left if (acts := self.read(texts.values[row]))]
+        if read:
+            self._write(found, read, answers)
+        return found
+
+    def _find_usual(self, found: Found, texts: Texts) -> NDArray[np.int64]:
+        """Write down the texts that the patterns take; return the other rows."""
+        left = np.arange(len(texts))
+        for pattern in self.patterns:
+            if not len(left):
+                break
+            rest = texts.take(left)
+            groups = extract(rest.column, pattern)
+            matched = _is_there(groups["action"])
+            if not matched.any():
+                continue
+            some = nothing(len(rest), "first")
+            some.xy[:], some.box[:] = places(groups, len(rest))
+            some.actions[:] = strings(groups["action"])
+            some.count[:], some.begun[:], some.dialect[:] = 1, True, 0
+            for name in set(groups) - _PLACES:
+                some.arguments[name] = _texts(groups[name])
+            _take(found, left, some, np.flatnonzero(matched))
+            left = left[~matched]
+        return left
+
+    def _likely(self, found: Found, texts: Texts, left: NDArray[np.int64]) -> list[int]:
+        """Of the other rows, those in which there may be an answer."""
+        for signs in (self.signs, *((part,) for part in self.must)):
+            if not len(left):
+                break
+            rest = texts.take(left)
+            held = contain(rest, signs) if len(signs) != 1 else contains(rest, signs[0])
+            if signs is self.signs:
+                found.begun[left] |= held
+            left = left[held]
+        rows: list[int] = left.tolist()
+        return rows
+
+    def _write(self, found: Found, read: list[tuple[int, Sequence[Act]]], answers: Answers) -> None:
+        """Write down what was read in some rows."""
+        rows, arguments = np.array([row for row, _ in read]), []
+        some = nothing(len(read), answers)
+        for index, (_, acts) in enumerate(read):
+            act = acts[-1 if answers == "last" else 0]
+            point, box = _place_of(act)
+            if point is not None:
+                some.xy[index] = point
+            if box is not None:
+                some.box[index] = box
+            name, fields = act.name, act.arguments
+            if self.vocabulary:
+                name, fields = normalised(name, fields, act.place)
+            some.actions[index] = _clean(name)
+            arguments.append({key: _clean(value) for key, value in fields.items()})
+            some.count[index] = 1 if answers in ("first", "last") else len(acts)
+            if some.points is not None and len(acts) > 1:
+                some.points[index] = np.array([_place_of(each)[0] or (np.nan, np.nan) for each in acts])
+        some.begun[:], some.dialect[:] = True, 0
+        some.arguments.update(columns(arguments))
+        put(found, rows, some)
+
+
+def _place_of(act: Act) -> tuple[tuple[float, float] | None, tuple[float, ...] | None]:
+    place: Place = act.place
+    return as_place(place) if place else (None, None)
+
+
+def _clean(value: object) -> object:
+    """Text without lone surrogates, as arrow has it; anything else as it is."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "replace").decode()
+    return value
+
+
+def _is_there(column: Column) -> NDArray[np.bool_]:
+    if isinstance(column, list):
+        return np.array([value is not None for value in column], dtype=np.bool_)
+    return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def _texts(column: Column) -> Objects:
+    """A column of strings, None where there is no match."""
+    values = column if isinstance(column, list) else column.to_pylist()
+    found = np.empty(len(values), dtype=np.object_)
+    found[:] = values
+    return found
+
+
+def _take(found: Found, left: NDArray[np.int64], some: Found, chosen: NDArray[np.int64]) -> None:
+    """Write the chosen rows of ``some``, which are those that are left, where they belong among all."""
+    rows = left[chosen]
+    for name in ("xy", "box", "count", "begun", "actions", "dialect"):
+        getattr(found, name)[rows] = getattr(some, name)[chosen]
+    for name, column in some.arguments.items():
+        if name not in found.arguments:
+            found.arguments[name] = empty(name, len(found.count))
+        found.arguments[name][rows] = column[chosen]

@@ -1,0 +1,83 @@
+"""One vocabulary, whatever a source calls an action."""
+
+import math
+
+import pytest
+
+from grounding_rewards.actions import ACTIONS, CLICKS, NAMES, canonical, is_known, normalised, opposite
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_the_vocabulary_names_itself(name):
+    assert (canonical(name), is_known(name)) == (name, True)
+
+
+def test_every_name_of_every_source_has_one_meaning():
+    meanings = [(written, name) for names in NAMES.values() for written, name in names.items()]
+    for written, name in meanings:
+        assert name in (*ACTIONS, "swipe", "system_button"), written
+        assert canonical(written) == name, f"{written} means two things"
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("Tap", "click"), ("tap", "click"), ("CLICK", "click"), ("left_double", "double_click"), ("write", "type"),
+        ("press_back", "back"), ("Launch", "open_app"), ("terminate", "finished"), ("PressRecent", "recent"),
+        ("longpress", "long_press"), ("TYPE", "type"), ("zoom", "zoom"), ("", ""), ("POINT", "click"),
+    ],
+)  # fmt: skip
+def test_names(written, name):
+    assert canonical(written) == name
+
+
+def test_an_unknown_name_is_kept_and_known_as_unknown():
+    assert (canonical("Teleport"), is_known("Teleport"), is_known("")) == ("Teleport", False, True)
+
+
+def test_a_click_of_any_kind_counts_as_one_for_recipes_of_places():
+    assert {"", "click", "left_click", "Tap", "tripleClick", "LONG_PRESS", "POINT"} <= set(CLICKS)
+    assert not {"hover", "drag", "scroll", "type", "mouse_move", "to", "select"} & set(CLICKS)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "place", "expected"),
+    [
+        ("left_click", {}, (1, 2), ("click", {})),
+        ("click", {"button": "right"}, (), ("right_click", {})),
+        ("click", {"button": "left"}, (), ("click", {})),
+        ("system_button", {"button": "Home"}, (), ("home", {})),
+        ("system_button", {"button": "Volume"}, (), ("key", {"keys": ("volume",)})),
+        ("key", {"text": "Return"}, (), ("enter", {})),
+        ("key", {"keys": ("Control", "Shift", "t")}, (), ("key", {"keys": ("ctrl", "shift", "t")})),
+        ("hotkey", {"text": "ctrl c"}, (), ("key", {"keys": ("ctrl", "c")})),
+        ("press", {"text": "+"}, (), ("key", {"keys": ("+",)})),
+        ("press", {"text": "home"}, (), ("key", {"keys": ("home",)})),
+        ("key", {}, (), ("key", {})),
+        ("open", {"text": "Clock"}, (), ("open_app", {"app": "Clock"})),
+        ("open_app", {"app": "Clock", "text": "x"}, (), ("open_app", {"app": "Clock", "text": "x"})),
+        ("swipe", {"direction": "up"}, (), ("scroll", {"direction": "down"})),
+        ("Swipe", {"direction": "LEFT"}, (), ("scroll", {"direction": "right"})),
+        ("swipe", {"to": (500, 900)}, (500, 100), ("scroll", {"to": (500, 900), "direction": "up"})),
+        ("swipe", {"to": (900, 110, 910, 120)}, (100, 90, 110, 100),
+         ("scroll", {"to": (900, 110, 910, 120), "direction": "left"})),
+        ("swipe", {"to": (5, 5)}, (5, 5), ("scroll", {"to": (5, 5)})),
+        ("swipe", {"to": (math.nan, 5)}, (5, 5), ("scroll", {"to": (math.nan, 5)})),
+        ("swipe", {}, (), ("scroll", {})),
+        ("scroll", {"direction": "down"}, (5, 5), ("scroll", {"direction": "down"})),
+        ("scroll", {"to": (5, 1)}, (5, 5), ("scroll", {"to": (5, 1), "direction": "down"})),
+        ("terminate", {"status": "Failure"}, (), ("finished", {"status": "failure"})),
+        ("type", {"text": "Hello"}, (), ("type", {"text": "Hello"})),
+        ("teleport", {"text": "A"}, (), ("teleport", {"text": "A"})),
+    ],
+)  # fmt: skip
+def test_ways_of_writing_the_same_action_come_down_to_one(name, arguments, place, expected):
+    given = dict(arguments)
+    assert normalised(name, arguments, place) == expected
+    assert arguments == given, "what was given stays as it was"
+    again = normalised(*expected, place)
+    assert again == expected
+
+
+def test_opposite():
+    assert [opposite(each) for each in ("up", "down", "left", "right", "in")] == ["down", "up", "right", "left", "in"]
