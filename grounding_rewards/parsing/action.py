@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import Act, Objects, columns, empty, normalised
-from grounding_rewards.parsing.dialect import Answers, Found, contain, nothing, places, put
+from grounding_rewards.parsing.dialect import Answers, Found, alone, contain, nothing, places, put
 from grounding_rewards.parsing.reader import Place, as_place
 from grounding_rewards.parsing.texts import Column, Texts, contains, extract, strings
 
 Read = Callable[[str], Sequence[Act] | None]
 
+_Shape = tuple[tuple[float, float] | None, tuple[float, ...] | None]
+
+_NOWHERE = (float("nan"), float("nan"))
 _PLACES = {"x", "y", "x1", "y1", "x2", "y2", "action"}
 
 
@@ -49,6 +53,8 @@ class ActionDialect:
 
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""
+        if len(texts) == 1 and not texts.vectorised:
+            return self._find_one(texts.values[0], answers)
         found = nothing(len(texts), answers)
         if texts.vectorised:
             left = self._likely(found, texts, self._find_usual(found, texts))
@@ -60,6 +66,28 @@ class ActionDialect:
         if read:
             self._write(found, read, answers)
         return found
+
+    def _find_one(self, text: str, answers: Answers) -> Found:
+        begun = any([sign in text for sign in self.signs])  # noqa: C419 (faster so)
+        acts = self.read(text) if begun else None
+        if acts and len(acts) == 1:
+            name, (point, box), fields = self._said(acts[0])
+            found = alone(point or _NOWHERE, box, name, answers=answers)
+            if fields:
+                found.arguments.update(columns([fields]))
+            return found
+        found = nothing(1, answers)
+        found.begun[0] = begun
+        if acts:
+            self._write(found, [(0, acts)], answers)
+        return found
+
+    def _said(self, act: Act) -> tuple[str, _Shape, dict[str, Any]]:
+        """An action's name, its point and box, and its arguments."""
+        name, fields = act.name, act.arguments
+        if self.vocabulary:
+            name, fields = normalised(name, fields, act.place)
+        return str(_clean(name)), _place_of(act), {key: _clean(value) for key, value in fields.items()}
 
     def _find_usual(self, found: Found, texts: Texts) -> NDArray[np.int64]:
         """Write down the texts that the patterns take; return the other rows."""
@@ -100,26 +128,22 @@ class ActionDialect:
         rows, arguments = np.array([row for row, _ in read]), []
         some = nothing(len(read), answers)
         for index, (_, acts) in enumerate(read):
-            act = acts[-1 if answers == "last" else 0]
-            point, box = _place_of(act)
+            name, (point, box), fields = self._said(acts[-1 if answers == "last" else 0])
             if point is not None:
                 some.xy[index] = point
             if box is not None:
                 some.box[index] = box
-            name, fields = act.name, act.arguments
-            if self.vocabulary:
-                name, fields = normalised(name, fields, act.place)
-            some.actions[index] = _clean(name)
-            arguments.append({key: _clean(value) for key, value in fields.items()})
+            some.actions[index] = name
+            arguments.append(fields)
             some.count[index] = 1 if answers in ("first", "last") else len(acts)
             if some.points is not None and len(acts) > 1:
-                some.points[index] = np.array([_place_of(each)[0] or (np.nan, np.nan) for each in acts])
+                some.points[index] = np.array([_place_of(each)[0] or _NOWHERE for each in acts])
         some.begun[:], some.dialect[:] = True, 0
         some.arguments.update(columns(arguments))
         put(found, rows, some)
 
 
-def _place_of(act: Act) -> tuple[tuple[float, float] | None, tuple[float, ...] | None]:
+def _place_of(act: Act) -> _Shape:
     place: Place = act.place
     return as_place(place) if place else (None, None)
 
