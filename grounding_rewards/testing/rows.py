@@ -17,7 +17,16 @@ Box = tuple[float, float, float, float]
 
 NAN = float("nan")
 _SIZES: tuple[Pair, ...] = ((1024.0, 512.0), (512.0, 512.0), (2048.0, 1024.0))
-_ACTIONS = ("", "click", "left_click", "type", "LEFT_CLICK", "点击", "a" * 300)
+_ACTIONS = (
+    "", "click", "left_click", "type", "scroll", "LEFT_CLICK", "点击", "a" * 300, "drag", "key", "open_app", "wait",
+    "finished", "swipe",
+)  # fmt: skip
+_ARGUMENTS: tuple[dict[str, Any], ...] = (
+    {}, {"text": "hello wide world"}, {"text": "HELLO"}, {"text": ""}, {"direction": "down"}, {"direction": "up"},
+    {"keys": ("ctrl", "c")}, {"app": "clock"}, {"to": (400.0, 300.0)}, {"duration": 2.0}, {"duration": 1e300},
+    {"status": "failure"}, {"button": "right"}, {"text": "é" * 5000}, {"to": (COORDINATE_LIMIT, -COORDINATE_LIMIT)},
+    {"direction": "点击", "raw": {"POINT": [1, 2]}}, {"text": "hello", "direction": "left", "app": "Clock", "keys": ()},
+)  # fmt: skip
 _BARE_REASONS = tuple(reason for reason in Reason if reason not in (Reason.OK, Reason.OUT_OF_IMAGE, Reason.BAD_TARGET))
 
 
@@ -32,6 +41,7 @@ class Row:
         more: further points answered, after the first.
         reason: what became of the response.
         action: the action's name.
+        arguments: what else it says, as in ``actions.Act``.
         text: the response; it need not fit the prediction.
         image_size: of the original image; NaN where unknown. The model sees half of it.
         group: the sample that the row belongs to.
@@ -44,6 +54,7 @@ class Row:
     more: tuple[Pair, ...]
     reason: Reason
     action: str
+    arguments: Mapping[str, Any]
     text: str
     image_size: Pair
     group: int
@@ -57,6 +68,7 @@ class Row:
             point=self.point and _moved(self.point, factor, shift),
             box=self.box and _moved(self.box, factor, shift),
             more=tuple(_moved(point, factor, shift) for point in self.more),
+            arguments=_moved_arguments(self.arguments, factor, shift),
             image_size=(self.image_size[0] * factor, self.image_size[1] * factor),
         )
 
@@ -74,7 +86,7 @@ def generated_rows(seed: int = 0) -> list[Row]:
         rows.append(
             Row(
                 target, point, box, _more_points(point, place) if reason == Reason.OK else (), reason,
-                _ACTIONS[place % len(_ACTIONS)], texts[place % len(texts)],
+                _ACTIONS[place % len(_ACTIONS)], _ARGUMENTS[place % len(_ARGUMENTS)], texts[place % len(texts)],
                 (NAN, NAN) if unknown else _SIZES[place % len(_SIZES)], int(rng.integers(len(pairs) // 5)),
                 int(rng.integers(1, 2000)),
             )
@@ -108,6 +120,10 @@ def _moved(flat: tuple[float, ...], factor: float, shift: Pair) -> Any:
     return tuple(number * factor + shift[index % 2] for index, number in enumerate(flat))
 
 
+def _moved_arguments(fields: Mapping[str, Any], factor: float, shift: Pair) -> dict[str, Any]:
+    return {name: _moved(value, factor, shift) if name == "to" else value for name, value in fields.items()}
+
+
 def _moved_target(target: Any, factor: float, shift: Pair) -> Any:
     if not isinstance(target, Mapping) or target.get("space"):
         return target
@@ -136,7 +152,12 @@ _TARGETS: tuple[Any, ...] = (
     {"regions": [{"point": [200, 150]}, {"circle": [250, 175, 9]}, {"polygon": [100, 100, 300, 100, 300, 200]}]},
     {"refusal": True}, {"action": {"name": "type", "text": "hello wide world"}},
     {"bbox": [100, 100, 300, 200], "action": "left_click"}, {"action": {"name": "scroll", "direction": "down"}},
-    {"bbox": [100, 100, 300, 200], "action": {"name": "drag", "to": [400, 300]}}, None, "no target",
+    {"bbox": [100, 100, 300, 200], "action": {"name": "drag", "to": [400, 300]}},
+    {"action": {"name": "key", "keys": ["Control", "c"]}}, {"action": {"name": "open_app", "app": "Clock"}},
+    {"action": {"name": "wait", "duration": 2}}, {"action": {"name": "finished", "status": "failure"}},
+    {"regions": [{"bbox": [100, 100, 300, 200], "action": "long_press"},
+                 {"action": {"name": "swipe", "direction": "up", "to": [200, 20, 220, 40]}}]},
+    None, "no target",
     {"bbox": [0.1, 0.1, 0.3, 0.2], "space": "unit"},
 )  # fmt: skip
 """The last three cannot be used: two cannot be read, the third is in unit space, and its image size is unknown."""

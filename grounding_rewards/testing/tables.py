@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.actions import Arguments, columns
 from grounding_rewards.columns import Predictions, Rollouts
-from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, REFUSAL, into_space
+from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, into_space
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.targets import Targets
 from grounding_rewards.testing.rows import NAN, Row
 
-_KINDS = frozenset({BBOX, POLYGON, CIRCLE, POINT, REFUSAL, "action"})
+_KINDS = frozenset({BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION})
 
 
 def rollouts(rows: Sequence[Row], space: CoordSpace, *, bare: frozenset[str] | None = None) -> Rollouts:
@@ -43,6 +44,7 @@ def rollouts(rows: Sequence[Row], space: CoordSpace, *, bare: frozenset[str] | N
         actions=np.array([row.action for row in rows], dtype=np.object_),
         points=np.array(list(chain(*answered)), dtype=np.float64).reshape(-1, 2) if several else None,
         offsets=np.cumsum([0, *map(len, answered)], dtype=np.int64) if several else None,
+        arguments=Arguments(**columns([row.arguments for row in rows])),
     )
     return Rollouts(
         predictions=into_space(predictions, space, targets),

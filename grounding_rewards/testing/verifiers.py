@@ -23,8 +23,8 @@ from grounding_rewards.verifiers.base import Verifier
 def check_verifier(verifier: Verifier, *, scale: bool = False, translation: bool = False, seed: int = 0) -> None:
     """Check what every verifier promises, over rollouts of all kinds in all four spaces.
 
-    Some 700 rollouts: boxes (also without extent, beside the image, with a marked point), polygons, circles, points,
-    several places, refusals, actions and unusable targets; points on, in, beside and far from them (up to
+    Some 900 rollouts: boxes (also without extent, beside the image, with a marked point), polygons, circles, points,
+    several places, refusals, actions with arguments and unusable targets; points on, in, beside and far from them (up to
     ``COORDINATE_LIMIT``), boxes (inverted, empty, huge), ragged lists of answers, and no place for every reason.
 
     Checked: it declares finite ``low`` <= ``high`` and ``needs``; it returns (n,) float64, finite and within these
