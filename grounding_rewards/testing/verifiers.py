@@ -24,8 +24,8 @@ def check_verifier(verifier: Verifier, *, scale: bool = False, translation: bool
     """Check what every verifier promises, over rollouts of all kinds in all four spaces.
 
     Some 900 rollouts: boxes (also without extent, beside the image, with a marked point), polygons, circles, points,
-    several places, refusals, actions with arguments and unusable targets; points on, in, beside and far from them (up to
-    ``COORDINATE_LIMIT``), boxes (inverted, empty, huge), ragged lists of answers, and no place for every reason.
+    several places, refusals, actions with arguments and unusable targets; points on, in, beside and far from them (up
+    to ``COORDINATE_LIMIT``), boxes (inverted, empty, huge), ragged lists of answers, and no place for every reason.
 
     Checked: it declares finite ``low`` <= ``high`` and ``needs``; it returns (n,) float64, finite and within these
     bounds, also for no rows; it neither raises, warns, prints nor writes into its inputs; rows in another order have
