@@ -28,13 +28,15 @@ ACTIONS = (
 NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType({
     "android_control": {
         "input_text": "type", "navigate_back": "back", "navigate_home": "home", "launch_app": "open_app",
-        "launch": "open_app",
+        "launch": "open_app", "keyboard_enter": "enter", "double_tap": "double_click", "status": "finished",
     },
-    "agentcpm": {"POINT": "click", "TYPE": "type", "CLEAR": "clear", "STATUS": "finished", "duration": "wait"},
+    "agentcpm": {"POINT": "click", "TYPE": "type", "CLEAR": "clear", "STATUS": "finished", "duration": "wait",
+                 "to": "swipe"},
     "btl-ui": {"Tap": "click", "LongPress": "long_press", "Swipe": "swipe", "Type": "type", "Home": "home",
                "Back": "back", "Wait": "wait", "Open": "open_app", "Enter": "enter"},
     "computer_use": {"left_click": "click", "mouse_move": "hover", "left_click_drag": "drag", "hscroll": "scroll",
-                     "terminate": "finished", "double_left_click": "double_click"},
+                     "terminate": "finished", "double_left_click": "double_click",
+                     "left_mouse_down": "mouse_down", "left_mouse_up": "mouse_up", "hold_key": "key_down"},
     "gui-r1": {"press_back": "back", "press_home": "home", "press_enter": "enter", "complete": "finished",
                "impossible": "finished", "rightclick": "right_click", "doubleclick": "double_click",
                "moveto": "hover", "hotkey": "key", "press": "key"},
@@ -55,7 +57,8 @@ NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType({
                  "PressBack": "back", "PressHome": "home", "PressEnter": "enter", "PressRecent": "recent"},
     "others": {"tap": "click", "long_click": "long_press", "long_tap": "long_press", "input": "type", "fill": "type",
                "done": "finished", "finish": "finished", "respond": "answer", "mouse_drag": "drag",
-               "key_press": "key", "press_key": "key", "noop": "no_action", "none": "no_action"},
+               "key_press": "key", "press_key": "key", "noop": "no_action", "none": "no_action",
+               "sleep": "wait", "response": "answer", "callUser": "call_user"},
 })  # fmt: skip
 """What each source calls them, where it calls them otherwise."""
 
@@ -125,7 +128,9 @@ def normalised(name: str, arguments: Mapping[str, Any], place: Sequence[float] =
     >>> normalised("swipe", {"to": (500, 100)}, (500, 900)), normalised("hotkey", {"text": "Ctrl+C"})
     (('scroll', {'to': (500, 100), 'direction': 'down'}), ('key', {'keys': ('ctrl', 'c')}))
     """
-    name, found = canonical(name), dict(arguments)
+    written, name, found = name, canonical(name), dict(arguments)
+    if written == "impossible":
+        found.setdefault("status", written)
     if name in ("system_button", "key"):
         return _pressed(name, found)
     if name == "open_app" and "app" not in found and "text" in found:

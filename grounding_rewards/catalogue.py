@@ -23,8 +23,9 @@ def recipes() -> tuple[str, ...]:
     """Names of all recipes, those of installed plugins included.
 
     >>> recipes()
-    ('click', 'composite', 'gelato', 'gelato-pixel', 'groundnext', 'gta1', 'gui-g1', 'gui-g2', 'infigui-g1', 'se-gui', \
-'ui-ins', 'ui-rft', 'ui-venus')
+    ('action', 'agentcpm-gui', 'btl-ui', 'click', 'composite', 'gelato', 'gelato-pixel', 'groundnext', 'gta1', \
+'gui-g1', 'gui-g2', 'gui-r1', 'infigui-g1', 'se-gui', 'ui-agile', 'ui-ins', 'ui-r1', 'ui-r1-e', 'ui-rft', 'ui-s1', \
+'ui-venus', 'ui-venus-navigation')
     """
     return tuple(registry().recipes)
 
@@ -47,8 +48,9 @@ def recipe(name: str | Mapping[str, Any], /, **options: Any) -> Recipe:
     {'name': 'gelato', 'format_weight': 0.1}
     >>> recipe("gelatto")
     Traceback (most recent call last):
-    grounding_rewards.errors.RecipeError: unknown recipe 'gelatto'; did you mean 'gelato'? There are: click, \
-composite, gelato, gelato-pixel, groundnext, gta1, gui-g1, gui-g2, infigui-g1, se-gui, ui-ins, ui-rft, ui-venus
+    grounding_rewards.errors.RecipeError: unknown recipe 'gelatto'; did you mean 'gelato'? There are: action, \
+agentcpm-gui, btl-ui, click, composite, gelato, gelato-pixel, groundnext, gta1, gui-g1, gui-g2, gui-r1, infigui-g1, \
+se-gui, ui-agile, ui-ins, ui-r1, ui-r1-e, ui-rft, ui-s1, ui-venus, ui-venus-navigation
     """
     if isinstance(name, Mapping):
         given = dict(name)

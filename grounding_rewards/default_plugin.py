@@ -5,6 +5,9 @@ from __future__ import annotations
 from grounding_rewards import parsing, verifiers
 from grounding_rewards.hookspecs import Register, hookimpl
 from grounding_rewards.recipes import (
+    action,
+    agentcpm_gui,
+    btl_ui,
     click,
     composite,
     gelato,
@@ -12,25 +15,33 @@ from grounding_rewards.recipes import (
     gta1,
     gui_g1,
     gui_g2,
+    gui_r1,
     infigui_g1,
     se_gui,
+    ui_agile,
     ui_ins,
+    ui_r1,
     ui_rft,
+    ui_s1,
     ui_venus,
+    ui_venus_navigation,
 )
 
 
 @hookimpl
 def register_parsers(register: Register) -> None:
     for dialect in (
+        parsing.AUTO_ACTION, parsing.ACTION_BLINK, parsing.ACTION_JSON, parsing.ACTION_COMPACT, parsing.ACTION_CALLS,
         parsing.AUTO, parsing.BARE_TUPLE, parsing.BARE_TUPLE_WHOLE, parsing.JSON_2D, parsing.REFUSAL, parsing.TOOL_CALL,
         parsing.JSON_REFUSAL, parsing.UI_TARS, parsing.PYAUTOGUI, parsing.JSON_COORDINATE, parsing.JSON_COMPACT,
         parsing.JSON_DISTRIBUTION, parsing.JSON_XY, parsing.BOX_TOKENS, parsing.POINT_TAG, parsing.XY_TAGS,
         parsing.MOLMO, parsing.CROPPED, parsing.KEYWORD_CALL, parsing.CLICK_CALL, parsing.CORNER_TUPLES,
         parsing.CORNER_LISTS, parsing.NESTED_LIST, parsing.BARE_LIST,
         parsing.FIRST_CALL, parsing.FIRST_CALL_INTEGERS, parsing.INTEGER_LIST, parsing.BOX_LIST, parsing.LITERAL_BOX,
-        parsing.JSON_POINT, parsing.POINT_LIST, parsing.THOUGHT_POINT_LIST,
-        parsing.LIST_BOX, parsing.LIST_POINT, parsing.LIST_REFUSAL, parsing.LIST_POINT_OR_REFUSAL,
+        parsing.ACTION_TAG, parsing.ANSWER_ACTION, parsing.ANSWER_POINT, parsing.JSON_POINT, parsing.POINT_LIST,
+        parsing.THOUGHT_POINT_LIST, parsing.LOOSE_ACTION,
+        parsing.BLINK_LINK, parsing.COMPACT_ACTION,
+        parsing.LIST_BOX, parsing.LIST_POINT, parsing.LIST_REFUSAL, parsing.LIST_POINT_OR_REFUSAL, parsing.VENUS_ACTION,
     ):  # fmt: skip
         register(dialect.name, dialect)
 
@@ -56,10 +67,24 @@ def register_verifiers(register: Register) -> None:
     register("false_click", verifiers.FalseClick)
     register("difficulty", verifiers.Difficulty)
     register("noise", verifiers.Noise)
+    register("centredness", verifiers.Centredness)
+    register("thinking_length", verifiers.ThinkingLength)
+    register("action_type", verifiers.ActionType)
+    register("text_match", verifiers.TextMatch)
+    register("direction_match", verifiers.DirectionMatch)
+    register("argument_match", verifiers.ArgumentMatch)
+    register("keys_match", verifiers.KeysMatch)
+    register("duration_match", verifiers.DurationMatch)
+    register("end_hit", verifiers.EndHit)
+    register("action_match", verifiers.ActionMatch)
+    register("refusal_match", verifiers.RefusalMatch)
 
 
 @hookimpl
 def register_recipes(register: Register) -> None:
+    register("agentcpm-gui", agentcpm_gui.agentcpm_gui)
+    register("btl-ui", btl_ui.btl_ui)
+    register("action", action.action)
     register("click", click.click)
     register("composite", composite.composite)
     register("gelato", gelato.gelato)
@@ -68,8 +93,14 @@ def register_recipes(register: Register) -> None:
     register("groundnext", groundnext.groundnext)
     register("gui-g1", gui_g1.gui_g1)
     register("gui-g2", gui_g2.gui_g2)
+    register("gui-r1", gui_r1.gui_r1)
     register("infigui-g1", infigui_g1.infigui_g1)
     register("se-gui", se_gui.se_gui)
+    register("ui-agile", ui_agile.ui_agile)
     register("ui-ins", ui_ins.ui_ins)
+    register("ui-r1", ui_r1.ui_r1)
+    register("ui-r1-e", ui_r1.ui_r1_e)
     register("ui-rft", ui_rft.ui_rft)
+    register("ui-s1", ui_s1.ui_s1)
     register("ui-venus", ui_venus.ui_venus)
+    register("ui-venus-navigation", ui_venus_navigation.ui_venus_navigation)

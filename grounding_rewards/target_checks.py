@@ -156,7 +156,7 @@ def _size_errors(targets: Targets, space: CoordSpace, use: Use) -> Found:
     found: Found = []
     placed = np.zeros(len(targets), dtype=np.bool_)
     placed[targets.regions.row] = True
-    placed[[row for row, target in enumerate(targets.rows) if target and target.ends]] = True
+    placed[list(targets.with_ends)] = True
     rows = targets.valid & placed & (targets.space_codes == CODES[space])
     converting = sizes_needed(space, use.response_space, into=use.into)
     for field in use.sizes(space):

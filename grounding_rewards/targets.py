@@ -39,6 +39,7 @@ class Targets:
         into: the space into which all places were brought; None before that.
         span: the least number of all boxes, the largest x and y, and the least of each box's largest.
         special: whether any row is unreadable, a refusal, or has an action.
+        with_ends: rows of which an action has another end, which is a place, too.
     """
 
     rows: tuple[Target | None, ...]
@@ -49,9 +50,11 @@ class Targets:
     spaces: frozenset[CoordSpace | None]
     span: tuple[float, float, float, float]
     special: bool
+    with_ends: tuple[int, ...] = ()
     default: CoordSpace | None = None
     into: CoordSpace | None = None
     _ready: dict[Any, Targets] = field(default_factory=dict, repr=False)
+    _as_written: list[Alternatives] = field(default_factory=list, repr=False)  # of the rows, whatever the space
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -74,14 +77,16 @@ class Targets:
     @cached_property
     def acts(self) -> NDArray[np.bool_]:
         """(n,) True where the target names an action (``rows`` has it)."""
-        return np.array([row is not None and bool(row.every_action()) for row in self.rows], dtype=np.bool_)
+        return np.array([row is not None and row.acts for row in self.rows], dtype=np.bool_)
 
     @cached_property
     def alternatives(self) -> Alternatives:
         """Every place with the action to do there, and actions that need no place."""
-        found = alternatives_of(self.rows)
+        if not self._as_written:
+            self._as_written.append(alternatives_of(self.rows))
+        found = self._as_written[0]
         to, into = found.arguments.to, self.into
-        if to is None or into is None:
+        if to is None or into is None or not self.with_ends:
             return found
         own = [(row.space if row and row.space else self.default) or into for row in self.rows]
         sizes = self.image_sizes[found.row], self.model_image_sizes[found.row]
@@ -246,15 +251,18 @@ def _override(own: Floats | None, given: Floats | None) -> Floats | None:
 
 
 def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) -> Targets:
-    owners, places, boxes, special = [], [], [], False
+    owners, places, boxes, special, with_ends = [], [], [], False, []
     spaces: set[CoordSpace | None] = set()
     for row, target in enumerate(rows):
-        if target is None or target.refusal or target.action is not None or target.actions:
-            special = True
-        if target is not None and (target.regions or target.ends):
+        special = special or target is None or target.refusal or target.acts
+        if target is None:
+            continue
+        if target.acts and target.ends:
+            with_ends.append(row)
+            spaces.add(target.space)
+        if target.regions:
             spaces.add(target.space)
             for place in target.regions:
-                special = special or place.action is not None
                 owners.append(row)
                 places.append(place)
                 boxes.append(bounding_box(place))
@@ -267,6 +275,7 @@ def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) ->
         frozenset(spaces),
         _span(boxes),
         special,
+        tuple(with_ends),
     )
 
 

@@ -75,6 +75,13 @@ class Target:
         return (*[action for action in own if action is not None], *self.actions)
 
     @property
+    def acts(self) -> bool:
+        """Whether it names an action."""
+        if self.action is not None or self.actions:
+            return True
+        return any([region.action is not None for region in self.regions])  # noqa: C419 (faster so)
+
+    @property
     def placeless(self) -> bool:
         """Whether an action would do at no place."""
         return bool(self.actions) or not self.regions

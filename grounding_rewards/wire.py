@@ -28,6 +28,7 @@ PLACES = {
     "point": RegionKind.POINT,
 }
 _NUMBERS = {int, float}
+_SCALARS = {str, int, float, bool}
 _BBOX = RegionKind.BBOX
 DIRECTIONS = ("up", "down", "left", "right")
 _TARGET_KEYS = (
@@ -109,7 +110,7 @@ def _from_json(text: str, row: int) -> Any:
 
 def _plain(value: Any) -> Any:
     """Numpy to Python, and without the None-filled keys that Arrow adds."""
-    if type(value) is list and _NUMBERS.issuperset(map(type, value)):
+    if type(value) in _SCALARS or (type(value) is list and _NUMBERS.issuperset(map(type, value))):
         return value
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
@@ -128,7 +129,9 @@ def _plain(value: Any) -> Any:
 
 def _is_hollow(value: Any) -> bool:
     """A mapping of nothing but None: how Arrow writes that there is none where other rows have one."""
-    return isinstance(value, Mapping) and bool(value) and all(item is None for item in value.values())
+    if type(value) in _SCALARS or not isinstance(value, Mapping):
+        return False
+    return bool(value) and all(item is None for item in value.values())
 
 
 class _Reader:
@@ -239,6 +242,8 @@ class _Reader:
         """Finite numbers and nothing else: no strings, booleans or nested lists."""
         if not isinstance(value, list) or (count is not None and len(value) != count):
             raise self.fail(field, value, expected)
+        if {int}.issuperset(map(type, value)) and value and max(map(abs, value)) <= LARGEST:
+            return tuple(map(float, value))  # as below, sooner
         return tuple([self.number(field, item, value, expected) for item in value])
 
     def number(self, field: str, item: Any, came: Any, expected: str) -> float:

@@ -66,6 +66,7 @@ def test_a_click_of_any_kind_counts_as_one_for_recipes_of_places():
         ("swipe", {}, (), ("scroll", {})),
         ("scroll", {"direction": "down"}, (5, 5), ("scroll", {"direction": "down"})),
         ("scroll", {"to": (5, 1)}, (5, 5), ("scroll", {"to": (5, 1), "direction": "down"})),
+        ("impossible", {}, (), ("finished", {"status": "impossible"})),
         ("terminate", {"status": "Failure"}, (), ("finished", {"status": "failure"})),
         ("type", {"text": "Hello"}, (), ("type", {"text": "Hello"})),
         ("teleport", {"text": "A"}, (), ("teleport", {"text": "A"})),

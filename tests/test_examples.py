@@ -61,3 +61,17 @@ def test_the_control_is_rewarded_for_another_groups_target() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=110, check=False
     )
     assert run.stdout.split() == ["True", "False"], run.stderr
+
+
+def test_the_steps_of_a_phones_trajectory_are_scored_as_said() -> None:
+    run = subprocess.run(
+        [sys.executable, "examples/android_step.py"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    rows = [line.split() for line in run.stdout.splitlines()[1:]]
+    assert [(row[0], row[2]) for row in rows] == [
+        (name, action) for name in ("careful", "hasty") for action in ("open_app", "click", "scroll", "type")
+    ]
+    assert [row[4] for row in rows] == ["1", "1", "1", "1", "1", "0", "0", "1"]
+    assert [float(row[5]) for row in rows] == [1.0, 1.0, 1.0, 1.0, 1.0, 0.28, 0.28, 1.0]
+    assert [float(row[6]) for row in rows] == [1.875, 1.75, 1.5, 1.0, 1.14, 0.28, 0.28, 1.0]

@@ -41,7 +41,8 @@ def test_built_ins_come_through_the_same_hooks():
     registry = collect([])
     assert tuple(registry.recipes) == gr.recipes()
     assert list(registry.parsers) == [
-        "auto", "bare_list", "bare_tuple", "bare_tuple_whole", "box_list", "box_tokens",
+        "action_blink", "action_calls", "action_compact", "action_json",
+        "auto", "auto_action", "bare_list", "bare_tuple", "bare_tuple_whole", "box_list", "box_tokens",
         "click_call", "corner_lists", "corner_tuples", "cropped", "first_call", "first_call_integers",
         "integer_list", "json_2d", "json_compact", "json_coordinate", "json_distribution", "json_point",
         "json_refusal", "json_xy", "keyword_call", "list_box", "list_point",

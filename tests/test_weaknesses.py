@@ -53,10 +53,14 @@ SHOWN = {
     18: ("exploit gui-g1 giant-box", "exploit gui-g2 giant-box",
          "recipes/test_gui_g1.py::test_the_size_of_a_box_is_free",
          "recipes/test_gui_g2.py::test_the_size_of_a_box_is_free_for_the_point"),
+    20: ("exploit btl-ui bare-point", "exploit btl-ui any-look",
+         "recipes/test_btl_ui.py::test_20_a_bare_point_is_paid_for_any_step_but_is_no_success_of_typing",
+         "recipes/test_btl_ui.py::test_20_no_box_pays_the_look_for_garbage"),
     21: ("test_21_several_answers_are_no_point",
          "recipes/test_gta1.py::test_several_tuples_are_a_miss_even_where_a_box_holds_minus_one",
          "recipes/test_ui_ins.py::test_several_lists_are_a_miss_even_where_a_box_holds_minus_one"),
     22: ("recipes/test_ui_ins.py::test_one_box",),
+    23: ("recipes/test_btl_ui.py::test_23_the_documented_fence_is_paid_and_the_typo_of_the_source_as_well",),
     24: ("test_24_decimals_are_read_or_the_reason_says_that_they_are_not",),
     26: ("recipes/test_gui_g1.py::test_right_answers_that_a_slip_would_cost_everything",
          "recipes/test_gui_g1.py::test_a_thin_target_answered_exactly_has_full_overlap"),
@@ -64,7 +68,9 @@ SHOWN = {
     28: ("recipes/test_infigui_g1.py::test_right_answers_that_the_source_pays_nothing",),
     29: ("recipes/test_gui_g2.py::test_white_space_and_what_stands_before_the_last_turn_cost_nothing",
          "recipes/test_gelato.py::test_gelato_pixel_is_the_same_in_pixels_of_the_image_the_model_saw"),
-    31: ("test_31_borders_are_stated_by_kind",),
+    30: ("recipes/test_ui_s1.py::test_a_swipe_by_the_points_of_the_target_goes_the_same_way",
+         "recipes/test_ui_s1.py::test_keys_and_answers_can_be_matched"),
+    31: ("test_31_borders_are_stated_by_kind", "recipes/test_btl_ui.py::test_31_borders_are_outside"),
     32: ("test_32_an_exact_hit_pays_also_on_a_target_without_area",),
     33: ("test_33_targets_that_no_answer_in_thousandths_can_hit",),
     34: ("test_34_edges_are_cut_only_where_the_source_cuts_them",),
@@ -76,7 +82,7 @@ SHOWN = {
 }  # fmt: skip
 """Each weakness by number: the tests that ours does not have it, and the exploits that say where it stays."""
 
-OF_ACTIONS = {12, 13, 17, 19, 20, 23, 25, 30, 36}
+OF_ACTIONS = {12, 13, 17, 19, 25, 36}
 """Weaknesses of rewards for whole actions, which are not covered yet."""
 
 

@@ -32,11 +32,10 @@ def build(recipe: str | Mapping[str, Any] | gr.Recipe, options: Mapping[str, Any
 
 
 def refuse_groups(recipe: gr.Recipe, trainer: str) -> None:
-    """Raise where a recipe compares the rollouts of a sample and the trainer does not say which belong together."""
-    if "groups" in recipe.needs:
-        raise gr.RecipeError(
-            f"{recipe.name} compares the rollouts of one sample; the {trainer} adapter cannot give it those"
-        )
+    """Raise where a score needs other rows, and the trainer does not say which, or has them in another batch."""
+    for need, does in (("groups", "compares the rollouts of one sample"), ("trajectories", "adds up a trajectory")):
+        if need in recipe.needs:
+            raise gr.RecipeError(f"{recipe.name} {does}; the {trainer} adapter cannot give it those rows together")
 
 
 def report(scores: gr.Scores, seen: set[str]) -> None:

@@ -50,14 +50,13 @@ class Scorer:
     on_bad_target: OnBadTarget
 
     def batches(self, table: Table, *, by: Sequence[str] = (), whole: bool) -> Iterator[Batch]:
-        """The table's batches with the columns that scoring needs; one batch where a recipe compares rollouts."""
+        """The table's batches with the columns that scoring needs; one batch where a row's score needs other rows."""
         self.columns.check(table)
         for name in by:
             require_column(table, name, "--by")
-        size = None
         if "groups" in self.recipe.needs:
             require_column(table, self.columns.id, "--id-column")
-            size = np.iinfo(np.int32).max
+        size = np.iinfo(np.int32).max if self.recipe.needs & {"groups", "trajectories"} else None
         return table.batches([*vars(self.columns).values(), *by], whole=whole, size=size)
 
     def score(self, table: Table, batch: Batch) -> tuple[Scores, Targets]:

@@ -102,7 +102,7 @@ class ActionDialect:
                 continue
             some = nothing(len(rest), "first")
             some.xy[:], some.box[:] = places(groups, len(rest))
-            some.actions[:] = strings(groups["action"])
+            some.actions[:] = strings(groups["action"])  # patterns hold the names, which are ASCII
             some.count[:], some.begun[:], some.dialect[:] = 1, True, 0
             for name in set(groups) - _PLACES:
                 some.arguments[name] = _texts(groups[name])
@@ -163,7 +163,7 @@ def _is_there(column: Column) -> NDArray[np.bool_]:
 
 def _texts(column: Column) -> Objects:
     """A column of strings, None where there is no match."""
-    values = column if isinstance(column, list) else column.to_pylist()
+    values = [_clean(value) for value in column] if isinstance(column, list) else column.to_pylist()
     found = np.empty(len(values), dtype=np.object_)
     found[:] = values
     return found

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.actions import CLICKS
 from grounding_rewards.parsing.bare_list import BARE_LIST
 from grounding_rewards.parsing.bare_tuple import BARE_TUPLE
 from grounding_rewards.parsing.box_tokens import BOX_TOKENS, POINT_TAG
@@ -44,7 +45,8 @@ class AutoDialect:
         usual: the commonest ways of writing answers, tried before all. Each has the name of one of the dialects and
             finds what that finds, in texts in which no dialect before that one finds anything.
         sentinels: whether the point (-1, -1) or (-100, -100), where it is the answer that counts and the only one
-            counted, is a refusal in whatever dialect. That of a dialect that is itself an AutoDialect does not matter.
+            counted, is a refusal in whatever dialect, unless another action than a click is named with it. That of a
+            dialect that is itself an AutoDialect does not matter.
         vocabulary: whether the names of actions become those of ``actions.ACTIONS``.
     """
 
@@ -189,7 +191,7 @@ def _refused(found: Found) -> Found:
         return found
     x, y = found.xy[rows].T
     said = ((x == -1.0) | (x == -100.0)) & (x == y) & (found.count[rows] == 1) & np.isnan(found.box[rows, 0])
-    rows = rows[said]
+    rows = rows[said & np.array([name in CLICKS for name in found.actions[rows].tolist()], dtype=np.bool_)]
     xy, refused = found.xy.copy(), found.refused.copy()  # those of a single answer are shared, and read-only
     xy[rows], refused[rows] = np.nan, True
     return replace(found, xy=xy, refused=refused)

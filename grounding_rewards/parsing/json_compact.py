@@ -4,11 +4,13 @@
 """
 
 from grounding_rewards.parsing.dialect import PatternDialect
-from grounding_rewards.parsing.pieces import BRACKETED_POINT, COMMA, KEY
+from grounding_rewards.parsing.pieces import BRACKETED_POINT, KEY, XY
 
 JSON_COMPACT = PatternDialect(
     name="json_compact",
-    pattern=rf"""["']POINT{KEY}{BRACKETED_POINT}(?:{COMMA}["'](?P<action>to)["'])?""",
+    pattern=rf"""(?:^|[{{}}])(?P<body>[^{{}}]*["']POINT{KEY}{BRACKETED_POINT}[^{{}}]*)""",
+    inner=(rf"""["']POINT{KEY}{BRACKETED_POINT}""", rf"""["'](?P<action>to){KEY}"""),
     signs=("POINT",),
+    usual=rf"""^\{{(?:"thought": ?"[^":\[{{}}]*", ?)?"POINT": ?\[{XY}\]\}}[ \n]*$""",
 )
-"""A tap names no action; with the key ``to`` behind the point it is a swipe, and the action is ``"to"``."""
+"""A tap names no action; with the key ``to`` in the same object it is a swipe, and the action is ``"to"``."""

@@ -7,7 +7,7 @@ import re
 DEEPEST = 32
 """Levels of brackets that are read; answers have three or four."""
 
-_TOKEN = re.compile(r'[\[{]|[\]}]|"(?:[^"\\]|\\.)*"', re.DOTALL)
+_TOKEN = re.compile(r'[\[{]|[\]}]|"(?:[^"\\]|\\.)*"?', re.DOTALL)
 
 
 def is_shallow(text: str) -> bool:

@@ -65,9 +65,9 @@ def parse(
         xy, box, names = xy.copy(), box.copy(), names.copy()
         xy[unread], box[unread], names[unread] = np.nan, np.nan, ""
         arguments = {name: _blanked(name, column, unread) for name, column in arguments.items()}
+    points, offsets = (None, None) if found.points is None else _ragged(found, reason)
     if getattr(dialect, "vocabulary", False):
         names = _in_vocabulary(names, reason)
-    points, offsets = (None, None) if found.points is None else _ragged(found, reason)
     return Predictions(
         xy=xy,
         box=box,
@@ -127,10 +127,13 @@ def answer_texts(texts: Texts, thinking: Thinking) -> tuple[Texts, NDArray[np.bo
     if thinking == "read" or (thinking == "closed" and not contains(texts, "think>").any()):
         return texts, None
     answers = [text.rpartition(_CLOSE)[2] for text in texts.values]
-    unfinished = np.array([_OPEN in answer for answer in answers], dtype=np.bool_)
+    still_open = [_OPEN in answer for answer in answers]
     if thinking == "open":
         closed = [_CLOSE in text or not text.strip() for text in texts.values]
-        unfinished |= ~np.array(closed, dtype=np.bool_)
+        still_open = [one or not other for one, other in zip(still_open, closed, strict=True)]
+    if not any(still_open):
+        return Texts(answers), None
+    unfinished = np.array(still_open, dtype=np.bool_)
     for row in np.flatnonzero(unfinished):
         answers[row] = ""
     return Texts(answers), unfinished

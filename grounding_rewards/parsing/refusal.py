@@ -30,13 +30,17 @@ _NOTHING = tuple(
 )
 _LABEL = rf"""["']label{KEY}["'][^"'{{}}]*["']{SPACE}"""
 
+_NULL = (
+    rf"""^[^{{}}(\[]*(?:\[{SPACE})?\{{{SPACE}["'](?:{"|".join(_NOTHING)}){SPACE}(?:,{SPACE}{_LABEL})?\}}"""
+    r"[^{}(\[]*$"
+)
+
 JSON_REFUSAL = PatternDialect(
     name="json_refusal",
     pattern=(
         r"^(?:[^\[]*\[)?"
         rf"""[^\[\]]*["'](?:point_2d|coordinate|point|POINT){KEY}\[{SPACE}(?:{_SENTINEL}){SPACE}\][^\[]*$"""
-        rf"""|^[^{{}}(\[]*(?:\[{SPACE})?\{{{SPACE}["'](?:{"|".join(_NOTHING)}){SPACE}(?:,{SPACE}{_LABEL})?\}}"""
-        r"[^{}(\[]*$"
+        f"|{_NULL}"
     ),
     signs=("-1", *_NOTHING),
 )
@@ -44,3 +48,6 @@ JSON_REFUSAL = PatternDialect(
 
 Or nothing but null is in the only object, a label aside, and no bracket is elsewhere that could hold a place.
 """
+
+NULL_REFUSAL = PatternDialect(name="json_refusal", pattern=_NULL, signs=_NOTHING)
+"""The same with null alone: beside an action, -1, -1 may say that it has no place."""

@@ -9,13 +9,29 @@ from grounding_rewards.combine import RESERVED, best, weighted
 from grounding_rewards.errors import RecipeError, SpaceError, near
 from grounding_rewards.plain import Fields, frozen
 from grounding_rewards.recipes.common import click_example, dialect_named, shown_with
-from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe, Source
+from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.truth import LARGEST
-from grounding_rewards.verifiers import CorrectRefusal, Hit, Verifier
+from grounding_rewards.verifiers import (
+    ActionMatch,
+    ActionType,
+    ArgumentMatch,
+    CorrectRefusal,
+    DirectionMatch,
+    DurationMatch,
+    EndHit,
+    Hit,
+    KeysMatch,
+    RefusalMatch,
+    TextMatch,
+    Verifier,
+)
 from grounding_rewards.verifiers.named import verifier_named
 
-_KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, "action")
+_KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION)
+_OF_ACTIONS = (
+    ActionMatch, ActionType, ArgumentMatch, DirectionMatch, DurationMatch, EndHit, KeysMatch, RefusalMatch, TextMatch,
+)  # fmt: skip
 _PART = 'a weight such as 0.5, or {"verifier": NAME, "weight": 0.5, ...} with what the verifier takes'
 
 
@@ -26,7 +42,7 @@ def composite(
     parts: Mapping[str, Any] | None = None,
     success: str | Mapping[str, Any] | None = None,
     space: CoordSpace | str = CoordSpace.PIXEL,
-    dialect: str = "auto",
+    dialect: str | None = None,
     accepts: Iterable[str] | None = None,
 ) -> Recipe:
     """Weights over any verifiers, named in a config of plain values.
@@ -40,12 +56,15 @@ def composite(
             (``"hit"``, ``"plugin/name"``), or ``module:attr`` or ``/path/file.py:attr`` of a verifier, of a class of
             them, or of a function of ``Rollouts``, which must be given ``low`` and ``high``. Weights may be negative.
         success: what makes ``acc``, which is 1 where it is above 0: the name of a part, or a verifier, by name or with
-            its arguments. Default: the first part that is a ``hit`` (else a ``hit`` of default arguments), or the
-            right refusal where a part is ``correct_refusal``.
+            its arguments. Default: the first part that is an ``action_match`` (else one of default arguments) where a
+            part judges actions; else the first that is a ``hit`` (else a ``hit`` of default arguments), or the right
+            refusal where a part is ``correct_refusal``.
         space: the space in which the verifiers work.
-        dialect: how answers are written, as in ``click``.
+        dialect: how answers are written, as in ``click``; default ``"auto"``, or ``"auto_action"`` where a part judges
+            actions.
         accepts: kinds of target that it can judge: bbox, polygon, circle, point, refusal, action. Default: the first
-            three; point where a ``hit`` has a reach around points, refusal where a part is ``correct_refusal``.
+            three; point where a ``hit`` or ``action_match`` has a reach around points, refusal where a part is
+            ``correct_refusal``, ``refusal_match`` or ``action_match``, action where a part judges actions.
 
     Returns:
         A recipe with the named parts. Its bounds follow from theirs and the weights. Targets that do not name their
@@ -74,6 +93,7 @@ def composite(
     terms = {name: _term(name, each) for name, each in fields.items()}
     weights = {name: _weight(name, each["weight"]) for name, each in fields.items()}
     acc = _success(success, terms)
+    dialect = dialect or ("auto_action" if any(isinstance(term, _OF_ACTIONS) for term in terms.values()) else "auto")
     response, inside = as_space(response_space), as_space(space)
     return Recipe(
         name="composite",
@@ -134,6 +154,8 @@ def _weight(label: str, value: Any) -> float:
 
 
 def _success(given: Any, terms: Mapping[str, Verifier]) -> Verifier:
+    if given is None and any(isinstance(term, _OF_ACTIONS) for term in terms.values()):
+        return next((term for term in terms.values() if isinstance(term, ActionMatch)), ActionMatch())
     if given is None:
         hit = next((term for term in terms.values() if isinstance(term, Hit)), Hit())
         refusals = [term for term in terms.values() if isinstance(term, CorrectRefusal)]
@@ -157,8 +179,10 @@ def _accepts(given: Any, terms: Iterable[Verifier]) -> frozenset[str]:
     if given is None:
         kinds = {BBOX, POLYGON, CIRCLE}
         for term in terms:
-            kinds |= {POINT} if isinstance(term, Hit) and (term.point_radius or term.point_share) is not None else set()
-            kinds |= {REFUSAL} if isinstance(term, CorrectRefusal) else set()
+            reaches = isinstance(term, Hit | ActionMatch) and (term.point_radius, term.point_share) != (None, None)
+            kinds |= {POINT} if reaches else set()
+            kinds |= {REFUSAL} if isinstance(term, CorrectRefusal | RefusalMatch | ActionMatch) else set()
+            kinds |= {ACTION} if isinstance(term, _OF_ACTIONS) else set()
         return frozenset(kinds)
     kinds = frozen(given)
     if not isinstance(kinds, tuple) or not kinds or not set(kinds) <= set(_KINDS):

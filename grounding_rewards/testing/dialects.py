@@ -7,7 +7,8 @@ from typing import get_args
 
 import numpy as np
 
-from grounding_rewards.columns import CLICKED, Predictions
+from grounding_rewards.actions import ARGUMENTS, empty
+from grounding_rewards.columns import CLICKED, Predictions, Reason
 from grounding_rewards.parsing import Answers, Dialect, parse
 from grounding_rewards.parsing.texts import COORDINATE_LIMIT, VECTOR_ROWS
 from grounding_rewards.spaces import CoordSpace
@@ -21,7 +22,8 @@ def check_dialect(dialect: Dialect, responses: Sequence[str | None] | None = Non
     """Check what every dialect promises, on ``hostile_responses`` and under every policy of ``answers``.
 
     Checked: it neither raises, warns nor prints; many texts (arrow and RE2) and few (Python's re) are read as each
-    alone, to the last bit; a place is there exactly where an answer was read, finite and within ``COORDINATE_LIMIT``;
+    alone, to the last bit; a place is there only where an answer was read, and there is a place or an action's name
+    wherever one was; places are finite and within ``COORDINATE_LIMIT``;
     under ``"all"`` the list of answers begins with that place; it can be pickled, and copies equal it.
 
     Args:
@@ -71,8 +73,9 @@ def _sound(name: str, text: str | None, found: Predictions) -> None:
     xy, box = found.xy[0], found.box[0]
     place = not np.isnan(xy).any()
     wrong = None
-    if place != (found.reason[0] in CLICKED):
-        wrong = "returns a place without an answer, or an answer without a place"
+    answered = found.reason[0] in (*CLICKED, Reason.UNKNOWN_ACTION)
+    if place > answered or (answered and not place and not found.actions[0]):
+        wrong = "returns a place without an answer, or an answer without a place or an action"
     elif (np.abs([*xy, *box]) > COORDINATE_LIMIT).any():
         wrong = f"returns numbers beyond {COORDINATE_LIMIT:g}"
     elif not -1 <= found.dialect[0] < len(found.dialects):
@@ -87,6 +90,9 @@ def _sound(name: str, text: str | None, found: Predictions) -> None:
 def _row(found: Predictions, row: int) -> dict[str, str]:
     """A row as texts: a float's repr is exact, -0.0 is not 0.0, and NaN is NaN."""
     columns = {name: repr(getattr(found, name)[row : row + 1].tolist()) for name in _COLUMNS}
+    for name in _ARGUMENTS:
+        column = getattr(found.arguments, name)
+        columns[name] = repr((empty(name, 1) if column is None else column[row : row + 1]).tolist())
     if found.points is not None and found.offsets is not None:
         start, end = found.offsets[row : row + 2]
         columns["points"] = repr(found.points[start:end].tolist())
@@ -94,3 +100,4 @@ def _row(found: Predictions, row: int) -> dict[str, str]:
 
 
 _COLUMNS = ("xy", "box", "reason", "dialect", "actions")
+_ARGUMENTS = tuple(name for name in ARGUMENTS if name != "raw")

@@ -97,7 +97,8 @@ def examples_of(recipe: Recipe) -> list[Example]:
     """
     own = [recipe.example] if recipe.example else []
     places = [place for kind, some in _PLACES.items() if kind in recipe.accepts for place in some]
-    return own + [Example("", {**place, **_WIRE}) for place in places]
+    step = {"trajectory": "t1", "step": 0} if "trajectories" in recipe.needs else {}
+    return own + [Example("", {**place, **_WIRE, **step}) for place in places]
 
 
 @dataclass(frozen=True)

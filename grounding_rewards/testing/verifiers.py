@@ -157,6 +157,8 @@ def _arrays(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     """All arrays and sequences of texts inside a table, by where they are."""
     if is_dataclass(value) and not isinstance(value, type):
         for item in fields(value):
+            if item.name.startswith("_"):  # what a table keeps for itself, once it is asked for
+                continue
             yield from _arrays(f"{path}.{item.name}", getattr(value, item.name))
     elif isinstance(value, np.ndarray):
         yield path, value

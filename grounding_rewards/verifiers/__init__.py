@@ -4,11 +4,16 @@ A verifier is a frozen dataclass with ``low``, ``high`` and ``needs`` that maps 
 its bounds. It never converts coordinates: predictions and targets come in one space.
 """
 
+from grounding_rewards.verifiers.action import ActionType
+from grounding_rewards.verifiers.action_match import ActionMatch, RefusalMatch
+from grounding_rewards.verifiers.arguments import ArgumentMatch, DurationMatch, EndHit, KeysMatch
 from grounding_rewards.verifiers.base import Verifier, verifier
 from grounding_rewards.verifiers.box_size import BoxSize
+from grounding_rewards.verifiers.centredness import Centredness
 from grounding_rewards.verifiers.collinear import NotCollinear
 from grounding_rewards.verifiers.corner_distance import CornerDistance
 from grounding_rewards.verifiers.difficulty import Difficulty
+from grounding_rewards.verifiers.direction import DirectionMatch
 from grounding_rewards.verifiers.distance import DenseDistance, InsideDistance, ScreenDistance
 from grounding_rewards.verifiers.exploration import Exploration
 from grounding_rewards.verifiers.format import Format, GradedFormat
@@ -18,13 +23,23 @@ from grounding_rewards.verifiers.judged_format import JudgedFormat
 from grounding_rewards.verifiers.noise import Noise
 from grounding_rewards.verifiers.overlap import Overlap
 from grounding_rewards.verifiers.refusal import CorrectRefusal, FalseClick, FalseRefusal
+from grounding_rewards.verifiers.step_return import StepReturn
+from grounding_rewards.verifiers.text import TextMatch
+from grounding_rewards.verifiers.thinking_length import ThinkingLength
 
 __all__ = [
+    "ActionMatch",
+    "ActionType",
+    "ArgumentMatch",
     "BoxSize",
+    "Centredness",
     "CornerDistance",
     "CorrectRefusal",
     "DenseDistance",
     "Difficulty",
+    "DirectionMatch",
+    "DurationMatch",
+    "EndHit",
     "Exploration",
     "FalseClick",
     "FalseRefusal",
@@ -35,11 +50,16 @@ __all__ = [
     "Hit",
     "InsideDistance",
     "JudgedFormat",
+    "KeysMatch",
     "NearPoint",
     "Noise",
     "NotCollinear",
     "Overlap",
+    "RefusalMatch",
     "ScreenDistance",
+    "StepReturn",
+    "TextMatch",
+    "ThinkingLength",
     "Verifier",
     "verifier",
 ]

@@ -19,7 +19,10 @@ NEEDS_SCREEN = frozenset({"screen"})
 
 
 class Verifier(Protocol):
-    """n rollouts to n scores between ``low`` and ``high``; ``needs``: "groups", "screen" (the size of the image)."""
+    """n rollouts to n scores between ``low`` and ``high``.
+
+    ``needs``: "groups", "screen" (the size of the image), "trajectories" (all steps of each, named in the targets).
+    """
 
     @property
     def low(self) -> float: ...

@@ -60,12 +60,15 @@ class Overlap:
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions
-        box, truth = regions.each(rollouts.predictions.box), regions.box
+        return regions.best(self.between(regions.each(rollouts.predictions.box), regions.box), len(rollouts))
+
+    def between(self, box: Floats, truth: Floats) -> Floats:
+        """The score of each predicted box with the target's: (m, 4) and (m, 4) to (m,)."""
         shared = geometry.shared_area(box, truth, least=1.0 if self.pixel_convention else 0.0)
         score = self._score(box, truth, shared)
         if np.count_nonzero(shared) < len(shared):
             score = np.where((box == truth).all(axis=1), 1.0, score)
-        return regions.best(score, len(rollouts))
+        return score
 
     def _score(self, box: Floats, truth: Floats, shared: Floats) -> Floats:
         union = geometry.area(box) + geometry.area(truth) - shared

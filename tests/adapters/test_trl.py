@@ -28,6 +28,12 @@ def test_one_function_named_after_the_recipe() -> None:
     assert [function.__name__ for function in functions] == ["gelato-pixel"]
 
 
+def test_a_recipe_that_adds_up_trajectories_is_refused() -> None:
+    assert reward_funcs("ui-s1")
+    with pytest.raises(gr.RecipeError, match="ui-s1 adds up a trajectory; the TRL adapter cannot"):
+        reward_funcs("ui-s1", returns=True)
+
+
 def test_scores_texts_and_conversations_alike() -> None:
     (reward,) = reward_funcs("gelato")
     blocks = [{"type": "image"}, {"type": "text", "text": "(250, "}, {"type": "text", "text": "250)"}]

@@ -183,6 +183,19 @@ def test_a_recipe_that_compares_rollouts_sees_whole_groups(run, tmp_path, monkey
     assert "no column 'sample_id' (--id-column)" in run.error("score", bare, *words)
 
 
+def test_a_recipe_that_adds_up_trajectories_sees_them_whole(run, tmp_path):
+    # A step every 5000 rows: each batch by itself would hold one at most.
+    answer = '<think>a</think><action>{"action": "wait"}</action>'
+    rows = [
+        {"response": answer, "target": {"action": "wait", "trajectory": row % 5000, "step": row // 5000}}
+        for row in range(10_000)
+    ]
+    words = ("score", write_rows(tmp_path / "in.jsonl", *rows), "--recipe", "ui-s1", "--option", "returns=true")
+    assert run(*words, "--out", tmp_path / "out.jsonl").code == 0
+    totals = [row["total"] for row in read_rows(tmp_path / "out.jsonl")]
+    assert (set(totals[:5000]), set(totals[5000:])) == ({1.5}, {1.0})
+
+
 def test_as_a_module_without_a_terminal(source, tmp_path):
     out = tmp_path / "out.jsonl"
     words = [sys.executable, "-m", "grounding_rewards", "score", str(source), "--recipe", "gelato", "--out", str(out)]

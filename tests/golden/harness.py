@@ -26,6 +26,7 @@ class Peer:
         options: the recipe's options that the line was made with.
         score_options: further arguments of ``Recipe.score``, such as sizes.
         more: values that are no column of ours, from the line and its scores.
+        target: the target that the line's ground truth is for us.
     """
 
     recipe: str
@@ -33,6 +34,7 @@ class Peer:
     options: Callable[[Line], dict[str, Any]] = field(default=lambda line: {})
     score_options: Callable[[Line], dict[str, Any]] = field(default=lambda line: {})
     more: Callable[[Line, gr.Scores], Columns] = field(default=lambda line, scores: {})
+    target: Callable[[Line], Any] = field(default=lambda line: line["ground_truth"])
 
 
 def format_weight(line: Line) -> dict[str, Any]:
@@ -78,6 +80,84 @@ def several_points(line: Line, scores: gr.Scores) -> Columns:
     }  # fmt: skip
 
 
+def resized(line: Line) -> dict[str, Any]:
+    """Sizes with which original / resized is exactly the line's scale."""
+    across, down = line["extra"]["scale"]
+    return {"image_sizes": (8192 * across, 8192 * down), "model_image_sizes": (8192, 8192)}
+
+
+def with_parameter(line: Line) -> dict[str, Any]:
+    """UI-AGILE's solution with the column beside it."""
+    return {"solution": line["ground_truth"], "parameter": line["extra"]["parameter"]}
+
+
+def ui_agile_forms(line: Line, scores: gr.Scores) -> Columns:
+    """What UI-AGILE's other functions return for the line."""
+    found = {}
+    for name, part, options in (
+        ("binary_grounding", "grounding", {"shape": "binary"}),
+        ("simple_length", "thinking", {"thinking_length": "simple"}),
+        ("plain_length", "thinking", {"thinking_length": "plain"}),
+    ):
+        other = gr.recipe("ui-agile", **options).score(
+            [line["response"]], [with_parameter(line)], bad_target="abstain", **resized(line)
+        )
+        found[name] = float(other.parts[part][0])
+    return found
+
+
+def ui_r1_forms(line: Line, scores: gr.Scores) -> Columns:
+    """What UI-R1's other two files return for the line."""
+    found = {}
+    for form, parts in (("dast", ["coord"]), ("nothink", ["coord", "format"])):
+        other = gr.recipe("ui-r1", form=form).score(
+            [line["response"]], [line["ground_truth"]], bad_target="abstain", **resized(line)
+        )
+        found |= {f"{form}_{part}": float(other.parts[part][0]) for part in parts}
+    return found
+
+
+def model_size(line: Line) -> dict[str, Any]:
+    """The size to which Qwen's processor brings the image: sides of whole multiples of 28, at most MAX_PIXELS."""
+    width, height = line["extra"]["image_size"]
+    sides = [max(28, round(side / 28) * 28) for side in (width, height)]
+    if sides[0] * sides[1] > line["extra"]["MAX_PIXELS"]:
+        shrink = math.sqrt(width * height / line["extra"]["MAX_PIXELS"])
+        sides = [max(28, math.floor(side / shrink / 28) * 28) for side in (width, height)]
+    return {"model_image_sizes": sides}
+
+
+def with_box(line: Line) -> dict[str, Any]:
+    """BTL-UI's solution with the column beside it."""
+    return {"solution": line["ground_truth"], "bbox": line["extra"]["bbox"]}
+
+
+def with_bbox(line: Line) -> Any:
+    """AgentCPM-GUI's ground truth with the box of its point and the size of the image beside it."""
+    truth, (box, _), (size, _) = line["ground_truth"], line["extra"]["bboxs"], line["extra"]["resolution"]
+    return truth if isinstance(truth, str) else {**truth, "bbox": box, "image_size": size}
+
+
+def same_keys(line: Line, scores: gr.Scores) -> Columns:
+    """AgentCPM-GUI's type, which is a truth value where it compares keys."""
+    value = float(scores.parts["type"][0])
+    return {"same_keys": value if isinstance(line["ground_truth"], str) or value < 0 else bool(value)}
+
+
+_AGENTCPM = {"schema": "schema", "type": "same_keys", "args": "args"}
+
+
+def two_sizes(line: Line) -> dict[str, Any]:
+    extra = line["extra"]
+    original, seen = (extra["width"], extra["height"]), (extra["resized_width"], extra["resized_height"])
+    return {"image_sizes": original, "model_image_sizes": seen}
+
+
+def type_match(line: Line, scores: gr.Scores) -> Columns:
+    """UI-S1's type is right where the action is the target's and takes what it needs."""
+    return {"type_match": float(scores.parts["kind"][0] == 0.5)}
+
+
 _GELATO = {"overall": "total", "format": "format", "accuracy": "distance", "correct": "acc"}
 _GUI_G1 = {"hit": "hit", "iou": "weighted_iou", "box": "weighted_box"}
 _GUI_G2 = {"gaussian_point": "point", "gaussian_plane": "coverage", "format": "format"}
@@ -90,15 +170,30 @@ _INFIGUI_G1 = {
     "has_correct": "has_correct", "first_correct": "acc", "only_correct": "only_correct",
     "is_collinear": "is_collinear",
 }  # fmt: skip
+_UI_AGILE = {name: name for name in (
+    "grounding", "binary_grounding", "action", "format", "parameter", "simple_length", "plain_length",
+)}  # fmt: skip
+_UI_R1 = {name: name for name in ("action", "coord", "format", "dast_coord", "nothink_coord", "nothink_format")}
+_BTL_UI = {"format": "format", "blink": "blink", "accuracy": "link"}
+_UI_S1 = {
+    "score": "total", "format_score": "format", "type_match": "type_match", "extract_match": "match",
+    "step_reward": "step_reward",
+}  # fmt: skip
 PEERS = {
+    "agentcpm": Peer("agentcpm-gui", _AGENTCPM, target=with_bbox, more=same_keys),
+    "btlui": Peer("btl-ui", _BTL_UI, score_options=model_size, target=with_box),
     "gelato_norm": Peer("gelato", _GELATO, format_weight),
     "gelato_px": Peer("gelato-pixel", _GELATO, format_weight),
     "gta1": Peer("gta1", {"accuracy": "hit", "format": "format"}),
     "guig1": Peer("gui-g1", _GUI_G1, score_options=image_sides, more=gui_g1_weighted),
     "guig2": Peer("gui-g2", _GUI_G2),
+    "guir1": Peer("gui-r1", {"overall": "total", "format": "format", "accuracy": "matched"}),
     "infigui_g1": Peer("infigui-g1", _INFIGUI_G1, no_think, more=several_points),
     "segui": Peer("se-gui", {"point": "point", "format": "format"}),
+    "uiagile": Peer("ui-agile", _UI_AGILE, score_options=resized, target=with_parameter, more=ui_agile_forms),
     "uiins": Peer("ui-ins", {"score": "total"}),
+    "uir1": Peer("ui-r1", _UI_R1, score_options=resized, more=ui_r1_forms),
+    "uis1": Peer("ui-s1", _UI_S1, score_options=two_sizes, more=type_match),
     "uirft": Peer("ui-rft", {"score": "total"}),
     "groundnext": Peer("groundnext", _GROUNDNEXT, score_options=image_size, more=raw_distance),
 }
@@ -135,7 +230,7 @@ def score(peer: str, recipe: gr.Recipe, line: Line) -> Columns:
     adapter = PEERS[peer]
     try:
         scores = recipe.score(
-            [line["response"]], [line["ground_truth"]], bad_target="abstain", **adapter.score_options(line)
+            [line["response"]], [adapter.target(line)], bad_target="abstain", **adapter.score_options(line)
         )
     except TypeError:
         return dict.fromkeys(("total", "acc", "valid", *recipe.parts), 0.0)

@@ -1,5 +1,7 @@
 """How deep brackets nest, whatever the stack of the caller."""
 
+import time
+
 import pytest
 
 import grounding_rewards as gr
@@ -33,3 +35,11 @@ def test_the_score_does_not_depend_on_the_depth_of_the_callers_stack(levels):
         recipe = gr.recipe(name)
         expected = [paid if levels < DEEPEST else recipe.low]
         assert [scored(recipe, text, frames) for frames in (0, 30, 300)] == [expected] * 3
+
+
+def test_a_string_that_never_closes_costs_little():
+    # The search for the end of each of its quotes would take minutes.
+    text = "[]" * (DEEPEST + 1) + '"' + '\\"' * 32_000
+    start = time.thread_time()
+    assert is_shallow(text) is True
+    assert time.thread_time() - start < 0.5

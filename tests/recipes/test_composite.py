@@ -332,3 +332,23 @@ def test_the_total_is_the_weighted_sum_and_stays_within_the_bounds(a, b, c, text
     assert (scores.total <= recipe.high).all()
     lone = [recipe.score(text, BOX).total[0] for text in texts]
     assert scores.total.tolist() == lone
+
+
+def test_parts_that_judge_actions():
+    recipe = gr.recipe(
+        "composite", response_space="pixel",
+        parts={"kind": {"verifier": "action_type", "weight": 0.4}, "words": {"verifier": "text_match", "weight": 0.6}},
+    )  # fmt: skip
+    assert (recipe.dialect.name, type(recipe.success).__name__) == ("auto_action", "ActionMatch")
+    assert recipe.accepts >= {"action", "refusal", "bbox"}
+    target = {"action": {"name": "type", "text": "hello"}}
+    typed = [
+        f'<tool_call>{{"name": "computer_use", "arguments": {{"action": "type", "text": "{text}"}}}}</tool_call>'
+        for text in ("hello", "bye")
+    ]
+    scores = recipe.score([*typed, "pyautogui.write('hello')"], [target] * 3)
+    assert scores.total.tolist() == [1.0, 0.4, 1.0]
+    assert scores.acc.tolist() == [1.0, 0.0, 1.0]
+    assert gr.recipe("composite", response_space="pixel", parts={"hit": 1.0}).dialect.name == "auto"
+    near = {"verifier": "action_match", "weight": 1.0, "point_radius": 14}
+    assert "point" in gr.recipe("composite", response_space="pixel", parts={"right": near}).accepts

@@ -12,11 +12,19 @@ SCALE, MOVES = {"scale": True}, {"translation": True}
 BOTH = {**SCALE, **MOVES}
 # What each is built with, and under what its scores do not change; one that is not named here, with nothing and none.
 BUILT_WITH = {
+    "action_match": [({}, BOTH), ({"text": "ratio", "text_threshold": 0.5, "enlarge": 1.5}, BOTH),
+                     ({"point_radius": 9}, MOVES), ({"point_share": 0.05}, BOTH)],
+    "action_type": [({}, BOTH), ({"names": "contained"}, BOTH)],
+    "argument_match": [({"field": "app"}, BOTH), ({"field": "status", "case": True}, BOTH)],
     "box_size": [({}, SCALE)],
+    "centredness": [({}, BOTH), ({"shape": "cosine"}, BOTH)],
     "corner_distance": [({}, SCALE)],
     "correct_refusal": [({}, BOTH)],
     "dense_distance": [({}, BOTH), ({"polygon": "strict", "point_share": 0.1}, BOTH), ({"point_radius": 9}, MOVES)],
     "difficulty": [({"most": 2.0}, BOTH)],
+    "direction_match": [({}, BOTH), ({"response": "finger"}, BOTH)],
+    "duration_match": [({}, BOTH), ({"tolerance": 1.0}, BOTH)],
+    "end_hit": [({"radius": 9}, MOVES), ({"share": 0.05, "enlarge": 1.2}, BOTH)],
     "exploration": [({}, BOTH), ({"polygon": "half_open", "point_radius": 9}, MOVES)],
     "false_click": [({}, BOTH)],
     "false_refusal": [({}, BOTH)],
@@ -28,12 +36,16 @@ BUILT_WITH = {
             ({"polygon": "half_open", "point_radius": 9}, MOVES),
             ({"whole_edges": True}, {})],
     "inside_distance": [({}, BOTH), ({"polygon": "half_open"}, BOTH)],
+    "keys_match": [({}, BOTH)],
     "near_point": [({"radius": 9}, MOVES), ({"share": 0.05}, BOTH)],
     "noise": [({"amplitude": 0.1}, BOTH)],
     "not_collinear": [({}, BOTH)],
     "overlap": [({"kind": kind}, BOTH) for kind in ("iou", "giou", "diou", "ciou")] + [
         ({"pixel_convention": True}, MOVES)],
+    "refusal_match": [({}, BOTH)],
     "screen_distance": [({}, SCALE)],
+    "thinking_length": [({}, BOTH), ({"form": "plain"}, BOTH)],
+    "text_match": [({"rule": rule}, BOTH) for rule in ("exact", "f1", "contains", "ratio")],
 }  # fmt: skip
 CASES = [(name, *case) for name in VERIFIERS for case in BUILT_WITH.get(name, [({}, {})])]
 

@@ -1,0 +1,112 @@
+"""Python's dicts between answer tags, with a point and a text beside the action, as GUI-R1 answers.
+
+<think>At the top.</think> <answer>[{'action': 'click', 'point': [512, 384], 'input_text': 'no input text'}]</answer>
+"""
+
+from __future__ import annotations
+
+import re
+
+from grounding_rewards.actions import Act
+from grounding_rewards.parsing.action import ActionDialect
+from grounding_rewards.parsing.literal import LiteralError, read_literal
+from grounding_rewards.parsing.texts import SPACE
+
+OPEN, CLOSE = "<answer>", "</answer>"
+WHOLE = "(?:0|[1-9][0-9]{0,14})"  # Python reads no leading zeros
+PLAIN_TEXT = r"[^'\\\[\]{}<\r\n\x00]*"
+
+_NUMERAL = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+_PAIR = re.compile(rf"\[{SPACE}{_NUMERAL}{SPACE},{SPACE}{_NUMERAL}{SPACE}\]")
+_ACTION = re.compile(rf"""(?:'action'|"action"){SPACE}:{SPACE}(?:'([^'\n]+)'|"([^"\n]+)")""")
+_TEXT = re.compile(rf"""(?:'input_text'|"input_text"){SPACE}:{SPACE}(?=["'])""")
+_STRINGS = {
+    quote: re.compile(rf"{quote}(?:[^{quote}\\\r\n]|\\[^\r\n])*{quote}(?={SPACE}[,}}])") for quote in ("'", '"')
+}
+_ENDS = {quote: re.compile(rf"{quote}{SPACE}[,}}]") for quote in ("'", '"')}
+
+_NAMED = r"\[\{'action': ?'(?P<action>[A-Za-z_]{1,40})', ?'point': ?"
+_TYPED = rf", ?'input_text': ?'(?P<text>{PLAIN_TEXT})'\}}\]"
+_NOWHERE = rf"\[(?:-{WHOLE}, ?-?{WHOLE}|{WHOLE}, ?-{WHOLE})\]"
+
+
+def usual_answer(answer: str) -> str:
+    """A whole text with this and nothing more between its answer tags, and thinking in front of them."""
+    return rf"^{SPACE}<think>[^<]*</think>{SPACE}{OPEN}{answer}{CLOSE}{SPACE}$"
+
+
+def answer_span(text: str) -> tuple[int, int] | None:
+    """Where the content of the first pair of answer tags starts and ends; None without a pair.
+
+    >>> answer_span("<answer>[]</answer><answer>[1]</answer>")
+    (8, 10)
+    """
+    start = text.find(OPEN)
+    end = text.find(CLOSE, start) if start >= 0 else -1
+    return None if end < 0 else (start + len(OPEN), end)
+
+
+def read_answer_point(text: str) -> list[Act] | None:
+    """The action in the first pair of answer tags: the first name and text there, and the last ``[x, y]`` in braces.
+
+    Quotes are single or double, a text may hold apostrophes, and numbers may have decimals. A number with a sign is no
+    coordinate: the source's data write [-100, -100] where there is no place.
+
+    >>> read_answer_point("<answer>[{'action': 'click', 'point': [5, 6.5], 'input_text': 'x'}]</answer>")
+    [Act(name='click', place=(5.0, 6.5), arguments={'text': 'x'})]
+    >>> read_answer_point('<answer>[{"action": "wait", "point": [-100, -100]}]</answer>')
+    [Act(name='wait', place=(), arguments={})]
+    """
+    span = answer_span(text)
+    if span is None:
+        return None
+    named = _ACTION.search(text, *span)
+    if named is None:
+        return []
+    written = _text(text, *span)
+    return [Act(named[1] or named[2], _place(text, *span), {} if written is None else {"text": written})]
+
+
+def _place(text: str, start: int, end: int) -> tuple[float, ...]:
+    """The last pair of numbers in braces."""
+    first, last = text.find("{", start, end), text.rfind("}", start, end)
+    pairs = _PAIR.findall(text, first, last) if 0 <= first < last else ()
+    return (float(pairs[-1][0]), float(pairs[-1][1])) if pairs else ()
+
+
+def _text(text: str, start: int, end: int) -> str | None:
+    """The first text, as Python reads it; one that is no string of Python's ends at the quote that ends its item."""
+    key = _TEXT.search(text, start, end)
+    if key is None:
+        return None
+    quote, inside = text[key.end()], key.end() + 1
+    string = _STRINGS[quote].match(text, key.end(), end)
+    if string is not None:
+        return _unescaped(string[0])
+    line = text.find("\n", inside, end)
+    end = end if line < 0 else line
+    item = _ENDS[quote].search(text, inside, end)
+    close = item.start() if item else text.find(quote, inside, end)
+    return None if close < 0 else text[inside:close]
+
+
+def _unescaped(string: str) -> str:
+    if "\\" not in string:
+        return string[1:-1]
+    try:
+        return str(read_literal(string))
+    except LiteralError:
+        return string[1:-1]
+
+
+ANSWER_POINT = ActionDialect(
+    "answer_point",
+    read_answer_point,
+    patterns=(
+        usual_answer(rf"{_NAMED}\[(?P<x>{WHOLE}), ?(?P<y>{WHOLE})\]{_TYPED}"),
+        usual_answer(f"{_NAMED}{_NOWHERE}{_TYPED}"),
+    ),
+    signs=(OPEN,),
+    must=(CLOSE,),
+)
+"""An action with its point and text in the first pair of answer tags; thinking is no better than the rest."""

@@ -1,0 +1,235 @@
+"""Where ``gui-r1`` departs from GUI-R1's code: what that code reads, what the recipe reads, and what then is right."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import hypot
+from typing import Any, NamedTuple
+
+from grounding_rewards.parsing.literal import LiteralError, read_literal
+from grounding_rewards.recipes.common import Line, Unreadable, text_of, unpaid
+from grounding_rewards.scoring import Deviation
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.truth import LARGEST, NativeForm
+
+_WRITING = ("type", "select", "scroll")
+_KEYS = {"action", "gt_bbox", "input_text"}
+_TAGS = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
+_WHOLE_TEXT = re.compile(r"<think>.*?</think>\s*<answer>.*?</answer>", re.DOTALL)
+_WORD = re.compile(r"'action':\s*'(\w+)'")
+_TYPED = re.compile(r"'input_text':\s*'(.*?)'")
+_POINT = re.compile(r"\{.*\[(\d+),\s*(\d+)]\s*.*\}")
+_ANY_WORD = re.compile(r"""["']action["']\s*:\s*(["'])([^\n]+?)\1""")
+_ANY_TYPED = re.compile(r"""["']input_text["']\s*:\s*(["'])(.*?)\1\s*[,}]""")
+_NUMBER = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+_ANY_POINT = re.compile(rf"\[\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\](?=.*\}})", re.DOTALL)
+_PLAIN = (
+    ast.Expression, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Constant, ast.UnaryOp, ast.UAdd, ast.USub, ast.Load,
+)  # fmt: skip
+
+
+class _Reading(NamedTuple):
+    name: str
+    text: str
+    point: tuple[float, float] | None
+
+
+def _answer(line: Line) -> str:
+    """What stands in the first answer tags."""
+    found = _TAGS.search(text_of(line))
+    return found[1].strip() if found else ""
+
+
+def _as_published(line: Line) -> _Reading:
+    """What the source reads; it takes no point for (0, 0)."""
+    answer = _answer(line)
+    name, text, point = _WORD.search(answer), _TYPED.search(answer), _POINT.search(answer)
+    try:
+        place = (int(point[1]), int(point[2])) if point else None
+    except ValueError:  # more digits than Python turns into a number
+        place = None
+    return _Reading(name[1].lower() if name else "no action", text[1] if text else "no input text", place)
+
+
+def _as_mended(line: Line) -> _Reading:
+    """What the recipe reads."""
+    answer = _answer(line)
+    name, text = _ANY_WORD.search(answer), _ANY_TYPED.search(answer)
+    typed = _unescaped(text[2]) if text else _as_published(line).text
+    try:
+        first = read_literal(answer)[0]
+        typed = first["input_text"] if isinstance(first["input_text"], str) else typed
+    except (LiteralError, KeyError, TypeError, IndexError):
+        pass
+    pairs = _ANY_POINT.findall(answer.partition("{")[2]) if name else []
+    point = (min(float(pairs[-1][0]), LARGEST), min(float(pairs[-1][1]), LARGEST)) if pairs else None
+    return _Reading(name[2].lower() if name else "no action", typed, point)
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return str(read_literal(f'"{text}"' if "'" in text else f"'{text}'"))
+    except LiteralError:
+        return text
+
+
+def _truth(line: Line) -> Mapping[str, Any]:
+    """The target's three keys; {} where it is none."""
+    truth = line["ground_truth"]
+    try:
+        truth = json.loads(truth) if isinstance(truth, str) else truth
+    except ValueError:
+        return {}
+    return truth if isinstance(truth, Mapping) and isinstance(truth.get("action"), str) else {}
+
+
+def _clicks(line: Line) -> bool:
+    """Whether a click is asked for and made."""
+    return str(_truth(line).get("action")).lower() == "click" == _as_mended(line).name
+
+
+def _mended(line: Line) -> dict[str, float]:
+    """What the recipe says of a line: whether its own reading is right."""
+    name, text, point = _as_mended(line)
+    truth = _truth(line)
+    if name != str(truth.get("action")).lower():
+        right = False
+    elif name == "click":
+        right = point is not None and "gt_bbox" in truth and _is_hit(*point, truth["gt_bbox"])
+    else:
+        right = name not in _WRITING or _agree(text, truth.get("input_text", text))
+    return {"acc": float(right), "matched": float(right)}
+
+
+def _is_hit(x: float, y: float, place: Any) -> bool:
+    if len(place) == 2:
+        return hypot(x - place[0], y - place[1]) < 140
+    x1, y1, x2, y2 = place
+    bordered = x1 == x2 or y1 == y2
+    return bool(x1 <= x <= x2 and y1 <= y <= y2 if bordered else x1 < x < x2 and y1 < y < y2)
+
+
+def _agree(text: str, wanted: str) -> bool:
+    one, other = ({*re.sub(r"[\[\]]", "", each).lower().split()} for each in (text, wanted))
+    if len(one) == len(other) == 1:
+        return min(one) in min(other) or min(other) in min(one)
+    return 4 * len(one & other) >= len(one) + len(other) > 0
+
+
+def _is_padded(line: Line) -> bool:
+    text = text_of(line)
+    return text != text.strip() and bool(_WHOLE_TEXT.fullmatch(text.strip()))
+
+
+def _stripped(line: Line) -> Line:
+    return {**line, "response": text_of(line).strip()}
+
+
+def _is_code(line: Line) -> bool:
+    """Is the answer Python, and no literal of Python's?"""
+    try:
+        tree = ast.parse(_answer(line), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return not all(isinstance(node, _PLAIN) for node in ast.walk(tree))
+
+
+def _code_value(line: Line) -> dict[str, float]:
+    return {"format": 0.0, **_mended(line)}
+
+
+def _is_quoted_otherwise(line: Line) -> bool:
+    """Is the action read otherwise, or the text of one whose text matters?"""
+    published, mended = _as_published(line), _as_mended(line)
+    return published.name != mended.name or (mended.name in _WRITING and published.text != mended.text)
+
+
+def _has_other_numbers(line: Line) -> bool:
+    point = _as_mended(line).point
+    return point is not None and _clicks(line) and point != _as_published(line).point
+
+
+def _has_no_point(line: Line) -> bool:
+    return _clicks(line) and _as_mended(line).point is None
+
+
+def _has_no_area(line: Line) -> bool:
+    place = _truth(line).get("gt_bbox")
+    flat = isinstance(place, list) and len(place) == 4 and (place[0] == place[2] or place[1] == place[3])
+    return flat and _clicks(line)
+
+
+@dataclass(frozen=True)
+class _Misfit:
+    """Does the source make nothing of a line's target: what no recipe can use, and what is right but for its form?"""
+
+    unreadable: Unreadable
+
+    def __call__(self, line: Line) -> bool:
+        return not isinstance(line["ground_truth"], str) or not _truth(line).keys() >= _KEYS or self.unreadable(line)
+
+
+@dataclass(frozen=True)
+class _MisfitValue:
+    unreadable: Unreadable
+
+    def __call__(self, line: Line) -> dict[str, float]:
+        return unpaid(line) if self.unreadable(line) else _mended(line)
+
+
+def deviations(native: NativeForm, accepts: frozenset[str]) -> tuple[Deviation, ...]:
+    """All deviations of a recipe with this form and these kinds of target."""
+    unreadable = Unreadable(native, CoordSpace.MODEL_PIXEL, accepts)
+    return (
+        Deviation(
+            "target",
+            "A target that does not fit is an error, or abstains, and one need not be JSON in a string; the source "
+            "pays nothing but the format for either, in silence.",
+            _Misfit(unreadable),
+            _MisfitValue(unreadable),
+        ),
+        Deviation(
+            "white-space",
+            "White space around the tags does not count; the source pays no format for a line feed at the end.",
+            _is_padded,
+            same_as=_stripped,
+        ),
+        Deviation(
+            "no-eval",
+            "Nothing in a response is run: an answer of Python that is no literal is not well formed. The source gives "
+            "it to eval(), which may do anything, and pays the format for what comes back.",
+            _is_code,
+            _code_value,
+        ),
+        Deviation(
+            "quotes",
+            "The action and the text may stand in double quotes and hold apostrophes and escapes, as Python writes "
+            "them; the source's pattern knows single quotes alone, and ends a text at the first.",
+            _is_quoted_otherwise,
+            _mended,
+        ),
+        Deviation(
+            "numbers",
+            "The point may have decimals, spaces inside its brackets, and any number of digits; the source takes such "
+            "a click for one on (0, 0). The format asks for whole numbers, as it does in the source.",
+            _has_other_numbers,
+            _mended,
+        ),
+        Deviation(
+            "no-point",
+            "A click without two numbers in ASCII digits is no hit; the source takes it for one on (0, 0).",
+            _has_no_point,
+            _mended,
+        ),
+        Deviation(
+            "no-area",
+            "A box without width or height counts with its border; strictly within it there is nothing, so that the "
+            "source never pays such a target.",
+            _has_no_area,
+            _mended,
+        ),
+    )

@@ -1,0 +1,179 @@
+"""The parts of UI-AGILE's reward, each over the alternatives of a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards import geometry
+from grounding_rewards.actions import Arguments
+from grounding_rewards.columns import Rollouts
+from grounding_rewards.parsing.texts import SPACE, as_texts
+from grounding_rewards.spaces import Floats
+from grounding_rewards.verifiers import Overlap
+from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.centredness import centredness
+from grounding_rewards.verifiers.patterns import occurs
+
+Kind = Literal["iou", "diou", "ciou"]
+Bools = NDArray[np.bool_]
+
+BINARY = "binary"
+CLICK = "click"
+_SAID = ("text", "direction", "app", "button", "status")
+_TAGS = (rf"^{SPACE}<think>", rf"</think>{SPACE}<answer>", rf"</answer>{SPACE}$")
+
+
+@dataclass(frozen=True)
+class Named:
+    """1.0 where the response's action contains the name of the target's; a place alone asks for a click."""
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        """Score n rollouts: (n,)."""
+        return _best(rollouts, _named(rollouts).astype(np.float64))
+
+
+@dataclass(frozen=True)
+class Grounding:
+    """What the place is worth where the action is right; 1.0 of an action without one."""
+
+    shape: str
+    overlap: Kind
+
+    low = 0.0
+    needs = NEEDS_NOTHING
+
+    @property
+    def high(self) -> float:
+        """What a hit of the centre is worth."""
+        return 1.0 if self.shape == BINARY else 2.0
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        """Score n rollouts: (n,)."""
+        return _best(rollouts, _named(rollouts) * _placed(rollouts, self._score(rollouts)))
+
+    def _score(self, rollouts: Rollouts) -> Floats:
+        """The score of each place, whatever the action: (m,)."""
+        points, boxes, truth = _whole(rollouts)
+        if self.shape == BINARY:
+            return geometry.in_box(points, truth).astype(np.float64)
+        score = 1.0 + centredness(points, truth, self.shape, outside=-1.0)
+        boxed = ~np.isnan(boxes[:, 0])
+        if not boxed.any():
+            return score
+        shared = np.maximum(Overlap(self.overlap).between(boxes, truth), 0.0)
+        return np.where(boxed, 2.0 * shared, score)
+
+
+@dataclass(frozen=True)
+class Written:
+    """1.0 where the response thinks and then answers, and its answer is a point or another action than a click."""
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        """Score n rollouts: (n,)."""
+        predictions, texts = rollouts.predictions, as_texts(rollouts.text)
+        written: Bools = ~np.isnan(predictions.xy[:, 0]) & np.isnan(predictions.box[:, 0])
+        if not written.all():
+            others = [name != "" and CLICK not in name for name in predictions.actions.tolist()]
+            written = written | np.array(others, dtype=np.bool_)
+        for pattern in _TAGS:
+            written = written & occurs(texts, pattern)
+        return written.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """1.0 where the target has a parameter, and the response's, in lower case, is part of it."""
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        """Score n rollouts: (n,)."""
+        if not rollouts.targets.special:
+            return np.zeros(len(rollouts))
+        return _best(rollouts, _said(rollouts)[1].astype(np.float64))
+
+
+@dataclass(frozen=True)
+class Done:
+    """1.0 where the action is right, its place, and its parameter if the target has one."""
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        """Score n rollouts: (n,)."""
+        points, _, truth = _whole(rollouts)
+        done = _named(rollouts) * _placed(rollouts, geometry.in_box(points, truth).astype(np.float64))
+        if rollouts.targets.special:
+            wanted, said = _said(rollouts)
+            done = done * (said | ~wanted)
+        return _best(rollouts, done)
+
+
+def _best(rollouts: Rollouts, scores: Floats) -> Floats:
+    """The best alternative's score of each sample: (k,) to (n,)."""
+    targets, rows = rollouts.targets, len(rollouts)
+    return targets.alternatives.best(scores, rows) if targets.special else targets.regions.best(scores, rows)
+
+
+def _placed(rollouts: Rollouts, scores: Floats) -> Floats:
+    """The scores of places for each alternative, 1.0 for those that need no place: (m,) to (k,)."""
+    if not rollouts.targets.special:
+        return scores
+    alternatives = rollouts.targets.alternatives
+    return np.where(alternatives.place < 0, 1.0, alternatives.place_scores(scores))
+
+
+def _named(rollouts: Rollouts) -> Bools:
+    """Whether the response's action contains the name that each alternative asks for: (k,)."""
+    given, targets = rollouts.predictions.actions, rollouts.targets
+    if not targets.special:
+        return np.array([CLICK in name for name in targets.regions.each(given).tolist()], dtype=np.bool_)
+    alternatives = targets.alternatives
+    pairs = zip(alternatives.each(given).tolist(), alternatives.names.tolist(), strict=True)
+    return np.array([(wanted or CLICK) in name for name, wanted in pairs], dtype=np.bool_)
+
+
+def _whole(rollouts: Rollouts) -> tuple[Floats, Floats, Floats]:
+    """Points (the centre of an answered box), answered boxes and targets, all cut to whole pixels: m rows of each."""
+    regions, predictions = rollouts.targets.regions, rollouts.predictions
+    # Below 0 this cuts away from 0, unlike int(), so that what is outside the image stays outside.
+    points, boxes = np.floor(predictions.xy), np.floor(predictions.box)
+    boxed = ~np.isnan(boxes[:, 0])
+    if boxed.any():
+        points = np.where(boxed[:, None], geometry.centre(boxes), points)
+    return regions.each(points), regions.each(boxes), np.floor(regions.box)
+
+
+def _said(rollouts: Rollouts) -> tuple[Bools, Bools]:
+    """Whether each alternative has a parameter, and whether the response's is part of it: (k,) twice."""
+    alternatives = rollouts.targets.alternatives
+    given = alternatives.each(_first(rollouts.predictions.arguments, len(rollouts))).tolist()
+    wanted = _first(alternatives.arguments, len(alternatives)).tolist()
+    said = [bool(a) and bool(b) and a.lower() in b.lower() for a, b in zip(given, wanted, strict=True)]
+    return np.array([bool(b) for b in wanted], dtype=np.bool_), np.array(said, dtype=np.bool_)
+
+
+def _first(arguments: Arguments, rows: int) -> NDArray[np.object_]:
+    """The first argument of each row that is a text, "" where there is none."""
+    found = np.full(rows, "", dtype=np.object_)
+    for name in reversed(_SAID):
+        column = getattr(arguments, name)
+        if column is not None:
+            found = np.where(column == None, found, column)  # noqa: E711 (row by row)
+    return found

@@ -1,0 +1,242 @@
+"""UI-R1 and UI-R1-E: one point for the action, one for its coordinate and one for the format."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.columns import Rollouts
+from grounding_rewards.combine import weighted
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing import ANSWER_ACTION
+from grounding_rewards.parsing.texts import SPACE, as_texts, compiled, matches
+from grounding_rewards.recipes.common import bad_target, length
+from grounding_rewards.recipes.ui_r1_deviations import mended
+from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
+from grounding_rewards.spaces import CoordSpace, Floats
+from grounding_rewards.truth import NativeForm
+from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.hit import inside_regions
+
+Form = Literal["main", "dast", "nothink"]
+
+_FORMS = get_args(Form)
+_FILE = "src/ui_r1/src/open_r1/grpo_json_action_coord{}.py"
+_ACCEPTS = frozenset({ACTION, BBOX})
+_CLICK = "click"
+_START, _JOINT, _END = rf"^{SPACE}<think>", rf"</think>{SPACE}<answer>", rf"</answer>{SPACE}$"
+_THOUGHT = (_START, _JOINT, _END)
+_UNTHOUGHT = (rf"^{SPACE}<answer>", _END)
+_TARGET = "<answer>[{'action': 'click' ,'coordinate': [100, 100, 300, 200] }]</answer>"
+_TYPING = "<answer>[{'action': 'input_text' ,'coordinate': [0, 0, 0, 0] }]</answer>"
+_ANSWER = "<answer>[{{'action': '{}', 'coordinate': {}}}]</answer>"
+_SIZES = (1000, 800), (500, 400)
+
+
+def ui_r1(*, form: Form = "main", format_weight: float = 1.0) -> Recipe:
+    """UI-R1's rewards: the action in answer tags, its coordinate in pixels of the image the model saw.
+
+    total = action + coord + w · format. action = 1 where the name is the target's, letter for letter. coord = 1 where
+    it is and, of a click, the point lies in the box, borders included, once both its numbers are brought to pixels of
+    the original image and cut to whole ones; of other actions nothing more is asked. format = 1 where the response is
+    ``<think>...</think><answer>...</answer>`` and no more. The first pair of answer tags is read, in thinking too.
+
+    The source's second stage also adds a reward for the length of a response among those of its group, which is left
+    out here.
+
+    Args:
+        form: which of the source's files. ``"main"``: the first coordinate in the answer counts. ``"dast"``: the last
+            one. ``"nothink"``: the last one, and format = 1 where the response is ``<answer>...</answer>`` alone.
+        format_weight: w, from 0; the source trains with 1.
+
+    Returns:
+        A recipe with parts ``action``, ``coord`` and ``format``, 0 <= total <= 2 + w; ``acc`` is ``coord``. It needs
+        the sizes of the original image and of the one the model saw.
+
+    Source: UI-R1 2fe9bf0, ``src/ui_r1/src/open_r1/grpo_json_action_coord.py``, ``..._coord-dast.py`` and
+    ``..._coord-nothink.py``.
+    """
+    return _recipe("ui-r1", form, format_weight)
+
+
+def ui_r1_e(*, format_weight: float = 1.0) -> Recipe:
+    """UI-R1-E's rewards: as ``ui-r1`` with ``form="nothink"``, for answers without thinking.
+
+    Args:
+        format_weight: w, from 0; the source trains with 1.
+
+    Returns:
+        A recipe with parts ``action``, ``coord`` and ``format``, 0 <= total <= 2 + w; ``acc`` is ``coord``.
+
+    Source: UI-R1 2fe9bf0, ``src/ui_r1/src/open_r1/grpo_json_action_coord-nothink.py``.
+    """
+    return _recipe("ui-r1-e", "nothink", format_weight)
+
+
+def _recipe(name: str, form: Form, format_weight: float) -> Recipe:
+    if form not in _FORMS:
+        raise RecipeError(f"option form: got {form!r:.60}; expected one of {', '.join(_FORMS)}")
+    weight, thinks, last = length("format_weight", format_weight), form != "nothink", form != "main"
+    coordinate = _Coordinate()
+    written = _Written(_THOUGHT if thinks else _UNTHOUGHT)
+    return Recipe(
+        name=name,
+        dialect=ANSWER_ACTION,
+        reward=weighted(action=(1.0, _Action()), coord=(1.0, coordinate), format=(weight, written)),
+        success=coordinate,
+        space=CoordSpace.PIXEL,
+        response_space=CoordSpace.MODEL_PIXEL,
+        target_space=CoordSpace.PIXEL,
+        accepts=_ACCEPTS,
+        source=Source(
+            "UI-R1: Enhancing Efficient Action Prediction of GUI Agents by Reinforcement Learning",
+            "UI-R1",
+            "2fe9bf0",
+            (_FILE.format("" if form == "main" else f"-{form}"),),
+        ),
+        answers="last" if last else "first",
+        thinking="read",
+        native=NATIVE,
+        deviations=(_BAD_TARGET, *mended(last)),
+        exploits=_exploits(weight, thinks),
+        formula=(
+            "total = action + coord + format_weight · format\n"
+            "coord = action · [a click is in the box]"
+        ),
+        example=_example(thinks, _ANSWER.format("click", [100, 75]), _TARGET),
+    )  # fmt: skip
+
+
+def _example(thinks: bool, answer: str, target: str) -> Example:
+    return Example(f"<think>-</think>\n{answer}" if thinks else answer, target, *_SIZES)
+
+
+def _exploits(weight: float, thinks: bool) -> tuple[Exploit, ...]:
+    miss = _example(thinks, _ANSWER.format("click", [0, 0]), _TARGET)
+    typing = _example(thinks, "<answer>{'action': input_text}</answer>", _TYPING)
+    blind = _example(thinks, "<answer></answer>", _TARGET)
+    found = (
+        Exploit("click-anywhere", "the action is paid without its place: a miss keeps all but one point",
+                1.0 + weight, miss),
+        Exploit("bare-action", "of actions other than a click neither text nor place nor direction is looked at",
+                2.0 + weight, typing),
+    )  # fmt: skip
+    return (
+        (*found, Exploit("blind-format", "the tags are paid, whatever they hold", weight, blind)) if weight else found
+    )
+
+
+@dataclass(frozen=True)
+class _Action:
+    """1.0 where the response names an action, and names it as the target does; a place alone asks for a click."""
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        if not rollouts.targets.special:
+            return _clicks(rollouts).astype(np.float64)
+        alternatives = rollouts.targets.alternatives
+        return alternatives.best(_same(rollouts, _names(rollouts)).astype(np.float64), len(rollouts))
+
+
+@dataclass(frozen=True)
+class _Coordinate:
+    """1.0 where the action is the target's and, of a click, the point, cut to whole pixels, lies in its place."""
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        regions = rollouts.targets.regions
+        # Below 0 this cuts away from 0, unlike int(), so that what is outside the image stays outside.
+        inside = inside_regions(np.floor(rollouts.predictions.xy), regions)
+        if not rollouts.targets.special:
+            hit = inside & regions.each(_clicks(rollouts))
+            return regions.best(hit.astype(np.float64), len(rollouts))
+        alternatives, names = rollouts.targets.alternatives, _names(rollouts)
+        free = (names != _CLICK) | (alternatives.place < 0)
+        right = _same(rollouts, names) & (free | (alternatives.place_scores(inside) > 0))
+        return alternatives.best(right.astype(np.float64), len(rollouts))
+
+
+def _clicks(rollouts: Rollouts) -> NDArray[np.bool_]:
+    """Whether each response names a click: (n,)."""
+    clicks: NDArray[np.bool_] = rollouts.predictions.actions == _CLICK
+    return clicks
+
+
+def _names(rollouts: Rollouts) -> NDArray[np.object_]:
+    """The action that each alternative asks for: (k,)."""
+    names = rollouts.targets.alternatives.names
+    return np.where(names == "", _CLICK, names)
+
+
+def _same(rollouts: Rollouts, names: NDArray[np.object_]) -> NDArray[np.bool_]:
+    """Whether the response names the action of each alternative: (k,); one that names none does not."""
+    same: NDArray[np.bool_] = rollouts.targets.alternatives.each(rollouts.predictions.actions) == names
+    return same
+
+
+@dataclass(frozen=True)
+class _Written:
+    """1.0 where every one of the patterns occurs in the response, else 0.0."""
+
+    patterns: tuple[str, ...]
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        texts = as_texts(rollouts.text)
+        if texts.vectorised:
+            first, *others = [matches(texts, pattern) for pattern in self.patterns]
+            return reduce(np.logical_and, others, first).astype(np.float64)
+        searches = [compiled(pattern).search for pattern in self.patterns]
+        return np.array([float(all([search(text) for search in searches])) for text in texts.values])  # noqa: C419
+
+
+_TAGS = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
+_NAME = re.compile(r"""["']action["']\s*:\s*(?:["'](\w+)["']|(\w+))""")
+_LIST = re.compile(r"\[([^\[\]]*)\]")
+
+
+def read_native(value: Any) -> dict[str, Any] | None:
+    """``<answer>[{'action': 'click' ,'coordinate': [x1, y1, x2, y2] }]</answer>``; the box is read for clicks alone."""
+    answer = _TAGS.search(value) if isinstance(value, str) else None
+    named = _NAME.search(answer[1]) if answer else None
+    if answer is None or named is None:
+        return None
+    name = named[1] or named[2]
+    # A box alone asks for a click, and tables of boxes are the quickest.
+    return {"bbox": _numbers(answer[1])} if name == _CLICK else {"action": name}
+
+
+def _numbers(answer: str) -> list[Any]:
+    """The first list in an answer; what is no number stays text, for the reader of targets to complain about."""
+    found = _LIST.search(answer)
+    return [_number(part) for part in found[1].split(",")] if found else [answer]
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+NATIVE = NativeForm(
+    "a text <answer>[{'action': 'click' ,'coordinate': [x1, y1, x2, y2] }]</answer>, in pixels of the original image",
+    read_native,
+)
+
+
+_BAD_TARGET = bad_target(NATIVE, CoordSpace.PIXEL, _ACCEPTS)

@@ -1,0 +1,94 @@
+"""Is it the right kind of action?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.actions import canonical
+from grounding_rewards.columns import PARSED, Predictions, Reason, Rollouts
+from grounding_rewards.spaces import Floats
+from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.base import NEEDS_NOTHING
+
+Names = Literal["vocabulary", "written", "lower", "contained"]
+
+_ACTED = np.isin(np.arange(len(Reason)), [reason for reason in PARSED if reason is not Reason.REFUSED])
+
+
+@dataclass(frozen=True)
+class ActionType:
+    """1.0 where the action is of the target's kind, wherever it goes and whatever it says, else 0.0.
+
+    A place without an action is a click, on both sides. No answer, a refusal, or a refusal target: 0.0. Of several
+    alternatives any will do.
+
+    Args:
+        names: how names are compared. ``"vocabulary"``: equal once both are words of ``actions.ACTIONS``, for dialects
+            that share the vocabulary (from others, names are looked up, but a swipe does not become a scroll).
+            ``"written"``: equal. ``"lower"``: equal when lower-cased. ``"contained"``: the target's name is part of the
+            response's, as in code that pays ``notclick`` for ``click``.
+
+    Raises:
+        RecipeError: the option does not fit.
+    """
+
+    names: Names = "vocabulary"
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __post_init__(self) -> None:
+        options.choice(self, "names", Names)
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        return rollouts.targets.alternatives.best(self.each(rollouts), len(rollouts))
+
+    def each(self, rollouts: Rollouts) -> Floats:
+        """The score of each alternative: (k,)."""
+        predictions, alternatives = rollouts.predictions, rollouts.targets.alternatives
+        given, wanted = predictions.actions, alternatives.names
+        if self.names == "vocabulary":
+            given, wanted = in_vocabulary(predictions), alternatives.normal.names
+        compare = _COMPARE[self.names]
+        pairs = zip(alternatives.each(given).tolist(), wanted.tolist(), strict=True)
+        same = [compare(said, right) for said, right in pairs]
+        return np.where(alternatives.each(acted(predictions)), np.array(same, dtype=np.float64), 0.0)
+
+
+def acted(predictions: Predictions) -> NDArray[np.bool_]:
+    """(n,) True where an action was read: neither a refusal nor nothing."""
+    did: NDArray[np.bool_] = _ACTED[predictions.reason]
+    return did
+
+
+def in_vocabulary(predictions: Predictions) -> NDArray[np.object_]:
+    """(n,) the actions in the words of ``actions.ACTIONS``; a place without one is ``click``."""
+    names = predictions.actions.tolist()
+    known = {name: canonical(name) for name in set(names)}
+    found = np.array([known[name] for name in names], dtype=np.object_)
+    if "" in known:
+        found[(predictions.actions == "") & ~np.isnan(predictions.xy[:, 0])] = "click"
+    return found
+
+
+def _equal(given: str, wanted: str) -> bool:
+    return given == wanted
+
+
+def _lowered(given: str, wanted: str) -> bool:
+    return given.lower() == wanted.lower()
+
+
+def _contained(given: str, wanted: str) -> bool:
+    return wanted in given
+
+
+_COMPARE: dict[str, Callable[[str, str], bool]] = {
+    "vocabulary": _equal, "written": _equal, "lower": _lowered, "contained": _contained,
+}  # fmt: skip

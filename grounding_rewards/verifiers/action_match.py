@@ -1,0 +1,206 @@
+"""Is it the right action, at the right place, with the right arguments?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards import geometry
+from grounding_rewards.alternatives import Alternatives
+from grounding_rewards.columns import Reason, Rollouts
+from grounding_rewards.spaces import Floats
+from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.action import ActionType, in_vocabulary
+from grounding_rewards.verifiers.alternatives import Columns, argument, compared
+from grounding_rewards.verifiers.arguments import DurationMatch, EndHit, durations, same_keys
+from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
+from grounding_rewards.verifiers.direction import Convention, direction_rule
+from grounding_rewards.verifiers.hit import POINT, check_reach, inside_regions, near_points
+from grounding_rewards.verifiers.text import TextRule, text_rule
+
+Scrolls = Literal["all", "direction"]
+
+IMPOSSIBLE = frozenset({"impossible", "infeasible", "failure", "fail", "failed", "unachievable", "not_feasible"})
+"""What the status of ``finished`` is called where the task cannot be done."""
+
+DONE = frozenset(
+    {"", "success", "successful", "succeeded", "complete", "completed", "done", "finish", "finished", "ok"}
+)
+"""What it is called where the task is done, as it is where there is no status."""
+
+_TYPE = ActionType()
+_REFUSED = np.int8(Reason.REFUSED)
+
+
+@dataclass(frozen=True)
+class RefusalMatch:
+    """1.0 where the target is a refusal and the response refuses or finishes as impossible, else 0.0.
+
+    Names are in the vocabulary of ``actions.ACTIONS``: ``finished`` with a status such as impossible, infeasible or
+    failure says of the whole task what a refusal says of the screen.
+    """
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        targets, predictions = rollouts.targets, rollouts.predictions
+        if not targets.special or not targets.refusal.any():
+            return np.zeros(len(rollouts))
+        gave_up: NDArray[np.bool_] = predictions.reason == _REFUSED
+        status = predictions.arguments.status
+        if status is not None:
+            impossible = np.array([outcome(said) == "impossible" for said in status.tolist()], dtype=np.bool_)
+            gave_up |= impossible & (in_vocabulary(predictions) == "finished")
+        return (gave_up & targets.refusal).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class ActionMatch:
+    """1.0 where the action is one of the target's alternatives in every respect, else 0.0.
+
+    For one and the same alternative the action must be of its type, as words of ``actions.ACTIONS``; hit its place,
+    borders included, where it has one; and agree with each argument that it has: text by a rule, direction, app, status
+    and button as they are, keys in any order, the end of a drag by the reach of places, duration within a tolerance.
+    What an alternative does not name is not asked for. Of ``finished`` the outcome must agree: success, impossible, or
+    a status of its own; without a status it is success. A refusal target: ``RefusalMatch``.
+
+    Args:
+        point_radius: reach around places and ends that are only a point, in units of the recipe's space; None where
+            the recipe does not accept such places (an end then counts only exactly).
+        point_share: the same reach as a share of the screen, ||(dx / width, dy / height)||, such as the 0.14 that
+            AndroidControl is judged by; in place of ``point_radius``.
+        enlarge: boxes, circles and polygons count as so many times their size.
+        text: how texts are compared, see ``TextMatch``.
+        text_threshold: the score of the text from which on it is right; None for 1.0.
+        text_case: whether case counts in texts.
+        scroll: ``"all"`` asks of a scroll what of any action; ``"direction"`` asks for nothing else where the target
+            has a direction.
+        response_scroll: what directions of responses mean once a swipe is a scroll the other way, see
+            ``DirectionMatch``.
+        target_scroll: what those of targets mean.
+        duration_tolerance: how far a duration may be from the target's; None asks for none.
+
+    Raises:
+        RecipeError: an option does not fit.
+        TargetError: ``point_share`` is given, the recipe works in a pixel space, and the image size of a target that
+            is only a point is unknown.
+    """
+
+    point_radius: float | None = None
+    point_share: float | None = None
+    enlarge: float = 1.0
+    text: TextRule = "exact"
+    text_threshold: float | None = None
+    text_case: bool = False
+    scroll: Scrolls = "all"
+    response_scroll: Convention = "content"
+    target_scroll: Convention = "content"
+    duration_tolerance: float | None = 0.0
+
+    low = 0.0
+    high = 1.0
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return NEEDS_NOTHING if self.point_share is None else NEEDS_SCREEN
+
+    def __post_init__(self) -> None:
+        check_reach(self, "point_radius", "point_share")
+        options.number(self, "enlarge", above=True)
+        options.choice(self, "text", TextRule)
+        if self.text_threshold is not None:
+            options.number(self, "text_threshold", high=1.0, above=True)
+        options.choice(self, "text_case", Literal[True, False])
+        options.choice(self, "scroll", Scrolls)
+        options.choice(self, "response_scroll", Convention)
+        options.choice(self, "target_scroll", Convention)
+        if self.duration_tolerance is not None:
+            options.number(self, "duration_tolerance")
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        targets = rollouts.targets
+        score = targets.alternatives.best(self.each(rollouts), len(rollouts))
+        if targets.special and targets.refusal.any():
+            score = np.maximum(score, RefusalMatch()(rollouts))
+        return score
+
+    def each(self, rollouts: Rollouts) -> Floats:
+        """The score of each alternative: (k,)."""
+        alternatives = rollouts.targets.alternatives.normal
+        rows = np.flatnonzero((_TYPE.each(rollouts) > 0) & (self._placed(rollouts) | self._loose(alternatives)))
+        for name, rule in self._rules():
+            given, wanted = argument(rollouts, name, alternatives)
+            if wanted is not None:
+                rows = rows[rule((given if given is None else given[rows], wanted[rows]), len(rows)) > 0]
+        rows = rows[_same_outcome(rollouts, alternatives, rows)]
+        score = np.zeros(len(alternatives))
+        score[rows] = 1.0
+        return score
+
+    def _placed(self, rollouts: Rollouts) -> geometry.Bools:
+        """Which alternatives' place and end are hit, as far as they have them."""
+        regions, alternatives = rollouts.targets.regions, rollouts.targets.alternatives
+        hit = inside_regions(rollouts.predictions.xy, regions, point_radius=self.point_radius, enlarge=self.enlarge)
+        if self.point_share is not None:
+            hit = hit | near_points(rollouts, "ActionMatch", regions.kind == POINT, self.point_share)
+        placed = (alternatives.place_scores(hit) > 0) | (alternatives.place < 0)
+        if alternatives.arguments.to is not None:
+            placed &= EndHit(self.point_radius, self.point_share, self.enlarge).each(rollouts) > 0
+        return placed
+
+    def _loose(self, alternatives: Alternatives) -> geometry.Bools:
+        """Which alternatives are scrolls whose direction is all that counts."""
+        directions = alternatives.arguments.direction
+        if self.scroll == "all" or directions is None:
+            return np.zeros(len(alternatives), dtype=np.bool_)
+        pairs = zip(alternatives.names.tolist(), directions.tolist(), strict=True)
+        return np.array([name == "scroll" and direction is not None for name, direction in pairs], dtype=np.bool_)
+
+    def _rules(self) -> tuple[tuple[str, Callable[[Columns, int], Floats]], ...]:
+        """How each argument is compared; the end of a drag is a place, and the outcome is not an argument alone."""
+        threshold = 1.0 if self.text_threshold is None else self.text_threshold
+        rules = (
+            ("text", _each(text_rule(self.text, threshold, self.text_case))),
+            ("direction", _each(direction_rule(self.response_scroll, self.target_scroll))),
+            ("app", _each(text_rule("exact"))),
+            ("button", _each(text_rule("exact"))),
+            ("keys", _each(same_keys)),
+        )
+        if self.duration_tolerance is None:
+            return rules
+        return (*rules, ("duration", partial(durations, holds=DurationMatch(tolerance=self.duration_tolerance).holds)))
+
+
+def _each(compare: Callable[[Any, Any], float]) -> Callable[[Columns, int], Floats]:
+    return partial(compared, compare=compare)
+
+
+def _same_outcome(rollouts: Rollouts, alternatives: Alternatives, rows: NDArray[np.int64]) -> geometry.Bools:
+    """Which of the chosen alternatives have the response's outcome, where they finish; else its status, if any."""
+    given, wanted = argument(rollouts, "status", alternatives)
+    same = np.ones(len(rows), dtype=np.bool_)
+    if given is None and wanted is None:
+        return same
+    for index, (row, name) in enumerate(zip(rows.tolist(), alternatives.names[rows].tolist(), strict=True)):
+        said = None if given is None else given[row]
+        right = None if wanted is None else wanted[row]
+        if name == "finished" or right is not None:
+            same[index] = outcome(said) == outcome(right)
+    return same
+
+
+def outcome(status: str | None) -> str:
+    """What a status says: done (also where there is none), impossible, or itself.
+
+    >>> outcome(None), outcome("Success"), outcome("infeasible"), outcome("need_feedback")
+    ('done', 'done', 'impossible', 'need_feedback')
+    """
+    written = (status or "").strip().lower()
+    return "done" if written in DONE else "impossible" if written in IMPOSSIBLE else written

@@ -1,0 +1,222 @@
+"""Are the other arguments of an action right: app, status, button, keys, duration, and where a drag ends?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from grounding_rewards import geometry
+from grounding_rewards.columns import Rollouts
+from grounding_rewards.errors import MISSING, RecipeError, TargetError
+from grounding_rewards.spaces import Floats, extents
+from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.alternatives import Columns, argument, compared
+from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
+from grounding_rewards.verifiers.hit import check_reach, within
+from grounding_rewards.verifiers.text import text_rule
+
+Field = Literal["app", "status", "button"]
+
+
+@dataclass(frozen=True)
+class ArgumentMatch:
+    """1.0 where an argument of the action is the target's, white space around it aside, else 0.0.
+
+    1.0 where the target has none, whatever the response; 0.0 where it has one and the response none. Of several
+    alternatives the best; 0.0 for a refusal.
+
+    Args:
+        field: app, status or button.
+        case: whether case counts.
+
+    Raises:
+        RecipeError: an option does not fit.
+    """
+
+    field: Field
+    case: bool = False
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __post_init__(self) -> None:
+        options.choice(self, "field", Field)
+        options.choice(self, "case", Literal[True, False])
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        alternatives = rollouts.targets.alternatives
+        scores = compared(argument(rollouts, self.field), len(alternatives), text_rule("exact", case=self.case))
+        return alternatives.best(scores, len(rollouts))
+
+
+@dataclass(frozen=True)
+class KeysMatch:
+    """1.0 where the keys pressed are the target's, in any order and case, else 0.0.
+
+    Names of one key that differ (``control`` and ``ctrl``, ``return`` and ``enter``, ``escape`` and ``esc``) are the
+    same. 1.0 where the target has no keys, whatever the response; 0.0 where it has some and the response none. Of
+    several alternatives the best; 0.0 for a refusal.
+    """
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        alternatives = rollouts.targets.alternatives
+        scores = compared(argument(rollouts, "keys"), len(alternatives), same_keys)
+        return alternatives.best(scores, len(rollouts))
+
+
+def same_keys(given: Iterable[str], wanted: Iterable[str]) -> float:
+    """1.0 where these are the same keys, in any order and case.
+
+    >>> same_keys(("C", "Control"), ("ctrl", "c")), same_keys(("ctrl",), ("ctrl", "c"))
+    (1.0, 0.0)
+    """
+    return float(_pressed(given) == _pressed(wanted))
+
+
+def _pressed(keys: Iterable[str]) -> list[str]:
+    lowered = [key.strip().lower() or key for key in keys]  # a blank is a key, too
+    return sorted([SAME_KEYS.get(key, key) for key in lowered])
+
+
+SAME_KEYS = {
+    "control": "ctrl", "return": "enter", "escape": "esc", "command": "cmd", "meta": "cmd", "win": "cmd",
+    "super": "cmd", "option": "alt", "del": "delete", "pgup": "pageup", "page_up": "pageup", "pgdn": "pagedown",
+    "page_down": "pagedown", "arrowup": "up", "arrowdown": "down", "arrowleft": "left", "arrowright": "right",
+    " ": "space",
+}  # fmt: skip
+"""Names of keys that stand for another name."""
+
+
+@dataclass(frozen=True)
+class DurationMatch:
+    """1.0 where the action takes as long as it should, else 0.0.
+
+    With a tolerance: |duration - the target's| <= tolerance. Without one: low <= duration <= high. Either way only
+    where the target has a duration; 1.0 where it has none, whatever the response; 0.0 where it has one and the
+    response none. Of several alternatives the best; 0.0 for a refusal.
+
+    Args:
+        shortest: the least duration that counts, in the unit in which it is written.
+        longest: the largest; None for no limit.
+        tolerance: how far it may be from the target's, in place of the two.
+
+    Raises:
+        RecipeError: an option does not fit.
+    """
+
+    shortest: float = 0.0
+    longest: float | None = None
+    tolerance: float | None = None
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __post_init__(self) -> None:
+        options.number(self, "shortest")
+        if self.longest is not None:
+            options.number(self, "longest", self.shortest)
+        if self.tolerance is not None:
+            options.number(self, "tolerance")
+            if self.shortest or self.longest is not None:
+                raise RecipeError("DurationMatch: got a tolerance and limits; give one of them")
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        alternatives = rollouts.targets.alternatives
+        scores = durations(argument(rollouts, "duration"), len(alternatives), self.holds)
+        return alternatives.best(scores, len(rollouts))
+
+    def holds(self, given: Floats, wanted: Floats) -> geometry.Bools:
+        """Which of k durations are right; NaN is none."""
+        if self.tolerance is not None:
+            return np.abs(given - wanted) <= self.tolerance
+        return (given >= self.shortest) & (given <= (math.inf if self.longest is None else self.longest))
+
+
+def durations(columns: Columns, rows: int, holds: Callable[[Floats, Floats], geometry.Bools]) -> Floats:
+    """1.0 where no duration is wanted or the one given holds, else 0.0: (k,)."""
+    given, wanted = columns
+    if wanted is None:
+        return np.ones(rows)
+    return np.where(np.isnan(wanted), 1.0, 0.0 if given is None else holds(given, wanted))
+
+
+@dataclass(frozen=True)
+class EndHit:
+    """1.0 where the drag ends in the target's ``to``, borders included, else 0.0.
+
+    A ``to`` that is a box counts as ``enlarge`` times its size about its centre; one that is a point is reached from at
+    most ``radius`` or ``share`` away, and without either only exactly. 1.0 where the target has no ``to``, whatever the
+    response; 0.0 where it has one and the response ends nowhere. Of several alternatives the best; 0.0 for a refusal.
+
+    Args:
+        radius: the reach around points in units of the recipe's space.
+        share: the same as a share of the screen, ||(dx / width, dy / height)||; in place of ``radius``.
+        enlarge: how much larger boxes count.
+
+    Raises:
+        RecipeError: an option does not fit.
+        TargetError: ``share`` is given, the recipe works in a pixel space, and the image size of a target whose ``to``
+            is a point is unknown.
+    """
+
+    radius: float | None = None
+    share: float | None = None
+    enlarge: float = 1.0
+
+    low = 0.0
+    high = 1.0
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return NEEDS_NOTHING if self.share is None else NEEDS_SCREEN
+
+    def __post_init__(self) -> None:
+        options.number(self, "enlarge", above=True)
+        check_reach(self, "radius", "share")
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        return rollouts.targets.alternatives.best(self.each(rollouts), len(rollouts))
+
+    def each(self, rollouts: Rollouts) -> Floats:
+        """The score of each alternative: (k,)."""
+        ends, wanted = argument(rollouts, "to")
+        if wanted is None:
+            return np.ones(len(rollouts.targets.alternatives))
+        unasked = np.isnan(wanted[:, 0])
+        if ends is None:
+            return unasked.astype(np.float64)
+        point = (wanted[:, :2] == wanted[:, 2:]).all(axis=1)
+        inside = geometry.in_box(ends, np.where(point[:, None], wanted, geometry.enlarged(wanted, self.enlarge)))
+        if point.any() and (self.radius or self.share):
+            inside |= point & self._near(rollouts, ends, wanted[:, :2], point)
+        return np.where(unasked, 1.0, inside)
+
+    def _near(self, rollouts: Rollouts, ends: Floats, wanted: Floats, point: geometry.Bools) -> geometry.Bools:
+        if self.share is None:
+            return within(ends, wanted, self.radius)
+        size = _screens(rollouts, point)
+        return within(ends / size, wanted / size, self.share)
+
+
+def _screens(rollouts: Rollouts, point: geometry.Bools) -> Floats:
+    """Width and height of the image of each alternative whose ``to`` is a point."""
+    targets, space = rollouts.targets, rollouts.predictions.space
+    if space.extent is not None:
+        return np.full((1, 2), space.extent)
+    sizes = targets.alternatives.each(extents(space, rollouts.image_sizes, rollouts.model_image_sizes))
+    lacking = point & np.isnan(sizes).any(axis=1) & targets.alternatives.each(targets.valid)
+    if lacking.any():
+        sample = targets.sample(int(targets.alternatives.row[np.argmax(lacking)]))
+        expected = "[width, height], because EndHit measures in shares of the screen"
+        raise TargetError(sample, str(space.size_field), MISSING, expected)
+    return sizes

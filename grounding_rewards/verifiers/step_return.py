@@ -1,0 +1,91 @@
+"""What does a step earn together with those that follow it?"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from grounding_rewards.columns import Rollouts
+from grounding_rewards.errors import MISSING, RecipeError, TargetError
+from grounding_rewards.returns import GAMMA, step_returns
+from grounding_rewards.spaces import Floats
+from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.base import Verifier
+
+NEEDS_TRAJECTORIES = frozenset({"trajectories"})
+"""Adds up the steps of a rollout: every target says its ``trajectory`` and ``step``, and all steps are in one batch."""
+
+
+@dataclass(frozen=True)
+class StepReturn:
+    """The discounted sum of a rollout's rewards from each step on, up to its first step that did not match.
+
+    R(t) = r(t) + gamma · R(t + 1) where step t matched and the batch has the rollout's step t + 1, else r(t): see
+    ``returns.step_returns``. Which rollout of its trajectory a row belongs to is said by ``extras["rollout"]``; without
+    it the k-th row of a step is rollout k. A row whose target cannot be used belongs to none, and is worth its r alone.
+
+    Args:
+        reward: the verifier or composition that makes r.
+        match: the one that is above 0 where a step matched.
+        gamma: the discount, from 0 to below 1, so that the sum is bounded.
+
+    Raises:
+        RecipeError: an option does not fit; or ``extras["rollout"]`` has another length than the responses, or names
+            two rows of one step alike.
+        TargetError: a target lacks its trajectory or step.
+    """
+
+    reward: Verifier
+    match: Verifier
+    gamma: float = GAMMA
+
+    def __post_init__(self) -> None:
+        options.number(self, "gamma", high=1.0)
+        if self.gamma == 1:
+            raise options.wrong(self, "gamma", "a number from 0 to below 1")
+
+    @property
+    def low(self) -> float:
+        """The lowest reward, for ever."""
+        low = float(self.reward.low)
+        return low / (1.0 - self.gamma) if low < 0 else low
+
+    @property
+    def high(self) -> float:
+        """The highest reward, for ever."""
+        high = float(self.reward.high)
+        return high / (1.0 - self.gamma) if high > 0 else high
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return self.reward.needs | self.match.needs | NEEDS_TRAJECTORIES
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        rewards, matched = self.reward(rollouts), self.match(rollouts) > 0
+        usable = np.flatnonzero(rollouts.targets.valid)
+        places = [_place(rollouts, row) for row in usable.tolist()]
+        given = rollouts.extras.get("rollout")
+        if given is not None and len(given) != len(rollouts):
+            raise RecipeError(f"extras['rollout']: got {len(given)}; expected one for each of {len(rollouts)} rows")
+        found = rewards.copy()
+        found[usable] = step_returns(
+            rewards[usable],
+            matched[usable],
+            [trajectory for trajectory, _ in places],
+            [step for _, step in places],
+            None if given is None else [given[row] for row in usable.tolist()],
+            gamma=self.gamma,
+        )
+        return np.clip(found, self.low, self.high)  # a long sum may round beyond its limit
+
+
+def _place(rollouts: Rollouts, row: int) -> tuple[Hashable, int]:
+    target = rollouts.targets.rows[row]
+    trajectory, step = (target.trajectory, target.step) if target else (None, None)
+    if trajectory is None or step is None:
+        field = "trajectory" if trajectory is None else "step"
+        expected = "its name, and the number of the step in it, because the recipe adds up the steps of trajectories"
+        raise TargetError(rollouts.targets.sample(row), field, MISSING, expected)
+    return trajectory, step

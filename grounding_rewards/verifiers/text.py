@@ -1,0 +1,127 @@
+"""Is the text typed the right one?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from grounding_rewards.columns import Rollouts
+from grounding_rewards.spaces import Floats
+from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.alternatives import argument, compared
+from grounding_rewards.verifiers.base import NEEDS_NOTHING
+
+TextRule = Literal["exact", "f1", "contains", "ratio"]
+TextField = Literal["text", "direction", "button", "app", "status"]
+
+MOST_COMPARED = 512
+"""Characters of each text that ``similarity`` compares: its time grows with their product, and faster."""
+
+
+def token_f1(a: str, b: str) -> float:
+    """F1 of two sets of words, 2 · |A ∩ B| / (|A| + |B|), the words lower-cased and split at white space; in 0..1.
+
+    A word that is said twice counts once. Without a common word 0.0, also where neither text has any.
+
+    >>> token_f1("the red Hat", "the red shoe"), token_f1("", "")
+    (0.6666666666666666, 0.0)
+    """
+    first, second = set(a.lower().split()), set(b.lower().split())
+    common = len(first & second)
+    return 2.0 * common / (len(first) + len(second)) if common else 0.0
+
+
+def either_contains(a: str, b: str) -> bool:
+    """Is one of two texts part of the other, lower-cased? Nothing at all is part of every text.
+
+    >>> either_contains("Restaurants nearby", "restaurants"), either_contains("e", "hello"), either_contains("a", "b")
+    (True, True, False)
+    """
+    a, b = a.lower(), b.lower()
+    return a in b or b in a
+
+
+def similarity(a: str, b: str) -> float:
+    """2 · M / (len(a) + len(b)), M the characters that ``difflib.SequenceMatcher(None, a, b)`` matches; in 0..1.
+
+    M is counted in the first 512 characters of each text, so that the time is bounded; what a longer text has beyond
+    counts as different, unless the texts are equal. For shorter texts this is difflib's ``ratio()``, which passes over
+    characters that make up more than a hundredth of a ``b`` of 200 characters and more. Two empty texts are equal.
+
+    >>> similarity("hello", "hallo"), similarity("", "a"), similarity("x" * 9999, "x" * 9999)
+    (0.8, 0.0, 1.0)
+    """
+    import difflib  # a while to import, and few recipes need it
+
+    if a == b:
+        return 1.0
+    blocks = difflib.SequenceMatcher(None, a[:MOST_COMPARED], b[:MOST_COMPARED]).get_matching_blocks()
+    return 2.0 * sum(block.size for block in blocks) / (len(a) + len(b))
+
+
+@dataclass(frozen=True)
+class TextMatch:
+    """How well the text of the action agrees with the target's, 0.0 to 1.0.
+
+    exact: 1.0 where they are equal, white space around them aside. f1: ``token_f1``. contains: 1.0 where one of the
+    two is part of the other, ``either_contains``, which pays single letters and nothing at all. ratio: ``similarity``.
+    Equal texts score 1.0 under every rule. 1.0 where the target has no such text, whatever the response; 0.0 where it
+    has one and the response none. Of several alternatives the best; 0.0 for a refusal.
+
+    Args:
+        rule: how texts are compared.
+        field: which text of the action: text, direction, button, app or status.
+        threshold: 1.0 from this score on and 0.0 below it; None leaves the score as it is.
+        case: whether case counts; ``"f1"`` and ``"contains"`` never look at it.
+
+    Raises:
+        RecipeError: an option does not fit.
+    """
+
+    rule: TextRule = "exact"
+    field: TextField = "text"
+    threshold: float | None = None
+    case: bool = False
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __post_init__(self) -> None:
+        options.choice(self, "rule", TextRule)
+        options.choice(self, "field", TextField)
+        options.choice(self, "case", Literal[True, False])
+        if self.threshold is not None:
+            options.number(self, "threshold", high=1.0, above=True)
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        alternatives = rollouts.targets.alternatives
+        compare = text_rule(self.rule, self.threshold, self.case)
+        scores = compared(argument(rollouts, self.field), len(alternatives), compare)
+        return alternatives.best(scores, len(rollouts))
+
+
+def text_rule(rule: TextRule, threshold: float | None = None, case: bool = False) -> Callable[[str, str], float]:
+    """The comparison of two texts that ``TextMatch`` of these options makes.
+
+    >>> text_rule("f1", threshold=0.5)("red hat", "red shoe"), text_rule("exact")(" Hello ", "hello")
+    (1.0, 1.0)
+    """
+    return partial(_compare, _RULES[rule], threshold, case)
+
+
+def _compare(
+    score: Callable[[str, str], float] | None, threshold: float | None, case: bool, given: str, wanted: str
+) -> float:
+    given, wanted = (given.strip(), wanted.strip()) if case else (given.strip().lower(), wanted.strip().lower())
+    if given == wanted:
+        return 1.0
+    found = 0.0 if score is None else float(score(given, wanted))
+    return found if threshold is None else float(found >= threshold)
+
+
+_RULES: dict[str, Callable[[str, str], float] | None] = {
+    "exact": None, "f1": token_f1, "contains": either_contains, "ratio": similarity,
+}  # fmt: skip

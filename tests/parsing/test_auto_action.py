@@ -1,0 +1,130 @@
+"""``auto_action``: actions however they are written, then places, which are clicks."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.parsing import AUTO, AUTO_ACTION, parse
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.testing.formats import ANSWER_FORMATS
+from tests.parsing import test_action_blink, test_action_calls, test_action_compact, test_action_json
+from tests.parsing.acts import act, agree, which
+from tests.parsing.fragments import ANSWERS, NUMERALS, SPACES, responses
+
+CALL = '<tool_call>{"arguments": {"action": "left_click", "coordinate": [5, 6]}}</tool_call>'
+
+
+def test_the_order_of_dialects():
+    assert AUTO_ACTION.names == (
+        "refusal", "action_blink", "action_json", "action_compact", "action_calls", "json_refusal",
+        *AUTO.names[2:],
+    )  # fmt: skip
+
+
+EVERY = [
+    (text, expected, module.__name__.rpartition("test_")[2])
+    for module in (test_action_blink, test_action_json, test_action_compact, test_action_calls)
+    for text, expected in module.READ
+]
+
+
+@pytest.mark.parametrize(("text", "expected", "dialect"), EVERY)
+def test_every_form_of_every_dialect(text, expected, dialect):
+    assert (act(text, AUTO_ACTION), which(text, AUTO_ACTION)) == (expected, dialect)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "dialect"),
+    [
+        ("(1, 2)", ("", [1, 2], {}), "bare_tuple"),
+        ("[1, 2]", ("", [1, 2], {}), "bare_list"),
+        ('{"point_2d": [3, 4]}', ("", [3, 4], {}), "json_2d"),
+        ('{"coordinate": [3, 4]}', ("", [3, 4], {}), "json_coordinate"),
+        ('{"x": 3, "y": 4}', ("", [3, 4], {}), "json_xy"),
+        ("<point>1 2</point>", ("", [1, 2], {}), "point_tag"),
+        ("refusal", "REFUSED", "refusal"),
+        ("[-1, -1]", "REFUSED", "refusal"),
+        ('{"point_2d": [-1, -1]}', "REFUSED", "json_2d"),
+        ('{"point_2d": null}', "REFUSED", "json_refusal"),
+        ("{'action': 'click', 'coordinate': [-100, -100]}", "REFUSED", "action_json"),
+        ("click(start_box='(-1,-1)')", "REFUSED", "action_calls"),
+        ('{"POINT": [-1, -1]}', "REFUSED", "action_compact"),
+        ("{'action': 'type', 'point': [-100, -100], 'input_text': 'a'}", ("type", None, {"text": "a"}), "action_json"),
+        ("hm", "NO_ANSWER", None),
+        ("", "EMPTY", None),
+        ("{'action': 'click', 'coordinate': ['1', '2']}", "MALFORMED", None),
+        ("(x, y)", "MALFORMED", None),
+        # Which is the action, and which is what it says?
+        ('{"action": "type", "text": "click(1, 2)"}', ("type", None, {"text": "click(1, 2)"}), "action_json"),
+        ("type(content='(1, 2)')", ("type", None, {"text": "(1, 2)"}), "action_calls"),
+        ('{"TYPE": "wait()"}', ("type", None, {"text": "wait()"}), "action_compact"),
+        (f"I first thought of click(1, 2). {CALL}", ("click", [5, 6], {}), "action_json"),
+        (f"[1, 2] {CALL}", ("click", [5, 6], {}), "action_json"),
+        # An apostrophe that breaks the object: the place can still be read.
+        ("{'action': 'click', 'coordinate': [5, 6], 'reason': 'it's'}", ("click", [5, 6], {}), "json_coordinate"),
+    ],
+)
+def test_the_first_dialect_that_finds_an_answer_counts(text, expected, dialect):
+    assert (act(text, AUTO_ACTION), which(text, AUTO_ACTION)) == (expected, dialect)
+
+
+def test_several_answers_by_policy():
+    text = f"{CALL} {{'action': 'wait'}}"
+    assert act(text, AUTO_ACTION) == "SEVERAL_ANSWERS"
+    assert act(text, AUTO_ACTION, "first") == act(text, AUTO_ACTION, "all") == ("click", [5, 6], {})
+    assert act(text, AUTO_ACTION, "last") == ("wait", None, {})
+    assert act("(1, 2) (3, 4)", AUTO_ACTION) == "SEVERAL_ANSWERS"
+
+
+def test_unknown_names_are_said():
+    scores = gr.recipe("action", response_space="pixel").score(
+        [
+            '{"action": "teleport", "coordinate": [150, 150]}',
+            "(150, 150)",
+            '{"action": "tap", "coordinate": [150, 150]}',
+        ],
+        [{"bbox": [100, 100, 300, 200], "action": "click"}] * 3,
+    )
+    assert scores.acc.tolist() == [0, 1, 1]
+    assert [gr.Reason(code).name for code in scores.reason] == ["UNKNOWN_ACTION", "OK", "OK"]
+
+
+@pytest.mark.parametrize("answers", ["only", "first", "last", "all"])
+def test_all_forms_alone_and_in_a_batch(answers):
+    known = [text for form in ANSWER_FORMATS for text in (form.right, form.broken)]
+    agree([*dict.fromkeys([*known, *ANSWERS, *(text for text, *_ in EVERY)])], AUTO_ACTION, answers, times=2)
+
+
+MIXED = st.one_of(responses, test_action_json.objects(), test_action_calls.TEXTS, test_action_compact.TEXTS)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(MIXED, min_size=1, max_size=6), st.sampled_from(["only", "first", "last", "all"]),
+       st.sampled_from(["closed", "open", "read"]))  # fmt: skip
+def test_alone_and_in_a_batch_whatever_the_text(texts, answers, thinking):
+    agree(texts, AUTO_ACTION, answers, thinking)
+
+
+@settings(deadline=None)
+@given(st.tuples(*[st.sampled_from(SPACES)] * 6), *[st.sampled_from(NUMERALS)] * 2)
+def test_no_dialect_before_it_reads_anything_in_a_tuple_alone(spaces, x, y):
+    text = "{}({}{}{},{}{}{}){}".format(*spaces[:2], x, *spaces[2:4], y, *spaces[4:])
+    plain = replace(AUTO_ACTION, usual=())
+    assert (act(text, plain), which(text, plain)) == (act(text, AUTO_ACTION), which(text, AUTO_ACTION))
+
+
+def test_an_unknown_action_has_its_place_among_all_answers():
+    text = '{"action": "teleport", "coordinate": [1, 2]}'
+    for rows in (1, 60):
+        found = parse([text] * rows, AUTO_ACTION, space=CoordSpace.PIXEL, answers="all")
+        assert (found.points.tolist(), found.offsets.tolist()) == ([[1, 2]] * rows, [*range(rows + 1)])
+
+
+@pytest.mark.parametrize("rows", [1, 60])
+def test_off_the_screen_only_a_click_refuses(rows):
+    texts = ["scroll(start_box='(-1,-1)')", "click(start_box='(-1,-1)')"]
+    reasons = [parse([text] * rows, AUTO, space=CoordSpace.PIXEL).reason.tolist() for text in texts]
+    assert reasons == [[gr.Reason.OK] * rows, [gr.Reason.REFUSED] * rows]

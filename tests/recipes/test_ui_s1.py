@@ -1,0 +1,399 @@
+"""UI-S1's step reward by hand: a tenth for the format, the rest for the action, and returns over a trajectory."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.testing import check_recipe
+
+UI_S1 = gr.recipe("ui-s1")
+# The model saw the screen at half its size.
+SIZES = {"image_sizes": (1000, 2000), "model_image_sizes": (500, 1000)}
+BOX = {"action": "click", "coordinate": [240, 600], "candidate_bbox": [200, 560, 280, 640]}
+POINT = {"action": "click", "coordinate": [500, 1000]}
+TYPE = {"action": "type", "text": "hello"}
+WAIT = {"action": "wait"}
+
+
+def native(wanted, **more):
+    return {"check_options": wanted, "num_steps": 4, **more}
+
+
+def answer(thought="plan", **said):
+    return f"<think>{thought}</think>\n<action>{json.dumps(said)}</action>"
+
+
+def click(x, y, action="click"):
+    return answer(action=action, coordinate=[x, y])
+
+
+def swipe(x1, y1, x2, y2):
+    return answer(action="swipe", coordinate=[x1, y1], coordinate2=[x2, y2])
+
+
+def scored(response, wanted, recipe=UI_S1):
+    return recipe.score(response, wanted if "check_options" in wanted else native(wanted), **SIZES)
+
+
+def parts(response, wanted):
+    """kind, match, action, format, and the total."""
+    scores = scored(response, wanted)
+    return [float(scores.parts[name][0]) for name in ("kind", "match", "action", "format")] + [float(scores.total[0])]
+
+
+RIGHT, SAME = [0.5, 1, 1, 1, 1.0], [0.5, 0, 0.5, 1, pytest.approx(0.55)]
+OTHER, NOTHING = [0.1, 0, 0.1, 1, pytest.approx(0.19)], [0, 0, 0, 1, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "found"),
+    [
+        (120, 300, RIGHT),  # the coordinate itself, in the model's pixels
+        (100, 280, RIGHT), (140, 320, RIGHT),  # corners of the box
+        (97, 277, RIGHT), (143, 323, RIGHT),  # inside the box of 1.2 times its size: 192 to 288 by 552 to 648
+        (95, 300, SAME), (145, 300, SAME), (120, 275, RIGHT),  # 0.05, 0.05 and 0.025 of the screen off the coordinate
+        (120, 355, SAME), (-120, 300, SAME), (1e300, 300, SAME),
+    ],
+)  # fmt: skip
+def test_a_click_in_the_enlarged_box_or_near_the_coordinate(x, y, found):
+    assert parts(click(x, y), BOX) == found
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "found"),
+    [(250, 500, RIGHT), (269.5, 500, RIGHT), (270, 500, SAME), (250, 539.5, RIGHT), (250, 540, SAME), (0, 0, SAME)],
+)
+@pytest.mark.parametrize("action", ["click", "long_press"])
+def test_a_coordinate_alone_has_a_reach_of_4_percent_of_the_screen(action, x, y, found):
+    # 0.54 - 0.5 is a little more than 0.04.
+    assert parts(click(x, y, action), {**POINT, "action": action}) == found
+
+
+def test_a_coordinate_outside_its_box_counts_beside_it():
+    apart = {**BOX, "coordinate": [700, 1500]}
+    assert [parts(click(*xy), apart) for xy in ((120, 300), (350, 750), (250, 500))] == [RIGHT, RIGHT, SAME]
+
+
+def test_several_boxes_and_none():
+    several = {**BOX, "candidate_bbox": [[200, 560, 280, 640], [700, 560, 780, 640]]}
+    assert [parts(click(*xy), several) for xy in ((120, 300), (370, 300), (250, 300))] == [RIGHT, RIGHT, SAME]
+    assert parts(click(120, 300), {**BOX, "candidate_bbox": []}) == RIGHT
+    assert parts(click(120, 300), {**BOX, "candidate_bbox": None}) == RIGHT
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ({"text": "hello"}, RIGHT), ({"text": " HELLO "}, RIGHT), ({"text": "say hello"}, RIGHT),
+        ({"text": "e"}, RIGHT), ({"text": ""}, RIGHT),  # weakness 19: listed under exploits
+        ({"text": "hi"}, SAME), ({}, NOTHING), ({"text": 5}, NOTHING), ({"text": None}, NOTHING),
+    ],
+)  # fmt: skip
+def test_typed_text_is_right_where_one_contains_the_other(said, found):
+    assert parts(answer(action="type", **said), TYPE) == found
+    assert parts(answer(action="open", **said), {**TYPE, "action": "open"}) == found
+
+
+@pytest.mark.parametrize(
+    ("button", "found"), [("Back", RIGHT), (" back ", RIGHT), ("Home", SAME), ("", SAME), (None, NOTHING)]
+)
+def test_buttons(button, found):
+    assert parts(answer(action="system_button", button=button), {"action": "system_button", "button": "back "}) == found
+
+
+def test_actions_that_need_nothing():
+    assert parts(answer(action="wait"), WAIT) == RIGHT
+    assert parts(answer(action="terminate", status="failure"), {"action": "terminate"}) == RIGHT
+    assert parts(answer(action="Wait"), WAIT) == OTHER
+    assert parts(answer(action="wait"), {"action": "terminate"}) == OTHER
+
+
+@pytest.mark.parametrize("missing", [[], [200], ["200", "150"], [None, 1], None, "200, 150", [True, False]])
+def test_a_click_without_a_coordinate_is_worth_less_than_another_action(missing):
+    response = answer(action="click", coordinate=missing)
+    assert parts(response, BOX) == NOTHING
+    assert parts(response, {**BOX, "action": "long_press"}) == OTHER
+
+
+UP, DOWN, LEFT, RIGHTWARDS = (250, 400, 250, 100), (250, 100, 260, 400), (400, 250, 100, 250), (100, 250, 400, 200)
+
+
+@pytest.mark.parametrize(
+    ("direction", "ends"), [("down", UP), ("up", DOWN), ("left", LEFT), ("right", RIGHTWARDS)]
+)  # fmt: skip
+def test_a_swipe_by_the_direction_that_the_data_gives(direction, ends):
+    wanted = {"action": "swipe", "direction": direction, "coordinate": [0, 0], "coordinate2": [0, 0]}
+    for way in (UP, DOWN, LEFT, RIGHTWARDS):
+        assert parts(swipe(*way), wanted) == (RIGHT if way == ends else SAME)
+
+
+@pytest.mark.parametrize("ends", [UP, DOWN, LEFT, RIGHTWARDS])
+def test_a_swipe_by_the_points_of_the_target_goes_the_same_way(ends):
+    # Weakness 30: the source turns one of two upright swipes around.
+    wanted = {"action": "swipe", "coordinate": list(ends[:2]), "coordinate2": list(ends[2:])}
+    for way in (UP, DOWN, LEFT, RIGHTWARDS):
+        assert parts(swipe(*way), wanted) == (RIGHT if way == ends else SAME)
+
+
+def test_swipes_without_ends_or_direction():
+    wanted = {"action": "swipe", "direction": "down"}
+    assert parts(swipe(250, 100, 250, 100), wanted) == SAME
+    assert parts(answer(action="swipe", coordinate=[250, 100]), wanted) == NOTHING
+    assert parts(answer(action="swipe", coordinate2=[250, 100]), wanted) == NOTHING
+    assert parts(answer(action="swipe", direction="down"), wanted) == NOTHING
+    assert parts(answer(action="wait"), wanted) == OTHER
+
+
+def test_a_swipe_is_judged_without_the_size_of_the_screen():
+    scores = UI_S1.score(swipe(*UP), native({"action": "swipe", "direction": "down"}))
+    assert scores.total.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("name", ["key", "answer"])
+def test_keys_and_answers_can_be_matched(name):
+    # Weakness 30: the source compares their names with "type".
+    wanted = {"action": name, "text": "enter"}
+    assert parts(answer(action=name, text="Enter"), wanted) == RIGHT
+    assert parts(answer(action=name, text="tab"), wanted) == SAME
+    assert parts(answer(action=name), wanted) == NOTHING
+    assert parts(answer(action="type", text="enter"), wanted) == SAME
+    assert parts(answer(action="key" if name == "answer" else "answer", text="enter"), wanted) == OTHER
+
+
+@pytest.mark.parametrize(
+    ("response", "formed", "total"),
+    [
+        (answer(action="wait"), 1, 1.0),
+        (answer("a < b, a <i>b</i>", action="wait"), 1, 1.0),
+        ("x <think>\n a</think> y <action>\n{\"action\": \"wait\"}\n</action> z", 1, 1.0),
+        ('<action>{"action": "wait"}</action><think>late</think>', 1, 1.0),
+        ('<think><action>{"action": "wait"}</action></think>', 1, 1.0),
+        ('<action>{"action": "wait"}</action>', 0, 0.9),
+        ('<think></think><action>{"action": "wait"}</action>', 0, 0.9),
+        ('<think> \n\xa0</think><action>{"action": "wait"}</action>', 0, 0.9),
+        ('<think></think><think>a</think><action>{"action": "wait"}</action>', 0, 0.9),
+        ('<think>a<action>{"action": "wait"}</action>', 0, 0.9),
+        ("<think>a</think><action>{}</action>", 1, 0.1),
+        ("<think>a</think><action>[]</action>", 1, 0.1),
+        ("<think>a</think><action>null</action>", 1, 0.1),
+        ("<think>a</think><action>[wait]</action>", 0, 0.0),
+        ("<think>a</think><action></action>", 0, 0.0),
+        ('<think>a</think><action>{"action": "wait"}', 0, 0.0),
+        ('<think>a</think>{"action": "wait"}', 0, 0.0),
+        ('<think>a</think><action>x</action><action>{"action": "wait"}</action>', 0, 0.0),
+        ("<think>a</think>" + answer(action="wait").upper(), 0, 0.0),
+        ("", 0, 0.0),
+        (None, 0, 0.0),
+    ],
+)  # fmt: skip
+def test_thought_and_json_make_the_format(response, formed, total):
+    scores = scored(response, WAIT)
+    assert (scores.parts["format"].tolist(), scores.total.tolist()) == ([formed], [total])
+
+
+def test_many_rows_are_scored_like_one():
+    responses = [answer(action="wait"), answer("a < b", action="wait"), click(120, 300), "<think>a</think><action>{}"
+                 "</action>", "<think> </think><action>{}</action>", swipe(*UP), answer(action="type", text="hell"), "",
+                 answer(action="system_button", button="Back"), None, answer(action="dance"), click(0, 0)]  # fmt: skip
+    wanted = [WAIT, BOX, POINT, TYPE, {"action": "swipe", "direction": "down"}, {**WAIT, "annotation": "HARMFUL"},
+              {"action": "system_button", "button": "Back"}]  # fmt: skip
+    rows = [(response, native(each)) for response in responses for each in wanted]
+    together = UI_S1.score(*map(list, zip(*rows, strict=True)), **SIZES)
+    for row, (response, target) in enumerate(rows):
+        alone = UI_S1.score(response, target, **SIZES)
+        assert together.total[row] == alone.total[0], (response, target)
+        assert together.acc[row] == alone.acc[0]
+        assert {name: part[row] for name, part in together.parts.items()} == {
+            name: part[0] for name, part in alone.parts.items()
+        }
+
+
+@pytest.mark.parametrize(
+    ("response", "annotation", "total", "acc"),
+    [
+        (answer(action="wait"), "GOOD", 1.0, 1), (answer(action="wait"), None, 1.0, 1),
+        (answer(action="wait"), "HARMFUL", 0.1, 0), (answer(action="terminate"), "HARMFUL", 0.1 + 0.9 * 0.9, 1),
+        (answer(action="wait"), "NEUTRAL", 0.55, 1), (answer(action="terminate"), "NEUTRAL", 0.55, 0),
+        ("nothing", "HARMFUL", 0.0, 0), ("nothing", "NEUTRAL", 0.0, 0),
+        ("<think>a</think><action>{}</action>", "HARMFUL", 0.1, 0), (answer(action="wait"), ["HARMFUL"], 1.0, 1),
+    ],
+)  # fmt: skip
+def test_annotated_steps(response, annotation, total, acc):
+    scores = scored(response, {**WAIT, "annotation": annotation})
+    assert scores.total.tolist() == pytest.approx([total], abs=1e-12)
+    assert scores.acc.tolist() == [acc]
+
+
+@pytest.mark.parametrize(("steps", "share"), [(4, 0.25), (1, 1.0), (0, 1.0), (None, 1.0)])
+def test_a_matched_step_is_its_share_of_the_trajectory(steps, share):
+    target = native(WAIT)
+    target["num_steps"] = steps
+    scores = UI_S1.score([answer(action="wait"), answer(action="click")], [target] * 2)
+    assert scores.parts["step_reward"].tolist() == [share, 0.0]
+
+
+def test_the_format_weight_is_an_option():
+    recipe = gr.recipe("ui-s1", format_weight=0.5)
+    assert scored(answer(action="dance"), TYPE, recipe).total.tolist() == [0.5 + 0.5 * 0.1]
+    assert scored('<action>{"action": "wait"}</action>', WAIT, recipe).total.tolist() == [0.5]
+    with pytest.raises(gr.RecipeError, match="format_weight"):
+        gr.recipe("ui-s1", format_weight=1.5)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "field"),
+    [
+        ({"action": "click"}, "point"), ({"action": "click", "coordinate": [1]}, "point"),
+        ({"action": "click", "candidate_bbox": [1, 2, 3, 4]}, r"regions\[1\].point"),
+        ({"action": "click", "coordinate": [1, 2], "candidate_bbox": [9, 9, 3, 4]}, r"regions\[0\].bbox"),
+        ({"action": "type"}, "action.text"), ({"action": "open", "text": 5}, "action.text"),
+        ({"action": "system_button"}, "action.button"), ({"action": "swipe"}, "action.direction"),
+        ({"action": "swipe", "direction": "north"}, "action.direction"), ({"action": 5}, "action.name"),
+        ({"action": "swipe", "coordinate": [0, 0], "coordinate2": [0, 0]}, "action.direction"),
+        ({"text": "hello"}, "action.name"), ({}, "action.name"),
+    ],
+)  # fmt: skip
+def test_a_target_that_lacks_something_is_an_error(wanted, field):
+    with pytest.raises(gr.TargetError, match=rf"field '{field}"):
+        UI_S1.read_targets([native(wanted)])
+
+
+def test_clicks_need_both_sizes():
+    with pytest.raises(gr.TargetError, match="image_size"):
+        UI_S1.score(click(120, 300), native(BOX))
+
+
+@pytest.mark.parametrize(
+    ("target", "right"),
+    [
+        ({"bbox": [200, 560, 280, 640]}, click(143, 323)),
+        ({"bbox": [200, 560, 280, 640], "action": "tap"}, click(143, 323)),
+        ({"point": [500, 1000], "action": "long_press"}, click(250, 539, "long_press")),
+        ({"action": {"name": "open_app", "app": "Clock"}}, answer(action="open", text="clock")),
+        ({"action": {"name": "open", "text": "Clock"}}, answer(action="open", text="clock")),
+        ({"action": "back"}, answer(action="system_button", button="Back")),
+        ({"action": {"name": "press_home"}}, answer(action="system_button", button="Home")),
+        ({"action": {"name": "scroll", "direction": "down"}}, swipe(*UP)),
+        ({"action": {"name": "scroll", "direction": "right"}}, swipe(*LEFT)),
+        ({"action": {"name": "swipe", "direction": "down"}}, swipe(*DOWN)),
+        ({"point": [250, 400], "action": {"name": "swipe", "to": [250, 100]}}, swipe(*UP)),
+        ({"action": "finished"}, answer(action="terminate", status="success")),
+        ({"action": {"name": "key", "text": "tab"}}, answer(action="key", text="tab")),
+        ({"action": {"name": "hotkey", "keys": ["ctrl", "c"]}}, answer(action="key", text="ctrl+c")),
+        ({"regions": [{"bbox": [1, 1, 2, 2]}, {"action": {"name": "open_app", "app": "Clock"}}]},
+         answer(action="open", text="clock")),
+    ],
+)  # fmt: skip
+def test_targets_in_the_wire_form(target, right):
+    responses = [right, json.dumps(target), answer(action="dance")]
+    for form in (target, json.dumps(target)):
+        scores = UI_S1.score(responses, [form] * 3, **SIZES)
+        assert scores.total.tolist() == pytest.approx([1.0, 0.0, 0.19], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        {"action": {"name": "swipe"}}, {"action": {"name": "scroll", "direction": 5}}, {"action": {"name": "open_app"}},
+        {"action": {"name": "hotkey"}}, {"action": {"name": "hotkey", "keys": 5}}, {"action": {"name": 5}},
+        {"action": {"name": "swipe", "to": "up"}, "point": [1, 2]}, {"action": 5}, {"regions": 5, "action": "wait"},
+        {"regions": [5]}, [1, 2, 3, 4], "wait", None, 5, {"check_options": 5},
+    ],
+)  # fmt: skip
+def test_other_targets_are_errors(target):
+    with pytest.raises(gr.TargetError):
+        UI_S1.read_targets([target])
+
+
+def steps(*matched, trajectory="alarm", start=0):
+    """Responses and targets of one rollout."""
+    responses = [answer(action="wait" if right else "terminate") for right in matched]
+    targets = [native(WAIT, trajectory=trajectory, step=start + step) for step in range(len(matched))]
+    return responses, targets
+
+
+def test_returns_add_up_the_steps_that_follow():
+    recipe = gr.recipe("ui-s1", returns=True, gamma=0.5)
+    scores = recipe.score(*steps(1, 1, 0, 1))
+    last = 0.1 + 0.9 * 0.1
+    assert scores.total.tolist() == pytest.approx([1 + 0.5 * (1 + 0.5 * last), 1 + 0.5 * last, last, 1.0], abs=1e-12)
+    assert scores.parts["step_return"].tolist() == scores.total.tolist()
+    assert scores.parts["step_reward"].tolist() == [0.25, 0.25, 0, 0.25]
+    assert scores.acc.tolist() == [1, 1, 0, 1]
+    assert (recipe.low, recipe.high) == (0.0, 2.0)
+
+
+def test_returns_of_several_rollouts_and_trajectories_in_any_order():
+    recipe = gr.recipe("ui-s1", returns=True)
+    first, second, other = steps(1, 1), steps(0, 1), steps(1, 1, 1, trajectory=7, start=3)
+    responses, targets = [[*a, *b, *c] for a, b, c in zip(first, second, other, strict=True)]
+    whole = recipe.score(responses, targets).total
+    assert whole.tolist() == pytest.approx([1.5, 1.0, 0.19, 1.0, 1.75, 1.5, 1.0], abs=1e-12)
+    # Backwards the second attempt at each step is the first: the attempts are still the same two.
+    assert recipe.score(responses[::-1], targets[::-1]).total.tolist() == pytest.approx(whole[::-1].tolist())
+    targets[1] = native(TYPE, trajectory="alarm", step=1)  # the first attempt's second step is now wrong
+    for names, first in ((["a", "a", "b", "b"], 1.0 + 0.5 * 0.19), (["a", "b", "b", "a"], 1.5)):
+        named = recipe.score(responses, targets, extras={"rollout": [*names, "x", "x", "x"]}).total
+        assert named.tolist() == pytest.approx([first, 0.19, 0.19, 1.0, 1.75, 1.5, 1.0], abs=1e-12)
+
+
+def test_returns_need_the_place_of_each_step():
+    recipe = gr.recipe("ui-s1", returns=True)
+    assert recipe.needs == {"trajectories"}
+    for lacking in ("trajectory", "step"):
+        target = {key: value for key, value in steps(1)[1][0].items() if key != lacking}
+        with pytest.raises(gr.TargetError, match=rf"row 0, field '{lacking}': got nothing"):
+            recipe.score(answer(action="wait"), target)
+    with pytest.raises(gr.RecipeError, match="extras"):
+        recipe.score(*steps(1, 1), extras={"rollout": ["a"]})
+    with pytest.raises(gr.RecipeError, match="same step of one rollout"):
+        recipe.score(["", ""], steps(1)[1] * 2, extras={"rollout": ["a", "a"]})
+
+
+def test_a_row_whose_target_cannot_be_used_ends_a_return():
+    recipe = gr.recipe("ui-s1", returns=True)
+    responses, targets = steps(1, 1, 1)
+    targets[1] = native({"action": "type"}, trajectory="alarm", step=1)
+    scores = recipe.score(responses, targets, bad_target="abstain")
+    assert (scores.total.tolist(), scores.valid.tolist()) == ([1.0, 0.0, 1.0], [1, 0, 1])
+
+
+@pytest.mark.parametrize("options", [{"returns": 1}, {"returns": True, "gamma": 1.0}, {"gamma": -1}])
+def test_options_of_returns(options):
+    with pytest.raises(gr.RecipeError, match=r"returns|gamma"):
+        gr.recipe("ui-s1", **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"format_weight": 0.0}, {"returns": True}, {"returns": True, "gamma": 0.9}])
+def test_exploits_earn_what_is_said_and_bounds_hold(options):
+    recipe = gr.recipe("ui-s1", **options)
+    for exploit in recipe.exploits:
+        example = exploit.example
+        scores = recipe.score(
+            example.response, example.target, image_sizes=example.image_size, model_image_sizes=example.model_image_size
+        )
+        assert scores.total[0] == pytest.approx(exploit.payoff, abs=1e-12), exploit.name
+    assert gr.recipe(recipe.to_dict()) == recipe
+
+
+def test_a_long_rollout_stays_within_its_bounds():
+    recipe = gr.recipe("ui-s1", returns=True, gamma=0.9)
+    scores = recipe.score(*steps(*[1] * 2000))
+    assert scores.total.max() <= recipe.high
+    assert math.isclose(scores.total[0], 10.0)
+
+
+@given(st.text(max_size=40), st.sampled_from([BOX, TYPE, WAIT, {"action": "swipe", "direction": "up"}]))
+def test_no_text_breaks_it(text, wanted):
+    for response in (text, f"<action>{text}</action>", f'<think>{text}</think><action>{{"action": "{text}"}}</action>'):
+        scores = scored(response, wanted)
+        assert 0.0 <= scores.total[0] <= 1.0
+
+
+def test_it_keeps_what_every_recipe_promises():
+    check_recipe(UI_S1)
+    check_recipe(gr.recipe("ui-s1", returns=True))

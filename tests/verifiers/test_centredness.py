@@ -1,0 +1,66 @@
+"""f(n) of a hit, n the larger of its two offsets from the centre as a share of half the side."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.verifiers import Centredness
+from grounding_rewards.verifiers.centredness import SHAPES, centredness
+from tests.verifiers.judging import judge, rollouts
+
+BOX = [100, 100, 300, 200]
+
+
+@pytest.mark.parametrize(
+    ("shape", "half", "border"),
+    [
+        ("gaussian", math.exp(-1), math.exp(-4)), ("linear", 0.5, 0.0), ("quadratic", 0.75, 0.0),
+        ("inverse_quadratic", 0.8, 0.5), ("exponential", math.exp(-0.5), math.exp(-1)), ("cosine", 0.5, 0.0),
+        ("sigmoid", 2 / (1 + math.exp(2)), 2 / (1 + math.exp(4))), ("step", 1.0, 0.0), ("cubic", 0.875, 0.0),
+        ("sqrt", 1 - math.sqrt(0.5), 0.0),
+    ],
+)  # fmt: skip
+def test_each_shape_at_the_centre_half_way_and_on_the_border(shape, half, border):
+    points = [(200, 150), (250, 150), (200, 125), (250, 175), (300, 150), (100, 100), (300, 200), (301, 150), None]
+    scores = judge(Centredness(shape), points, BOX)
+    assert scores == pytest.approx([1.0, half, half, half, border, border, border, 0.0, 0.0], abs=1e-15)
+    assert [judge(Centredness(shape), [point], BOX)[0] for point in points] == scores
+
+
+def test_a_box_without_width_or_height_has_no_middle():
+    assert judge(Centredness(), [(200, 150), (200, 160)], [200, 100, 200, 200]) == [0.0, 0.0]
+    assert judge(Centredness(), [(200, 150)], [200, 150, 200, 150]) == [0.0]
+
+
+def test_the_best_of_several_places():
+    target = {"regions": [[0, 0, 100, 100], [40, 40, 60, 60]]}
+    scores = judge(Centredness("linear"), [(50, 50), (45, 50), (10, 50), (101, 50)], target)
+    assert scores == pytest.approx([1.0, 0.9, 0.2, 0.0], abs=1e-15)
+
+
+def test_there_are_no_other_shapes():
+    with pytest.raises(gr.RecipeError, match=r"Centredness\(shape=\): got 'round'; expected one of gaussian, linear"):
+        Centredness("round")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@given(n=st.lists(st.floats(0, 1), min_size=2, max_size=2))
+def test_nearer_to_the_middle_is_never_worse(shape, n):
+    near, far = sorted(n)
+    f = SHAPES[shape](np.array([near, far]))
+    assert 1.0 >= f[0] >= f[1] >= 0.0
+    assert SHAPES[shape](np.array([0.0])).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@given(points=st.lists(st.tuples(st.floats(80, 320), st.floats(80, 220)), min_size=1, max_size=60))
+def test_one_row_is_as_many_rows(shape, points):
+    table = np.array(points)
+    scores = Centredness(shape)(rollouts(points, [BOX] * len(points)))
+    assert scores.tolist() == [judge(Centredness(shape), [point], BOX)[0] for point in points]
+    assert centredness(table, np.array([BOX] * len(points), dtype=float), shape, outside=-1.0).min() >= -1.0
+    assert ((scores >= 0) & (scores <= 1)).all()

@@ -1,0 +1,89 @@
+"""Returns of trajectories from any verifiers."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from grounding_rewards.combine import affine, weighted
+from grounding_rewards.errors import RecipeError, TargetError
+from grounding_rewards.verifiers import Hit, StepReturn
+from tests.verifiers.judging import rollouts
+
+BOX = [0, 0, 10, 10]
+
+
+def steps(*numbers, trajectory="t"):
+    return [{"bbox": BOX, "trajectory": trajectory, "step": number} for number in numbers]
+
+
+def returned(verifier, hits, targets, **more):
+    return verifier(rollouts([(5, 5) if hit else (50, 50) for hit in hits], targets, **more)).tolist()
+
+
+def test_hits_add_up_until_the_first_miss():
+    assert returned(StepReturn(Hit(), Hit(), gamma=0.5), [1, 1, 0, 1], steps(0, 1, 2, 3)) == [1.5, 1.0, 0.0, 1.0]
+
+
+def test_rewards_below_0_add_up_too():
+    reward = affine("hit", Hit(), scale=2.0, shift=-1.0)
+    verifier = StepReturn(reward, Hit(), gamma=0.5)
+    assert returned(verifier, [1, 0, 0], steps(0, 1, 2)) == [0.5, -1.0, -1.0]
+    assert (verifier.low, verifier.high) == (-2.0, 2.0)
+
+
+def test_a_reward_that_is_never_0_has_bounds_of_one_step():
+    verifier = StepReturn(affine("hit", Hit(), shift=1.0), Hit(), gamma=0.75)
+    assert (verifier.low, verifier.high) == (1.0, 8.0)
+
+
+def test_rollouts_are_told_apart_by_their_order_or_by_name():
+    verifier = StepReturn(Hit(), Hit(), gamma=0.5)
+    targets, hits = steps(0, 0, 1, 1), [1, 0, 1, 1]
+    assert returned(verifier, hits, targets) == [1.5, 0.0, 1.0, 1.0]
+    assert returned(verifier, [1, 0, 0, 1], targets, extras={"rollout": ["a", "b", "b", "a"]}) == [1.5, 0.0, 0.0, 1.0]
+    assert returned(verifier, [1, 0, 0, 1], targets, extras={"rollout": np.array([1, 2, 1, 2])}) == [1.0, 0.0, 0.0, 1.0]
+
+
+def test_it_stands_in_a_composition():
+    reward = weighted(hit=(0.0, Hit()), ahead=(1.0, StepReturn(Hit(), Hit(), gamma=0.5)))
+    assert reward.needs == {"trajectories"}
+    assert returned(reward, [1, 1], steps(4, 5)) == [1.5, 1.0]
+
+
+def test_no_rows():
+    assert StepReturn(Hit(), Hit())(rollouts([], [])).tolist() == []
+
+
+def test_long_sums_stay_within_the_bounds():
+    for gamma in (0.3, 0.9, 0.999):
+        verifier = StepReturn(Hit(), Hit(), gamma=gamma)
+        found = returned(verifier, [1] * 3000, steps(*range(3000)))
+        assert max(found) <= verifier.high
+        assert math.isclose(found[0], min(verifier.high, sum(gamma**k for k in range(3000))), rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("field", ["trajectory", "step"])
+def test_a_step_without_its_place_is_an_error(field):
+    target = {key: value for key, value in steps(0)[0].items() if key != field}
+    with pytest.raises(TargetError, match=rf"row 1, field '{field}': got nothing"):
+        returned(StepReturn(Hit(), Hit()), [1, 1], [*steps(0), target])
+
+
+def test_rollouts_that_do_not_fit_are_an_error():
+    verifier = StepReturn(Hit(), Hit())
+    with pytest.raises(RecipeError, match=r"extras\['rollout'\]: got 1; expected one for each of 2 rows"):
+        returned(verifier, [1, 1], steps(0, 1), extras={"rollout": [1]})
+
+
+@pytest.mark.parametrize("gamma", [1, 1.0, -0.1, math.nan, "1", True])
+def test_a_discount_that_does_not_fit(gamma):
+    with pytest.raises(RecipeError, match=r"StepReturn\(gamma=\)"):
+        StepReturn(Hit(), Hit(), gamma=gamma)
+
+
+def test_copies_are_equal():
+    verifier = StepReturn(Hit(), Hit(), gamma=0.25)
+    assert pickle.loads(pickle.dumps(verifier)) == verifier
+    assert hash(verifier) == hash(StepReturn(Hit(), Hit(), gamma=0.25))

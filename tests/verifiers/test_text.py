@@ -1,0 +1,131 @@
+import difflib
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.actions import Act
+from grounding_rewards.verifiers import TextMatch
+from grounding_rewards.verifiers.text import either_contains, similarity, token_f1
+from tests.verifiers.acting import REFUSED, judged
+
+HELLO = {"action": {"name": "type", "text": "Hello world"}}
+words = st.text(st.sampled_from("ab \n"), max_size=30)
+
+
+def typed(*texts):
+    return [Act("type", (), {"text": text}) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "score"),
+    [
+        ("hello", "HELLO", 1.0), ("hello hello", "hello", 1.0), ("a b", "b c", 0.5), ("a b c", "a", 0.5),
+        ("a", "b", 0.0), ("", "a", 0.0), ("", "", 0.0), (" \t\n", "", 0.0), ("a\tb", "a b", 1.0), ("ab", "a b", 0.0),
+    ],
+)  # fmt: skip
+def test_token_f1(a, b, score):
+    assert token_f1(a, b) == token_f1(b, a) == score
+
+
+def test_token_f1_is_exact_at_a_half():
+    # 2pr / (p + r) of these is 0.4999999999999999.
+    eight, twenty = [" ".join(map(str, range(start, start + count))) for start, count in ((0, 8), (1, 20))]
+    assert token_f1(eight, twenty) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "contained"),
+    [("Hello", "hell", True), ("hell", "HELLO", True), ("", "hello", True), ("e", "hello", True), ("a b", "ab", False)],
+)
+def test_either_contains(a, b, contained):
+    assert either_contains(a, b) is contained
+    assert either_contains(b, a) is contained
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "score"),
+    [("hello", "hello", 1.0), ("hello", "hallo", 0.8), ("", "", 1.0), ("", "a", 0.0), ("abcd", "bcde", 0.75)],
+)
+def test_similarity(a, b, score):
+    assert similarity(a, b) == score
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_short_texts_are_as_similar_as_difflib_says(a, b):
+    assert similarity(a, b) == difflib.SequenceMatcher(None, a, b).ratio()
+
+
+@settings(deadline=None)
+@given(words, words)
+def test_every_rule_is_within_its_bounds_and_pays_equal_texts(a, b):
+    for rule in ("exact", "f1", "contains", "ratio"):
+        same, other = judged(TextMatch(rule), typed(a, b), {"action": {"name": "type", "text": a}})
+        assert same == 1
+        assert 0 <= other <= 1
+
+
+def test_what_is_beyond_the_characters_compared_is_different():
+    assert similarity("xyz" * 1000, "xyz" * 1000) == 1
+    long, longer = "".join(map(str, range(600)))[:500], "".join(map(str, range(600)))[:500] + "#" * 9500
+    assert similarity(long, longer) <= 2 * 500 / 10500
+
+
+@pytest.mark.parametrize("pair", [("a" * 65536, "a" * 65535), ("ab" * 32768, "aabb" * 16384), ("abc" * 66, "acb" * 66)])
+def test_similarity_takes_no_more_than_a_moment(pair):
+    start = time.perf_counter()
+    assert 0 <= similarity(*pair) <= 1
+    assert time.perf_counter() - start < 5
+
+
+def test_equal_texts_match_case_and_white_space_around_them_aside():
+    acts = typed("Hello world", "hello WORLD", " Hello world\n", "Hello  world", "Hello", "")
+    assert judged(TextMatch(), acts, HELLO) == [1, 1, 1, 0, 0, 0]
+    assert judged(TextMatch(case=True), acts, HELLO) == [1, 0, 1, 0, 0, 0]
+
+
+def test_a_threshold_makes_a_match_of_a_score():
+    acts = typed("hello there", "hello", "bye")
+    assert judged(TextMatch("f1"), acts, HELLO) == [0.5, 2 / 3, 0]
+    assert judged(TextMatch("f1", threshold=0.6), acts, HELLO) == [0, 1, 0]
+    assert judged(TextMatch("ratio", threshold=0.6), acts, HELLO) == [1, 1, 0]
+
+
+def test_contains_pays_single_letters_and_nothing_at_all():
+    assert judged(TextMatch("contains"), typed("e", "", "x"), HELLO) == [1, 1, 0]
+
+
+def test_no_text_is_asked_where_the_target_has_none():
+    assert judged(TextMatch(), [*typed("x"), None, REFUSED], {"action": "type"}) == [1, 1, 1]
+
+
+def test_a_text_that_is_asked_for_must_be_there():
+    assert judged(TextMatch(), [*typed("Hello world"), Act("type"), None, REFUSED], HELLO) == [1, 0, 0, 0]
+    assert judged(TextMatch(), [Act("type"), None], HELLO) == [0, 0]
+
+
+def test_other_fields_can_be_compared_like_texts():
+    app = {"action": {"name": "open_app", "app": "Google Chrome"}}
+    acts = [Act("open_app", (), {"app": name}) for name in ("Chrome", "google chrome", "Firefox")]
+    assert judged(TextMatch("contains", "app"), acts, app) == [1, 1, 0]
+
+
+def test_the_best_of_several_alternatives_counts():
+    either = {"regions": [{"action": {"name": "type", "text": "a b"}}, {"action": {"name": "type", "text": "b c d"}}]}
+    assert judged(TextMatch("f1"), typed("a b", "b", "x"), either) == [1, 2 / 3, 0]
+    assert judged(TextMatch(), typed("a"), {"refusal": True}) == [0]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"rule": "fuzzy"}, "rule"), ({"field": "keys"}, "field"), ({"threshold": 0}, "threshold"),
+        ({"threshold": 1.5}, "threshold"), ({"threshold": "x"}, "threshold"), ({"case": "yes"}, "case"),
+    ],
+)  # fmt: skip
+def test_wrong_options_are_errors(options, named):
+    with pytest.raises(gr.RecipeError, match=rf"TextMatch\({named}=\)"):
+        TextMatch(**options)

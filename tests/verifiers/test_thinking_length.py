@@ -1,0 +1,93 @@
+"""UI-AGILE's two rewards for the length of thinking, by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.verifiers import ThinkingLength
+from tests.verifiers.judging import rollouts
+
+
+def judge(verifier, *texts):
+    return verifier(rollouts([None] * len(texts), [[0, 0, 9, 9]] * len(texts), text=list(texts))).tolist()
+
+
+def thought(length, end="x"):
+    return f"<think>{'a' * (length - 1)}{end if length else ''}</think>ok"
+
+
+@pytest.mark.parametrize(
+    ("length", "score"),
+    [(150, 1.0), (75, math.exp(-0.5)), (225, math.exp(-0.5)), (300, math.exp(-2)), (0, math.exp(-2)),
+     (7, 0.16240064348945976), (600, 1.522997974471263e-08)],
+)  # fmt: skip
+def test_simple_is_a_gaussian_around_150_characters(length, score):
+    assert judge(ThinkingLength(), thought(length)) == pytest.approx([score], abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("length", "score"),
+    [(0, 0.0), (49, 0.0), (50, 0.0), (51, 0.00040277338347411985), (85, 0.4), (119, 0.7995972266165259), (120, 0.8),
+     (160, 0.8), (200, 0.8), (201, 0.7998026241462927), (250, 0.4), (299, 0.00019737585370736), (300, 0.0),
+     (301, 0.0), (9999, 0.0)],
+)  # fmt: skip
+def test_plain_rises_and_falls_as_a_cosine(length, score):
+    assert judge(ThinkingLength("plain"), thought(length)) == pytest.approx([score], abs=1e-12)
+    if length:
+        assert judge(ThinkingLength("plain"), thought(length, ".")) == pytest.approx([score + 0.2], abs=1e-12)
+
+
+@pytest.mark.parametrize(("end", "bonus"), [(".", 0.2), ("!", 0.2), ("?", 0.2), ("。", 0.2), (",", 0.0), (")", 0.0)])
+def test_a_sentence_that_ends_is_a_bonus(end, bonus):
+    assert judge(ThinkingLength("plain"), thought(9, end), thought(9, end + " \n")) == pytest.approx([bonus] * 2)
+
+
+def test_white_space_around_the_thinking_is_not_counted():
+    assert judge(ThinkingLength(ideal=2), "<think>\n  ab \n</think>") == [1.0]
+    assert judge(ThinkingLength(ideal=4, spread=1), "<think>a  b</think>") == [1.0]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a" * 150, "think>" + "a" * 150 + "</think>", "<think>" + "a" * 150, "<THINK>a</THINK>"]
+)
+def test_no_thinking_is_worth_nothing(text):
+    assert judge(ThinkingLength(), text) == [0.0]
+    assert judge(ThinkingLength("plain"), text) == [0.0]
+
+
+def test_the_first_thinking_counts_and_the_prompt_may_have_opened_it():
+    best = ThinkingLength(ideal=3, spread=0.01)
+    assert judge(best, "<think>abc</think><think>a</think>", "<think>a</think><think>abc</think>") == [1.0, 0.0]
+    opened = ThinkingLength(ideal=3, spread=0.01, thinking="open")
+    assert judge(opened, "abc</think>", "<think>abc</think>", "abc", "a</think>abc</think>") == [1.0, 1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"form": "cosine"}, {"ideal": -1}, {"ideal": math.nan}, {"spread": 0}, {"bonus": 1.1}, {"thinking": "read"},
+     {"ramp": (50, 120, 200)}, {"ramp": (50, 50, 200, 300)}, {"ramp": (50, 120, 300, 300)}, {"ramp": "abcd"},
+     {"ramp": (-1, 120, 200, 300)}, {"ramp": 50}, {"ramp": (50, True, 200, 300)}],
+)  # fmt: skip
+def test_bad_options(options):
+    with pytest.raises(gr.RecipeError, match=f"ThinkingLength\\({next(iter(options))}=\\)"):
+        ThinkingLength(**options)
+
+
+def test_a_ramp_from_a_config_is_a_list():
+    assert ThinkingLength("plain", ramp=[1, 2, 2, 3]) == ThinkingLength("plain", ramp=(1, 2, 2, 3))
+    assert judge(ThinkingLength("plain", ramp=[1, 2, 2, 3], bonus=0), *[thought(n) for n in range(4)]) == [0, 0, 1, 0]
+    assert hash(ThinkingLength("plain", ramp=[1, 2, 2, 3]))
+
+
+@given(st.lists(st.text("<think>/ a.\n\ud800é", max_size=60), min_size=1, max_size=60),
+    st.sampled_from(["simple", "plain"]),
+       st.floats(0, 1))  # fmt: skip
+def test_in_bounds_and_row_by_row(texts, form, bonus):
+    verifier = ThinkingLength(form, bonus=bonus)
+    scores = np.array(judge(verifier, *texts))
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert scores.tolist() == [judge(verifier, text)[0] for text in texts]
