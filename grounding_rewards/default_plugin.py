@@ -38,10 +38,10 @@ def register_parsers(register: Register) -> None:
         parsing.MOLMO, parsing.CROPPED, parsing.KEYWORD_CALL, parsing.CLICK_CALL, parsing.CORNER_TUPLES,
         parsing.CORNER_LISTS, parsing.NESTED_LIST, parsing.BARE_LIST,
         parsing.FIRST_CALL, parsing.FIRST_CALL_INTEGERS, parsing.INTEGER_LIST, parsing.BOX_LIST, parsing.LITERAL_BOX,
-        parsing.ACTION_TAG, parsing.ANSWER_ACTION, parsing.ANSWER_POINT, parsing.JSON_POINT, parsing.POINT_LIST,
-        parsing.THOUGHT_POINT_LIST, parsing.LOOSE_ACTION,
-        parsing.BLINK_LINK, parsing.COMPACT_ACTION,
-        parsing.LIST_BOX, parsing.LIST_POINT, parsing.LIST_REFUSAL, parsing.LIST_POINT_OR_REFUSAL, parsing.VENUS_ACTION,
+        parsing.UI_S1, parsing.UI_R1, parsing.GUI_R1, parsing.JSON_POINT, parsing.POINT_LIST,
+        parsing.THOUGHT_POINT_LIST, parsing.UI_AGILE,
+        parsing.BTL_UI, parsing.AGENTCPM,
+        parsing.LIST_BOX, parsing.LIST_POINT, parsing.LIST_REFUSAL, parsing.LIST_POINT_OR_REFUSAL, parsing.UI_VENUS,
     ):  # fmt: skip
         register(dialect.name, dialect)
 

@@ -43,7 +43,7 @@ def test_the_recipes_of_this_package():
 )
 def test_an_unknown_name_suggests_the_nearest_and_lists_all(name, near):
     with pytest.raises(
-        gr.RecipeError, match=rf"unknown recipe '{name}'; did you mean '{near}'\? There are: click, composite, gelato, "
+        gr.RecipeError, match=rf"unknown recipe '{name}'; did you mean '{near}'\? There are: action, agentcpm-gui, "
     ):
         gr.recipe(name)
 
@@ -52,7 +52,7 @@ def test_an_unknown_name_suggests_the_nearest_and_lists_all(name, near):
     "name", ["", "nothing like it", None, 5, ["gelato"], {}, {"name": None}, {"nam": "gelato"}, b"gelato"]
 )
 def test_any_other_name_is_an_error_that_lists_all(name):
-    with pytest.raises(gr.RecipeError, match=r"unknown recipe .* There are: click, composite, .*, ui-venus"):
+    with pytest.raises(gr.RecipeError, match=r"unknown recipe .* There are: action, agentcpm-gui, .*, ui-venus"):
         gr.recipe(name)
 
 

@@ -41,20 +41,21 @@ def test_built_ins_come_through_the_same_hooks():
     registry = collect([])
     assert tuple(registry.recipes) == gr.recipes()
     assert list(registry.parsers) == [
-        "action_blink", "action_calls", "action_compact", "action_json",
-        "auto", "auto_action", "bare_list", "bare_tuple", "bare_tuple_whole", "box_list", "box_tokens",
-        "click_call", "corner_lists", "corner_tuples", "cropped", "first_call", "first_call_integers",
+        "action_blink", "action_calls", "action_compact", "action_json", "agentcpm", "auto", "auto_action",
+        "bare_list", "bare_tuple", "bare_tuple_whole", "box_list", "box_tokens", "btl_ui", "click_call",
+        "corner_lists", "corner_tuples", "cropped", "first_call", "first_call_integers", "gui_r1",
         "integer_list", "json_2d", "json_compact", "json_coordinate", "json_distribution", "json_point",
-        "json_refusal", "json_xy", "keyword_call", "list_box", "list_point",
-        "list_point_or_refusal", "list_refusal", "literal_box", "molmo", "nested_list",
-        "point_list", "point_tag", "pyautogui", "refusal", "thought_point_list", "tool_call",
-        "ui_tars", "xy_tags",
+        "json_refusal", "json_xy", "keyword_call", "list_box", "list_point", "list_point_or_refusal",
+        "list_refusal", "literal_box", "molmo", "nested_list", "point_list", "point_tag", "pyautogui",
+        "refusal", "thought_point_list", "tool_call", "ui_agile", "ui_r1", "ui_s1", "ui_tars", "ui_venus",
+        "xy_tags",
     ]  # fmt: skip
     assert list(registry.verifiers) == [
-        "box_size", "corner_distance", "correct_refusal", "dense_distance", "difficulty", "exploration",
-        "false_click", "false_refusal", "format", "gaussian_coverage", "gaussian_point", "graded_format",
-        "hit", "inside_distance", "near_point", "noise", "not_collinear", "overlap",
-        "screen_distance",
+        "action_match", "action_type", "argument_match", "box_size", "centredness", "corner_distance",
+        "correct_refusal", "dense_distance", "difficulty", "direction_match", "duration_match", "end_hit",
+        "exploration", "false_click", "false_refusal", "format", "gaussian_coverage", "gaussian_point",
+        "graded_format", "hit", "inside_distance", "keys_match", "near_point", "noise", "not_collinear",
+        "overlap", "refusal_match", "screen_distance", "text_match", "thinking_length",
     ]  # fmt: skip
 
 

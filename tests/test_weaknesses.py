@@ -1,4 +1,4 @@
-"""Weaknesses found in published rewards for points and boxes: what they do, and what ours does in its place.
+"""Weaknesses found in published rewards for points, boxes and actions: what they do, and what ours does in its place.
 
 The numbers are those of the list of weaknesses, part (c) of the notes on published rewards. Those of one recipe alone
 stand beside its other tests, in tests/recipes; ``SHOWN`` says where.
@@ -24,7 +24,8 @@ PIXEL_BOX = [100, 100, 300, 200]
 GTA1_BOX = [[100, 100, 300, 200], 1.0, 1.0]
 
 SHOWN = {
-    1: ("test_1_no_response_is_ever_run", "recipes/test_groundnext.py::test_code_in_a_call_is_not_run"),
+    1: ("test_1_no_response_is_ever_run", "recipes/test_groundnext.py::test_code_in_a_call_is_not_run",
+        "recipes/test_gui_r1.py::test_1_code_in_an_answer_is_not_run"),
     2: ("test_2_a_number_of_any_length_is_a_miss",
         "recipes/test_gelato.py::test_a_number_of_400_digits_is_a_miss_with_good_format"),
     3: ("test_3_a_box_without_extent_and_numpy_numbers_are_targets",),
@@ -42,6 +43,11 @@ SHOWN = {
          "recipes/test_gui_g2.py::test_boxes_in_unit_space_are_an_error_unless_they_say_so",
          "exploit gui-g2 inverted-box"),
     11: ("recipes/test_se_gui.py::test_off_the_image_nothing_is_below_nothing",),
+    12: ("recipes/test_ui_r1.py::test_no_coordinate_is_no_hit",
+         "recipes/test_ui_r1.py::test_targets_in_the_sources_form_and_in_the_wire_form"),
+    13: ("exploit gui-r1 empty-list", "exploit gui-r1 single-letter", "exploit gui-r1 any-argument",
+         "recipes/test_gui_r1.py::test_13_a_click_without_a_point_is_no_click_on_the_origin",
+         "recipes/test_gui_r1.py::test_13_scrolling_by_a_single_letter_is_paid_but_for_its_format"),
     14: ("exploit infigui-g1 spraying", "exploit infigui-g1 no-points",
          "recipes/test_infigui_g1.py::test_spraying_points_pays_as_in_the_source"),
     15: ("exploit se-gui anywhere", "exploit se-gui any-action",
@@ -50,9 +56,14 @@ SHOWN = {
     16: ("recipes/test_groundnext.py::test_what_cannot_be_read_is_no_click_at_the_origin",
          "recipes/test_groundnext.py::test_unparsed_text_is_never_better_than_a_bad_guess",
          "exploit groundnext long-edge"),
+    17: ("exploit agentcpm-gui near-miss", "exploit agentcpm-gui same-row",
+         "recipes/test_agentcpm_gui.py::test_a_miss_can_earn_more_than_a_hit"),
     18: ("exploit gui-g1 giant-box", "exploit gui-g2 giant-box",
          "recipes/test_gui_g1.py::test_the_size_of_a_box_is_free",
          "recipes/test_gui_g2.py::test_the_size_of_a_box_is_free_for_the_point"),
+    19: ("exploit ui-s1 empty-text", "exploit ui-s1 beside-the-box", "exploit ui-s1 near-the-point",
+         "exploit ui-s1 any-action", "recipes/test_ui_agile.py::test_names_are_compared_by_containment",
+         "test_19_our_own_recipe_pays_none_of_these"),
     20: ("exploit btl-ui bare-point", "exploit btl-ui any-look",
          "recipes/test_btl_ui.py::test_20_a_bare_point_is_paid_for_any_step_but_is_no_success_of_typing",
          "recipes/test_btl_ui.py::test_20_no_box_pays_the_look_for_garbage"),
@@ -62,12 +73,17 @@ SHOWN = {
     22: ("recipes/test_ui_ins.py::test_one_box",),
     23: ("recipes/test_btl_ui.py::test_23_the_documented_fence_is_paid_and_the_typo_of_the_source_as_well",),
     24: ("test_24_decimals_are_read_or_the_reason_says_that_they_are_not",),
+    25: ("recipes/test_ui_r1.py::test_double_quotes_are_read",
+         "recipes/test_gui_r1.py::test_right_answers_that_a_slip_would_cost",
+         "recipes/test_gui_r1.py::test_25_an_apostrophe_ends_no_text"),
     26: ("recipes/test_gui_g1.py::test_right_answers_that_a_slip_would_cost_everything",
          "recipes/test_gui_g1.py::test_a_thin_target_answered_exactly_has_full_overlap"),
-    27: ("test_27_a_target_that_cannot_be_right_is_an_error_that_says_so",),
+    27: ("test_27_a_target_that_cannot_be_right_is_an_error_that_says_so",
+         "recipes/test_gui_r1.py::test_27_a_target_that_does_not_fit_is_an_error_and_no_silent_zero"),
     28: ("recipes/test_infigui_g1.py::test_right_answers_that_the_source_pays_nothing",),
     29: ("recipes/test_gui_g2.py::test_white_space_and_what_stands_before_the_last_turn_cost_nothing",
-         "recipes/test_gelato.py::test_gelato_pixel_is_the_same_in_pixels_of_the_image_the_model_saw"),
+         "recipes/test_gelato.py::test_gelato_pixel_is_the_same_in_pixels_of_the_image_the_model_saw",
+         "recipes/test_ui_r1.py::test_format", "recipes/test_gui_r1.py::test_right_answers_that_a_slip_would_cost"),
     30: ("recipes/test_ui_s1.py::test_a_swipe_by_the_points_of_the_target_goes_the_same_way",
          "recipes/test_ui_s1.py::test_keys_and_answers_can_be_matched"),
     31: ("test_31_borders_are_stated_by_kind", "recipes/test_btl_ui.py::test_31_borders_are_outside"),
@@ -75,6 +91,7 @@ SHOWN = {
     33: ("test_33_targets_that_no_answer_in_thousandths_can_hit",),
     34: ("test_34_edges_are_cut_only_where_the_source_cuts_them",),
     35: ("test_35_which_answer_counts_is_an_option_and_thinking_is_none",),
+    36: ("test_36_lengths_are_of_the_text_and_success_is_a_column_of_its_own",),
     37: ("test_37_only_ascii_digits_are_numbers",),
     38: ("test_38_one_response_and_a_list_of_them_are_both_taken",),
     39: ("recipes/test_gui_g1.py::test_without_the_size_of_the_image_there_is_an_error_and_no_silent_zero",
@@ -82,13 +99,9 @@ SHOWN = {
 }  # fmt: skip
 """Each weakness by number: the tests that ours does not have it, and the exploits that say where it stays."""
 
-OF_ACTIONS = {12, 13, 17, 19, 25, 36}
-"""Weaknesses of rewards for whole actions, which are not covered yet."""
-
 
 def test_every_weakness_has_its_place():
-    assert set(SHOWN) | OF_ACTIONS == set(range(1, 40))
-    assert not set(SHOWN) & OF_ACTIONS
+    assert set(SHOWN) == set(range(1, 40))
 
 
 @pytest.mark.parametrize("place", sorted({place for places in SHOWN.values() for place in places}))
@@ -274,6 +287,42 @@ def test_35_which_answer_counts_is_an_option_and_thinking_is_none():
     thought = "<think><answer>(200, 150)</answer></think><answer>(1, 1)</answer>"
     assert outcome(CLICK, thought, {"bbox": PIXEL_BOX})[1] == 0
     assert outcome(CLICK, "<think>(1, 1)?</think>(200, 150)", {"bbox": PIXEL_BOX})[1] == 1
+
+
+TYPED, CLICKED = '{{"action": "type", "text": "{}"}}', '{{"action": "{}", "coordinate": [{}, {}]}}'
+ELEMENT = {"bbox": [100, 100, 200, 200], "action": "click"}
+
+
+@pytest.mark.parametrize(
+    ("response", "target"),
+    [
+        (TYPED.format(""), {"action": {"name": "type", "text": "hello"}}),
+        (TYPED.format("e"), {"action": {"name": "type", "text": "hello"}}),
+        (TYPED.format("a"), {"action": {"name": "type", "text": "restaurants"}}),
+        (CLICKED.format("click", 209, 150), ELEMENT),
+        (CLICKED.format("notclick", 150, 150), ELEMENT),
+        (CLICKED.format("long_press", 150, 150), ELEMENT),
+    ],
+)
+def test_19_our_own_recipe_pays_none_of_these(response, target):
+    """UI-S1 and UI-AGILE: empty and one-letter texts, clicks beside the box, ``notclick`` for ``click``."""
+    scores = gr.recipe("action", response_space="pixel", format_weight=0).score(response, target)
+    assert (scores.total[0], scores.acc[0], scores.predictions.parsed[0]) == (0.0, 0.0, True)
+
+
+def test_36_lengths_are_of_the_text_and_success_is_a_column_of_its_own():
+    """UI-R1's DAST: lengths of a padded batch are alike in all rows, and success is a total of exactly 3."""
+    recipe = gr.recipe("ui-agile", thinking_length="simple")
+    given = {"image_sizes": recipe.example.image_size, "model_image_sizes": recipe.example.model_image_size}
+    texts = [f"<think>{'a' * length}</think>\n{recipe.example.response.partition('</think>')[2].strip()}"
+             for length in (150, 75, 4000)]  # fmt: skip
+    scores = recipe.score(texts, [recipe.example.target] * 3, **given)
+    thought = scores.parts["thinking"]
+    assert thought[:2] == pytest.approx([1.0, math.exp(-0.5)])
+    assert thought[2] == pytest.approx(0.0)
+    alone = [recipe.score(text, recipe.example.target, **given) for text in texts]
+    assert [each.total[0] for each in alone] == scores.total.tolist()
+    assert scores.acc.tolist() == [1.0, 1.0, 1.0], "whatever the total"
 
 
 @pytest.mark.parametrize("response", ["(２００, １５０)", "(٢٠٠, ١٥٠)", "(200, １50)"])

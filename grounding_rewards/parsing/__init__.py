@@ -1,21 +1,23 @@
 """Response text to predictions: one answer dialect a file, and `parse`, which runs one over n responses."""
 
-from grounding_rewards.parsing.action_blink import ACTION_BLINK
-from grounding_rewards.parsing.action_calls import ACTION_CALLS
-from grounding_rewards.parsing.action_compact import ACTION_COMPACT
-from grounding_rewards.parsing.action_json import ACTION_JSON
-from grounding_rewards.parsing.action_tag import ACTION_TAG
-from grounding_rewards.parsing.answer_action import ANSWER_ACTION
-from grounding_rewards.parsing.answer_point import ANSWER_POINT
+from grounding_rewards.parsing.actions.agentcpm import AGENTCPM
+from grounding_rewards.parsing.actions.auto import AUTO_ACTION
+from grounding_rewards.parsing.actions.blink import ACTION_BLINK
+from grounding_rewards.parsing.actions.btl_ui import BTL_UI
+from grounding_rewards.parsing.actions.calls import ACTION_CALLS
+from grounding_rewards.parsing.actions.compact import ACTION_COMPACT
+from grounding_rewards.parsing.actions.gui_r1 import GUI_R1
+from grounding_rewards.parsing.actions.json_actions import ACTION_JSON
+from grounding_rewards.parsing.actions.ui_agile import UI_AGILE
+from grounding_rewards.parsing.actions.ui_r1 import UI_R1
+from grounding_rewards.parsing.actions.ui_s1 import UI_S1
+from grounding_rewards.parsing.actions.ui_venus import UI_VENUS
 from grounding_rewards.parsing.auto import AUTO, AutoDialect
-from grounding_rewards.parsing.auto_action import AUTO_ACTION
 from grounding_rewards.parsing.bare_list import BARE_LIST
 from grounding_rewards.parsing.bare_tuple import BARE_TUPLE, BARE_TUPLE_WHOLE
-from grounding_rewards.parsing.blink_link import BLINK_LINK
 from grounding_rewards.parsing.box_list import BOX_LIST
 from grounding_rewards.parsing.box_tokens import BOX_TOKENS, POINT_TAG
 from grounding_rewards.parsing.calls import CLICK_CALL, KEYWORD_CALL, PYAUTOGUI
-from grounding_rewards.parsing.compact_action import COMPACT_ACTION
 from grounding_rewards.parsing.corner_pairs import CORNER_LISTS, CORNER_TUPLES
 from grounding_rewards.parsing.cropped import CROPPED
 from grounding_rewards.parsing.dialect import Answers, Dialect, Found, PatternDialect
@@ -28,7 +30,6 @@ from grounding_rewards.parsing.json_distribution import JSON_DISTRIBUTION
 from grounding_rewards.parsing.json_point import JSON_POINT
 from grounding_rewards.parsing.json_xy import JSON_XY
 from grounding_rewards.parsing.literal_box import LITERAL_BOX
-from grounding_rewards.parsing.loose_action import LOOSE_ACTION
 from grounding_rewards.parsing.molmo import MOLMO
 from grounding_rewards.parsing.nested_list import NESTED_LIST
 from grounding_rewards.parsing.parse import Thinking, parse
@@ -37,7 +38,6 @@ from grounding_rewards.parsing.point_list import POINT_LIST, THOUGHT_POINT_LIST
 from grounding_rewards.parsing.refusal import JSON_REFUSAL, REFUSAL
 from grounding_rewards.parsing.tool_call import TOOL_CALL
 from grounding_rewards.parsing.ui_tars import UI_TARS
-from grounding_rewards.parsing.venus_action import VENUS_ACTION
 from grounding_rewards.parsing.xy_tags import XY_TAGS
 
 __all__ = [
@@ -45,24 +45,22 @@ __all__ = [
     "ACTION_CALLS",
     "ACTION_COMPACT",
     "ACTION_JSON",
-    "ACTION_TAG",
-    "ANSWER_ACTION",
-    "ANSWER_POINT",
+    "AGENTCPM",
     "AUTO",
     "AUTO_ACTION",
     "BARE_LIST",
     "BARE_TUPLE",
     "BARE_TUPLE_WHOLE",
-    "BLINK_LINK",
     "BOX_LIST",
     "BOX_TOKENS",
+    "BTL_UI",
     "CLICK_CALL",
-    "COMPACT_ACTION",
     "CORNER_LISTS",
     "CORNER_TUPLES",
     "CROPPED",
     "FIRST_CALL",
     "FIRST_CALL_INTEGERS",
+    "GUI_R1",
     "INTEGER_LIST",
     "JSON_2D",
     "JSON_COMPACT",
@@ -77,7 +75,6 @@ __all__ = [
     "LIST_POINT_OR_REFUSAL",
     "LIST_REFUSAL",
     "LITERAL_BOX",
-    "LOOSE_ACTION",
     "MOLMO",
     "NESTED_LIST",
     "POINT_LIST",
@@ -86,8 +83,11 @@ __all__ = [
     "REFUSAL",
     "THOUGHT_POINT_LIST",
     "TOOL_CALL",
+    "UI_AGILE",
+    "UI_R1",
+    "UI_S1",
     "UI_TARS",
-    "VENUS_ACTION",
+    "UI_VENUS",
     "XY_TAGS",
     "Answers",
     "AutoDialect",

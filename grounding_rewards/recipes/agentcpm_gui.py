@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from grounding_rewards.combine import weighted
-from grounding_rewards.parsing import COMPACT_ACTION
+from grounding_rewards.parsing import AGENTCPM
 from grounding_rewards.plain import frozen
 from grounding_rewards.recipes.agentcpm_gui_parts import Arguments, SameKeys, SchemaKept, Success
 from grounding_rewards.recipes.agentcpm_gui_targets import NATIVE
@@ -48,7 +48,7 @@ def agentcpm_gui(*, format_weight: float = 0.0) -> Recipe:
     weight = share("format_weight", format_weight)
     return Recipe(
         name="agentcpm-gui",
-        dialect=COMPACT_ACTION,
+        dialect=AGENTCPM,
         reward=weighted(type=(1.0, SameKeys()), args=(1.0, Arguments()), schema=(weight, SchemaKept())),
         success=Success(),
         space=CoordSpace.THOUSANDTHS,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.columns import Predictions, Rollouts
-from grounding_rewards.parsing.compact_action import ARGUMENTS, FENCE, compact_json, is_compact_action, is_fenced
-from grounding_rewards.parsing.json5 import Json5Error
+from grounding_rewards.parsing.actions.agentcpm import ARGUMENTS, FENCE, compact_json, is_compact_action, is_fenced
+from grounding_rewards.parsing.actions.json5 import Json5Error
 from grounding_rewards.parsing.texts import as_texts, contains
 from grounding_rewards.recipes.agentcpm_gui_targets import Form, forms_of
 from grounding_rewards.spaces import Floats

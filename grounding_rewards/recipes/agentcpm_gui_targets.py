@@ -9,7 +9,7 @@ import numpy as np
 
 from grounding_rewards.actions import opposite
 from grounding_rewards.alternatives import Alternatives
-from grounding_rewards.parsing.compact_action import ARGUMENTS, BUTTONS, STATUSES, THOUGHT
+from grounding_rewards.parsing.actions.agentcpm import ARGUMENTS, BUTTONS, STATUSES, THOUGHT
 from grounding_rewards.targets import Targets
 from grounding_rewards.truth import NativeForm
 

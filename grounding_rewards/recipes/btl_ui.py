@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from grounding_rewards.combine import gate, weighted
-from grounding_rewards.parsing import BLINK_LINK
-from grounding_rewards.parsing.blink_link import (
+from grounding_rewards.parsing import BTL_UI
+from grounding_rewards.parsing.actions.btl_ui import (
     BLANK,
     UNREAD,
     USUAL_BOXES,
@@ -85,7 +85,7 @@ def btl_ui(
     well_formed = JudgedFormat(is_well_formed, ("<link>", "</link>"), _USUAL)
     return Recipe(
         name="btl-ui",
-        dialect=BLINK_LINK,
+        dialect=BTL_UI,
         reward=weighted(format=(weights[0], well_formed), blink=(weights[1], Blink(space)), link=(weights[2], link)),
         success=gate(when=("link", link), then=("own_action", OwnAction())),
         space=CoordSpace.MODEL_PIXEL,

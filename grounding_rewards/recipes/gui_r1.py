@@ -13,8 +13,8 @@ from grounding_rewards import geometry
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.combine import weighted
 from grounding_rewards.errors import MISSING
-from grounding_rewards.parsing import ANSWER_POINT
-from grounding_rewards.parsing.answer_point import CLOSE, OPEN, PLAIN_TEXT, WHOLE, answer_span, usual_answer
+from grounding_rewards.parsing import GUI_R1
+from grounding_rewards.parsing.actions.gui_r1 import CLOSE, OPEN, PLAIN_TEXT, WHOLE, answer_span, usual_answer
 from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.parsing.texts import SPACE, compiled
 from grounding_rewards.recipes.common import share
@@ -78,7 +78,7 @@ def gui_r1(*, format_weight: float = 0.2) -> Recipe:
     matched = _Matched()
     return Recipe(
         name="gui-r1",
-        dialect=ANSWER_POINT,
+        dialect=GUI_R1,
         reward=weighted(matched=(1.0 - weight, matched), format=(weight, JudgedFormat(is_well_formed, _SIGNS, _USUAL))),
         success=matched,
         space=CoordSpace.MODEL_PIXEL,

@@ -9,7 +9,7 @@ import numpy as np
 
 from grounding_rewards.combine import gate, weighted
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing import LOOSE_ACTION
+from grounding_rewards.parsing import UI_AGILE
 from grounding_rewards.plain import frozen
 from grounding_rewards.recipes.common import bad_target, length
 from grounding_rewards.recipes.ui_agile_deviations import MENDED
@@ -81,7 +81,7 @@ def ui_agile(
         parts["thinking"] = (extra, gate(when=("grounded", grounding), then=("thought", thought)))
     return Recipe(
         name="ui-agile",
-        dialect=LOOSE_ACTION,
+        dialect=UI_AGILE,
         reward=weighted(**parts),
         success=done,
         space=CoordSpace.PIXEL,

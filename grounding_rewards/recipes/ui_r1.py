@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.combine import weighted
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing import ANSWER_ACTION
+from grounding_rewards.parsing import UI_R1
 from grounding_rewards.parsing.texts import SPACE, as_texts, compiled, matches
 from grounding_rewards.recipes.common import bad_target, length
 from grounding_rewards.recipes.ui_r1_deviations import mended
@@ -86,7 +86,7 @@ def _recipe(name: str, form: Form, format_weight: float) -> Recipe:
     written = _Written(_THOUGHT if thinks else _UNTHOUGHT)
     return Recipe(
         name=name,
-        dialect=ANSWER_ACTION,
+        dialect=UI_R1,
         reward=weighted(action=(1.0, _Action()), coord=(1.0, coordinate), format=(weight, written)),
         success=coordinate,
         space=CoordSpace.PIXEL,

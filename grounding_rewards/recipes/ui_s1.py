@@ -8,7 +8,7 @@ from typing import Any
 from grounding_rewards.actions import normalised, opposite
 from grounding_rewards.combine import Weighted, product, weighted
 from grounding_rewards.errors import MISSING, RecipeError
-from grounding_rewards.parsing.action_tag import ACTION_TAG, finger_direction
+from grounding_rewards.parsing.actions.ui_s1 import UI_S1, finger_direction
 from grounding_rewards.plain import frozen
 from grounding_rewards.recipes.common import share
 from grounding_rewards.recipes.ui_s1_deviations import DEVIATIONS
@@ -76,7 +76,7 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
     total = "format_weight · format + (1 - format_weight) · action"
     return Recipe(
         name="ui-s1",
-        dialect=ACTION_TAG,
+        dialect=UI_S1,
         reward=_returned(score, step_return) if returns else score,
         success=Success(judged),
         space=CoordSpace.UNIT,

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing import VENUS_ACTION
+from grounding_rewards.parsing import UI_VENUS
+from grounding_rewards.parsing.actions.ui_venus import BARE, CLOSE, FUNCTIONS, OPEN, read_call
 from grounding_rewards.parsing.texts import NUMBER, SPACE
-from grounding_rewards.parsing.venus_action import BARE, CLOSE, FUNCTIONS, OPEN, read_call
 from grounding_rewards.plain import frozen
 from grounding_rewards.recipes.common import length, share
 from grounding_rewards.recipes.ui_venus_terms import NavigationContent, NavigationCoord, NavigationMatch
@@ -76,7 +76,7 @@ def ui_venus_navigation(
     form = JudgedFormat(is_formed, (OPEN, CLOSE, "</think>"), _USUAL)
     return Recipe(
         name="ui-venus-navigation",
-        dialect=VENUS_ACTION,
+        dialect=UI_VENUS,
         reward=weighted(format=(weight, form), type=(rest, ActionType()), coord=(rest, coord), content=(rest, content)),
         success=NavigationMatch(near, far, content.least_f1),
         space=CoordSpace.UNIT,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards import geometry
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.parsing.blink_link import BLANK, BLINK, USUAL_BOXES, fenced, loaded
+from grounding_rewards.parsing.actions.btl_ui import BLANK, BLINK, USUAL_BOXES, fenced, loaded
 from grounding_rewards.parsing.dialect import MAX_ANSWERS
 from grounding_rewards.parsing.texts import COORDINATE_LIMIT, Texts, as_texts, contains, extract
 from grounding_rewards.regions import Regions

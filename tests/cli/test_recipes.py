@@ -269,7 +269,7 @@ def test_a_recipe_of_a_file(run, tmp_path):
 
 def test_mistakes_are_one_line(run):
     assert run.error("recipes", "gelatto").startswith(
-        "unknown recipe 'gelatto'; did you mean 'gelato'? There are: click"
+        "unknown recipe 'gelatto'; did you mean 'gelato'? There are: action"
     )
     assert run.error("recipes", "gelato", "--option", "format_wieght=1").startswith(
         "gelato: unknown option 'format_wieght'; did you mean 'format_weight'? It takes: format_weight"

@@ -12,8 +12,8 @@ import grounding_rewards as gr
 from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from grounding_rewards.recipes.btl_ui import _USUAL, is_well_formed
 from tests.golden import harness
+from tests.parsing.actions.test_btl_ui import links
 from tests.parsing.fragments import responses
-from tests.parsing.test_blink_link import links
 
 BTL = gr.recipe("btl-ui")
 SIZE = {"model_image_sizes": (1000, 1000)}

@@ -12,8 +12,8 @@ import grounding_rewards as gr
 from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from grounding_rewards.recipes import gui_r1
 from tests.golden import harness
+from tests.parsing.actions.test_gui_r1 import USUAL
 from tests.parsing.fragments import responses
-from tests.parsing.test_answer_point import USUAL
 
 GUI_R1 = gr.recipe("gui-r1")
 BOX = {"action": "click", "gt_bbox": [100, 100, 300, 200], "input_text": "no input text"}

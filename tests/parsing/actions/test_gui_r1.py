@@ -5,8 +5,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.columns import Reason
-from grounding_rewards.parsing import ANSWER_POINT, parse
-from grounding_rewards.parsing.answer_point import read_answer_point
+from grounding_rewards.parsing import GUI_R1, parse
+from grounding_rewards.parsing.actions.gui_r1 import read_answer_point
 from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from grounding_rewards.spaces import CoordSpace
 from tests.parsing.fragments import responses
@@ -63,7 +63,7 @@ def test_reads_name_place_and_text(content, name, place, text):
 )  # fmt: skip
 @pytest.mark.parametrize("count", [1, VECTOR_ROWS])
 def test_reasons(response, reason, count):
-    found = parse([response] * count, ANSWER_POINT, space=CoordSpace.PIXEL, thinking="read")
+    found = parse([response] * count, GUI_R1, space=CoordSpace.PIXEL, thinking="read")
     assert {Reason(code).name for code in found.reason} == {reason}
 
 
@@ -75,12 +75,12 @@ def test_the_first_tags_count_in_thinking_too():
 @pytest.mark.parametrize("digits", [30, 400, 5000])
 def test_numbers_of_any_length_stay_finite(digits):
     texts = [answered(f"[{{'action': 'click', 'point': [{'9' * digits}, 1]}}]")]
-    assert parse(texts, ANSWER_POINT, space=CoordSpace.PIXEL, thinking="read").xy.tolist() == [[1e12, 1]]
+    assert parse(texts, GUI_R1, space=CoordSpace.PIXEL, thinking="read").xy.tolist() == [[1e12, 1]]
 
 
 def check(text):
     """Where a pattern matches, ``read`` finds that very action."""
-    for pattern in ANSWER_POINT.patterns:
+    for pattern in GUI_R1.patterns:
         found = compiled(pattern).search(text)
         if found:
             groups = found.groupdict()
@@ -118,9 +118,9 @@ def test_the_patterns_take_the_usual_forms():
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.one_of(USUAL, responses), min_size=1, max_size=6))
 def test_many_texts_are_read_as_one_alone(texts):
-    many = parse(texts * VECTOR_ROWS, ANSWER_POINT, space=CoordSpace.PIXEL, thinking="read")
+    many = parse(texts * VECTOR_ROWS, GUI_R1, space=CoordSpace.PIXEL, thinking="read")
     for row, text in enumerate(texts):
-        one = parse([text], ANSWER_POINT, space=CoordSpace.PIXEL, thinking="read")
+        one = parse([text], GUI_R1, space=CoordSpace.PIXEL, thinking="read")
         assert many.xy[row].tobytes() == one.xy[0].tobytes()
         assert (many.actions[row], many.reason[row]) == (one.actions[0], one.reason[0])
         column = many.arguments.column("text", len(many))[row]

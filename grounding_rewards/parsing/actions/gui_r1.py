@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from grounding_rewards.actions import Act
-from grounding_rewards.parsing.action import ActionDialect
+from grounding_rewards.parsing.actions.dialect import ActionDialect
 from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.parsing.texts import SPACE
 
@@ -99,8 +99,8 @@ def _unescaped(string: str) -> str:
         return string[1:-1]
 
 
-ANSWER_POINT = ActionDialect(
-    "answer_point",
+GUI_R1 = ActionDialect(
+    "gui_r1",
     read_answer_point,
     patterns=(
         usual_answer(rf"{_NAMED}\[(?P<x>{WHOLE}), ?(?P<y>{WHOLE})\]{_TYPED}"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from grounding_rewards.parsing.action_blink import ACTION_BLINK
-from grounding_rewards.parsing.action_calls import ACTION_CALLS
-from grounding_rewards.parsing.action_compact import ACTION_COMPACT
-from grounding_rewards.parsing.action_json import ACTION_JSON
+from grounding_rewards.parsing.actions.blink import ACTION_BLINK
+from grounding_rewards.parsing.actions.calls import ACTION_CALLS
+from grounding_rewards.parsing.actions.compact import ACTION_COMPACT
+from grounding_rewards.parsing.actions.json_actions import ACTION_JSON
 from grounding_rewards.parsing.auto import AUTO, AutoDialect
 from grounding_rewards.parsing.refusal import NULL_REFUSAL, REFUSAL
 

@@ -8,7 +8,7 @@ import pytest
 
 from grounding_rewards import CoordSpace, Reason
 from grounding_rewards.actions import Act
-from grounding_rewards.parsing.action import ActionDialect
+from grounding_rewards.parsing.actions.dialect import ActionDialect
 from grounding_rewards.parsing.parse import parse
 
 KEYS = ("text", "to", "keys", "button", "duration")

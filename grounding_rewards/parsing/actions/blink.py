@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 from grounding_rewards.actions import Act
-from grounding_rewards.parsing.action import ActionDialect
-from grounding_rewards.parsing.action_keys import act_of
-from grounding_rewards.parsing.action_objects import objects
+from grounding_rewards.parsing.actions.dialect import ActionDialect
+from grounding_rewards.parsing.actions.keys import act_of
+from grounding_rewards.parsing.actions.objects import objects
 
 _OPEN, _CLOSE = "<link>", "</link>"
 

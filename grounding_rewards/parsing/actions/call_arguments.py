@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from grounding_rewards.actions import Act, canonical
-from grounding_rewards.parsing.action_keys import KEYS, act_of
+from grounding_rewards.parsing.actions.keys import KEYS, act_of
 from grounding_rewards.parsing.pieces import PLACE
 from grounding_rewards.parsing.texts import NUMBER, SPACE, number
 

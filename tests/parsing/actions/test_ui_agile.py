@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from grounding_rewards.actions import ARGUMENTS
 from grounding_rewards.columns import Reason
-from grounding_rewards.parsing import LOOSE_ACTION, parse
-from grounding_rewards.parsing.loose_action import read_loose_action
+from grounding_rewards.parsing import UI_AGILE, parse
+from grounding_rewards.parsing.actions.ui_agile import read_loose_action
 from grounding_rewards.parsing.parse import MAX_LENGTH
 from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.spaces import CoordSpace
@@ -129,16 +129,16 @@ def bits(found, row):
 @settings(max_examples=300, deadline=None)
 @given(st.lists(answers() | st.text("<answer>/{}[]'\"action:, 12.-xy()", max_size=40), min_size=1, max_size=8))
 def test_many_texts_are_read_as_one(texts):
-    many = parse(texts * VECTOR_ROWS, LOOSE_ACTION, space=CoordSpace.PIXEL, answers="first", thinking="read")
+    many = parse(texts * VECTOR_ROWS, UI_AGILE, space=CoordSpace.PIXEL, answers="first", thinking="read")
     for row, text in enumerate(texts):
-        one = parse([text], LOOSE_ACTION, space=CoordSpace.PIXEL, answers="first", thinking="read")
+        one = parse([text], UI_AGILE, space=CoordSpace.PIXEL, answers="first", thinking="read")
         assert bits(many, row) == bits(one, 0), text
 
 
 @settings(max_examples=300, deadline=None)
 @given(answers())
 def test_what_a_pattern_takes_is_what_is_read(text):
-    for pattern in LOOSE_ACTION.patterns:
+    for pattern in UI_AGILE.patterns:
         found = re.search(pattern.replace("$", r"\Z"), text)
         if found:
             groups = found.groupdict()
@@ -153,7 +153,7 @@ def test_the_usual_forms_are_taken():
     bodies = [f"{{'action': 'a', {each}}}" for each in usual] + ["{'action': 'wait'}"]
     for body in bodies:
         for text in (f"<think>b</think>\n<answer>[{body}]</answer>", f"<answer>[{body}]</answer>\n"):
-            assert sum(re.search(pattern, text) is not None for pattern in LOOSE_ACTION.patterns) == 1, text
+            assert sum(re.search(pattern, text) is not None for pattern in UI_AGILE.patterns) == 1, text
 
 
 @pytest.mark.parametrize(("text", "reason"), [
@@ -161,7 +161,7 @@ def test_the_usual_forms_are_taken():
     ("{'action': 'wait'}", Reason.OK),
 ])  # fmt: skip
 def test_reasons(text, reason):
-    found = parse([text], LOOSE_ACTION, space=CoordSpace.PIXEL, answers="first", thinking="read")
+    found = parse([text], UI_AGILE, space=CoordSpace.PIXEL, answers="first", thinking="read")
     assert found.reason.tolist() == [reason]
     assert np.isnan(found.xy).all() == (text != "[1, 2]")
 

@@ -16,9 +16,9 @@ import string
 from typing import NamedTuple
 
 from grounding_rewards.actions import Act, is_known
-from grounding_rewards.parsing.action import ActionDialect
-from grounding_rewards.parsing.action_json import NUMERAL
-from grounding_rewards.parsing.call_arguments import act_of_call
+from grounding_rewards.parsing.actions.call_arguments import act_of_call
+from grounding_rewards.parsing.actions.dialect import ActionDialect
+from grounding_rewards.parsing.actions.json_actions import NUMERAL
 from grounding_rewards.parsing.dialect import MAX_ANSWERS
 from grounding_rewards.parsing.texts import SPACE
 

@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.columns import Reason
-from grounding_rewards.parsing import COMPACT_ACTION, parse
-from grounding_rewards.parsing.compact_action import is_compact_action, is_fenced, read_compact_action
+from grounding_rewards.parsing import AGENTCPM, parse
+from grounding_rewards.parsing.actions.agentcpm import is_compact_action, is_fenced, read_compact_action
 from grounding_rewards.parsing.texts import COORDINATE_LIMIT, VECTOR_ROWS, Texts, compiled
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.testing import check_dialect
@@ -18,7 +18,7 @@ FIELDS = ("text", "direction", "button", "status", "duration", "to")
 
 
 def found(texts):
-    return parse(texts, COMPACT_ACTION, space=CoordSpace.THOUSANDTHS, thinking="read")
+    return parse(texts, AGENTCPM, space=CoordSpace.THOUSANDTHS, thinking="read")
 
 
 def rows(predictions):
@@ -125,7 +125,7 @@ def test_many_texts_are_read_like_one(some):
 @example('{"PRESS":"BACK"}')
 @example('{"STATUS":"satisfied"}')
 def test_what_a_pattern_captures_is_what_reading_finds(text):
-    for pattern in COMPACT_ACTION.patterns:
+    for pattern in AGENTCPM.patterns:
         captured = compiled(pattern).search(text)
         if captured:
             groups = captured.groupdict()
@@ -143,10 +143,10 @@ def test_the_patterns_take_the_usual_forms():
     for value in usual:
         for separators in ((",", ":"), (", ", ": ")):
             text = json.dumps(value, separators=separators, ensure_ascii=False)
-            assert sum(bool(compiled(pattern).search(text)) for pattern in COMPACT_ACTION.patterns) == 1
-    assert not any(compiled(pattern).search("{}") for pattern in COMPACT_ACTION.patterns)
+            assert sum(bool(compiled(pattern).search(text)) for pattern in AGENTCPM.patterns) == 1
+    assert not any(compiled(pattern).search("{}") for pattern in AGENTCPM.patterns)
 
 
 def test_it_keeps_what_dialects_promise():
     wild = ['{"POINT":[' * 5000, '{"thought":"' * 5000, '{"TYPE":"' + "\\" * 20_000, "{" * 20_000, "/*" * 20_000]
-    check_dialect(COMPACT_ACTION, [*Texts(wild), '{"POINT":[1,2]}', "```json\n{TYPE:'a'}\n```"])
+    check_dialect(AGENTCPM, [*Texts(wild), '{"POINT":[1,2]}', "```json\n{TYPE:'a'}\n```"])

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.parsing.action import ActionDialect
-from grounding_rewards.parsing.json5 import Json5Error, read_json5
+from grounding_rewards.parsing.actions.dialect import ActionDialect
+from grounding_rewards.parsing.actions.json5 import Json5Error, read_json5
 from grounding_rewards.parsing.texts import COORDINATE_LIMIT
 
 FENCE, _END = "```json", "```"
@@ -129,8 +129,8 @@ def _words(name: str, words: tuple[str, ...]) -> str:
 
 _POINT = ('"(?P<action>POINT)"', ":", r"\[", f"(?P<x>{_NUMBER})", ",", f"(?P<y>{_NUMBER})", r"\]")
 
-COMPACT_ACTION = ActionDialect(
-    "compact_action",
+AGENTCPM = ActionDialect(
+    "agentcpm",
     read_compact_action,
     patterns=(
         _usual(*_POINT),

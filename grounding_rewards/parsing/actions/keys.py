@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grounding_rewards.actions import CLICKS, Act, canonical, is_known
-from grounding_rewards.parsing.action_objects import decoded
-from grounding_rewards.parsing.action_places import number_of, places_of, two_ends
+from grounding_rewards.parsing.actions.objects import decoded
+from grounding_rewards.parsing.actions.places import number_of, places_of, two_ends
 from grounding_rewards.parsing.texts import COORDINATE_LIMIT, NUMBER, compiled
 
 KEYS: Mapping[str, tuple[str, ...]] = {

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing import ACTION_TAG
-from grounding_rewards.parsing.action_tag import read_action_tag
+from grounding_rewards.parsing import UI_S1
+from grounding_rewards.parsing.actions.ui_s1 import read_action_tag
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import NUMERALS, SPACES, responses
@@ -70,7 +70,7 @@ def test_what_stands_between_the_tags(content, found):
 )  # fmt: skip
 def test_what_is_no_action(content):
     assert acts(f"<action>{content}</action>") == []
-    assert act(f"<action>{content}</action>", ACTION_TAG) == "MALFORMED"
+    assert act(f"<action>{content}</action>", UI_S1) == "MALFORMED"
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_pairs_of_tags_count_up_to_the_first_that_holds_no_action(text, names):
 
 def test_policies_and_reasons():
     two = f'{ONE}<action>{{"action": "type", "text": "a"}}</action>'
-    assert act(two, ACTION_TAG, "first") == ("click", [512, 384], {})
-    assert act(two, ACTION_TAG, "last") == ("type", None, {"text": "a"})
-    assert act(two, ACTION_TAG) == "SEVERAL_ANSWERS"
-    assert act("<action>", ACTION_TAG) == "MALFORMED"
-    assert act("click", ACTION_TAG) == "NO_ANSWER"
-    assert act(ONE * 300, ACTION_TAG) == "TOO_MANY"
-    assert act(ONE * 300, ACTION_TAG, "first") == ("click", [512, 384], {})
+    assert act(two, UI_S1, "first") == ("click", [512, 384], {})
+    assert act(two, UI_S1, "last") == ("type", None, {"text": "a"})
+    assert act(two, UI_S1) == "SEVERAL_ANSWERS"
+    assert act("<action>", UI_S1) == "MALFORMED"
+    assert act("click", UI_S1) == "NO_ANSWER"
+    assert act(ONE * 300, UI_S1) == "TOO_MANY"
+    assert act(ONE * 300, UI_S1, "first") == ("click", [512, 384], {})
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_the_usual_forms_need_no_reading(fields):
     tight = json.dumps({"action": "long_press", **fields}, ensure_ascii=False, separators=(",", ":"))
     texts = [f"<action>{said}</action>", f"{THOUGHT}<action>\n{tight}\n</action>\n", f"a {THOUGHT} b <action>{said}"
              "</action>."] * VECTOR_ROWS  # fmt: skip
-    found = replace(ACTION_TAG, read=None).find(Texts(texts), "first")
+    found = replace(UI_S1, read=None).find(Texts(texts), "first")
     assert set(found.actions) == {"long_press"}
-    agree(texts[:3], ACTION_TAG, "first")
+    agree(texts[:3], UI_S1, "first")
 
 
 numbers = st.one_of(st.integers(-5, 2000).map(str), st.sampled_from(NUMERALS), st.floats(0, 999).map(str))
@@ -151,7 +151,7 @@ texts = st.builds(
 @given(st.lists(st.one_of(texts, responses), min_size=1, max_size=6), st.sampled_from(["only", "first", "last", "all"]))
 @example([f"{THOUGHT}{ONE}", ONE, f"{ONE}{ONE}", ""], "first")
 def test_many_texts_are_read_like_one(texts, answers):
-    agree(texts, ACTION_TAG, answers, "read")
+    agree(texts, UI_S1, answers, "read")
 
 
 @settings(max_examples=300, deadline=None)
@@ -159,7 +159,7 @@ def test_many_texts_are_read_like_one(texts, answers):
 @example(f"{THOUGHT}{ONE}")
 @example('<action>{"action": "type", "text": "\u2028\x7f"}</action>')
 def test_where_a_pattern_matches_reading_finds_the_same_and_nothing_more(text):
-    matched = [found for found in (compiled(pattern).search(text) for pattern in ACTION_TAG.patterns) if found]
+    matched = [found for found in (compiled(pattern).search(text) for pattern in UI_S1.patterns) if found]
     assert len(matched) <= 1
     for found in matched:
         groups = found.groupdict()
@@ -178,6 +178,6 @@ def test_long_texts_take_no_longer_than_their_length(opener):
     start = time.perf_counter()
     for head in ("", "<action>", "<think>", '<action>{"action": "', '<action>{"action": "a", "text": "'):
         text = f"{head}{opener * (60_000 // len(opener))}</action>"
-        ACTION_TAG.find(Texts([text]), "first")
-        ACTION_TAG.find(Texts([text] * 3 + [""] * VECTOR_ROWS), "last")
+        UI_S1.find(Texts([text]), "first")
+        UI_S1.find(Texts([text] * 3 + [""] * VECTOR_ROWS), "last")
     assert time.perf_counter() - start < 10

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.parsing.action import ActionDialect
+from grounding_rewards.parsing.actions.dialect import ActionDialect
 from grounding_rewards.parsing.json_point import POINT_KEY, point_of
 from grounding_rewards.parsing.nesting import is_shallow
 from grounding_rewards.parsing.texts import SPACE, compiled
@@ -100,8 +100,8 @@ def _act(item: Any) -> Act | None:
     return Act(name, point or (), arguments)
 
 
-BLINK_LINK = ActionDialect(
-    "blink_link",
+BTL_UI = ActionDialect(
+    "btl_ui",
     read_link,
     (
         rf"{_LINK_OPEN}{_PLAN}, ?{_POINT}\}}{_LINK_CLOSE}",

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing import BLINK_LINK
-from grounding_rewards.parsing.blink_link import fenced, loaded, read_link
+from grounding_rewards.parsing import BTL_UI
+from grounding_rewards.parsing.actions.btl_ui import fenced, loaded, read_link
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import NUMERALS, SPACES, responses
@@ -52,8 +52,8 @@ def action(**fields):
     ],
 )  # fmt: skip
 def test_the_items_of_a_link(items, found):
-    assert act(link(items), BLINK_LINK, "first", "read") == found
-    agree([link(items)], BLINK_LINK, "first")
+    assert act(link(items), BTL_UI, "first", "read") == found
+    agree([link(items)], BTL_UI, "first")
 
 
 @pytest.mark.parametrize(
@@ -74,17 +74,17 @@ def test_the_items_of_a_link(items, found):
     ],
 )
 def test_the_first_fenced_link_counts_wherever_it_is(text, found):
-    assert act(text, BLINK_LINK, "first", "read") == found
+    assert act(text, BTL_UI, "first", "read") == found
 
 
 def test_several_items_are_several_answers():
     two = link('[{"point_2d": [1, 2]}, {"point_2d": [3, 4]}]')
-    assert act(two, BLINK_LINK, "only", "read") == "SEVERAL_ANSWERS"
-    assert act(two, BLINK_LINK, "last", "read") == ("", [3, 4], {})
+    assert act(two, BTL_UI, "only", "read") == "SEVERAL_ANSWERS"
+    assert act(two, BTL_UI, "last", "read") == ("", [3, 4], {})
 
 
 def test_thinking_may_be_dropped():
-    assert act(link(TAP), BLINK_LINK, "only", "closed") == ("Tap", [512, 384], {})
+    assert act(link(TAP), BTL_UI, "only", "closed") == ("Tap", [512, 384], {})
 
 
 words = st.text(st.sampled_from('aé "\\<>`[{:\n\ud800'), max_size=5)
@@ -114,7 +114,7 @@ links = st.builds(
 @example(link(TAP))
 @example(link('[{"Plan": "p", "Action": {"function": "Type", "text": ""}}]'))
 def test_a_pattern_takes_only_what_the_reader_reads_alike(text):
-    for pattern in BLINK_LINK.patterns:
+    for pattern in BTL_UI.patterns:
         found = compiled(pattern).search(text)
         if found:
             groups = found.groupdict()
@@ -126,13 +126,13 @@ def test_the_usual_forms_are_taken_by_a_pattern():
     said = [{}, {"point_2d": [1, 2]}, {"text": "hello world"}, {"direction": "up"}]
     for text in [link('[{"point_2d": [1, 2]}]'), *(link(action(function="Tap", **fields)) for fields in said)]:
         for written in (text, text.replace(LOOK, ""), text.replace(", ", ",").replace(": ", ":")):
-            assert sum(compiled(pattern).search(written) is not None for pattern in BLINK_LINK.patterns) == 1, written
+            assert sum(compiled(pattern).search(written) is not None for pattern in BTL_UI.patterns) == 1, written
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.one_of(links, responses), min_size=1, max_size=4), st.sampled_from(["only", "first", "last", "all"]))
 def test_alone_and_in_a_batch_are_the_same(texts, answers):
-    agree(texts, BLINK_LINK, answers)
+    agree(texts, BTL_UI, answers)
 
 
 @pytest.mark.parametrize("part", [
@@ -144,7 +144,7 @@ def test_time_is_linear(part, rows):
     for before in ("", "<link>```json ", "<link>```json [{", "<blink>```json", "<link>"):
         text = (before + part * (60_000 // len(part)))[:60_000]
         start = time.process_time()
-        BLINK_LINK.find(Texts([text] * rows), "first")
+        BTL_UI.find(Texts([text] * rows), "first")
         assert time.process_time() - start < 0.05 * rows + 0.5, (before, part)
 
 

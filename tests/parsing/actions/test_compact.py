@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import ACTION_COMPACT, JSON_COMPACT
-from grounding_rewards.parsing.action_compact import read_compact
+from grounding_rewards.parsing.actions.compact import read_compact
 from grounding_rewards.parsing.texts import compiled
 from grounding_rewards.recipes.click import click
 from tests.parsing.acts import act, agree

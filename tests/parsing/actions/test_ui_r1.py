@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing import ANSWER_ACTION
-from grounding_rewards.parsing.answer_action import read_answer_action
+from grounding_rewards.parsing import UI_R1
+from grounding_rewards.parsing.actions.ui_r1 import read_answer_action
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 from tests.parsing.reading import read, read_action
@@ -82,28 +82,28 @@ def test_the_first_pair_of_tags_counts_wherever_it_stands(text, found):
 
 def test_policies_and_reasons():
     two = "<answer>'action': 'click', [1, 2], [3, 4]</answer>"
-    assert [read(two, ANSWER_ACTION, answers)[0] for answers in ("first", "last")] == [[1, 2], [3, 4]]
-    assert read(two, ANSWER_ACTION) == (None, "SEVERAL_ANSWERS")
-    assert read(ONE, ANSWER_ACTION) == ([512, 384], "OK")
-    assert read("<answer>'action': wait</answer>", ANSWER_ACTION) == (None, "OK")
-    assert read_action("<answer>'action': wait</answer>", ANSWER_ACTION) == "wait"
-    assert read("<answer></answer>", ANSWER_ACTION) == (None, "MALFORMED")
-    assert read("<answer>", ANSWER_ACTION) == (None, "MALFORMED")
-    assert read("click", ANSWER_ACTION) == (None, "NO_ANSWER")
-    assert read(" \n", ANSWER_ACTION) == (None, "EMPTY")
-    assert read(f"<think>{ONE}</think>{two}", ANSWER_ACTION, "first") == ([1, 2], "OK")
-    assert read(f"<think>{ONE}</think>{two}", ANSWER_ACTION, "first", "read") == ([512, 384], "OK")
+    assert [read(two, UI_R1, answers)[0] for answers in ("first", "last")] == [[1, 2], [3, 4]]
+    assert read(two, UI_R1) == (None, "SEVERAL_ANSWERS")
+    assert read(ONE, UI_R1) == ([512, 384], "OK")
+    assert read("<answer>'action': wait</answer>", UI_R1) == (None, "OK")
+    assert read_action("<answer>'action': wait</answer>", UI_R1) == "wait"
+    assert read("<answer></answer>", UI_R1) == (None, "MALFORMED")
+    assert read("<answer>", UI_R1) == (None, "MALFORMED")
+    assert read("click", UI_R1) == (None, "NO_ANSWER")
+    assert read(" \n", UI_R1) == (None, "EMPTY")
+    assert read(f"<think>{ONE}</think>{two}", UI_R1, "first") == ([1, 2], "OK")
+    assert read(f"<think>{ONE}</think>{two}", UI_R1, "first", "read") == ([512, 384], "OK")
 
 
 def test_numbers_beyond_all_screens():
     huge = f"<answer>'action': 'click', [{'9' * 5000}, -{'9' * 400}.5]</answer>"
-    assert read(huge, ANSWER_ACTION)[0] == [1e12, -1e12]
+    assert read(huge, UI_R1)[0] == [1e12, -1e12]
 
 
 def test_the_usual_forms_need_no_reading():
     # The thinking may hold anything but "<".
     texts = [ONE, f"{THOUGHT}{ONE}\n", f"<think>\n[1] é > 2, 'action': 'x'\n</think>{ONE}"] * VECTOR_ROWS
-    found = replace(ANSWER_ACTION, read=None).find(Texts(texts), "first")
+    found = replace(UI_R1, read=None).find(Texts(texts), "first")
     assert found.xy.tolist() == [[512, 384]] * len(texts)
     assert set(found.actions) == {"click"}
 
@@ -134,14 +134,14 @@ texts = st.builds(
 @example([f"{THOUGHT}{ONE}", ONE, f"{ONE}{ONE}", ""], "first")
 @example([f"{THOUGHT}<answer>[{{'action': 'click', 'coordinate': [9999999999999, -0]}}]</answer>"], "first")
 def test_many_texts_are_read_like_one(texts, answers):
-    agree(texts, ANSWER_ACTION, answers, "read")
+    agree(texts, UI_R1, answers, "read")
 
 
 @settings(max_examples=300, deadline=None)
 @given(texts)
 @example(f"{THOUGHT}{ONE}")
 def test_where_a_pattern_matches_reading_finds_the_same_and_nothing_more(text):
-    for pattern in ANSWER_ACTION.patterns:
+    for pattern in UI_R1.patterns:
         usual = compiled(pattern).search(text)
         if usual:
             x, y = (np.clip(float(usual[name]), -1e12, 1e12) for name in "xy")
@@ -165,6 +165,6 @@ def test_long_texts_take_no_longer_than_their_length(opener):
     start = time.perf_counter()
     for head in ("", "<answer>", "<think>", "<answer>'action': '", "<answer>[1,"):
         text = f"{head}{opener * (60_000 // len(opener))}</answer>"
-        ANSWER_ACTION.find(Texts([text]), "first")
-        ANSWER_ACTION.find(Texts([text] * 3 + [""] * VECTOR_ROWS), "last")
+        UI_R1.find(Texts([text]), "first")
+        UI_R1.find(Texts([text] * 3 + [""] * VECTOR_ROWS), "last")
     assert time.perf_counter() - start < 4

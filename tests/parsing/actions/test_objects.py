@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing.action_objects import MOST, decoded, objects
+from grounding_rewards.parsing.actions.objects import MOST, decoded, objects
 from tests.parsing.fragments import responses
 
 

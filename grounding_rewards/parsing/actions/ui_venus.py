@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.parsing.action import ActionDialect
+from grounding_rewards.parsing.actions.dialect import ActionDialect
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number
 
 OPEN, CLOSE = "<action>", "</action>"
@@ -107,8 +107,8 @@ def _usual(call: str) -> str:
 
 _POINT = rf"\({SPACE}(?P<x>{NUMBER}){SPACE},{SPACE}(?P<y>{NUMBER}){SPACE}\)"
 
-VENUS_ACTION = ActionDialect(
-    "venus_action",
+UI_VENUS = ActionDialect(
+    "ui_venus",
     _read,
     (
         _usual(rf"(?P<action>Click|LongPress)\(box={_POINT}\)"),

@@ -84,7 +84,7 @@ def read_json5(text: str) -> Any:
     {'POINT': [0.5, 31], 'thought': 't', 'to': 'up'}
     >>> read_json5('{"a": 1, "a": 2}')
     Traceback (most recent call last):
-    grounding_rewards.parsing.json5.Json5Error: 'a' occurs twice
+    grounding_rewards.parsing.actions.json5.Json5Error: 'a' occurs twice
     """
     if is_shallow(text):
         try:

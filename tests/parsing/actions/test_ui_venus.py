@@ -4,14 +4,14 @@ from hypothesis import strategies as st
 
 from grounding_rewards.actions import Act
 from grounding_rewards.columns import Reason
-from grounding_rewards.parsing import VENUS_ACTION, parse
-from grounding_rewards.parsing.venus_action import FUNCTIONS, read_call
+from grounding_rewards.parsing import UI_VENUS, parse
+from grounding_rewards.parsing.actions.ui_venus import FUNCTIONS, read_call
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.testing import hostile_responses
 
 
 def predicted(*responses):
-    return parse(list(responses), VENUS_ACTION, space=CoordSpace.MODEL_PIXEL)
+    return parse(list(responses), UI_VENUS, space=CoordSpace.MODEL_PIXEL)
 
 
 def rows(found):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from grounding_rewards.actions import Act
-from grounding_rewards.parsing.action import ActionDialect
+from grounding_rewards.parsing.actions.dialect import ActionDialect
 from grounding_rewards.parsing.pieces import X_Y, XY
 from grounding_rewards.parsing.texts import SPACE, number
 
@@ -44,8 +44,8 @@ def read_answer_action(text: str) -> list[Act] | None:
     return [Act(name, place) for place in places]
 
 
-ANSWER_ACTION = ActionDialect(
-    "answer_action",
+UI_R1 = ActionDialect(
+    "ui_r1",
     read_answer_action,
     patterns=(rf"^<think>[^<]*</think>{_BREAK}{_USUAL}", f"^{_USUAL}"),
     signs=(_OPEN,),

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import ACTION_JSON
-from grounding_rewards.parsing.action_json import read_objects
+from grounding_rewards.parsing.actions.json_actions import read_objects
 from grounding_rewards.parsing.texts import compiled
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import NUMERALS, SPACES, responses

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing.json5 import DEEPEST, Json5Error, read_json5
+from grounding_rewards.parsing.actions.json5 import DEEPEST, Json5Error, read_json5
 from grounding_rewards.parsing.nesting import DEEPEST as SHALLOW
 
 REFUSED = object()

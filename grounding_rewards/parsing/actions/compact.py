@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.parsing.action import ActionDialect
-from grounding_rewards.parsing.action_json import NUMERAL
-from grounding_rewards.parsing.action_objects import objects
-from grounding_rewards.parsing.action_places import number_of, place_of
+from grounding_rewards.parsing.actions.dialect import ActionDialect
+from grounding_rewards.parsing.actions.json_actions import NUMERAL
+from grounding_rewards.parsing.actions.objects import objects
+from grounding_rewards.parsing.actions.places import number_of, place_of
 
 _KEYS = ("POINT", "TYPE", "PRESS", "CLEAR", "STATUS", "duration")
 _GOING_ON = ("continue", "start")

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import ACTION_CALLS
-from grounding_rewards.parsing.action_calls import arguments_of, read_calls
+from grounding_rewards.parsing.actions.calls import arguments_of, read_calls
 from grounding_rewards.parsing.parse import MAX_LENGTH
 from grounding_rewards.parsing.texts import compiled
 from tests.parsing.acts import act, agree

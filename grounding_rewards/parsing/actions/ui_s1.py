@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.parsing.action import ActionDialect
+from grounding_rewards.parsing.actions.dialect import ActionDialect
 from grounding_rewards.parsing.dialect import MAX_ANSWERS
 from grounding_rewards.parsing.nesting import is_shallow
 from grounding_rewards.parsing.texts import COORDINATE_LIMIT
@@ -125,8 +125,8 @@ def finger_direction(start: tuple[float, ...], end: tuple[float, ...]) -> str | 
     return "down" if down > 0 else "up"
 
 
-ACTION_TAG = ActionDialect(
-    "action_tag",
+UI_S1 = ActionDialect(
+    "ui_s1",
     read_action_tag,
     patterns=tuple([_BEFORE + usual + _AFTER for usual in _USUAL]),
     signs=(_OPEN,),

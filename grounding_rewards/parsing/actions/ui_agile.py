@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from grounding_rewards.actions import Act
-from grounding_rewards.parsing.action import ActionDialect
+from grounding_rewards.parsing.actions.dialect import ActionDialect
 from grounding_rewards.parsing.texts import SPACE, number
 
 _OPEN, _CLOSE = "<answer>", "</answer>"
@@ -98,5 +98,5 @@ def _numbers(found: re.Match[str]) -> tuple[float, ...]:
     return tuple([number(numeral) for numeral in found.groups() if numeral])
 
 
-LOOSE_ACTION = ActionDialect("loose_action", read_loose_action, patterns=_USUAL, signs=("ction", ",", "<point>"))
+UI_AGILE = ActionDialect("ui_agile", read_loose_action, patterns=_USUAL, signs=("ction", ",", "<point>"))
 """The first action and place in any of the usual notations."""

@@ -10,9 +10,9 @@
 from __future__ import annotations
 
 from grounding_rewards.actions import Act
-from grounding_rewards.parsing.action import ActionDialect
-from grounding_rewards.parsing.action_keys import acts_of
-from grounding_rewards.parsing.action_objects import objects
+from grounding_rewards.parsing.actions.dialect import ActionDialect
+from grounding_rewards.parsing.actions.keys import acts_of
+from grounding_rewards.parsing.actions.objects import objects
 
 CLICKED = "(?:left_|right_|middle_|double_|triple_)?click|long_press|tap|hover|mouse_move"
 """Actions whose place says all, as a pattern."""
