@@ -78,6 +78,46 @@ def call(name: str, action: str) -> Callable[[int, int], str]:
     return lambda x, y: f"{start}[{x}, {y}]}}}}\n</tool_call>"
 
 
+def answer(form: str) -> Callable[[int, int], str]:
+    """A thought and an answer in tags, of a form with %d where its numbers go."""
+    return lambda x, y: thought(f"<answer>{form % (x, y)}</answer>")
+
+
+def blink(x: int, y: int) -> str:
+    """Where to look, what to think of it, what to do."""
+    look = f'<blink>\n```json\n[{{"bbox_2d": [{x - 20}, {y - 10}, {x + 20}, {y + 10}]}}]\n```\n</blink>\n'
+    act = f'[{{"Plan": "tap it", "Action": {{"function": "Tap", "point_2d": [{x}, {y}]}}}}]'
+    return f"{look}<think>{THOUGHT}</think>\n<link>\n```json\n{act}\n```\n</link>"
+
+
+def solution(box: Box) -> str:
+    """A box as UI-R1 and UI-AGILE write it."""
+    return f"<answer>[{{'action': 'click' ,'coordinate': {list(box)} }}]</answer>"
+
+
+def centre(box: Box) -> list[float]:
+    """The middle of a box."""
+    return [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2]
+
+
+def tap(box: Box) -> dict[str, Any]:
+    """A box as BTL-UI has it."""
+    act = {"Plan": "tap it", "Action": {"function": "Tap", "point_2d": centre(box)}}
+    return {"solution": [act], "bbox": list(box)}
+
+
+def checked(box: Box) -> dict[str, Any]:
+    """A box as UI-S1 has it."""
+    act = {"action": "click", "coordinate": centre(box), "candidate_bbox": list(box)}
+    return {"check_options": act, "num_steps": 4}
+
+
+def compact(box: Box) -> dict[str, Any]:
+    """A box as AgentCPM-GUI has it."""
+    x, y = centre(box)
+    return {"POINT": [round(x * 1000 / WIDTH), round(y * 1000 / HEIGHT)], "bbox": [list(box[:2]), list(box[2:])]}
+
+
 def thousandths(box: Box) -> list[float]:
     """A box in pixels to thousandths of the screen."""
     return [edge * 1000 / side for edge, side in zip(box, (WIDTH, HEIGHT, WIDTH, HEIGHT), strict=True)]
@@ -90,6 +130,8 @@ def corners(box: Box) -> dict[str, int]:
 
 RATIOS = (HEIGHT / 1000, WIDTH / 1000)
 TUPLE, LIST, CALL = r"\((\d+), (\d+)\)", r"\[(\d+), (\d+)\]", r'"coordinate": \[(\d+), (\d+)\]'
+BOTH = {"image_sizes": (WIDTH, HEIGHT), "model_image_sizes": (WIDTH, HEIGHT)}
+COORDINATE = r"coordinate['\"]: \[(\d+), (\d+)\]"
 POINT, CORNERS = r'"point_2d": \[(\d+), (\d+)\]', r"\[(\d+), ?(\d+), ?\d+, ?\d+\]"
 CASES = [
     Case("gelato", "(x, y)", lambda x, y: f"({x * 1000 // WIDTH}, {y * 1000 // HEIGHT})",
@@ -113,7 +155,31 @@ CASES = [
     Case("gui-g2", "[x1, y1, x2, y2]", lambda *box: f"[{box[0]},{box[1]},{box[2]},{box[3]}]", list, CORNERS, {}, SIZES,
          True, published=35_259),
     Case("ui-venus", "[x1, y1, x2, y2]", lambda *box: f"[{box[0]},{box[1]},{box[2]},{box[3]}]", list, CORNERS, {},
-         {**SIZES, "model_image_sizes": (WIDTH, HEIGHT)}, True),
+         BOTH, True),
+    Case("ui-r1", "thought, dict", answer("[{'action': 'click', 'coordinate': [%d, %d]}]"), solution, COORDINATE, {},
+         BOTH, published=54_779),
+    Case("ui-r1-e", "dict", lambda x, y: f"<answer>[{{'action': 'click', 'coordinate': [{x}, {y}]}}]</answer>",
+         solution, COORDINATE, {}, BOTH),
+    Case("gui-r1", "thought, dict",
+         answer("[{'action': 'click', 'point': [%d, %d], 'input_text': 'no input text'}]"),
+         lambda box: {"action": "click", "gt_bbox": list(box), "input_text": "no input text"},
+         r"'point': \[(\d+), (\d+)\]", published=32_398),
+    Case("ui-agile", "thought, dict", answer("[{'action': 'click', 'coordinate': [%d, %d]}]"), solution, COORDINATE, {},
+         BOTH),
+    Case("btl-ui", "look, thought, act", blink, tap, POINT, {}, BOTH),
+    Case("ui-s1", "thought, JSON",
+         lambda x, y: thought(f'<action>{{"action": "click", "coordinate": [{x}, {y}]}}</action>'), checked, COORDINATE,
+         {}, BOTH),
+    Case("agentcpm-gui", "compact JSON",
+         lambda x, y: f'{{"thought":"{THOUGHT}","POINT":[{x * 1000 // WIDTH},{y * 1000 // HEIGHT}]}}', compact,
+         r'"POINT":\[(\d+),(\d+)\]', {}, SIZES),
+    Case("ui-venus-navigation", "thought, call", lambda x, y: thought(f"<action>Click(box=({x}, {y}))</action>"),
+         lambda box: {"bbox": list(box), "action": "click"}, r"\((\d+), (\d+)\)", {}, BOTH),
+    Case("action", "tool call", call("computer_use", "left_click"), lambda box: {"bbox": list(box), "action": "click"},
+         CALL, {"response_space": "pixel"}),
+    Case("action", "typing", lambda x, y: call("computer_use", "type")(x, y).replace('"coordinate": [', '"text": "')
+         .replace("]}}", '"}}'), lambda box: {"action": {"name": "type", "text": f"{box[0]}, {box[1]}"}},
+         r'"text": "(\d+), (\d+)"', {"response_space": "pixel"}),
 ]  # fmt: skip
 
 
@@ -177,7 +243,7 @@ def measure(case: Case, rows: int) -> str:
     read = call_time(lambda: recipe.score(responses[first], targets[first], **case.sizes))
     published = f"{rows / ours / case.published:6.1f}x" if case.published else ""
     return (
-        f"{case.name:13} {case.form:19} {rows / ours:12,.0f} {rows / bare:12,.0f} {bare / ours:6.2f}x {published:>9} "
+        f"{case.name:19} {case.form:18} {rows / ours:12,.0f} {rows / bare:12,.0f} {bare / ours:6.2f}x {published:>9} "
         f"{alone:8.0f} µs {read:8.0f} µs"
     )
 
@@ -189,7 +255,7 @@ def main() -> None:
     parser.add_argument("--only", help="the recipe to time; all without it")
     arguments = parser.parse_args()
     print(
-        f"{'recipe':13} {'answers':19} {'responses/s':>12} {'bare loop/s':>12} {'ratio':>7} {'published':>9} "
+        f"{'recipe':19} {'answers':18} {'responses/s':>12} {'bare loop/s':>12} {'ratio':>7} {'published':>9} "
         f"{'one call':>11} {'with target':>11}"
     )
     for case in CASES:

@@ -65,13 +65,13 @@ def unusable(targets: Targets, use: Use) -> dict[int, TargetError]:
 
 def _plainly_usable(targets: Targets, use: Use) -> bool:
     """Whether a few looks at the whole table show that no row can be unusable, as is the rule."""
-    if targets.special or targets.errors or "bbox" not in use.accepts or not targets.regions.plain:
+    if targets.odd or targets.errors or "bbox" not in use.accepts or not targets.regions.plain:
         return False
-    if len(targets.spaces) != 1:
+    if (targets.special and "action" not in use.accepts) or len(targets.spaces) > 1 or None in targets.spaces:
         return False
-    (space,) = targets.spaces
-    if space is None:
-        return False
+    space = next(iter(targets.spaces), None)
+    if space is None:  # no place anywhere
+        return targets.known_image_sizes is None and targets.known_model_image_sizes is None
     needed = use.sizes(space)
     least, right, bottom, end = targets.span
     for field, sizes in (

@@ -39,6 +39,7 @@ class Targets:
         into: the space into which all places were brought; None before that.
         span: the least number of all boxes, the largest x and y, and the least of each box's largest.
         special: whether any row is unreadable, a refusal, or has an action.
+        odd: whether any row is unreadable, a refusal, or has an action with another end.
         with_ends: rows of which an action has another end, which is a place, too.
     """
 
@@ -50,6 +51,7 @@ class Targets:
     spaces: frozenset[CoordSpace | None]
     span: tuple[float, float, float, float]
     special: bool
+    odd: bool = False
     with_ends: tuple[int, ...] = ()
     default: CoordSpace | None = None
     into: CoordSpace | None = None
@@ -251,15 +253,17 @@ def _override(own: Floats | None, given: Floats | None) -> Floats | None:
 
 
 def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) -> Targets:
-    owners, places, boxes, special, with_ends = [], [], [], False, []
+    owners, places, boxes, with_ends, odd, acts = [], [], [], [], False, False
     spaces: set[CoordSpace | None] = set()
     for row, target in enumerate(rows):
-        special = special or target is None or target.refusal or target.acts
+        odd = odd or target is None or target.refusal
         if target is None:
             continue
-        if target.acts and target.ends:
-            with_ends.append(row)
-            spaces.add(target.space)
+        if target.acts:
+            acts = True
+            if target.ends:
+                with_ends.append(row)
+                spaces.add(target.space)
         if target.regions:
             spaces.add(target.space)
             for place in target.regions:
@@ -274,7 +278,8 @@ def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) ->
         _sizes([row.model_image_size if row else None for row in rows]),
         frozenset(spaces),
         _span(boxes),
-        special,
+        odd or acts,
+        odd or bool(with_ends),
         tuple(with_ends),
     )
 

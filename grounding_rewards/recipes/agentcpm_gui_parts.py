@@ -116,6 +116,9 @@ def _keys(rollouts: Rollouts, forms: Sequence[Form]) -> tuple[Rows, Rows]:
     return rollouts.targets.alternatives.each(_said(rollouts.predictions)), np.array(wanted, dtype=np.int64)
 
 
+_NONE = np.array(None, dtype=np.object_)
+
+
 def _said(predictions: Predictions) -> Rows:
     arguments = predictions.arguments
     said = _BITS["POINT"] * ~np.isnan(predictions.xy[:, 0])
@@ -123,8 +126,8 @@ def _said(predictions: Predictions) -> Rows:
         column = getattr(arguments, name, None)
         if column is not None:
             first = column if column.ndim == 1 else column[:, 0]
-            there = [value is not None and value == value for value in first.tolist()]
-            said = said | _BITS[key] * np.array(there, dtype=np.int64)
+            there = np.not_equal(first, _NONE) if first.dtype == np.object_ else ~np.isnan(first)
+            said = said | _BITS[key] * there.astype(np.int64)
     return said
 
 

@@ -55,10 +55,14 @@ class ActionType:
         given, wanted = predictions.actions, alternatives.names
         if self.names == "vocabulary":
             given, wanted = in_vocabulary(predictions), alternatives.normal.names
-        compare = _COMPARE[self.names]
-        pairs = zip(alternatives.each(given).tolist(), wanted.tolist(), strict=True)
-        same = [compare(said, right) for said, right in pairs]
-        return np.where(alternatives.each(acted(predictions)), np.array(same, dtype=np.float64), 0.0)
+        given = alternatives.each(given)
+        if self.names in _COMPARE:
+            compare, pairs = _COMPARE[self.names], zip(given.tolist(), wanted.tolist(), strict=True)
+            same = np.array([compare(said, right) for said, right in pairs], dtype=np.bool_)
+        else:
+            same = np.equal(given, wanted).astype(np.bool_)
+        score: Floats = (same & alternatives.each(acted(predictions))).astype(np.float64)
+        return score
 
 
 def acted(predictions: Predictions) -> NDArray[np.bool_]:
@@ -77,10 +81,6 @@ def in_vocabulary(predictions: Predictions) -> NDArray[np.object_]:
     return found
 
 
-def _equal(given: str, wanted: str) -> bool:
-    return given == wanted
-
-
 def _lowered(given: str, wanted: str) -> bool:
     return given.lower() == wanted.lower()
 
@@ -89,6 +89,4 @@ def _contained(given: str, wanted: str) -> bool:
     return wanted in given
 
 
-_COMPARE: dict[str, Callable[[str, str], bool]] = {
-    "vocabulary": _equal, "written": _equal, "lower": _lowered, "contained": _contained,
-}  # fmt: skip
+_COMPARE: dict[str, Callable[[str, str], bool]] = {"lower": _lowered, "contained": _contained}
