@@ -130,7 +130,7 @@ def test_the_list_has_a_row_a_recipe(run):
     rows = lines(result.out)
     assert rows[1].split() == ["name", "answers", "to", "target", "total", "needs", "paper"]
     firsts = [row.split()[0] for row in rows[3:] if row[:1].strip()]
-    assert [name for name in firsts if name in gr.recipes()] == [*gr.recipes(), "click", "composite"]
+    assert [name for name in firsts if name in gr.recipes()] == [*gr.recipes(), "action", "click", "composite"]
     gelato = next(row for row in rows if row.startswith("gelato "))
     assert gelato.split() == ["gelato", "(200,", "150)", "thousandths", "0", "to", "1", "Gelato"]
     assert "click is shown with response_space=pixel" in rows

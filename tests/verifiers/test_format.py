@@ -10,8 +10,8 @@ from tests.verifiers.judging import judge
 BOX = {"bbox": [0, 0, 1, 1]}
 
 
-def test_an_answer_in_the_image_or_not_and_a_refusal_are_well_formed():
-    paid = {Reason.OK, Reason.OUT_OF_IMAGE, Reason.REFUSED}
+def test_a_place_an_action_and_a_refusal_are_well_formed():
+    paid = {Reason.OK, Reason.OUT_OF_IMAGE, Reason.REFUSED, Reason.UNKNOWN_ACTION}
     scores = judge(Format(), [None] * len(Reason), BOX, reasons=list(Reason))
     assert dict(zip(Reason, scores, strict=True)) == {reason: float(reason in paid) for reason in Reason}
 

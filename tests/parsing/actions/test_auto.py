@@ -10,7 +10,7 @@ import grounding_rewards as gr
 from grounding_rewards.parsing import AUTO, AUTO_ACTION, parse
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.testing.formats import ANSWER_FORMATS
-from tests.parsing import test_action_blink, test_action_calls, test_action_compact, test_action_json
+from tests.parsing.actions import test_blink, test_calls, test_compact, test_json_actions
 from tests.parsing.acts import act, agree, which
 from tests.parsing.fragments import ANSWERS, NUMERALS, SPACES, responses
 
@@ -25,8 +25,13 @@ def test_the_order_of_dialects():
 
 
 EVERY = [
-    (text, expected, module.__name__.rpartition("test_")[2])
-    for module in (test_action_blink, test_action_json, test_action_compact, test_action_calls)
+    (text, expected, dialect)
+    for module, dialect in (
+        (test_blink, "action_blink"),
+        (test_json_actions, "action_json"),
+        (test_compact, "action_compact"),
+        (test_calls, "action_calls"),
+    )
     for text, expected in module.READ
 ]
 
@@ -98,7 +103,7 @@ def test_all_forms_alone_and_in_a_batch(answers):
     agree([*dict.fromkeys([*known, *ANSWERS, *(text for text, *_ in EVERY)])], AUTO_ACTION, answers, times=2)
 
 
-MIXED = st.one_of(responses, test_action_json.objects(), test_action_calls.TEXTS, test_action_compact.TEXTS)
+MIXED = st.one_of(responses, test_json_actions.objects(), test_calls.TEXTS, test_compact.TEXTS)
 
 
 @settings(max_examples=150, deadline=None)
