@@ -30,8 +30,8 @@ NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType({
         "input_text": "type", "navigate_back": "back", "navigate_home": "home", "launch_app": "open_app",
         "launch": "open_app", "keyboard_enter": "enter", "double_tap": "double_click", "status": "finished",
     },
-    "agentcpm": {"POINT": "click", "TYPE": "type", "CLEAR": "clear", "STATUS": "finished", "duration": "wait",
-                 "to": "swipe"},
+    "agentcpm": {"POINT": "click", "TYPE": "type", "CLEAR": "clear", "STATUS": "finished"},
+    "aitw": {"DUAL_POINT": "click", "STATUS_TASK_COMPLETE": "finished", "STATUS_TASK_IMPOSSIBLE": "finished"},
     "btl-ui": {"Tap": "click", "LongPress": "long_press", "Swipe": "swipe", "Type": "type", "Home": "home",
                "Back": "back", "Wait": "wait", "Open": "open_app", "Enter": "enter"},
     "computer_use": {"left_click": "click", "mouse_move": "hover", "left_click_drag": "drag", "hscroll": "scroll",
@@ -40,11 +40,12 @@ NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType({
     "gui-r1": {"press_back": "back", "press_home": "home", "press_enter": "enter", "complete": "finished",
                "impossible": "finished", "rightclick": "right_click", "doubleclick": "double_click",
                "moveto": "hover", "hotkey": "key", "press": "key"},
-    "mobile_use": {"open": "open_app", "system_button": "system_button", "terminate": "finished"},
+    "mobile_use": {"open": "open_app", "terminate": "finished"},
     "openai": {"keypress": "key", "move": "hover"},
     "os_atlas": {"CLICK": "click", "TYPE": "type", "SCROLL": "scroll", "OPEN_APP": "open_app", "PRESS_BACK": "back",
                  "PRESS_HOME": "home", "PRESS_RECENT": "recent", "ENTER": "enter", "WAIT": "wait",
                  "COMPLETE": "finished", "LONG_PRESS": "long_press"},
+    "os_world": {"DONE": "finished", "FAIL": "finished"},
     "pyautogui": {"leftClick": "click", "doubleClick": "double_click", "tripleClick": "triple_click",
                   "rightClick": "right_click", "middleClick": "middle_click", "moveTo": "hover", "moveRel": "hover",
                   "dragTo": "drag", "dragRel": "drag", "write": "type", "typewrite": "type", "press": "key",
@@ -58,7 +59,8 @@ NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType({
     "others": {"tap": "click", "long_click": "long_press", "long_tap": "long_press", "input": "type", "fill": "type",
                "done": "finished", "finish": "finished", "respond": "answer", "mouse_drag": "drag",
                "key_press": "key", "press_key": "key", "noop": "no_action", "none": "no_action",
-               "sleep": "wait", "response": "answer", "callUser": "call_user"},
+               "sleep": "wait", "infeasible": "finished", "press_recent": "recent", "press_appselect": "recent",
+               "recents": "recent", "app_switch": "recent", "response": "answer", "callUser": "call_user"},
 })  # fmt: skip
 """What each source calls them, where it calls them otherwise."""
 
@@ -72,11 +74,15 @@ _CLICK_KINDS = ("click", "double_click", "triple_click", "right_click", "middle_
 CLICKS = ("", *(written for written, name in _CANONICAL.items() if name in _CLICK_KINDS))
 """Action names under which a coordinate is a click, as models write them; "" is an answer that names no action."""
 
-_BUTTONS = {"back": "back", "home": "home", "menu": "menu", "enter": "enter", "recent": "recent", "appselect": "recent"}
-_SIDES = {"right": "right_click", "middle": "middle_click"}
-_KEYS = {"control": "ctrl", "return": "enter", "escape": "esc", "command": "cmd", "meta": "cmd", "win": "cmd",
-         "super": "cmd", "option": "alt", "del": "delete", "pgup": "pageup", "pgdn": "pagedown",
-         "page_up": "pageup", "page_down": "pagedown"}  # fmt: skip
+_BUTTONS = {"back": "back", "home": "home", "menu": "menu", "enter": "enter", "recent": "recent", "recents": "recent",
+            "appselect": "recent", "app_select": "recent", "app_switch": "recent", "overview": "recent"}  # fmt: skip
+_SIDES = {"left": "click", "right": "right_click", "middle": "middle_click", "wheel": "middle_click"}
+_IMPOSSIBLE = {"impossible", "infeasible", "status_task_impossible", "fail"}
+_MODIFIERS = {"control": "ctrl", "ctrl": "ctrl", "alt": "alt", "option": "alt", "shift": "shift", "cmd": "cmd",
+              "command": "cmd", "meta": "cmd", "super": "cmd", "win": "cmd", "windows": "cmd"}  # fmt: skip
+_KEYS = {**_MODIFIERS, "return": "enter", "escape": "esc", "del": "delete", "pgup": "pageup", "pgdn": "pagedown",
+         "page_up": "pageup", "page_down": "pagedown", "arrowup": "up", "arrowdown": "down", "arrowleft": "left",
+         "arrowright": "right", "spacebar": "space", " ": "space", "\n": "enter", "\r": "enter"}  # fmt: skip
 _OPPOSITE = {"up": "down", "down": "up", "left": "right", "right": "left"}
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -88,8 +94,8 @@ class Act(NamedTuple):
         name: what it is called there, "" where the answer is a place alone.
         place: x, y, or x1, y1, x2, y2, or nothing.
         arguments: those of "text", "direction", "button", "app", "status" (strings), "keys" (a tuple of strings), "to"
-            (x, y: where a drag ends), "duration" (a number) and "raw" (the decoded value in which it was written) that
-            it has.
+            (x, y: where a drag ends), "duration" (a number), "swiped" (True where the direction is a swipe's, turned
+            around) and "raw" (the decoded value in which it was written) that it has.
     """
 
     name: str
@@ -126,32 +132,34 @@ def normalised(name: str, arguments: Mapping[str, Any], place: Sequence[float] =
     >>> normalised("system_button", {"button": "Back"}), normalised("open", {"text": "Clock"})
     (('back', {}), ('open_app', {'app': 'Clock'}))
     >>> normalised("swipe", {"to": (500, 100)}, (500, 900)), normalised("hotkey", {"text": "Ctrl+C"})
-    (('scroll', {'to': (500, 100), 'direction': 'down'}), ('key', {'keys': ('ctrl', 'c')}))
+    (('scroll', {'to': (500, 100), 'direction': 'down', 'swiped': True}), ('key', {'keys': ('ctrl', 'c')}))
     """
     written, name, found = name, canonical(name), dict(arguments)
-    if written == "impossible":
-        found.setdefault("status", written)
     if name in ("system_button", "key"):
         return _pressed(name, found)
+    if name in ("swipe", "scroll"):
+        return "scroll", _turned(name, found, place)
     if name == "open_app" and "app" not in found and "text" in found:
         found["app"] = found.pop("text")
     elif name == "click" and found.get("button") is not None:
-        button = str(found.pop("button")).lower()
-        return _SIDES.get(button, name), found
-    elif name == "swipe":
-        direction = found.get("direction") or _towards(place, found.get("to"))
-        if direction is not None:
-            found["direction"] = _OPPOSITE.get(direction.lower(), direction)
-        return "scroll", found
-    elif name == "scroll" and found.get("direction") is None and "to" in found:
-        direction = _towards(place, found["to"])
-        if direction is not None:
-            found["direction"] = _OPPOSITE[direction]
-    elif name in ("click", "scroll") or not found:
-        return name, found
-    if isinstance(found.get("status"), str):
-        found["status"] = found["status"].lower()
+        button = str(found.pop("button")).strip().lower()
+        return _SIDES.get(button, f"{button}_click"), found
+    elif name == "finished" and written.lower() in _IMPOSSIBLE:
+        found.setdefault("status", "impossible")
     return name, found
+
+
+def _turned(name: str, found: dict[str, Any], place: Sequence[float]) -> dict[str, Any]:
+    """The arguments of a scroll or swipe with the way that the view goes as its direction."""
+    direction, ends = found.get("direction"), towards(place, found.get("to"))
+    if direction is None and ends is None:
+        return found
+    if direction is None:
+        return {**found, "direction": opposite(str(ends)), "swiped": True}
+    direction = direction.strip().lower()
+    if name == "swipe" and not found.get("swiped"):
+        return {**found, "direction": opposite(direction), "swiped": True}
+    return {**found, "direction": direction}
 
 
 def opposite(direction: str) -> str:
@@ -162,8 +170,8 @@ def opposite(direction: str) -> str:
 def _pressed(name: str, found: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """A key, or a button of the system: ``enter`` and ``back`` are actions of their own."""
     written = found.pop("keys", None) or found.pop("button", None) or found.pop("text", None) or ()
-    keys = _split(written) if isinstance(written, str) else tuple(str(key).strip().lower() for key in written)
-    keys = tuple([_KEYS.get(key, key) for key in keys])
+    parts = (written,) if isinstance(written, str) else written
+    keys = tuple([key_name(key) for part in parts for key in _split(str(part))])
     alone = keys[0] if len(keys) == 1 else ""
     if name == "system_button" and alone in _BUTTONS:
         return _BUTTONS[alone], found
@@ -172,13 +180,38 @@ def _pressed(name: str, found: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return "key", {**found, "keys": keys} if keys else found
 
 
+def key_name(key: str) -> str:
+    """The one name of a key that has several, in lower case.
+
+    >>> [key_name(key) for key in ("Control_L", "Return", "KEYCODE_BACK", "ArrowUp", "a", " ")]
+    ['ctrl', 'enter', 'back', 'up', 'a', 'space']
+    """
+    name = key.strip().lower() or key
+    for prefix in ("keycode_", "kp_", "key_"):
+        name = name.removeprefix(prefix)
+    for side in ("_l", "_r", "left", "right"):
+        name = _MODIFIERS.get(name.removesuffix(side), name)
+    return _KEYS.get(name, name)
+
+
 def _split(written: str) -> tuple[str, ...]:
-    """``ctrl+c`` or ``ctrl c`` as two keys; a key that is "+" or a blank as one."""
-    parts = written.lower().replace("+", " ").split()
-    return tuple(parts) if parts else (written.lower(),) if written else ()
+    """``ctrl+c``, ``ctrl c`` or ``ctrl-c`` as two keys; a key that is "+", "-" or white space as one."""
+    text = written.strip().lower()
+    if not text:
+        return (written[:1],) if written else ()
+    parts = text.replace("+", " ").split()
+    if text.endswith("++") or not parts:
+        parts.append("+")
+    return tuple([key for part in parts for key in _hyphened(part)])
 
 
-def _towards(place: Sequence[float], to: Any) -> str | None:
+def _hyphened(part: str) -> tuple[str, ...]:
+    """``ctrl-c`` as two keys; what does not begin with such a key as it is."""
+    first, hyphen, rest = part.partition("-")
+    return (first, *_hyphened(rest)) if hyphen and rest and first in _MODIFIERS else (part,)
+
+
+def towards(place: Sequence[float], to: Any) -> str | None:
     """The main direction from a place to another, y growing downwards; None where there is none."""
     if to is None or len(place) not in (2, 4) or len(to) not in (2, 4):
         return None
@@ -210,6 +243,8 @@ class Arguments:
         keys: (n,) tuple of str or None.
         to: (n, 2) where a drag ends (of targets (n, 4), a box or a point twice); NaN where there is none.
         duration: (n,) as written; NaN where there is none.
+        swiped: (n,) True where the direction is that of a swipe, turned around, so that it is surely the way that the
+            view goes; else None.
         raw: (n,) the decoded value in which the action was written, or None. It is not to be changed.
     """
 
@@ -221,6 +256,7 @@ class Arguments:
     keys: Objects | None = None
     to: Floats | None = None
     duration: Floats | None = None
+    swiped: Objects | None = None
     raw: Objects | None = None
 
     def column(self, name: str, rows: int) -> NDArray[Any]:

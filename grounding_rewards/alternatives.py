@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import ARGUMENTS, Arguments, Objects, columns, normalised
+from grounding_rewards.regions import bounding_box
 from grounding_rewards.spaces import Floats
 from grounding_rewards.truth import Action, Target
+
+_NOWHERE = (float("nan"), float("nan"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +28,7 @@ class Alternatives:
         names: (k,) the action as the target has it; "" is a place alone, which asks for a click.
         arguments: what the action says beside that; ``to`` is (k, 4), and ``raw`` the target's ``extra``.
         aligned: whether every sample has exactly one.
+        starts: (k, 2) where a drag or swipe with another end begins, in the target's own space; NaN elsewhere.
     """
 
     row: NDArray[np.int64]
@@ -32,6 +36,7 @@ class Alternatives:
     names: Objects
     arguments: Arguments
     aligned: bool
+    starts: Floats
 
     def __len__(self) -> int:
         return len(self.row)
@@ -58,23 +63,31 @@ class Alternatives:
     def normal(self) -> Alternatives:
         """The same in the vocabulary: names and arguments as ``actions.normalised`` has them; "" is ``click``."""
         names, fields = [], []
-        for name, arguments in zip(self.names.tolist(), self._fields(), strict=True):
-            name, arguments = normalised(name or "click", arguments)
+        for name, arguments, start in zip(self.names.tolist(), self._fields(), self.starts.tolist(), strict=True):
+            name, arguments = normalised(name or "click", arguments, start)
             names.append(name)
             fields.append(arguments)
         found = Arguments(**columns(fields, ends=4))
-        return Alternatives(self.row, self.place, _objects(names), found, self.aligned)
+        return replace(self, names=_objects(names), arguments=found)
+
+    def with_ends(self, ends: Floats) -> Alternatives:
+        """The same with the ends of drags in another space; directions stay those of the targets as written."""
+        moved = replace(self, arguments=replace(self.arguments, to=ends))
+        vars(moved)["normal"] = replace(self.normal, arguments=replace(self.normal.arguments, to=ends))
+        return moved
 
     def _fields(self) -> list[dict[str, Any]]:
         """Each row's arguments by name."""
         given = [(name, getattr(self.arguments, name)) for name in ARGUMENTS]
         there = [(name, column) for name, column in given if column is not None]
-        return [{name: column[row] for name, column in there if _is_there(column[row])} for row in range(len(self))]
+        return [
+            {name: column[row] for name, column in there if _is_there(name, column[row])} for row in range(len(self))
+        ]
 
 
 def alternatives_of(targets: Sequence[Target | None]) -> Alternatives:
     """The alternatives of n targets, in their own spaces."""
-    owners, places, found, extras, place = [], [], list[Action | None](), [], 0
+    owners, places, starts, found, extras, place = [], [], [], list[Action | None](), [], 0
     for row, target in enumerate(targets):
         if target is None:
             continue
@@ -84,20 +97,30 @@ def alternatives_of(targets: Sequence[Target | None]) -> Alternatives:
         if not target.regions and target.action is not None:
             mine.append((-1, target.action))
         mine += [(-1, action) for action in target.actions]
-        place += len(target.regions)
         for index, action in mine:
+            starts.append(_start(target, index - place if index >= 0 else -1, action))
             owners.append(row)
             places.append(index)
             found.append(action)
             extras.append(target.extra)
+        place += len(target.regions)
     fields = [_arguments(action, extra) for action, extra in zip(found, extras, strict=True)]
     return Alternatives(
         row=np.array(owners, dtype=np.int64),
         place=np.array(places, dtype=np.int64),
+        starts=np.array(starts, dtype=np.float64).reshape(-1, 2),
         names=_objects([action.name if action else "" for action in found]),
         arguments=Arguments(**columns(fields, ends=4)),
         aligned=owners == list(range(len(targets))),
     )
+
+
+def _start(target: Target, place: int, action: Action | None) -> tuple[float, ...]:
+    """The centre of a target's place, for a drag or a swipe that ends elsewhere."""
+    if action is None or action.to is None or place < 0:
+        return _NOWHERE
+    x1, y1, x2, y2 = bounding_box(target.regions[place])
+    return (x1 + x2) / 2, (y1 + y2) / 2
 
 
 def _arguments(action: Action | None, extra: Any) -> dict[str, Any]:
@@ -110,10 +133,11 @@ def _arguments(action: Action | None, extra: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _is_there(value: Any) -> bool:
-    if isinstance(value, np.ndarray):
+def _is_there(name: str, value: Any) -> bool:
+    """Whether a row has an argument; nothing is asked of ``raw``, which may be anything."""
+    if name in ("to", "duration"):
         return not bool(np.isnan(value).any())
-    return value is not None and value == value
+    return value is not None
 
 
 def _objects(values: Sequence[Any]) -> Objects:

@@ -23,7 +23,7 @@ from grounding_rewards.verifiers.base import Verifier, checked
 
 RESERVED = frozenset({
     "reward", "score", "acc", "overall", "accuracy", "valid", "uid", "input", "output", "gts", "step", "num_turns",
-    "total", "reason", "x", "y", "dialect", "parsed", "in_image",
+    "total", "reason", "x", "y", "dialect", "action_name", "arguments", "parsed", "in_image",
 })  # fmt: skip
 """Names that trainers or score tables use themselves; no part is called so."""
 

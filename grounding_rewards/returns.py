@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.spaces import Floats
+from grounding_rewards.truth import LARGEST
 
 Codes = NDArray[np.int64]
 Names = Sequence[Hashable] | NDArray[Any]
@@ -26,6 +27,9 @@ EPSILON = 1e-6
 
 NO_SIGNAL = 1e-6
 """A group whose largest and smallest value are no farther apart is without variance."""
+
+_FINITE = float(np.finfo(np.float64).max)
+_SQUARABLE = 400  # powers of two; the squares of millions of such numbers add up to a float
 
 
 def step_returns(
@@ -49,15 +53,16 @@ def step_returns(
         trajectories: (n,) the trajectory of each row, as text or numbers.
         steps: (n,) whole numbers, the place of each row in its trajectory.
         rollouts: (n,) which attempt at its trajectory each row belongs to. Without it, the k-th row of the same step of
-            the same trajectory belongs to rollout k.
+            the same trajectory belongs to rollout k, and every step of a trajectory must have as many rows.
         gamma: the discount, 0 to 1.
 
     Returns:
-        (n,) returns, in the order of the rows.
+        (n,) returns, in the order of the rows; sums that no float holds are the largest, or the least.
 
     Raises:
-        RecipeError: lengths differ; rewards or steps are not finite or not whole; gamma is no number from 0 to 1; or
-            two rows are the same step of one rollout, which can only be with ``rollouts``.
+        RecipeError: lengths differ; rewards or steps are not finite or not whole; gamma is no number from 0 to 1; a
+            name cannot be looked up, such as a list; two rows are the same step of one rollout; or, without
+            ``rollouts``, one step of a trajectory has more rows than another, so that nobody knows which goes on.
 
     >>> step_returns([1, 1, 0, 1], [1, 1, 0, 1], ["a"] * 4, [0, 1, 2, 3])
     array([1.5, 1. , 0. , 1. ])
@@ -83,7 +88,7 @@ def step_returns(
         sums[here] += gamma * sums[here + 1]
     found = np.empty(rows)
     found[order] = sums
-    return found
+    return np.clip(found, -_FINITE, _FINITE)
 
 
 def step_and_episode_advantages(
@@ -112,11 +117,13 @@ def step_and_episode_advantages(
         step_weight: w_s.
         epsilon: added to standard deviations, above 0.
 
+    Weights and epsilon are at most 1e12.
+
     Returns:
         (n,) advantages, in the order of the rows.
 
     Raises:
-        RecipeError: as in ``step_returns``; or a weight is not finite, or epsilon not above 0.
+        RecipeError: as in ``step_returns``; or a weight is no such number, or epsilon not above 0.
 
     >>> step_and_episode_advantages([1.5, 0.0, 1.0, 1.0], ["a"] * 4, [0, 0, 1, 1]).round(3)
     array([ 1.414, -1.414,  0.707, -0.707])
@@ -124,8 +131,9 @@ def step_and_episode_advantages(
     value = _numbers("returns", returns)
     rows = len(value)
     for name, weight in (("episode_weight", episode_weight), ("step_weight", step_weight), ("epsilon", epsilon)):
-        if not np.isfinite(weight) or (name == "epsilon" and weight <= 0):
-            raise RecipeError(f"{name}: got {weight!r}; expected a finite number{' above 0' * (name == 'epsilon')}")
+        number = isinstance(weight, int | float) and not isinstance(weight, bool) and abs(weight) <= LARGEST
+        if not number or (name == "epsilon" and weight <= 0):
+            raise RecipeError(f"{name}: got {weight!r:.60}; expected a number{' above 0' * (name == 'epsilon')}")
     step, trajectory = _whole("steps", steps, rows), _codes("trajectories", trajectories, rows)
     rollout = _rollouts(trajectory, step, rollouts)
     if not rows:
@@ -140,13 +148,24 @@ def step_and_episode_advantages(
 def _normalised(value: Floats, group: Codes, epsilon: float) -> Floats:
     """(value - mean) / (std + epsilon) within each group, 0.0 where the group has no variance; codes are from 0."""
     size = np.bincount(group)
+    scale = _scale(value, group, len(size))
+    value = value / scale[group]
     centred = value - (np.bincount(group, weights=value) / np.maximum(size, 1))[group]
     std = np.sqrt(np.bincount(group, weights=centred**2) / np.maximum(size - 1, 1))
     largest, smallest = np.full(len(size), -np.inf), np.full(len(size), np.inf)
     np.maximum.at(largest, group, value)
     np.minimum.at(smallest, group, value)
-    varied = (largest - smallest > NO_SIGNAL)[group]
-    return np.where(varied, centred / (std[group] + epsilon), 0.0)
+    varied = (largest - smallest > NO_SIGNAL / scale)[group]
+    return np.where(varied, centred / (std + epsilon / scale)[group], 0.0)
+
+
+def _scale(value: Floats, group: Codes, groups: int) -> Floats:
+    """What each group is divided by so that no square overflows: mostly 1, else a power of two, for exactness."""
+    largest = np.zeros(groups)
+    np.maximum.at(largest, group, np.abs(value))
+    _, exponent = np.frexp(largest)
+    scale: Floats = np.ldexp(1.0, np.maximum(exponent - _SQUARABLE, 0))
+    return scale
 
 
 def _rollouts(trajectory: Codes, step: Codes, given: Names | None) -> Codes:
@@ -154,6 +173,16 @@ def _rollouts(trajectory: Codes, step: Codes, given: Names | None) -> Codes:
     if given is not None:
         return _codes("rollouts", given, len(step))
     same = _pairs(trajectory, step)
+    rows, most = np.bincount(same)[same], np.zeros(len(same), dtype=np.int64)
+    np.maximum.at(most, trajectory, rows)
+    short = np.flatnonzero(rows < most[trajectory])
+    if len(short):
+        row = short[0]
+        raise RecipeError(
+            f"rollouts: step {step[row]} of the trajectory of row {row} has {rows[row]} rows and another of its steps "
+            f"{most[trajectory[row]]}; expected as many, or the rollout of every row: rollouts=, and extras['rollout'] "
+            "where a recipe is scored"
+        )
     order = np.argsort(same, kind="stable")
     start = np.searchsorted(same[order], same[order])
     found = np.empty(len(step), dtype=np.int64)
@@ -178,12 +207,18 @@ def _codes(name: str, values: Names, rows: int) -> Codes:
         raise RecipeError(f"{name}: got {len(values)}; expected one for each of {rows} rows")
     seen: dict[Hashable, int] = {}
     plain = values.tolist() if isinstance(values, np.ndarray) else values
-    return np.array([seen.setdefault(value, len(seen)) for value in plain], dtype=np.int64)
+    try:
+        return np.array([seen.setdefault(value, len(seen)) for value in plain], dtype=np.int64)
+    except TypeError:
+        raise RecipeError(f"{name}: got {plain!r:.80}; expected texts or numbers") from None
 
 
 def _numbers(name: str, values: ArrayLike) -> Floats:
     """(n,) finite numbers."""
-    found = np.asarray(values, dtype=np.float64)
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError):
+        found = np.full(1, np.nan)
     if found.ndim != 1 or not np.isfinite(found).all():
         raise RecipeError(f"{name}: got {values!r:.80}; expected one finite number for each row")
     return found

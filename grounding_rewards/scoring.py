@@ -208,6 +208,7 @@ class Recipe:
             response_space=self.response_space,
             accepts=self.accepts,
             screen="screen" in self.needs,
+            trajectories="trajectories" in self.needs,
             image_sizes=None if image_sizes is None else _sizes("image_sizes", image_sizes, rows),
             model_image_sizes=(
                 None if model_image_sizes is None else _sizes("model_image_sizes", model_image_sizes, rows)

@@ -27,12 +27,14 @@ class Use:
         response_space: the space of the responses; None where nothing is known of them.
         accepts: the kinds of target that it can judge.
         screen: whether it measures in shares of the screen.
+        trajectories: whether it needs each row's trajectory and step.
     """
 
     into: CoordSpace
     response_space: CoordSpace | None
     accepts: frozenset[str]
     screen: bool = False
+    trajectories: bool = False
 
     def sizes(self, space: CoordSpace) -> tuple[str, ...]:
         """The size fields that targets in ``space`` need."""
@@ -56,6 +58,7 @@ def unusable(targets: Targets, use: Use) -> dict[int, TargetError]:
         return {}
     found = _kind_errors(targets, use.accepts) + _action_errors(targets, use.accepts) + _space_errors(targets)
     found += _circle_errors(targets) + _unusable_sizes(targets)
+    found += _place_errors(targets) if use.trajectories else []
     for code in np.unique(targets.space_codes[targets.valid]):
         if code != UNDECLARED:
             space = SPACES[code]
@@ -65,7 +68,7 @@ def unusable(targets: Targets, use: Use) -> dict[int, TargetError]:
 
 def _plainly_usable(targets: Targets, use: Use) -> bool:
     """Whether a few looks at the whole table show that no row can be unusable, as is the rule."""
-    if targets.odd or targets.errors or "bbox" not in use.accepts or not targets.regions.plain:
+    if use.trajectories or targets.odd or targets.errors or "bbox" not in use.accepts or not targets.regions.plain:
         return False
     if (targets.special and "action" not in use.accepts) or len(targets.spaces) > 1 or None in targets.spaces:
         return False
@@ -100,7 +103,8 @@ def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:
     expected = f"one of {', '.join(sorted(accepts))}: this recipe judges nothing else"
     for kind in RegionKind:
         if names[kind] not in accepts:
-            hint = "; the option point_radius of click gives points a reach" if kind == RegionKind.POINT else ""
+            hint = "; an option point_radius, where a recipe has one, gives points a reach"
+            hint = hint if kind == RegionKind.POINT else ""
             for index in np.flatnonzero(targets.regions.kind == kind):
                 found.append(_region_error(targets, int(index), expected + hint))
     if "refusal" not in accepts:
@@ -141,6 +145,17 @@ def _circle_errors(targets: Targets) -> Found:
         if code != UNDECLARED and SPACES[code].extent is not None:
             expected = f"a pixel space; a circle in {SPACES[code]} is no circle"
             found.append(_region_error(targets, int(index), expected))
+    return found
+
+
+def _place_errors(targets: Targets) -> Found:
+    """Rows that do not say which step of which trajectory they are."""
+    found: Found = []
+    for row, target in enumerate(targets.rows):
+        for field in ("step", "trajectory") if target else ():
+            if getattr(target, field) is None:
+                expected = "the trajectory's name and the number of the step in it: this recipe adds up trajectories"
+                found.append((row, TargetError(targets.sample(row), field, MISSING, expected)))
     return found
 
 
@@ -193,9 +208,10 @@ def _range_errors(targets: Targets, space: CoordSpace) -> Found:
     tiny = (x1 >= 0) & (y1 >= 0) & (x2 <= 1) & (y2 <= 1) & (x2 - x1 > 0) & (x2 - x1 < 1) & (y2 - y1 > 0) & (y2 - y1 < 1)
     found: Found = []
     for index in np.flatnonzero(mine & (far | beside)):
+        unknown = np.isnan(width[index] + height[index])
+        reach = "from 0" if unknown else f"within (or near) 0..{width[index]:g} by 0..{height[index]:g}"
         expected = (
-            f"coordinates in {space} within (or near) 0..{width[index]:g} by 0..{height[index]:g}; "
-            "name the right `space` in the target, or by the option target_space"
+            f"coordinates in {space} {reach}; name the right `space` in the target, or by the option target_space"
         )
         found.append(_region_error(targets, int(index), expected))
     for index in np.flatnonzero(mine & tiny) if space != CoordSpace.UNIT else ():

@@ -96,7 +96,7 @@ class Targets:
         for space in set(own) - {into}:
             mine = np.array([own[row] == space for row in found.row.tolist()], dtype=np.bool_)
             moved[mine] = convert(to, space, into, *sizes)[mine]
-        return replace(found, arguments=replace(found.arguments, to=moved))
+        return found.with_ends(moved)
 
     @property
     def valid(self) -> NDArray[np.bool_]:
@@ -170,6 +170,7 @@ class Targets:
         response_space: CoordSpace | None,
         accepts: frozenset[str],
         screen: bool = False,
+        trajectories: bool = False,
         image_sizes: Floats | None = None,
         model_image_sizes: Floats | None = None,
         bad_target: BadTarget = "raise",
@@ -182,6 +183,7 @@ class Targets:
             response_space: the space of the responses; sizes needed to convert them are demanded here too.
             accepts: the kinds of target that the recipe can judge.
             screen: whether the formula measures in shares of the screen, so that it needs the size of ``into``.
+            trajectories: whether the recipe needs each row's trajectory and step.
             image_sizes: (n, 2) sizes from outside; they go before the targets' own.
             model_image_sizes: (n, 2) the same for the images that the model saw.
             bad_target: what to do with a row that lacks something, or that could not be read before.
@@ -190,10 +192,11 @@ class Targets:
             TargetError: a row lacks a size or a space, lies far outside its image, or is of a kind not accepted.
         """
         _check_choice(bad_target)
+        use = Use(into, response_space, accepts, screen, trajectories)
         if image_sizes is None and model_image_sizes is None:
-            key = into, default, response_space, accepts, screen, bad_target
+            key = use, default, bad_target
             if key not in self._ready:
-                self._ready[key] = self._prepared(into, default, Use(into, response_space, accepts, screen), bad_target)
+                self._ready[key] = self._prepared(into, default, use, bad_target)
             return self._ready[key]
         sized = replace(
             self,
@@ -201,7 +204,7 @@ class Targets:
             known_model_image_sizes=_override(self.known_model_image_sizes, model_image_sizes),
             _ready={},
         )
-        return sized._prepared(into, default, Use(into, response_space, accepts, screen), bad_target)
+        return sized._prepared(into, default, use, bad_target)
 
     def _prepared(self, into: CoordSpace, default: CoordSpace | None, use: Use, bad_target: BadTarget) -> Targets:
         declared = self if default is None or None not in self.spaces else self._declared(default)

@@ -3,7 +3,16 @@
 A place is one of ``{"bbox": [x1, y1, x2, y2]}``, ``{"polygon": [x1, y1, x2, y2, x3, y3, ...]}``,
 ``{"circle": [x, y, r]}``, ``{"point": [x, y]}`` (alone or beside a bbox) or ``{"regions": [place, ...]}`` (any of
 them counts). ``{"refusal": true}`` says that nothing on the screen fits. ``action`` stands beside a place or alone,
-in the list of ``regions`` too, where a place's own action goes before the one beside the list.
+in the list of ``regions`` too, where a place's own action goes before the one beside the list. It is a name, or
+``{"name": ..., ...}`` with any of
+
+- ``text``: what is typed, answered or selected;
+- ``direction``: up, down, left or right, of a scroll the way the view goes, of a swipe the way the finger goes;
+- ``to``: ``[x, y]`` or a box, where a drag or a swipe ends, in the target's space;
+- ``keys``: a key or several pressed together, such as ``["ctrl", "c"]``;
+- ``app``: what is opened; ``button``: a button of the mouse or the system;
+- ``status``: how the task ended, of ``finished``; ``duration``: a length of time, in the unit of the responses.
+
 The same as a JSON string, with numpy arrays and scalars, or with keys that Arrow filled with None, reads alike.
 """
 
@@ -27,6 +36,7 @@ PLACES = {
     "circle": RegionKind.CIRCLE,
     "point": RegionKind.POINT,
 }
+_LARGEST_COUNT = 2**53
 _NUMBERS = {int, float}
 _SCALARS = {str, int, float, bool}
 _BBOX = RegionKind.BBOX
@@ -299,8 +309,8 @@ class _Reader:
         value = fields.get(field)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        if value is not None and (not _is_whole(value) or value < 0):
-            raise self.fail(field, fields[field], "a whole number from 0")
+        if value is not None and not (_is_whole(value) and 0 <= value <= _LARGEST_COUNT):
+            raise self.fail(field, fields[field], "a whole number from 0 (and at most 2**53)")
         return value
 
     def action(self, value: Any, prefix: str = "") -> Action:

@@ -77,3 +77,30 @@ def test_errors_name_the_place_in_the_list():
         read_target({"regions": [{"action": {"name": "scroll", "direction": "north"}}]})
     with pytest.raises(TargetError, match=r"field 'regions\[1\]': got {}; expected a place .*, or an action"):
         read_target({"regions": [{"bbox": [0, 0, 1, 1]}, {}]})
+
+
+def test_a_target_may_keep_anything():
+    keeps = np.array(["a", "b"])
+    table = Targets.from_list([{"action": {"name": "open", "text": "Clock"}, "extra": keeps}]).alternatives
+    assert table.normal.arguments.app.tolist() == ["Clock"]
+    assert table.normal.arguments.raw[0] is table.arguments.raw[0]
+
+
+def test_a_recipe_that_adds_up_trajectories_asks_for_them():
+    rows = [{"action": "wait", "trajectory": "a", "step": 0}, {"action": "wait", "step": 1}, {"action": "wait"}]
+    needs = {**PIXEL, "trajectories": True}
+    with pytest.raises(TargetError, match="row 1, field 'trajectory': got nothing"):
+        Targets.from_list(rows).prepare(CoordSpace.PIXEL, **needs)
+    ready = Targets.from_list(rows).prepare(CoordSpace.PIXEL, **needs, bad_target="abstain")
+    assert {row: error.field for row, error in ready.errors.items()} == {1: "trajectory", 2: "step"}
+
+
+def test_the_direction_of_a_swipe_is_that_of_the_target_as_written_whatever_space_a_recipe_works_in():
+    swipe = {"bbox": [0, 0, 100, 100], "action": {"name": "swipe", "to": [110, 90]}}
+    targets = Targets.from_list([swipe, {"bbox": [0, 0, 1, 1]}])
+    sizes = np.array([[1000.0, 100.0]] * 2)
+    for space in (CoordSpace.UNIT, CoordSpace.PIXEL):
+        ready = targets.prepare(space, **PIXEL, image_sizes=sizes)
+        assert ready.alternatives.normal.arguments.direction.tolist() == ["left", None]
+    unit = targets.prepare(CoordSpace.UNIT, **PIXEL, image_sizes=sizes).alternatives
+    assert unit.arguments.to[0].tolist() == unit.normal.arguments.to[0].tolist() == [0.11, 0.9, 0.11, 0.9]

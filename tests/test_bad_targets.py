@@ -348,3 +348,11 @@ def test_a_choice_other_than_raise_and_abstain_is_an_error(choice):
 
 def test_there_are_many_more_kinds_than_thirty():
     assert len(UNREADABLE) + len(UNUSABLE) > 150
+
+
+def test_a_point_without_a_reach_names_no_recipe_that_is_not_in_use():
+    recipe = gr.recipe("action", response_space="pixel")
+    with pytest.raises(gr.TargetError) as caught:
+        recipe.score("(1, 2)", {"point": [1, 2]})
+    assert "an option point_radius, where a recipe has one, gives points a reach" in str(caught.value)
+    assert "click" not in str(caught.value)

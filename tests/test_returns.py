@@ -1,6 +1,8 @@
 """Discounted returns and advantages of trajectories."""
 
 import math
+import sys
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -53,8 +55,24 @@ def test_rollouts_can_be_given():
 
 
 def test_a_rollout_that_lacks_a_later_step_ends_there():
-    found = step_returns([1, 1, 1], [1, 1, 1], ["a"] * 3, [0, 0, 1], gamma=1.0)
+    found = step_returns([1, 1, 1], [1, 1, 1], ["a"] * 3, [0, 0, 1], [0, 1, 0], gamma=1.0)
     assert found.tolist() == [2, 1, 1]
+    found = step_returns([1, 5, 20], [0, 1, 1], ["a"] * 3, [0, 0, 1], ["failed", "went on", "went on"])
+    assert found.tolist() == [1, 15, 20]
+
+
+def advantages(rewards, _, *names):
+    return step_and_episode_advantages(rewards, *names)
+
+
+@pytest.mark.parametrize("call", [step_returns, advantages])
+def test_short_rollouts_have_to_be_named(call):
+    # Which of the two attempts at step 0 went on to step 1?
+    with pytest.raises(RecipeError, match=r"rollouts: step 1 of .* row 2 has 1 rows .* 2; .*extras\['rollout'\]"):
+        call([1, 5, 20], [0, 1, 1], ["a"] * 3, [0, 0, 1])
+    with pytest.raises(RecipeError, match="step 4 of the trajectory of row 0 has 1 rows"):
+        call([1, 5, 20, 7], [0, 1, 1, 1], ["b", "b", "a", "b"], [4, 5, 4, 5])
+    call([1, 5, 20], [0, 1, 1], ["a", "a", "b"], [0, 0, 1])
 
 
 def test_a_step_twice_in_one_rollout_is_an_error():
@@ -71,6 +89,11 @@ def test_a_step_twice_in_one_rollout_is_an_error():
         (([1], [1], ["a"], [0], []), {}, "rollouts: got 0"),
         (([1], [1], ["a"], [0.5]), {}, "steps: .* expected whole numbers"),
         (([math.nan], [1], ["a"], [0]), {}, "rewards: .* finite"),
+        ((["x"], [1], ["a"], [0]), {}, "rewards: .* finite"),
+        (([10**400], [1], ["a"], [0]), {}, "rewards: .* finite"),
+        (([1], [None], ["a"], [0]), {}, "matched: .* finite"),
+        (([1], [1], [["a"]], [0]), {}, r"trajectories: got \[\['a'\]\]; expected texts or numbers"),
+        (([1], [1], ["a"], [0], [{}]), {}, "rollouts: .* expected texts or numbers"),
         (([1], [1], ["a"], [0]), {"gamma": 1.5}, "gamma: got 1.5"),
         (([1], [1], ["a"], [0]), {"gamma": True}, "gamma: got True"),
         (([1], [1], ["a"], [0]), {"gamma": math.nan}, "gamma: got nan"),
@@ -113,7 +136,14 @@ def test_returns_are_what_a_loop_over_each_rollout_gives(rows):
             if not matched:
                 break
         expected.append(total)
-    assert step_returns(*columns(rows), gamma=0.5).tolist() == pytest.approx(expected, abs=1e-12)
+    found = step_returns(*columns(rows), rollouts, gamma=0.5).tolist()
+    assert found == pytest.approx(expected, abs=1e-12)
+    rows_of = Counter(row[:2] for row in rows)
+    if len({(trajectory, count) for (trajectory, _), count in rows_of.items()}) == len({row[0] for row in rows}):
+        assert step_returns(*columns(rows), gamma=0.5).tolist() == found
+    else:
+        with pytest.raises(RecipeError, match="rollouts"):
+            step_returns(*columns(rows), gamma=0.5)
 
 
 @given(ROWS, st.randoms(use_true_random=False))
@@ -132,7 +162,8 @@ def test_the_order_of_rows_does_not_matter_once_rollouts_are_named(rows, random)
 @given(ROWS)
 def test_advantages_of_a_group_add_up_to_0(rows):
     _, _, trajectories, steps = columns(rows)
-    found = step_and_episode_advantages([row[3] for row in rows], trajectories, steps, episode_weight=0.0)
+    values = [row[3] for row in rows]
+    found = step_and_episode_advantages(values, trajectories, steps, kth(rows), episode_weight=0.0)
     for group in set(zip(trajectories, steps, strict=True)):
         mine = [value for value, *key in zip(found, trajectories, steps, strict=True) if tuple(key) == group]
         assert sum(mine) == pytest.approx(0.0, abs=1e-6)
@@ -162,7 +193,23 @@ def test_a_group_without_variance_has_no_advantage(values):
     assert step_and_episode_advantages(values, ["a"] * rows, [0] * rows).tolist() == [0.0] * rows
 
 
-@pytest.mark.parametrize("options", [{"epsilon": 0.0}, {"epsilon": math.nan}, {"episode_weight": math.inf}])
+@pytest.mark.parametrize("high", [1e308, 1e200])
+def test_the_largest_returns_stay_finite(high):
+    advantages = step_and_episode_advantages([high, -high], ["a"] * 2, [0, 0], episode_weight=0.0)
+    assert advantages.tolist() == pytest.approx([math.sqrt(0.5), -math.sqrt(0.5)], rel=1e-12)
+    small = step_and_episode_advantages([1, 0, high, -high], ["a", "a", "b", "b"], [0] * 4, episode_weight=0.0)
+    alone = step_and_episode_advantages([1, 0], ["a"] * 2, [0] * 2, episode_weight=0.0)
+    assert small[:2].tolist() == alone.tolist()
+    for sign in (1, -1):
+        sums = step_returns([sign * 1e308] * 3, [1] * 3, ["a"] * 3, [0, 1, 2], gamma=1.0)
+        assert sums.tolist() == [sign * sys.float_info.max, sign * sys.float_info.max, sign * 1e308]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"epsilon": 0.0}, {"epsilon": math.nan}, {"epsilon": "x"}, {"epsilon": None}, {"epsilon": True},
+     {"episode_weight": math.inf}, {"episode_weight": "1"}, {"step_weight": 10**400}, {"step_weight": -1e300}],
+)  # fmt: skip
 def test_options_that_do_not_fit(options):
     with pytest.raises(RecipeError, match=next(iter(options))):
         step_and_episode_advantages([1, 2], ["a"] * 2, [0, 0], **options)

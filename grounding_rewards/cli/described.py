@@ -9,14 +9,17 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from grounding_rewards import catalogue
+from grounding_rewards import catalogue, combine
 from grounding_rewards.cli.options import built
 from grounding_rewards.columns import Reason
-from grounding_rewards.combine import Weighted, is_combination
+from grounding_rewards.combine import Weighted, is_combination, part_names
 from grounding_rewards.errors import GroundingRewardsError
-from grounding_rewards.scoring import Example, Recipe
+from grounding_rewards.plugins import registry
+from grounding_rewards.scoring import ACTION, Example, Recipe
 from grounding_rewards.target_checks import Use
-from grounding_rewards.verifiers import Verifier
+from grounding_rewards.verifiers import JudgedFormat, Verifier
+from grounding_rewards.verifiers.base import FunctionVerifier
+from grounding_rewards.verifiers.named import OwnVerifier
 
 Facts = dict[str, Any]
 
@@ -48,8 +51,10 @@ def recipe(name: str, given: Mapping[str, Any]) -> Facts:
         "formula": found.formula,
         "parts": _parts(found.reward),
         "success": _made_by(found.success),
+        "acc": _acc(found),
         "accepts": sorted(found.accepts),
         "native": found.native.description if found.native else None,
+        "actions": _actions(found),
         "options": _options(name, shown),
         "repository": source.repository,
         "commit": source.commit,
@@ -87,8 +92,47 @@ def _parts(term: Verifier) -> list[Facts]:
     return found
 
 
+def _acc(found: Recipe) -> str:
+    """What makes ``acc`` 1, with those of its parts that the reward has not."""
+    made, known = _made_by(found.success), part_names(found.reward)
+    whole = made if made.startswith("1.0 ") else f"1 where {made} is above 0"
+    others = found.success.children if is_combination(found.success) and not _is_told(found.success) else ()
+    return "; ".join([whole, *[f"{name}: {_made_by(part)}" for name, part in others if name not in known]])
+
+
+def _actions(found: Recipe) -> list[Facts]:
+    """The fields of a target's action, where the recipe compares actions in the words of the vocabulary."""
+    if ACTION not in found.accepts or not getattr(found.dialect, "vocabulary", False):
+        return []
+    return [{"field": field, "says": says, "example": dict(example)} for field, says, example in ACTION_FIELDS]
+
+
+ACTION_FIELDS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
+    ("name", "the kind of action; a text in place of the object is its name", {"action": "back"}),
+    ("text", "what is typed, answered or selected", {"action": {"name": "type", "text": "red hat"}}),
+    ("direction", "up, down, left or right: of a scroll the way of the view, of a swipe that of the finger",
+     {"action": {"name": "scroll", "direction": "down"}}),
+    ("to", "where a drag or a swipe ends: [x, y], or a box",
+     {"bbox": [100, 100, 300, 200], "action": {"name": "drag", "to": [500, 100, 700, 200]}}),
+    ("button", "of the system, or of the mouse", {"action": {"name": "system_button", "button": "Back"}}),
+    ("keys", "a key or a list of them, in any order", {"action": {"name": "key", "keys": ["ctrl", "c"]}}),
+    ("app", "what is opened", {"action": {"name": "open_app", "app": "Clock"}}),
+    ("status", "of finished: success, or why not", {"action": {"name": "finished", "status": "infeasible"}}),
+    ("duration", "how long a wait or a press takes, in the unit of the responses",
+     {"bbox": [100, 100, 300, 200], "action": {"name": "long_press", "duration": 2}}),
+)  # fmt: skip
+"""What each field of an action in a target says, with a target that has it."""
+
+
 def _made_by(term: Verifier) -> str:
-    """A verifier with the arguments that are not defaults; a combination with the names of its parts."""
+    """A registered verifier with the arguments that are not defaults; of any other what it says of itself.
+
+    A combination is shown with the names of its parts.
+    """
+    if isinstance(term, JudgedFormat):
+        return _told(term.judge)
+    if _is_told(term):
+        return _told(type(term))
     if isinstance(term, Weighted):
         pairs = zip(term.weights, term.children, strict=True)
         return " + ".join(f"{weight:g} · {name}" for weight, (name, _) in pairs)
@@ -99,6 +143,18 @@ def _made_by(term: Verifier) -> str:
     values = {each.name: getattr(term, each.name) for each in fields(term) if each.repr}
     given = [f"{name}={_short(value)}" for name, value in values.items() if value != _default(term, name)]
     return f"{type(term).__name__}({', '.join(given)})"
+
+
+def _is_told(term: Verifier) -> bool:
+    """Whether a verifier is known to nobody by its name, so that its first sentence tells more."""
+    kind = type(term)
+    named = isinstance(term, FunctionVerifier | OwnVerifier) or kind.__module__ == combine.__name__
+    return not named and kind not in registry().verifiers.values() and bool(_told(kind))
+
+
+def _told(thing: Any) -> str:
+    """The first line of a docstring, without marks."""
+    return (inspect.getdoc(thing) or "").partition("\n")[0].replace("``", "")
 
 
 def _short(value: Any) -> str:

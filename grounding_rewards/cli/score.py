@@ -12,13 +12,15 @@ import typer
 
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.scorer import Columns, Scorer
-from grounding_rewards.columns import Reason, Scores
+from grounding_rewards.columns import Predictions, Reason, Scores
 from grounding_rewards.errors import TargetError
 from grounding_rewards.evaluation import Evaluation, evaluate, merge
-from grounding_rewards.scoring import Recipe
+from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.spaces import Floats
 from grounding_rewards.tables import open_table, write_table
+from grounding_rewards.tables.json_lines import dumps
 
+_ARGUMENTS = ("text", "direction", "to", "button", "keys", "app", "status", "duration")
 _NAMES = np.array([reason.name for reason in Reason], dtype=np.object_)
 
 
@@ -42,7 +44,9 @@ def score(
     """Score every row of a file with a recipe, and write the rows with their scores.
 
     New columns: total, acc, valid, the recipe's parts, reason, x and y (the point that was read, in the recipe's
-    space) and dialect. A row whose target cannot be used has no scores. All other columns stay as they are.
+    space) and dialect; of a recipe that judges actions also action_name and arguments, what was read as JSON, with
+    ends of drags in the recipe's space. A row whose target cannot be used has no scores. All other columns stay as
+    they are.
 
     Example: `grounding-rewards score rollouts.jsonl --recipe gelato --out scored.parquet`
     """
@@ -66,7 +70,8 @@ def _write(file: Path, out: Path, scorer: Scorer, prefix: str) -> dict[str, Any]
     ):
         for batch in scorer.batches(table, whole=True):
             scores, targets = scorer.score(table, batch)
-            writer.write(batch, {prefix + name: values for name, values in _columns(scores).items()})
+            columns = _columns(scores) | (_acts(scores.predictions) if ACTION in scorer.recipe.accepts else {})
+            writer.write(batch, {prefix + name: values for name, values in columns.items()})
             found.append(evaluate(scores, refusals=targets.refusal))
             wrong = wrong or next(iter(scores.errors.values()), None)
             total += float(scores.total[scores.valid == 1].sum())
@@ -78,6 +83,7 @@ def _write(file: Path, out: Path, scorer: Scorer, prefix: str) -> dict[str, Any]
 
 def _new(recipe: Recipe, prefix: str) -> dict[str, type]:
     numbers, texts = ["total", "acc", "valid", *recipe.parts, "x", "y"], ["reason", "dialect"]
+    texts += ["action_name", "arguments"] if ACTION in recipe.accepts else []
     return {prefix + name: float for name in numbers} | {prefix + name: str for name in texts}
 
 
@@ -93,6 +99,22 @@ def _columns(scores: Scores) -> dict[str, Sequence[Any]]:
         "y": _or_none(found.xy[:, 1]),
         "reason": _NAMES[scores.reason].tolist(),
         "dialect": names[found.dialect].tolist(),
+    }
+
+
+def _acts(found: Predictions) -> dict[str, Sequence[Any]]:
+    """The name of each action and, as JSON, what it says; None where it has none."""
+    rows = len(found.actions)
+    said: list[dict[str, Any]] = [{} for _ in range(rows)]
+    for name in _ARGUMENTS:
+        if getattr(found.arguments, name) is None:
+            continue
+        for fields, value in zip(said, found.arguments.column(name, rows).tolist(), strict=True):
+            if value is not None and value == value and not (name == "to" and value[0] != value[0]):  # NaN is none
+                fields[name] = value
+    return {
+        "action_name": [name or None for name in found.actions.tolist()],
+        "arguments": [dumps(fields).decode() if fields else None for fields in said],
     }
 
 

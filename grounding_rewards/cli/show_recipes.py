@@ -59,6 +59,7 @@ def one(found: Facts) -> None:
     sections = {
         "": _facts(_about(found)),
         "Parts": _filled(["part", "range", "made by"], [_part(each) for each in found["parts"]]),
+        "Actions in targets": _filled(["field", "says", "example"], [_action(each) for each in found["actions"]], 1),
         "Options": _filled(["option", "default", "here"], _options(found)),
         "Departs from the source": _facts([(each["name"], each["why"]) for each in found["deviations"]]),
         "Pays for nothing": _facts([_exploit(each) for each in found["exploits"]]),
@@ -83,7 +84,7 @@ def _about(found: Facts) -> list[tuple[str, str]]:
         ("works in", found["space"]),
         ("needs", ", ".join(found["needs"])),
         ("total", _range(found)),
-        ("acc", f"1 where {found['success']} is above 0"),
+        ("acc", found["acc"]),
         ("with", _settings(found["with"])),
         ("paper", found["paper"]),
         ("repository", f"{found['repository']}{commit}" if found["repository"] else ""),
@@ -94,6 +95,10 @@ def _about(found: Facts) -> list[tuple[str, str]]:
 
 def _part(part: Facts) -> list[str]:
     return [part["name"], _range(part), part["made_by"]]
+
+
+def _action(action: Facts) -> list[str]:
+    return [action["field"], action["says"], _written(action["example"])]
 
 
 def _options(found: Facts) -> list[list[str]]:
@@ -153,8 +158,8 @@ def _table(heads: Sequence[str], whole: Sequence[str]) -> Table:
     return found
 
 
-def _filled(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    found = _table(heads, heads[:2])
+def _filled(heads: Sequence[str], rows: Iterable[Sequence[str]], whole: int = 2) -> Table:
+    found = _table(heads, heads[:whole])
     for row in rows:
         _row(found, row)
     return found

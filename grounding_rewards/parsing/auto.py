@@ -218,7 +218,7 @@ _JSON = AutoDialect(
 _TAGS = AutoDialect((BOX_TOKENS, POINT_TAG, XY_TAGS, MOLMO), name="tags", signs=("<",))
 _ROUND = AutoDialect((CROPPED, KEYWORD_CALL, CLICK_CALL, CORNER_TUPLES, BARE_TUPLE), name="round", signs=("(",))
 _SQUARE = AutoDialect((NESTED_LIST, CORNER_LISTS, BARE_LIST), name="square", signs=("[",))
-_TUPLE_ALONE = replace(
+TUPLE_ALONE = replace(
     BARE_TUPLE, pattern=BARE_TUPLE.pattern.replace(NUMBER, NUMBER.removeprefix("-?")), whole=True, usual=""
 )
 """An unsigned tuple and nothing else: no refusal, no corners, no call."""
@@ -227,9 +227,12 @@ _CALL_ALONE = PatternDialect("tool_call", TOOL_CALL.calls.usual.replace("-?", ""
 _POINT_ALONE = PatternDialect("json_2d", JSON_2D.usual.replace("-?", "").replace("[^", "[^()"))
 """Unsigned numbers, which are no refusal; and no parentheses in a label, which could hold a call."""
 
+PLACES = (_NAMED_CALLS, _JSON, _TAGS, _ROUND, _SQUARE)
+"""Dialects that read places, with the name of the action or without."""
+
 AUTO = AutoDialect(
-    (REFUSAL, JSON_REFUSAL, _NAMED_CALLS, _JSON, _TAGS, _ROUND, _SQUARE),
-    usual=(_TUPLE_ALONE, _CALL_ALONE, _POINT_ALONE),
+    (REFUSAL, JSON_REFUSAL, *PLACES),
+    usual=(TUPLE_ALONE, _CALL_ALONE, _POINT_ALONE),
     sentinels=True,
 )
 """First what names itself: a refusal, a call, JSON, tags. Then what only brackets mark, the form that contains another

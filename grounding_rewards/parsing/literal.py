@@ -14,6 +14,9 @@ from typing import Any
 DEEPEST = 200
 """Brackets inside brackets beyond this are an error, as they are in Python."""
 
+MOST_TOKENS = 20_000
+"""Tokens of a text that are read; one that has more is no answer, and takes a while."""
+
 LARGEST_KEY = 2**60
 """Whole numbers beyond this, and tuples, are no keys: a text could choose many of one hash, which slow a dict down."""
 
@@ -106,7 +109,9 @@ def read_literal(text: str) -> Any:
     """
     stack = [_Open("")]
     complete = wanting = ended = False  # a value is complete; one is wanting after a colon; the text's line has ended
-    for token in _TOKEN.finditer(text):
+    for count, token in enumerate(_TOKEN.finditer(text)):
+        if count == MOST_TOKENS:
+            raise LiteralError("too many tokens")
         kind, part, top = token.lastgroup, token[0], stack[-1]
         if kind == "blank":
             ended = ended or (not top.closer and bool(top.items) and ("\n" in part or "\r" in part))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from grounding_rewards.combine import best, weighted
-from grounding_rewards.errors import SpaceError
+from grounding_rewards.errors import RecipeError, SpaceError
 from grounding_rewards.plain import frozen
-from grounding_rewards.recipes.common import click_example, dialect_named, share, shown_with
+from grounding_rewards.recipes.common import click_example, dialect_named, in_vocabulary, share, shown_with
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.verifiers import ActionMatch, ActionType, Format, RefusalMatch
 from grounding_rewards.verifiers.action_match import Scrolls
 from grounding_rewards.verifiers.direction import Convention
-from grounding_rewards.verifiers.text import TextRule
+from grounding_rewards.verifiers.text import TextRule, similarity, token_f1
+
+_WORDS = "one two three four five six seven eight nine ten"
+_LETTERS = "lumberjacks"
 
 
 @shown_with(response_space="pixel")
@@ -43,6 +47,23 @@ def action(
     none. Names are compared in the words of ``grounding_rewards.actions.ACTIONS``, so that ``tap``, ``left_click`` and
     a place alone are one, and a swipe is a scroll the other way.
 
+    A target's action stands beside its place, or alone: ``{"bbox": [10, 10, 90, 40], "action": "long_press"}``,
+    ``{"action": {"name": "type", "text": "red hat"}}``. A text is its name; else it is an object of ``name`` and, of
+    those that the kind has, what counts as right:
+
+    - ``name``: the kind, as ``actions.ACTIONS`` or any of ``actions.NAMES`` have it; a place without one is clicked.
+    - ``text``: what is typed, answered or selected (type, answer, select).
+    - ``direction``: up, down, left or right (scroll, swipe).
+    - ``to``: where it ends, [x, y] or [x1, y1, x2, y2], in the target's space (drag, swipe, scroll).
+    - ``button``: of the system, such as "Back" (system_button), or of the mouse (click).
+    - ``keys``: a key or a list of them, such as ["ctrl", "c"] (key).
+    - ``app``: its name (open_app).
+    - ``status``: "success", or why not, such as "infeasible" (finished).
+    - ``duration``: how long it takes, in the unit of the responses (wait, long_press).
+
+    What a target does not say is not asked for. ``{"regions": [...]}`` lists alternatives, each with an action of its
+    own or an action alone.
+
     Args:
         response_space: the space that the model answers in. No default: a wrong guess scores 0 in silence.
         format_weight: w, 0 to 1.
@@ -53,15 +74,17 @@ def action(
             AndroidControl is judged by; in place of ``point_radius``. The size of the image must then be known.
         enlarge: boxes, circles and polygons count as so many times their size, such as UI-S1's 1.2.
         text: how texts are compared: exact, f1 (of their words), contains (either the other) or ratio (difflib's).
-        text_threshold: the score of f1 or ratio from which on a text is right, such as 0.5; None for 1.0.
-        text_case: whether case counts in exact and ratio.
+        text_threshold: the score of f1 or ratio from which on a text is right, such as 0.5; None for 1.0. With other
+            rules it is an error, as they know right and wrong alone.
+        text_case: whether case counts in exact and ratio; the others never look at it, and with them it is an error.
         scroll: ``"all"`` asks of a scroll what its target has; ``"direction"`` for nothing but the direction.
-        response_scroll: ``"content"`` where down in a response shows what is further down, ``"finger"`` where it is the
-            way that the finger goes.
+        response_scroll: ``"content"`` where a scroll down in a response shows what is further down, ``"finger"`` where
+            it is the way that the finger goes, as that of a swipe always is.
         target_scroll: the same of targets.
         duration_tolerance: how far a duration may be from the target's; None asks for none.
         dialect: how answers are written; the name of a built-in or a plugin's dialect that shares the vocabulary, or
-            your own by ``module:attr`` or ``/path/file.py:attr``. ``"auto_action"`` reads many forms.
+            your own by ``module:attr`` or ``/path/file.py:attr``. ``"auto_action"`` reads many forms. A dialect with
+            words of its own, which would be compared with those of the vocabulary, is an error.
 
     Returns:
         A recipe with parts ``match``, ``kind``, ``refusal``, ``type`` (the larger of the two), ``outcome`` and
@@ -75,6 +98,7 @@ def action(
     if response_space is None:
         raise SpaceError(f"action needs response_space, the space that the model answers in: {', '.join(CoordSpace)}")
     form, kind = share("format_weight", format_weight), share("type_weight", type_weight)
+    _check_text(text, text_threshold, text_case)
     match = ActionMatch(
         point_radius, point_share, enlarge, text, text_threshold, text_case, scroll, response_scroll, target_scroll,
         duration_tolerance,
@@ -85,9 +109,11 @@ def action(
     # Bringing pixels into unit space asks for the sizes that a share of the screen needs.
     inside = CoordSpace.PIXEL if point_share is None else CoordSpace.UNIT
     example = _example(space, inside, dialect)
+    down = None if scroll == "all" else "down" if response_scroll == target_scroll else "up"
+    loosened = _loosened(text, text_threshold, down, dialect, example)
     return Recipe(
         name="action",
-        dialect=dialect_named(dialect),
+        dialect=in_vocabulary(dialect_named(dialect), "action"),
         reward=weighted(outcome=(1.0 - form, outcome), format=(form, Format())),
         success=match,
         space=inside,
@@ -97,7 +123,7 @@ def action(
             {BBOX, POLYGON, CIRCLE, REFUSAL, ACTION} | (set() if point_radius is point_share is None else {POINT})
         ),
         source=Source("grounding-rewards"),
-        exploits=_exploits(form, kind, text, example),
+        exploits=(*_exploits(form, kind, example), *loosened),
         formula=(
             "total = (1 - format_weight) · outcome + format_weight · format\n"
             "outcome = (1 - type_weight) · match + type_weight · type\n"
@@ -107,32 +133,92 @@ def action(
     )
 
 
+def _check_text(text: TextRule, threshold: float | None, case: bool) -> None:
+    """Complain about options that the rule for texts would pass over."""
+    if threshold is not None and text in ("exact", "contains"):
+        raise RecipeError(
+            f"option text_threshold: got {threshold!r:.80} with text={text!r}, which is right or wrong and nothing "
+            'between; leave it out, or set text to "f1" or "ratio"'
+        )
+    if case is True and text in ("f1", "contains"):
+        raise RecipeError(
+            f"option text_case: got True with text={text!r}, which never looks at case; leave it out, or set text to "
+            '"exact" or "ratio"'
+        )
+
+
 def _example(response_space: CoordSpace, space: CoordSpace, dialect: str) -> Example | None:
-    """A click as a tool call, which the general dialect reads."""
-    example = click_example(response_space, space, "tool_call" if dialect == "auto_action" else dialect)
-    return example and replace(example, target=frozen({"bbox": [100, 100, 300, 200], "action": "click"}))
+    """A click as a tool call, which the general dialects read."""
+    example = click_example(response_space, space, "tool_call" if dialect in _READ_CALLS else dialect)
+    return example and replace(example, target=frozen({"bbox": _BOX, "action": "click"}))
 
 
-def _exploits(form: float, kind: float, text: str, example: Example | None) -> tuple[Exploit, ...]:
-    """What is paid without being right, for the options that pay it."""
+_READ_CALLS = ("auto_action", "action_json")
+_BOX = [100, 100, 300, 200]
 
-    def asked(target: dict[str, object], response: str | None = None) -> Example | None:
-        return example and replace(example, target=frozen(target), response=response or example.response)
 
-    blind = Exploit("blind-format", "any parsed answer is paid the format weight", form, asked({"action": "wait"}))
+def _asked(example: Example | None, target: dict[str, object], response: str | None = None) -> Example | None:
+    """The same example with another target and response."""
+    return example and replace(example, target=frozen(target), response=response or example.response)
+
+
+def _exploits(form: float, kind: float, example: Example | None) -> tuple[Exploit, ...]:
+    """What the weights of format and type pay without being right."""
+    blind = Exploit(
+        "blind-format", "any parsed answer is paid the format weight", form, _asked(example, {"action": "wait"})
+    )
     near = Exploit(
         "type-alone",
         "the right type of action is paid the type weight wherever it goes and whatever it says",
         form + (1.0 - form) * kind,
-        asked({"bbox": [600, 100, 800, 200], "action": "click"}),
+        _asked(example, {"bbox": [600, 100, 800, 200], "action": "click"}),
     )
-    letter = Exploit(
-        "single-letter",
-        "a text of nothing or of one letter is contained in many, and counts in full",
-        1.0,
-        asked(
-            {"action": {"name": "type", "text": "restaurants"}},
-            '<tool_call>{"name": "computer_use", "arguments": {"action": "type", "text": "a"}}</tool_call>',
-        ),
-    )
-    return tuple(each for each, paid in ((blind, form), (near, kind), (letter, text == "contains")) if paid)
+    return tuple(each for each, paid in ((blind, form), (near, kind)) if paid)
+
+
+def _loosened(
+    text: TextRule, threshold: float | None, down: str | None, dialect: str, example: Example | None
+) -> tuple[Exploit, ...]:
+    """What is paid in full without being right, for the dialects and options that pay it.
+
+    ``down`` is what responses call a scroll down where nothing but the direction counts.
+    """
+    found: list[Exploit] = []
+
+    def paid(name: str, what: str, target: dict[str, object], response: str) -> None:
+        found.append(Exploit(name, what, 1.0, _asked(example, target, response)))
+
+    if dialect in ("auto_action", "action_calls"):
+        mention = Example("You should wait() for the page.", frozen({"action": "wait"}))
+        found.append(Exploit("mentioned-call", "prose that mentions a single call is paid as that call", 1.0, mention))
+    if text == "contains":
+        paid("single-letter", "a text of nothing or of one letter is contained in many, and counts in full",
+             _typing("restaurants"), _typed("a"))  # fmt: skip
+    score, whole = (token_f1, _WORDS) if text == "f1" else (similarity, _LETTERS)
+    enough = _least(whole, threshold or 1.0, score) if text in ("f1", "ratio") else whole
+    if enough != whole:
+        what = "some of the words of a text" if text == "f1" else "some of the letters of a text, in their order,"
+        paid("part-of-the-text", f"{what} are enough from the threshold on", _typing(whole), _typed(enough))
+    if down:
+        target: dict[str, object] = {"bbox": _BOX, "action": {"name": "scroll", "direction": "down"}}
+        paid("scroll-anywhere", "a scroll is right by its direction, one of four, whatever it scrolls", target,
+             _call(f'"action": "scroll", "coordinate": [0, 0], "direction": "{down}"'))  # fmt: skip
+    return tuple(found)
+
+
+def _least(whole: str, threshold: float, score: Callable[[str, str], float]) -> str:
+    """The shortest beginning of a text, of whole words where it has several, that scores the threshold."""
+    ends = [end for end in range(1, len(whole)) if " " not in whole or whole[end] == " "]
+    return next((whole[:end] for end in ends if score(whole[:end], whole) >= threshold), whole)
+
+
+def _typing(text: str) -> dict[str, object]:
+    return {"action": {"name": "type", "text": text}}
+
+
+def _typed(text: str) -> str:
+    return _call(f'"action": "type", "text": "{text}"')
+
+
+def _call(arguments: str) -> str:
+    return f'<tool_call>{{"name": "computer_use", "arguments": {{{arguments}}}}}</tool_call>'

@@ -7,7 +7,7 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import AGENTCPM
 from grounding_rewards.plain import frozen
-from grounding_rewards.recipes.agentcpm_gui_parts import Arguments, SameKeys, SchemaKept, Success
+from grounding_rewards.recipes.agentcpm_gui_parts import FullMatch, KeysAndValues, SameKeys, SchemaKept
 from grounding_rewards.recipes.agentcpm_gui_targets import NATIVE
 from grounding_rewards.recipes.common import share
 from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
@@ -49,8 +49,8 @@ def agentcpm_gui(*, format_weight: float = 0.0) -> Recipe:
     return Recipe(
         name="agentcpm-gui",
         dialect=AGENTCPM,
-        reward=weighted(type=(1.0, SameKeys()), args=(1.0, Arguments()), schema=(weight, SchemaKept())),
-        success=Success(),
+        reward=weighted(type=(1.0, SameKeys()), args=(1.0, KeysAndValues()), schema=(weight, SchemaKept())),
+        success=FullMatch(),
         space=CoordSpace.THOUSANDTHS,
         response_space=CoordSpace.THOUSANDTHS,
         target_space=CoordSpace.PIXEL,

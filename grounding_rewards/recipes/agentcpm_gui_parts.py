@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.columns import Predictions, Rollouts
-from grounding_rewards.parsing.actions.agentcpm import ARGUMENTS, FENCE, compact_json, is_compact_action, is_fenced
+from grounding_rewards.parsing.actions.agentcpm import COMPACT_KEYS, FENCE, compact_json, is_compact_action, is_fenced
 from grounding_rewards.parsing.actions.json5 import Json5Error
 from grounding_rewards.parsing.texts import as_texts, contains
 from grounding_rewards.recipes.agentcpm_gui_targets import Form, forms_of
@@ -27,7 +27,7 @@ INSIDE, CENTRED = 0.95, 0.05
 NEAR = 10.0
 SHORTEST, LONGEST = 150.0, 5000.0
 
-_BITS = {key: 1 << place for place, key in enumerate(ARGUMENTS)}
+_BITS = {key: 1 << place for place, key in enumerate(COMPACT_KEYS)}
 _UNKNOWN = 1 << len(_BITS)
 _COUNTS = np.array([mask.bit_count() for mask in range(2 * _UNKNOWN)])
 
@@ -50,7 +50,7 @@ class SameKeys:
 
 
 @dataclass(frozen=True)
-class Arguments:
+class KeysAndValues:
     """How well values and keys agree with the target's, -1.0 where the response is no valid action.
 
     The mean over the target's keys of how right each value is, 0.0 where it is missing, less 0.3 for each key missing,
@@ -92,7 +92,7 @@ class SchemaKept:
 
 
 @dataclass(frozen=True)
-class Success:
+class FullMatch:
     """1.0 where the keys are the target's and every value is right: the point a hit, a text equal. Else 0.0."""
 
     low = 0.0
@@ -122,7 +122,7 @@ _NONE = np.array(None, dtype=np.object_)
 def _said(predictions: Predictions) -> Rows:
     arguments = predictions.arguments
     said = _BITS["POINT"] * ~np.isnan(predictions.xy[:, 0])
-    for key, name in (*ARGUMENTS.items(), ("to", "direction")):
+    for key, name in (*COMPACT_KEYS.items(), ("to", "direction")):
         column = getattr(arguments, name, None)
         if column is not None:
             first = column if column.ndim == 1 else column[:, 0]
@@ -188,7 +188,7 @@ def _column(rollouts: Rollouts, key: str, rows: Rows) -> NDArray[Any]:
     """One key's values as they are said; ``to`` is a direction or a pair."""
     count = len(rollouts)
     arguments, each = rollouts.predictions.arguments, rollouts.targets.alternatives.each
-    said: NDArray[Any] = each(arguments.column("direction" if key == "to" else ARGUMENTS[key], count))[rows]
+    said: NDArray[Any] = each(arguments.column("direction" if key == "to" else COMPACT_KEYS[key], count))[rows]
     if key == "to" and arguments.to is not None:
         ends = each(arguments.to)[rows].tolist()
         column = [way if way is not None else end for way, end in zip(said.tolist(), ends, strict=True)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from grounding_rewards.actions import opposite
 from grounding_rewards.alternatives import Alternatives
-from grounding_rewards.parsing.actions.agentcpm import ARGUMENTS, BUTTONS, STATUSES, THOUGHT
+from grounding_rewards.parsing.actions.agentcpm import BUTTONS, COMPACT_KEYS, STATUSES, THOUGHT
 from grounding_rewards.targets import Targets
 from grounding_rewards.truth import NativeForm
 
@@ -38,9 +38,9 @@ def read_native(value: Any) -> dict[str, Any] | None:
     if isinstance(value, str):
         is_free = value[:1].isalpha() and value.strip().lower() not in _JSON_WORDS
         return {"action": {"name": "answer", "text": value}} if is_free else None
-    if not isinstance(value, dict) or not any(key in value for key in ARGUMENTS):
+    if not isinstance(value, dict) or not any(key in value for key in COMPACT_KEYS):
         return None
-    own = {key: value[key] for key in value if key in ARGUMENTS}
+    own = {key: value[key] for key in value if key in COMPACT_KEYS}
     rest = {key: value[key] for key in value if key not in own and key not in (THOUGHT, "bbox")}
     place = _place(own["POINT"], value.get("bbox")) if "POINT" in own else {}
     extra = rest.get("extra")
@@ -50,7 +50,8 @@ def read_native(value: Any) -> dict[str, Any] | None:
 
 NATIVE = NativeForm(
     '{"POINT": [x, y], "to": .., "duration": .., "TYPE": .., "PRESS": .., "STATUS": ..}, any of these, in thousandths, '
-    'with "bbox": [[x1, y1], [x2, y2]] in pixels or without; or a text that begins with a letter',
+    'with "bbox": [[x1, y1], [x2, y2]] in pixels or without; or, where the whole response is to be a text, that text, '
+    "which begins with a letter",
     read_native,
 )
 
@@ -66,7 +67,7 @@ def _place(point: Any, box: Any) -> dict[str, Any]:
 def _action(own: Mapping[str, Any]) -> dict[str, Any]:
     """The wire form's action; it complains of values that are none."""
     action = {"name": _name(own)}
-    for key, name in ARGUMENTS.items():
+    for key, name in COMPACT_KEYS.items():
         if key in own and key not in ("POINT", "to"):
             action[name] = own[key]
     if "to" in own and not _is_pair(own["to"]):
@@ -97,11 +98,19 @@ def forms_of(targets: Targets) -> Sequence[Form]:
     extras = alternatives.arguments.raw
     forms: list[Any] = [None] * len(alternatives)
     if extras is not None:
-        forms = [extra.get(OWN) if isinstance(extra, dict) else None for extra in extras.tolist()]
+        forms = [_own(extra) for extra in extras.tolist()]
     if None in forms:
         normal, points = alternatives.normal, _points(targets)
         forms = [form if form is not None else _form(normal, row, points) for row, form in enumerate(forms)]
     return forms
+
+
+def _own(extra: Any) -> dict[str, Any] | None:
+    """The object that ``read_native`` kept; None where something else stands in its place."""
+    own = extra.get(OWN) if isinstance(extra, dict) else None
+    if not isinstance(own, dict) or not own or not set(own) <= set(COMPACT_KEYS):
+        return None
+    return own if _is_pair(own.get("POINT", [0, 0])) else None
 
 
 def _points(targets: Targets) -> list[Sequence[float]]:

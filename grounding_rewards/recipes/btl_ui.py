@@ -20,14 +20,14 @@ from grounding_rewards.parsing.actions.btl_ui import (
 from grounding_rewards.parsing.json_point import POINT_KEY
 from grounding_rewards.parsing.texts import SPACE, compiled
 from grounding_rewards.plain import frozen
+from grounding_rewards.recipes.btl_ui_blink import Blink
 from grounding_rewards.recipes.btl_ui_deviations import DEVIATIONS
+from grounding_rewards.recipes.btl_ui_link import LinkMatch, OwnAction
 from grounding_rewards.recipes.common import length
 from grounding_rewards.scoring import BBOX, POINT, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import JudgedFormat
-from grounding_rewards.verifiers.blink import Blink
-from grounding_rewards.verifiers.link_match import LinkMatch, OwnAction
 
 _SAID = ("text", "direction")
 _BOX, _POINT = (100, 100, 300, 200), (200, 150)
@@ -61,9 +61,10 @@ def btl_ui(
     of what they cover together, and no two of them do; always 1 for a target without a box. link = 1 where the first
     item of the link is a bare ``point_2d`` in the target's box, border excluded, or does what the target asks for:
     ``Tap`` and ``LongPress`` in the box and, of the target's point if it marks one, less than 0.14 of the screen away;
-    ``Swipe`` in its direction; ``Type`` with an F1 of the words of at least 0.5; ``Home`` and ``Back`` and nothing else
-    with it. Other actions are never right, nor is a place whose target has no box. A target that is a place alone asks
-    for a bare point or a ``Tap``; of the two the source knows the first.
+    ``Swipe`` in its direction; ``Type`` with an F1 of the words of at least 0.5; ``Home`` and ``Back`` where all that
+    is said is the same. Other actions are never right, nor is a place whose target has no box. A bare point of the
+    source's own rows asks for a bare point, a place alone in the wire form for that or a ``Tap``. Blanks between a tag
+    and its fence do not matter, which the source's recorded values leave open.
 
     Args:
         response_space: the space that the model answers in; the source reads pixels of the resized image.
@@ -113,7 +114,7 @@ def btl_ui(
 
 
 def is_well_formed(text: str) -> bool:
-    """Are boxes, thoughts and a link of one item written as ``btl_ui`` asks for? What follows them does not matter.
+    """Boxes, thoughts and a link of one item, written as ``btl_ui`` asks for; what follows them does not matter.
 
     The source's own fence of the link, which has a dot in the middle of the word, is one as well.
 
@@ -143,7 +144,8 @@ def read_native(value: Any) -> dict[str, Any] | None:
     action = (item.get("Action") or {}) if isinstance(item, dict) else None
     if not isinstance(item, dict) or not isinstance(action, dict) or not (action or POINT_KEY in item):
         return None
-    wire = {key: field for key, field in row.items() if key != "solution" and field not in (None, [])}
+    wire = {key: field for key, field in row.items() if key not in ("solution", "extra") and field not in (None, [])}
+    wire["extra"] = {"Action": item.get("Action"), "extra": row.get("extra")}
     point = action.get(POINT_KEY, item.get(POINT_KEY))
     if point is not None:
         wire["point"] = point

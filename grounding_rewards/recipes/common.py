@@ -62,6 +62,23 @@ def dialect_named(name: str) -> Dialect:
     return cast(Dialect, found)
 
 
+def in_vocabulary(dialect: Dialect, judge: str) -> Dialect:
+    """The same dialect, whose actions are in the words of ``actions.ACTIONS``, in which ``judge`` compares them.
+
+    Raises:
+        RecipeError: it names actions otherwise; says which dialects do not.
+    """
+    if getattr(dialect, "vocabulary", False):
+        return dialect
+    from grounding_rewards.plugins import registry
+
+    known = [name for name, each in registry().parsers.items() if getattr(each, "vocabulary", False)]
+    raise RecipeError(
+        f"option dialect: {dialect.name} does not share the vocabulary of actions, in which {judge} compares them; use "
+        f"auto_action, or another of {', '.join(known)}, or your own with vocabulary=True"
+    )
+
+
 Build = TypeVar("Build", bound=Callable[..., Any])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from grounding_rewards.combine import RESERVED, best, weighted
 from grounding_rewards.errors import RecipeError, SpaceError, near
 from grounding_rewards.plain import Fields, frozen
-from grounding_rewards.recipes.common import click_example, dialect_named, shown_with
+from grounding_rewards.recipes.common import click_example, dialect_named, in_vocabulary, shown_with
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.truth import LARGEST
@@ -22,6 +22,7 @@ from grounding_rewards.verifiers import (
     EndHit,
     Hit,
     KeysMatch,
+    NearPoint,
     RefusalMatch,
     TextMatch,
     Verifier,
@@ -32,6 +33,7 @@ _KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION)
 _OF_ACTIONS = (
     ActionMatch, ActionType, ArgumentMatch, DirectionMatch, DurationMatch, EndHit, KeysMatch, RefusalMatch, TextMatch,
 )  # fmt: skip
+_SHARED = "vocabulary"
 _PART = 'a weight such as 0.5, or {"verifier": NAME, "weight": 0.5, ...} with what the verifier takes'
 
 
@@ -56,12 +58,14 @@ def composite(
             (``"hit"``, ``"plugin/name"``), or ``module:attr`` or ``/path/file.py:attr`` of a verifier, of a class of
             them, or of a function of ``Rollouts``, which must be given ``low`` and ``high``. Weights may be negative.
         success: what makes ``acc``, which is 1 where it is above 0: the name of a part, or a verifier, by name or with
-            its arguments. Default: the first part that is an ``action_match`` (else one of default arguments) where a
-            part judges actions; else the first that is a ``hit`` (else a ``hit`` of default arguments), or the right
-            refusal where a part is ``correct_refusal``.
+            its arguments. Default, where a part judges actions: the first part that is an ``action_match``, else one
+            with the reach around points and the enlarging of the first ``hit``, ``near_point`` or ``end_hit`` that has
+            any; else the first that is a ``hit`` (else a ``hit`` of default arguments), or the right refusal where a
+            part is ``correct_refusal``.
         space: the space in which the verifiers work.
         dialect: how answers are written, as in ``click``; default ``"auto"``, or ``"auto_action"`` where a part judges
-            actions.
+            actions, which asks for a dialect that shares the vocabulary of ``actions.ACTIONS``; only ``action_type``
+            with other ``names`` does not.
         accepts: kinds of target that it can judge: bbox, polygon, circle, point, refusal, action. Default: the first
             three; point where a ``hit`` or ``action_match`` has a reach around points, refusal where a part is
             ``correct_refusal``, ``refusal_match`` or ``action_match``, action where a part judges actions.
@@ -94,10 +98,14 @@ def composite(
     weights = {name: _weight(name, each["weight"]) for name, each in fields.items()}
     acc = _success(success, terms)
     dialect = dialect or ("auto_action" if any(isinstance(term, _OF_ACTIONS) for term in terms.values()) else "auto")
+    found = dialect_named(dialect)
+    for name, term in (*terms.items(), ("success" if success else "the default success", acc)):
+        if isinstance(term, _OF_ACTIONS) and getattr(term, "names", _SHARED) == _SHARED:
+            in_vocabulary(found, f"{name} ({type(term).__name__})")
     response, inside = as_space(response_space), as_space(space)
     return Recipe(
         name="composite",
-        dialect=dialect_named(dialect),
+        dialect=found,
         reward=weighted(**{name: (weights[name], term) for name, term in terms.items()}),
         success=acc,
         space=inside,
@@ -155,7 +163,7 @@ def _weight(label: str, value: Any) -> float:
 
 def _success(given: Any, terms: Mapping[str, Verifier]) -> Verifier:
     if given is None and any(isinstance(term, _OF_ACTIONS) for term in terms.values()):
-        return next((term for term in terms.values() if isinstance(term, ActionMatch)), ActionMatch())
+        return next((term for term in terms.values() if isinstance(term, ActionMatch)), _match(terms.values()))
     if given is None:
         hit = next((term for term in terms.values() if isinstance(term, Hit)), Hit())
         refusals = [term for term in terms.values() if isinstance(term, CorrectRefusal)]
@@ -173,6 +181,21 @@ def _success(given: Any, terms: Mapping[str, Verifier]) -> Verifier:
     except RecipeError as error:
         parts = f"no part ({', '.join(terms)}), and as a verifier: " if isinstance(given, str) else ""
         raise RecipeError(f"composite: option success: {parts}{error}") from error
+
+
+def _match(terms: Iterable[Verifier]) -> ActionMatch:
+    """A match that reaches as far as the first part with a reach does."""
+    for term in terms:
+        found = ActionMatch()
+        if isinstance(term, Hit):
+            found = ActionMatch(term.point_radius, term.point_share, term.enlarge)
+        elif isinstance(term, NearPoint):
+            found = ActionMatch(term.radius, term.share)
+        elif isinstance(term, EndHit):
+            found = ActionMatch(term.radius, term.share, term.enlarge)
+        if found != ActionMatch():
+            return found
+    return ActionMatch()
 
 
 def _accepts(given: Any, terms: Iterable[Verifier]) -> frozenset[str]:

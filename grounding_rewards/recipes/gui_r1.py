@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,13 @@ from grounding_rewards.spaces import CoordSpace, Floats
 from grounding_rewards.truth import NativeForm, RegionKind
 from grounding_rewards.verifiers import JudgedFormat
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
-from grounding_rewards.verifiers.hit import inside_regions
 
 REACH = 140.0
 """How far from a target that is only a point a click may be, in pixels of the image the model saw."""
 
 _KEYS = ("action", "gt_bbox", "input_text")
-_CLICK, _NO_TEXT = "click", "no input text"
+_CLICK, _NO_ACTION, _NO_TEXT = "click", "no action", "no input text"
+_PLACES = ("bbox", "point", "polygon", "circle", "regions")
 _WRITING = ("type", "select", "scroll")
 _NAMING = ("type", "select", "open_app")
 _DIRECTIONS = ("left", "right", "up", "down")
@@ -135,7 +136,7 @@ class _Matched:
             clicked = np.array([name == _CLICK for name in _lowered(rollouts.predictions.actions.tolist())], np.bool_)
             return regions.best((_hits(rollouts) & regions.each(clicked)).astype(np.float64), len(rollouts))
         alternatives = rollouts.targets.alternatives
-        said = _lowered(alternatives.each(rollouts.predictions.actions).tolist())
+        said = [name or _NO_ACTION for name in _lowered(alternatives.each(rollouts.predictions.actions).tolist())]
         wanted = [name or _CLICK for name in _lowered(alternatives.names.tolist())]
         right = np.array([one == other for one, other in zip(said, wanted, strict=True)], dtype=np.bool_)
         clicks = np.array([name == _CLICK for name in wanted], dtype=np.bool_)
@@ -153,13 +154,17 @@ def _lowered(names: list[str]) -> list[str]:
 
 def _hits(rollouts: Rollouts) -> geometry.Bools:
     """Does each sample's point lie strictly in each of its places? (m,) booleans; a box without area has its border."""
-    xy, regions = rollouts.predictions.xy, rollouts.targets.regions
-    inside = inside_regions(xy, regions, point_radius=REACH, strict=True)
+    regions = rollouts.targets.regions
+    points = regions.each(rollouts.predictions.xy)
+    inside = geometry.in_box(points, regions.box, strict=True)
+    if not regions.plain:
+        away = points - regions.point  # whose squares are compared, since a root would be rounded once more
+        inside |= (regions.kind == RegionKind.POINT) & ((away * away).sum(axis=1) < REACH * REACH)
     flat = (regions.box[:, :2] == regions.box[:, 2:]).any(axis=1)
     if not flat.any():
         return inside
     lines: geometry.Bools = flat & (regions.kind == RegionKind.BBOX)
-    return inside | (lines & geometry.in_box(regions.each(xy), regions.box))
+    return inside | (lines & geometry.in_box(points, regions.box))
 
 
 def _check_texts(rollouts: Rollouts, wanted: list[str], right: geometry.Bools) -> None:
@@ -232,22 +237,44 @@ def _is_action(action: Any) -> bool:
 
 
 def read_native(value: Any) -> dict[str, Any] | None:
-    """``{"action": .., "gt_bbox": [..], "input_text": ..}``; the place matters for clicks alone."""
+    """``{"action": .., "gt_bbox": [..], "input_text": ..}``; the place matters for clicks alone, which must have one.
+
+    >>> read_native({"action": "click", "gt_bbox": [4, 5], "input_text": "no input text"})
+    {'point': [4, 5]}
+    >>> read_native({"action": "click"})
+    {'action': 'click', 'bbox': MISSING}
+    """
     if isinstance(value, str) and '"gt_bbox"' in value:  # decoding it here takes half the time
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
             return None
-    if not isinstance(value, dict) or "action" not in value or "gt_bbox" not in value:
+    if not isinstance(value, dict):
         return None
+    if "action" not in value or "gt_bbox" not in value:
+        placed = _placed(value)
+        return None if placed is value else placed
     wire = {key: each for key, each in value.items() if key not in _KEYS}
     name, place = str(value["action"]).lower(), value["gt_bbox"]
     if name == _CLICK:  # which is what a place without an action asks for
         wire["point" if isinstance(place, list) and len(place) == 2 else "bbox"] = place
     else:
-        text = value.get("input_text", MISSING if name in _WRITING else None)
-        wire["action"] = {"name": value["action"], "text": text}
+        text = value.get("input_text")
+        wire["action"] = {"name": value["action"], "text": MISSING if text is None and name in _WRITING else text}
     return wire
+
+
+def _placed(fields: dict[str, Any]) -> dict[str, Any]:
+    """The same, with a box that is missing wherever a click has no place: no answer could be right."""
+    action = fields.get("action")
+    name = action.get("name") if isinstance(action, dict) else action
+    if isinstance(name, str) and name.lower() == _CLICK and not any([place in fields for place in _PLACES]):  # noqa: C419
+        return {**{key: each for key, each in fields.items() if key != "input_text"}, "bbox": MISSING}
+    regions = fields.get("regions")
+    if not isinstance(regions, list):
+        return fields
+    placed = [_placed(region) if isinstance(region, dict) else region for region in regions]
+    return {**fields, "regions": placed} if any(map(is_not, placed, regions)) else fields
 
 
 NATIVE = NativeForm(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import hypot
 from typing import Any, NamedTuple
 
 from grounding_rewards.parsing.literal import LiteralError, read_literal
@@ -23,10 +23,13 @@ _WHOLE_TEXT = re.compile(r"<think>.*?</think>\s*<answer>.*?</answer>", re.DOTALL
 _WORD = re.compile(r"'action':\s*'(\w+)'")
 _TYPED = re.compile(r"'input_text':\s*'(.*?)'")
 _POINT = re.compile(r"\{.*\[(\d+),\s*(\d+)]\s*.*\}")
-_ANY_WORD = re.compile(r"""["']action["']\s*:\s*(["'])([^\n]+?)\1""")
-_ANY_TYPED = re.compile(r"""["']input_text["']\s*:\s*(["'])(.*?)\1\s*[,}]""")
+_ANY_WORD = re.compile(r"""(["'])action\1\s*:\s*(["'])([^"'\n]+)\2""")
+_KEY = re.compile(r"""(["'])input_text\1\s*:\s*(?=["'])""")
+_STRING = re.compile(r"""(?:(["'])(?:\\[^\r\n]|(?!\1)[^\\\r\n])*\1\s*)+(?=[,}])""")
+_ON_A_LINE = re.compile(r"""(["'])((?:(?<=[^\W_])\1(?=[^\W_])|(?!\1).)*+)\1|(["'])(.*?)\3""")
 _NUMBER = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
-_ANY_POINT = re.compile(rf"\[\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\](?=.*\}})", re.DOTALL)
+_WHOLE_POINT = re.compile(r"\[([0-9]+),\s*([0-9]+)]")
+_ANY_POINT = re.compile(rf"\[\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\]")
 _PLAIN = (
     ast.Expression, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Constant, ast.UnaryOp, ast.UAdd, ast.USub, ast.Load,
 )  # fmt: skip
@@ -58,23 +61,25 @@ def _as_published(line: Line) -> _Reading:
 def _as_mended(line: Line) -> _Reading:
     """What the recipe reads."""
     answer = _answer(line)
-    name, text = _ANY_WORD.search(answer), _ANY_TYPED.search(answer)
-    typed = _unescaped(text[2]) if text else _as_published(line).text
-    try:
-        first = read_literal(answer)[0]
-        typed = first["input_text"] if isinstance(first["input_text"], str) else typed
-    except (LiteralError, KeyError, TypeError, IndexError):
-        pass
-    pairs = _ANY_POINT.findall(answer.partition("{")[2]) if name else []
+    name = _ANY_WORD.search(answer)
+    texts = (_typed(answer[key.end() :]) for key in _KEY.finditer(answer))
+    text = next((text for text in texts if text is not None), "no input text")
+    dicts = answer[answer.find("{") : answer.rfind("}") + 1] if "{" in answer else ""
+    pairs = (_WHOLE_POINT.findall(dicts) or _ANY_POINT.findall(dicts)) if name else []
     point = (min(float(pairs[-1][0]), LARGEST), min(float(pairs[-1][1]), LARGEST)) if pairs else None
-    return _Reading(name[2].lower() if name else "no action", typed, point)
+    return _Reading(name[3].lower() if name else "no action", text, point)
 
 
-def _unescaped(text: str) -> str:
-    try:
-        return str(read_literal(f'"{text}"' if "'" in text else f"'{text}'"))
-    except LiteralError:
-        return text
+def _typed(rest: str) -> str | None:
+    """The text that the rest of an answer begins with: Python's strings to the item's end, else what its line has."""
+    if strings := _STRING.match(rest):
+        written = strings[0].rstrip()
+        try:
+            return str(read_literal(f"({written})"))
+        except LiteralError:
+            return written[1:-1]
+    found = _ON_A_LINE.match(rest)
+    return None if found is None else found[2] or found[4] or ""
 
 
 def _truth(line: Line) -> Mapping[str, Any]:
@@ -101,13 +106,13 @@ def _mended(line: Line) -> dict[str, float]:
     elif name == "click":
         right = point is not None and "gt_bbox" in truth and _is_hit(*point, truth["gt_bbox"])
     else:
-        right = name not in _WRITING or _agree(text, truth.get("input_text", text))
+        right = name not in _WRITING or "input_text" not in truth or _agree(text, truth["input_text"])
     return {"acc": float(right), "matched": float(right)}
 
 
 def _is_hit(x: float, y: float, place: Any) -> bool:
     if len(place) == 2:
-        return hypot(x - place[0], y - place[1]) < 140
+        return bool((x - place[0]) ** 2 + (y - place[1]) ** 2 < 140**2)
     x1, y1, x2, y2 = place
     bordered = x1 == x2 or y1 == y2
     return bool(x1 <= x <= x2 and y1 <= y <= y2 if bordered else x1 < x < x2 and y1 < y < y2)
@@ -132,7 +137,8 @@ def _stripped(line: Line) -> Line:
 def _is_code(line: Line) -> bool:
     """Is the answer Python, and no literal of Python's?"""
     try:
-        tree = ast.parse(_answer(line), mode="eval")
+        with warnings.catch_warnings(action="ignore"):  # of escapes that Python does not know
+            tree = ast.parse(_answer(line), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return not all(isinstance(node, _PLAIN) for node in ast.walk(tree))
@@ -178,7 +184,9 @@ class _MisfitValue:
     unreadable: Unreadable
 
     def __call__(self, line: Line) -> dict[str, float]:
-        return unpaid(line) if self.unreadable(line) else _mended(line)
+        if self.unreadable(line):
+            return unpaid(line) | dict.fromkeys(("valid", "matched", "format"), 0.0)
+        return _code_value(line) if _is_code(line) else _mended(line)
 
 
 def deviations(native: NativeForm, accepts: frozenset[str]) -> tuple[Deviation, ...]:
@@ -186,17 +194,17 @@ def deviations(native: NativeForm, accepts: frozenset[str]) -> tuple[Deviation, 
     unreadable = Unreadable(native, CoordSpace.MODEL_PIXEL, accepts)
     return (
         Deviation(
+            "white-space",
+            "White space around the tags does not count; the source pays no format for a line feed at the end.",
+            _is_padded,
+            same_as=_stripped,
+        ),
+        Deviation(
             "target",
             "A target that does not fit is an error, or abstains, and one need not be JSON in a string; the source "
             "pays nothing but the format for either, in silence.",
             _Misfit(unreadable),
             _MisfitValue(unreadable),
-        ),
-        Deviation(
-            "white-space",
-            "White space around the tags does not count; the source pays no format for a line feed at the end.",
-            _is_padded,
-            same_as=_stripped,
         ),
         Deviation(
             "no-eval",
@@ -214,8 +222,9 @@ def deviations(native: NativeForm, accepts: frozenset[str]) -> tuple[Deviation, 
         ),
         Deviation(
             "numbers",
-            "The point may have decimals, spaces inside its brackets, and any number of digits; the source takes such "
-            "a click for one on (0, 0). The format asks for whole numbers, as it does in the source.",
+            "Where no pair is as the source reads it, one may have decimals and spaces inside its brackets, and its "
+            "numbers any count of digits; the source takes such a click for one on (0, 0). The format asks for whole "
+            "numbers, as it does in the source.",
             _has_other_numbers,
             _mended,
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from math import isfinite
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,8 +12,9 @@ from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import UI_AGILE
 from grounding_rewards.plain import frozen
 from grounding_rewards.recipes.common import bad_target, length
+from grounding_rewards.recipes.solutions import CLICK, SIZES, SOLUTION, read_solution
 from grounding_rewards.recipes.ui_agile_deviations import MENDED
-from grounding_rewards.recipes.ui_agile_parts import BINARY, CLICK, Done, Grounding, Kind, Named, Parameter, Written
+from grounding_rewards.recipes.ui_agile_parts import BINARY, Done, Grounding, Kind, Named, Parameter, Written
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
@@ -24,9 +25,8 @@ Thought = Literal["simple", "plain"]
 
 _ACCEPTS = frozenset({ACTION, BBOX})
 _ANSWER = "<think>-</think>\n<answer>[{{'action': '{}', 'coordinate': {}}}]</answer>"
-_TARGET = "<answer>[{'action': 'click' ,'coordinate': [100, 100, 300, 200] }]</answer>"
+_NAMED = frozen({"solution": SOLUTION, "parameter": "Save"})
 _OTHER = "<answer>[{{'action': '{}' ,'coordinate': [0, 0, 0, 0] }}]</answer>"
-_SIZES = (1000, 800), (500, 400)
 
 
 def ui_agile(
@@ -62,8 +62,9 @@ def ui_agile(
 
     Returns:
         A recipe with parts ``action``, ``grounding``, ``format`` and ``parameter``, with ``thinking_length`` also
-        ``thinking``, gated by ``grounded``; 0 <= total <= 4 + w + v. ``acc`` is 1 where the action, its place and its
-        parameter, if it has one, are right. It needs the sizes of the original image and of the one the model saw.
+        ``thinking``, gated by ``grounded``; 0 <= total <= 4 + w + v. ``acc`` is 1 where the name is the target's, the
+        place lies in its box, also of another action than a click that has one, and the parameter, if there is one, is
+        the target's but for case. It needs the sizes of the original image and of the one the model saw.
 
     Source: UI-AGILE a8f7658, ``train/src/trl_train/src/open_r1/reward.py``.
     """
@@ -105,7 +106,7 @@ def ui_agile(
             + f"\ngrounding = {_formula(shape, overlap)}, 1 of other actions\n"
             "n = max(|dx| / half the width, |dy| / half the height)"
         ),
-        example=Example(_ANSWER.format("click", [100, 75]), _TARGET, *_SIZES),
+        example=Example(_ANSWER.format("click", "[100, 75], 'input_text': 'save'"), _NAMED, *SIZES),
     )
 
 
@@ -127,7 +128,7 @@ def _exploits(shape: str, weight: float, form: Thought | None, extra: float) -> 
     thought = extra * float(np.exp(-0.5 * ((1.0 - 150.0) / 75.0) ** 2)) if form == "simple" else 0.0
     filler = Exploit(
         "filler", "no thought is read, only counted", 1.0 + middle + weight + extra,
-        Example(_ANSWER.format(CLICK, [100, 75]).replace("-", "a" * 149 + "."), _TARGET, *_SIZES),
+        Example(_ANSWER.format(CLICK, [100, 75]).replace("-", "a" * 149 + "."), SOLUTION, *SIZES),
     )  # fmt: skip
     every = "click_scroll_input_text_open_app_navigate_back_wait"
     right, cut, miss = _ANSWER.format("notclick", [100, 75]), _ANSWER.format(CLICK, [150.25, 75]), [0, 0]
@@ -135,48 +136,39 @@ def _exploits(shape: str, weight: float, form: Thought | None, extra: float) -> 
     typing = frozen({"solution": _OTHER.format("input_text"), "parameter": "restaurants"})
     return (
         Exploit("click-anywhere", "the action is paid without its place", 1.0 + weight,
-                Example(_ANSWER.format(CLICK, miss), _TARGET, *_SIZES)),
+                Example(_ANSWER.format(CLICK, miss), SOLUTION, *SIZES)),
         Exploit("longer-name", "a name that contains the right one is right", 1.0 + middle + weight + thought,
-                Example(right, _TARGET, *_SIZES)),
+                Example(right, SOLUTION, *SIZES)),
         Exploit("every-name", "a name that contains all names is right for every target", 2.0 + weight + thought,
-                Example(_ANSWER.format(every, miss), _OTHER.format("wait"), *_SIZES)),
+                Example(_ANSWER.format(every, miss), _OTHER.format("wait"), *SIZES)),
         Exploit("one-letter", "any letter of the parameter is right", 3.0 + weight + thought,
-                Example(letter, typing, *_SIZES)),
+                Example(letter, typing, *SIZES)),
         Exploit("cut-click", "clicks are cut to whole pixels of the original image, so that up to a pixel to the right "
-                "of the box, or below it, is in it", 1.0 + border + weight + thought, Example(cut, _TARGET, *_SIZES)),
+                "of the box, or below it, is in it", 1.0 + border + weight + thought, Example(cut, SOLUTION, *SIZES)),
         *((filler,) if form and extra else ()),
     )  # fmt: skip
 
 
-_SOURCE_ACTION = re.compile(r"""["']action["']\s*:\s*["']?(\w+)""")
-_SOURCE_LIST = re.compile(r"\[([^\[\]{}]*)\]")
-
-
 def read_native(value: Any) -> dict[str, Any] | None:
-    """The source's solution, alone or beside its parameter; the box is read for clicks alone."""
+    """The source's solution, alone or beside its parameter; other actions than clicks have a box or zeros."""
     parameter = None
     if isinstance(value, dict) and "solution" in value and set(value) <= {"solution", "parameter"}:
         value, parameter = value["solution"], value.get("parameter")
-    named = _SOURCE_ACTION.search(value) if isinstance(value, str) and "<answer>" in value else None
-    if named is None or not isinstance(parameter, str | None):
+    found = read_solution(value)
+    if found is None or not isinstance(parameter, str | None):
         return None
-    wire: dict[str, Any] = {"bbox": _numbers(value)} if named[1] == CLICK else {}
-    if parameter or not wire:
-        wire["action"] = {"name": named[1], "text": parameter or None}
+    name, numbers = found
+    wire: dict[str, Any] = {"bbox": numbers} if name == CLICK or _is_box(numbers) else {}
+    if parameter or name != CLICK:
+        wire["action"] = {"name": name, "text": parameter or None}
     return wire
 
 
-def _numbers(solution: str) -> list[Any]:
-    """The first list in a solution; what is no number stays text, for the reader of targets to complain about."""
-    found = _SOURCE_LIST.search(solution)
-    return [_number(part) for part in found[1].split(",")] if found else [solution]
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+def _is_box(numbers: list[Any]) -> bool:
+    """Four numbers in order and not all zero: the source asks nothing of those of other actions than clicks."""
+    if len(numbers) != 4 or not any(numbers) or not all(isinstance(n, float) and isfinite(n) for n in numbers):
+        return False
+    return bool(numbers[0] <= numbers[2] and numbers[1] <= numbers[3])
 
 
 NATIVE = NativeForm(

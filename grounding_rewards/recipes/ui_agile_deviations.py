@@ -9,48 +9,90 @@ from grounding_rewards.scoring import Deviation
 
 _NUMBER = r"(\d+(?:\.\d+)?)"
 _COMMA = r"\s*,\s*"
-_BARE = re.compile(_NUMBER + _COMMA + _NUMBER)
-_LISTED = re.compile(r"[\[({]\s*" + _NUMBER + _COMMA + _NUMBER + rf"(?:{_COMMA}{_NUMBER}{_COMMA}{_NUMBER})?\s*[\])}}]")
-_PIECE = re.compile(r"([-+.\w]*)\Z")
+_PAIR = _NUMBER + _COMMA + _NUMBER
+_LIST = rf"\s*{_PAIR}(?:{_COMMA}{_PAIR})?\s*"
+_HELD = tuple([re.compile(pattern) for pattern in (
+    rf"<\|box_start\|>\s*\(\s*{_PAIR}\s*\)(?:{_COMMA}\(\s*{_PAIR}\s*\))?",
+    rf"start_box\s*=\s*['\"]?\s*[(\[]{_LIST}[)\]]",
+    rf"<point>\s*{_NUMBER}(?:{_COMMA}|\s+){_NUMBER}\s*</point>",
+    rf"\[{_LIST}\]", rf"\{{{_LIST}\}}", rf"\({_LIST}\)", rf"\(\s*x\s*=\s*{_NUMBER}{_COMMA}y\s*=\s*{_NUMBER}\s*\)",
+)])  # fmt: skip
+_BARE = re.compile(rf"(?<!\d){_PAIR}(?:{_COMMA}\d+(?:\.\d+)?)*")
+_BEFORE = re.compile(r"(?:[0-9A-Za-z_.-]|[eE]\+)\Z")
+_BEGUN = re.compile(r"(?:\b[0-9][0-9_.]*[eE]?[-+]?|[-+.])\Z")
+_QUOTED = re.compile(r"('[^']*'|\"[^\"]*\")")
 _WRITTEN = re.compile(r"<think>.*?</think>\s*<answer>.*?</answer>", re.DOTALL)
+_CIRCLED = "⓪①②③④⑤⑥⑦⑧⑨"
 
 
-def _pair(line: Line) -> re.Match[str] | None:
-    """The pair of numbers that the source reads where no brackets hold one."""
-    text = text_of(line)
-    return None if _LISTED.search(text) else _BARE.search(text)
+def _around(text: str) -> tuple[str, str, str]:
+    """The first answer, or what follows the thinking, with what stands before and behind it."""
+    before, opened, rest = text.partition("<answer>")
+    if opened:
+        answer, closed, behind = rest.partition("</answer>")
+        return before + opened, answer, closed + behind
+    before, ended, rest = text.partition("</think>")
+    if ended:
+        return before + ended, rest, ""
+    return (text, "", "") if "<think>" in text else ("", text, "")
 
 
-def _piece(line: Line) -> str:
-    """What stands right before that pair, as part of its first number."""
-    found = _pair(line)
-    before = _PIECE.search(text_of(line), max(found.start() - 99, 0), found.start()) if found else None
-    return before[1] if before else ""
+def _place(line: Line) -> re.Match[str] | None:
+    """The place that the source reads: in brackets or tags, else the first two of bare numbers."""
+    answer = _around(text_of(line))[1]
+    return next((found for pattern in (*_HELD, _BARE) if (found := pattern.search(answer))), None)
+
+
+def _is_cut(found: re.Match[str]) -> bool:
+    """Is the first of bare numbers the end of another?"""
+    return _BEFORE.search(found.string, max(found.start() - 2, 0), found.start()) is not None
+
+
+def _is_foreign(found: re.Match[str]) -> bool:
+    """Is one of the numbers of a place not in ASCII digits?"""
+    return any(number is not None and not number.isascii() for number in found.groups())
 
 
 def _is_piece(line: Line) -> bool:
-    return _piece(line) != ""
-
-
-def _without_pair(line: Line) -> Line:
-    text, found = text_of(line), _pair(line)
-    if found is None:
-        return line
-    start = found.start() - len(_piece(line))
-    end = found.end() + len(re.match(r"[-+.\w]*", text[found.end() :])[0])  # type: ignore[index]
-    return {**line, "response": f"{text[:start]}x, y{text[end:]}"}
+    found = _place(line)
+    return found is not None and found.re is _BARE and _is_cut(found)
 
 
 def _has_unicode_digits(line: Line) -> bool:
-    text = text_of(line)
-    found = _LISTED.search(text) or _BARE.search(text)
-    return bool(found) and not found[0].isascii()  # type: ignore[index]
+    found = _place(line)
+    return found is not None and _is_foreign(found)
 
 
-def _without_digits(line: Line) -> Line:
-    names = iter("xyxyxyxy")
-    text = re.sub(r"\d+", lambda found: found[0] if found[0].isascii() else next(names, "x"), text_of(line))
-    return {**line, "response": text}
+def _unread(line: Line) -> Line:
+    """The same with a text for each list of bare numbers that is none, and circles around other scripts' digits.
+
+    What an action says keeps its letters, so that it is what the parameter says where it was.
+    """
+    before, answer, behind = _around(text_of(line))
+    parts = [_kept(part) if odd % 2 else _named(part) for odd, part in enumerate(_QUOTED.split(answer))]
+    extra = {**line["extra"], "parameter": _kept(line["extra"].get("parameter") or "")}
+    return {**line, "response": before + "".join(parts) + behind, "extra": extra}
+
+
+def _named(text: str) -> str:
+    """x, y for each list of numbers that is none."""
+    parts, end = [], 0
+    for found in _BARE.finditer(text):
+        if _is_cut(found) or _is_foreign(found):
+            parts += [_BEGUN.sub("", text[end : found.start()]), "x, y"]
+            end = found.end()
+    return _circled("".join([*parts, text[end:]]))
+
+
+def _kept(text: str) -> str:
+    """Other commas in each list of numbers that is none."""
+    return _circled(
+        _BARE.sub(lambda found: found[0].replace(",", "，") if _is_cut(found) or _is_foreign(found) else found[0], text)
+    )
+
+
+def _circled(text: str) -> str:
+    return "".join([_CIRCLED[int(c)] if c.isdecimal() and not c.isascii() else c for c in text])
 
 
 def _has_spaces(line: Line) -> bool:
@@ -65,15 +107,15 @@ def _stripped(line: Line) -> Line:
 MENDED = (
     Deviation(
         "pieces-of-numbers",
-        "A piece of a number is no number; the source reads -200 as 200, 2_00 and 200e0 as 0.",
+        "The end of a number is no number; the source reads -200 as 200, 2_00 and 200e0 as 0.",
         _is_piece,
-        same_as=_without_pair,
+        same_as=_unread,
     ),
     Deviation(
         "unicode-digits",
         "Only ASCII digits are digits; the source reads full-width and other scripts' digits as numbers.",
         _has_unicode_digits,
-        same_as=_without_digits,
+        same_as=_unread,
     ),
     Deviation(
         "spaces",

@@ -12,6 +12,7 @@ from grounding_rewards import geometry
 from grounding_rewards.actions import Arguments
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.parsing.texts import SPACE, as_texts
+from grounding_rewards.recipes.solutions import CLICK
 from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import Overlap
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
@@ -22,7 +23,6 @@ Kind = Literal["iou", "diou", "ciou"]
 Bools = NDArray[np.bool_]
 
 BINARY = "binary"
-CLICK = "click"
 _SAID = ("text", "direction", "app", "button", "status")
 _TAGS = (rf"^{SPACE}<think>", rf"</think>{SPACE}<answer>", rf"</answer>{SPACE}$")
 
@@ -104,12 +104,13 @@ class Parameter:
         """Score n rollouts: (n,)."""
         if not rollouts.targets.special:
             return np.zeros(len(rollouts))
-        return _best(rollouts, _said(rollouts)[1].astype(np.float64))
+        part = [float(bool(said) and said in wanted) for said, wanted in _said(rollouts)]
+        return _best(rollouts, np.array(part, dtype=np.float64))
 
 
 @dataclass(frozen=True)
 class Done:
-    """1.0 where the action is right, its place, and its parameter if the target has one."""
+    """1.0 where the name is the target's, the place, if it has one, and but for case the parameter, if it has one."""
 
     low = 0.0
     high = 1.0
@@ -118,11 +119,8 @@ class Done:
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""
         points, _, truth = _whole(rollouts)
-        done = _named(rollouts) * _placed(rollouts, geometry.in_box(points, truth).astype(np.float64))
-        if rollouts.targets.special:
-            wanted, said = _said(rollouts)
-            done = done * (said | ~wanted)
-        return _best(rollouts, done)
+        done = _hit(rollouts, geometry.in_box(points, truth).astype(np.float64)) * _is_named(rollouts)
+        return _best(rollouts, done * _is_said(rollouts) if rollouts.targets.special else done)
 
 
 def _best(rollouts: Rollouts, scores: Floats) -> Floats:
@@ -132,7 +130,16 @@ def _best(rollouts: Rollouts, scores: Floats) -> Floats:
 
 
 def _placed(rollouts: Rollouts, scores: Floats) -> Floats:
-    """The scores of places for each alternative, 1.0 for those that need no place: (m,) to (k,)."""
+    """The scores of places for each alternative, 1.0 for other actions than clicks: (m,) to (k,)."""
+    if not rollouts.targets.special:
+        return scores
+    names = rollouts.targets.alternatives.names.tolist()
+    others = np.array([name not in ("", CLICK) for name in names], dtype=np.bool_)
+    return np.where(others, 1.0, _hit(rollouts, scores))
+
+
+def _hit(rollouts: Rollouts, scores: Floats) -> Floats:
+    """The scores of places for each alternative, 1.0 for those without a place: (m,) to (k,)."""
     if not rollouts.targets.special:
         return scores
     alternatives = rollouts.targets.alternatives
@@ -149,6 +156,16 @@ def _named(rollouts: Rollouts) -> Bools:
     return np.array([(wanted or CLICK) in name for name, wanted in pairs], dtype=np.bool_)
 
 
+def _is_named(rollouts: Rollouts) -> Bools:
+    """Whether the response's action is the one that each alternative asks for, letter for letter: (k,)."""
+    given, targets = rollouts.predictions.actions, rollouts.targets
+    if not targets.special:
+        return np.array([name == CLICK for name in targets.regions.each(given).tolist()], dtype=np.bool_)
+    alternatives = targets.alternatives
+    pairs = zip(alternatives.each(given).tolist(), alternatives.names.tolist(), strict=True)
+    return np.array([name == (wanted or CLICK) for name, wanted in pairs], dtype=np.bool_)
+
+
 def _whole(rollouts: Rollouts) -> tuple[Floats, Floats, Floats]:
     """Points (the centre of an answered box), answered boxes and targets, all cut to whole pixels: m rows of each."""
     regions, predictions = rollouts.targets.regions, rollouts.predictions
@@ -160,13 +177,17 @@ def _whole(rollouts: Rollouts) -> tuple[Floats, Floats, Floats]:
     return regions.each(points), regions.each(boxes), np.floor(regions.box)
 
 
-def _said(rollouts: Rollouts) -> tuple[Bools, Bools]:
-    """Whether each alternative has a parameter, and whether the response's is part of it: (k,) twice."""
+def _said(rollouts: Rollouts) -> list[tuple[str, str]]:
+    """What the response says and what each alternative asks for, in lower case, "" for nothing: k pairs."""
     alternatives = rollouts.targets.alternatives
     given = alternatives.each(_first(rollouts.predictions.arguments, len(rollouts))).tolist()
     wanted = _first(alternatives.arguments, len(alternatives)).tolist()
-    said = [bool(a) and bool(b) and a.lower() in b.lower() for a, b in zip(given, wanted, strict=True)]
-    return np.array([bool(b) for b in wanted], dtype=np.bool_), np.array(said, dtype=np.bool_)
+    return [(a.lower(), b.lower()) for a, b in zip(given, wanted, strict=True)]
+
+
+def _is_said(rollouts: Rollouts) -> Bools:
+    """Whether the response says what each alternative asks for, if it asks for anything: (k,)."""
+    return np.array([not wanted or said == wanted for said, wanted in _said(rollouts)], dtype=np.bool_)
 
 
 def _first(arguments: Arguments, rows: int) -> NDArray[np.object_]:

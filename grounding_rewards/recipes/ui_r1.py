@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Literal, get_args
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.combine import weighted
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing import UI_R1
+from grounding_rewards.parsing.actions.ui_r1 import UI_R1, UI_R1_BRACED
 from grounding_rewards.parsing.texts import SPACE, as_texts, compiled, matches
 from grounding_rewards.recipes.common import bad_target, length
+from grounding_rewards.recipes.solutions import CLICK, SIZES, SOLUTION, clicks_with_places, read_solution
 from grounding_rewards.recipes.ui_r1_deviations import mended
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, Floats
@@ -28,14 +29,11 @@ Form = Literal["main", "dast", "nothink"]
 _FORMS = get_args(Form)
 _FILE = "src/ui_r1/src/open_r1/grpo_json_action_coord{}.py"
 _ACCEPTS = frozenset({ACTION, BBOX})
-_CLICK = "click"
 _START, _JOINT, _END = rf"^{SPACE}<think>", rf"</think>{SPACE}<answer>", rf"</answer>{SPACE}$"
 _THOUGHT = (_START, _JOINT, _END)
 _UNTHOUGHT = (rf"^{SPACE}<answer>", _END)
-_TARGET = "<answer>[{'action': 'click' ,'coordinate': [100, 100, 300, 200] }]</answer>"
 _TYPING = "<answer>[{'action': 'input_text' ,'coordinate': [0, 0, 0, 0] }]</answer>"
 _ANSWER = "<answer>[{{'action': '{}', 'coordinate': {}}}]</answer>"
-_SIZES = (1000, 800), (500, 400)
 
 
 def ui_r1(*, form: Form = "main", format_weight: float = 1.0) -> Recipe:
@@ -51,7 +49,8 @@ def ui_r1(*, form: Form = "main", format_weight: float = 1.0) -> Recipe:
 
     Args:
         form: which of the source's files. ``"main"``: the first coordinate in the answer counts. ``"dast"``: the last
-            one. ``"nothink"``: the last one, and format = 1 where the response is ``<answer>...</answer>`` alone.
+            one behind a ``{``, on whatever line. ``"nothink"``: the same, and format = 1 where the response is
+            ``<answer>...</answer>`` alone.
         format_weight: w, from 0; the source trains with 1.
 
     Returns:
@@ -86,7 +85,7 @@ def _recipe(name: str, form: Form, format_weight: float) -> Recipe:
     written = _Written(_THOUGHT if thinks else _UNTHOUGHT)
     return Recipe(
         name=name,
-        dialect=UI_R1,
+        dialect=UI_R1_BRACED if last else UI_R1,
         reward=weighted(action=(1.0, _Action()), coord=(1.0, coordinate), format=(weight, written)),
         success=coordinate,
         space=CoordSpace.PIXEL,
@@ -108,18 +107,18 @@ def _recipe(name: str, form: Form, format_weight: float) -> Recipe:
             "total = action + coord + format_weight · format\n"
             "coord = action · [a click is in the box]"
         ),
-        example=_example(thinks, _ANSWER.format("click", [100, 75]), _TARGET),
+        example=_example(thinks, _ANSWER.format("click", [100, 75]), SOLUTION),
     )  # fmt: skip
 
 
 def _example(thinks: bool, answer: str, target: str) -> Example:
-    return Example(f"<think>-</think>\n{answer}" if thinks else answer, target, *_SIZES)
+    return Example(f"<think>-</think>\n{answer}" if thinks else answer, target, *SIZES)
 
 
 def _exploits(weight: float, thinks: bool) -> tuple[Exploit, ...]:
-    miss = _example(thinks, _ANSWER.format("click", [0, 0]), _TARGET)
+    miss = _example(thinks, _ANSWER.format("click", [0, 0]), SOLUTION)
     typing = _example(thinks, "<answer>{'action': input_text}</answer>", _TYPING)
-    blind = _example(thinks, "<answer></answer>", _TARGET)
+    blind = _example(thinks, "<answer></answer>", SOLUTION)
     found = (
         Exploit("click-anywhere", "the action is paid without its place: a miss keeps all but one point",
                 1.0 + weight, miss),
@@ -162,21 +161,21 @@ class _Coordinate:
             hit = inside & regions.each(_clicks(rollouts))
             return regions.best(hit.astype(np.float64), len(rollouts))
         alternatives, names = rollouts.targets.alternatives, _names(rollouts)
-        free = (names != _CLICK) | (alternatives.place < 0)
+        free = (names != CLICK) | (alternatives.place < 0)
         right = _same(rollouts, names) & (free | (alternatives.place_scores(inside) > 0))
         return alternatives.best(right.astype(np.float64), len(rollouts))
 
 
 def _clicks(rollouts: Rollouts) -> NDArray[np.bool_]:
     """Whether each response names a click: (n,)."""
-    clicks: NDArray[np.bool_] = rollouts.predictions.actions == _CLICK
+    clicks: NDArray[np.bool_] = rollouts.predictions.actions == CLICK
     return clicks
 
 
 def _names(rollouts: Rollouts) -> NDArray[np.object_]:
     """The action that each alternative asks for: (k,)."""
     names = rollouts.targets.alternatives.names
-    return np.where(names == "", _CLICK, names)
+    return np.where(names == "", CLICK, names)
 
 
 def _same(rollouts: Rollouts, names: NDArray[np.object_]) -> NDArray[np.bool_]:
@@ -187,7 +186,7 @@ def _same(rollouts: Rollouts, names: NDArray[np.object_]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class _Written:
-    """1.0 where every one of the patterns occurs in the response, else 0.0."""
+    """1.0 where the response is the tags of its form and no more, else 0.0: every one of the patterns occurs."""
 
     patterns: tuple[str, ...]
 
@@ -204,33 +203,22 @@ class _Written:
         return np.array([float(all([search(text) for search in searches])) for text in texts.values])  # noqa: C419
 
 
-_TAGS = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
-_NAME = re.compile(r"""["']action["']\s*:\s*(?:["'](\w+)["']|(\w+))""")
-_LIST = re.compile(r"\[([^\[\]]*)\]")
-
-
 def read_native(value: Any) -> dict[str, Any] | None:
-    """``<answer>[{'action': 'click' ,'coordinate': [x1, y1, x2, y2] }]</answer>``; the box is read for clicks alone."""
-    answer = _TAGS.search(value) if isinstance(value, str) else None
-    named = _NAME.search(answer[1]) if answer else None
-    if answer is None or named is None:
+    """``<answer>[{'action': 'click' ,'coordinate': [x1, y1, x2, y2] }]</answer>``; the box is read for clicks alone.
+
+    A click of the wire form needs a place, too.
+
+    >>> read_native({"action": "click"}), read_native({"action": "wait"})
+    ({'action': 'click', 'bbox': MISSING}, None)
+    """
+    if isinstance(value, Mapping):
+        return clicks_with_places(value)
+    found = read_solution(value)
+    if found is None:
         return None
-    name = named[1] or named[2]
+    name, numbers = found
     # A box alone asks for a click, and tables of boxes are the quickest.
-    return {"bbox": _numbers(answer[1])} if name == _CLICK else {"action": name}
-
-
-def _numbers(answer: str) -> list[Any]:
-    """The first list in an answer; what is no number stays text, for the reader of targets to complain about."""
-    found = _LIST.search(answer)
-    return [_number(part) for part in found[1].split(",")] if found else [answer]
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    return {"bbox": numbers} if name == CLICK else {"action": name}
 
 
 NATIVE = NativeForm(

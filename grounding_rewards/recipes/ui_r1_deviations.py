@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ _SOURCE_PAIR = re.compile(r"\[(\d+),\s*(\d+)\]")
 _SOURCE_BOX = re.compile(r"\[(\d+),\s*(\d+),\s*(\d+),\s*(\d+)\]")
 _SPACED_KEY = re.compile(r"('action')\s+:")
 _WHOLE_PAIR = re.compile(r"\[\s*(\d+)\s*,\s*(\d+)\s*\]")
-_ANY_PAIR = re.compile(r"\[\s*(-?(?:\d+\.?\d*|\.\d+))\s*,\s*(-?(?:\d+\.?\d*|\.\d+))\s*\]")
+_ANY_PAIR = re.compile(r"\[\s*(-?(?:\d+(?:\.\d*)?|\.\d+))\s*,\s*(-?(?:\d+(?:\.\d*)?|\.\d+))\s*\]")
 _ANY_BOX = re.compile(r"\[\s*" + r"\s*,\s*".join([r"(-?[\d.]+)"] * 4) + r"\s*\]")
 _FORMATS = [re.compile(start + r"<answer>.*?</answer>", re.DOTALL) for start in ("", r"<think>.*?</think>\s*")]
 
@@ -28,7 +29,8 @@ def mended(last: bool) -> tuple[Deviation, ...]:
     value = _Value(last)
     target = Deviation("target-numbers", _TARGET_NUMBERS, _has_odd_target, value)
     decimals = Deviation("decimals", _DECIMALS, _has_odd_numbers, value)
-    return _DOUBLE_QUOTES, _SPACES, _UNICODE_DIGITS, _OUTER_SPACES, target, decimals, _ORIGIN
+    origin = Deviation("no-coordinate", _ORIGIN, _has_no_coordinate, value)
+    return _DOUBLE_QUOTES, _SPACES, _UNICODE_DIGITS, _OUTER_SPACES, target, decimals, origin
 
 
 def _answer(text: Any) -> str:
@@ -43,26 +45,47 @@ def _named(answer: str, pattern: re.Pattern[str] = _SOURCE_NAME) -> str | None:
     return (found[1] or found[2]) if found else None
 
 
+def _rewritten(line: Line, rewrite: Callable[[str], str]) -> Line:
+    """A line with other answers in the response and in the target."""
+    found = dict(line)
+    for key in ("response", "ground_truth"):
+        answer = _TAGS.search(line[key]) if isinstance(line[key], str) else None
+        if answer:
+            found[key] = line[key][: answer.start(1)] + rewrite(answer[1]) + line[key][answer.end(1) :]
+    return found
+
+
+def _singly(answer: str) -> str:
+    """With single quotes, and no white space behind the key, if the source finds a name only so."""
+    mended = _SPACED_KEY.sub(r"\1:", answer.replace('"', "'"))
+    return answer if _named(answer) or _named(_SPACED_KEY.sub(r"\1:", answer)) == _named(mended) else mended
+
+
 def _quoted_singly(line: Line) -> Line:
-    return {**line, "response": text_of(line).replace('"', "'")}
+    return _rewritten(line, _singly)
 
 
 def _is_quoted_doubly(line: Line) -> bool:
-    """Does the source find another name, or one at all, once quotes are single?"""
-    return _named(_answer(text_of(line))) != _named(_answer(_quoted_singly(line)["response"]))
+    return _quoted_singly(line) != line
+
+
+def _tight_answer(answer: str) -> str:
+    """Without white space behind the key if the source finds a name only so; and so for the pairs."""
+    answer = answer if _named(answer) else _SPACED_KEY.sub(r"\1:", answer)
+    outside, brace, braced = answer.partition("{")
+    if not _SOURCE_PAIR.search(answer):
+        outside = _WHOLE_PAIR.sub(r"[\1, \2]", outside)
+    if not _SOURCE_PAIR.search(braced):
+        braced = _WHOLE_PAIR.sub(r"[\1, \2]", braced)
+    return outside + brace + braced
 
 
 def _tight(line: Line) -> Line:
-    text = _SPACED_KEY.sub(r"\1:", text_of(line))
-    return {**line, "response": _WHOLE_PAIR.sub(_tightened, text)}
-
-
-def _tightened(pair: re.Match[str]) -> str:
-    return pair[0] if _SOURCE_PAIR.fullmatch(pair[0]) else f"[{pair[1]}, {pair[2]}]"
+    return _rewritten(line, _tight_answer)
 
 
 def _has_spaces(line: Line) -> bool:
-    return _answer(_tight(line)["response"]) != _answer(text_of(line))
+    return _tight(line) != line
 
 
 def _has_unicode_digits(line: Line) -> bool:
@@ -95,49 +118,54 @@ def _has_odd_target(line: Line) -> bool:
     return bool(_target_box(line)) and not _SOURCE_BOX.search(_answer(line["ground_truth"]))
 
 
+def _both(answer: str) -> tuple[str, str]:
+    """Where the source's files look for a coordinate: in all of the answer, or behind its first brace."""
+    return answer, answer.partition("{")[2]
+
+
 def _has_odd_numbers(line: Line) -> bool:
-    pairs = _ANY_PAIR.findall(_answer(text_of(line)))
-    return any("." in number or "-" in number for pair in pairs for number in pair)
+    """Is there a place in which the source finds no pair, and one with decimals or signs stands?"""
+    return any(_ANY_PAIR.search(part) and not _SOURCE_PAIR.search(part) for part in _both(_answer(text_of(line))))
 
 
 def _has_no_coordinate(line: Line) -> bool:
-    """Does a click say nowhere where, while its target holds the image's first pixel?"""
+    """Does a click say nowhere where, or not where a file looks, while its target holds the image's first pixel?"""
     answer, box = _answer(text_of(line)), _target_box(line)
     clicks = bool(box) and _named(answer) == _CLICK
-    return clicks and not _ANY_PAIR.search(answer) and box[0] <= 0 <= box[2] and box[1] <= 0 <= box[3]
+    nowhere = any(not _ANY_PAIR.search(part) for part in _both(answer))
+    return clicks and nowhere and box[0] <= 0 <= box[2] and box[1] <= 0 <= box[3]
 
 
 @dataclass(frozen=True)
 class _Value:
-    """Numbers with decimals and signs taken as they are written, the last pair's or the first's."""
+    """Numbers as they are written: of the last pair behind a brace, or of the first pair; a click without is no hit."""
 
     last: bool
 
     def __call__(self, line: Line) -> dict[str, float]:
         answer, wanted = _answer(text_of(line)), _answer(line["ground_truth"])
-        named, pairs, box = _named(answer), _ANY_PAIR.findall(answer), _target_box(line)
+        named, box, part = _named(answer), _target_box(line), _both(answer)[self.last]
+        pairs = _SOURCE_PAIR.findall(part) or _ANY_PAIR.findall(part)
         right = named is not None and named == _named(wanted)
         done = right and named != _CLICK
         if right and pairs and box:
             pair = zip(pairs[-1 if self.last else 0], line["extra"]["scale"], strict=True)
-            x, y = (math.floor(min(float(number), LARGEST) * scale) for number, scale in pair)
+            x, y = (math.floor(max(-LARGEST, min(float(number), LARGEST)) * scale) for number, scale in pair)
             done = box[0] <= x <= box[2] and box[1] <= y <= box[3]
         return {"action": float(right), "coord": float(done), "acc": float(done)}
 
 
-def _nowhere(line: Line) -> dict[str, float]:
-    return {"action": 1.0, "coord": 0.0, "acc": 0.0}
-
-
 _DOUBLE_QUOTES = Deviation(
     "double-quotes",
-    "Keys and names in double quotes are read, as JSON has them; the source knows single ones alone, and pays 0.",
+    "Keys and names in double quotes are read, as JSON has them, in targets too; the source knows single ones alone, "
+    "and pays 0.",
     _is_quoted_doubly,
     same_as=_quoted_singly,
 )
 _SPACES = Deviation(
     "spaces",
-    "White space after [, before a comma, a colon or ] is read over; the source takes such a pair for none.",
+    "White space after [, before a comma, a colon or ] is read over where the source finds no name or no pair, in "
+    "targets too; the source takes such a pair for none.",
     _has_spaces,
     same_as=_tight,
 )
@@ -158,12 +186,7 @@ _TARGET_NUMBERS = (
     "zeros, which no right answer hits, and one without a coordinate does."
 )
 _DECIMALS = (
-    "Coordinates may have decimals and signs; the source takes such a pair for none, and tests the point (0, 0) or "
-    "another pair."
+    "Coordinates may have decimals and signs where there is no pair of whole numbers; the source takes such a pair for "
+    "none, and tests the point (0, 0)."
 )
-_ORIGIN = Deviation(
-    "no-coordinate",
-    "A click without a coordinate is no hit; the source tests it as the point (0, 0).",
-    _has_no_coordinate,
-    _nowhere,
-)
+_ORIGIN = "A click without a coordinate is no hit; the source tests it as the point (0, 0)."

@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from grounding_rewards.actions import normalised, opposite
+from grounding_rewards.actions import normalised, opposite, towards
 from grounding_rewards.combine import Weighted, product, weighted
 from grounding_rewards.errors import MISSING, RecipeError
-from grounding_rewards.parsing.actions.ui_s1 import UI_S1, finger_direction
+from grounding_rewards.parsing.actions.ui_s1 import UI_S1
 from grounding_rewards.plain import frozen
 from grounding_rewards.recipes.common import share
 from grounding_rewards.recipes.ui_s1_deviations import DEVIATIONS
-from grounding_rewards.returns import GAMMA
-from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
-from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.truth import NativeForm
-from grounding_rewards.verifiers import StepReturn
-from grounding_rewards.verifiers.step_action import (
+from grounding_rewards.recipes.ui_s1_parts import (
     AnnotatedAction,
     Annotation,
     StepKind,
     StepMatch,
     StepShare,
-    Success,
+    StepSuccess,
     ThoughtAndAction,
 )
+from grounding_rewards.returns import GAMMA
+from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.truth import NativeForm
+from grounding_rewards.verifiers import StepReturn
 
 _ACCEPTS = frozenset({ACTION, BBOX, POINT})
 _KEPT = ("num_steps", "trajectory", "step", "id", "task", "space", "image_size", "model_image_size")
 _OWN_WORDS = ("click", "long_press", "type", "key", "answer", "open", "system_button", "wait", "terminate")
 _BUTTONS = ("back", "home", "menu", "recent", "enter")
-_FLIPPED = {"up": "down", "down": "up"}
+_UPRIGHT = ("up", "down")
 _FORMULA = (
     "action = 1 matched, 0.5 the same action, 0.1 another, 0 none; 1 - action if HARMFUL, 0.5 if NEUTRAL\n"
     "a click matches in the box · 1.2, or within 0.04 of the marked point in unit space"
@@ -50,6 +50,10 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
 
     Directions: those of ``check_options`` say where the view goes for up and down, and where the finger goes for left
     and right, as the source's data has them; in the wire form a swipe's is the finger's and a scroll's the view's.
+
+    Of ``check_options`` only what its action takes is read: a click that has a text, too, is a click. A target that
+    cannot be judged abstains, or is an error: a box that is inverted or outside the image, a direction such as "Up", a
+    swipe that goes nowhere, a text, button or place that is missing.
 
     Args:
         format_weight: w, 0 to 1; the source trains with 0.1.
@@ -78,7 +82,7 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
         name="ui-s1",
         dialect=UI_S1,
         reward=_returned(score, step_return) if returns else score,
-        success=Success(judged),
+        success=StepSuccess(judged),
         space=CoordSpace.UNIT,
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.PIXEL,
@@ -174,25 +178,26 @@ def _target(wanted: Mapping[str, Any]) -> dict[str, Any]:
     if name == "swipe":
         return {"action": {**action, "direction": _direction(wanted)}}
     for key in ("text", "button"):
-        if key in wanted or name in _TAKES[key]:
+        if name in _TAKES[key]:
             action[key] = wanted.get(key, MISSING)
-    if "coordinate" in wanted or name in ("click", "long_press"):
+    if name in _PLACED:
         return {**_places(wanted), "action": action}
     return {"action": action}
 
 
 _TAKES = {"text": ("type", "open", "key", "answer"), "button": ("system_button",)}
+_PLACED = ("click", "long_press")
 
 
 def _direction(wanted: Mapping[str, Any]) -> Any:
     """Where the finger goes, of a direction that says for up and down where the view goes, or of two points."""
     given = wanted.get("direction")
     if given is not None:
-        return _FLIPPED.get(given, given) if isinstance(given, str) else given
+        return opposite(given) if given in _UPRIGHT else given
     ends = wanted.get("coordinate"), wanted.get("coordinate2")
     if not all(_is_point(end) for end in ends):
         return MISSING
-    return finger_direction(*ends) or MISSING  # type: ignore[arg-type]
+    return towards(*ends) or MISSING  # type: ignore[arg-type]
 
 
 def _places(wanted: Mapping[str, Any]) -> dict[str, Any]:

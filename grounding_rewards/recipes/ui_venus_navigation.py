@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.errors import RecipeError
@@ -14,6 +15,7 @@ from grounding_rewards.recipes.common import length, share
 from grounding_rewards.recipes.ui_venus_terms import NavigationContent, NavigationCoord, NavigationMatch
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import ActionType, JudgedFormat
 
 _PAPER = "UI-Venus Technical Report: Building High-performance UI Agents with RFT"
@@ -32,19 +34,19 @@ def ui_venus_navigation(
 ) -> Recipe:
     """UI-Venus's reward of navigation steps: format, type, coordinates and content of one call.
 
-    total = w · format + (1 - w) · (type + coord + content), where coord and content are 0 unless the type is right.
-    coord of clicks and long presses = α where d < near, α/2 where d < far, else 0. coord of scrolls and drags = 1.5 β
-    where both ends and the direction are right, β for the start and the direction, β/2 for either. content = γ where
-    the F1 of the words is at least ``least_f1``. format = 1 for thinking, one call of the action space in action tags
-    and, if at all, a conclusion, and nothing else.
+    total = w · format + (1 - w) · (type + coord + content). coord of clicks and long presses = α where d < near, α/2
+    where d < far, else 0. coord of scrolls and drags = 1.5 β where both ends and the direction are right, β for the
+    start and the direction, β/2 for either. content = γ where the F1 of the words is at least ``least_f1``. format = 1
+    for thinking, one call of the action space in action tags and, if at all, a conclusion, and nothing else.
 
     From the paper: the terms, their steps, and 0.5 for F1. There is no published reward code, and the paper does not
     tell the constants, so these are our choices: w1 = w and w2 = 1 - w, α = β = γ = 1, d as a share of the screen,
-    ||(dx / width, dy / height)||, with 0.04 and 0.14, the tolerances of UI-S1 and AndroidControl; that d is taken from
-    the marked point or the centre and is 0 inside a box or another place with an extent; that an end is right where
-    d < far; that the direction of a drag, or of a scroll that names none, is that from end to end; that an end or a
-    direction that the target does not name is right where the others are; that the app of ``Launch`` is content;
-    and that several calls are no answer.
+    ||(dx / width, dy / height)||, with 0.04 and 0.14, the tolerances of UI-S1 and AndroidControl; that coord and
+    content are 0 unless the type is right; that d is taken from the marked point or the centre and is 0 inside a box
+    or another place with an extent; that an end is right where d < far; that the direction of a drag, or of a scroll
+    that names none, is that from end to end, and of a diagonal either of its two; that an end or a direction that the
+    target does not name is right where the others are; that the app of ``Launch`` is content; and that several calls
+    are no answer.
 
     Args:
         format_weight: w, 0 to 1.
@@ -84,6 +86,7 @@ def ui_venus_navigation(
         target_space=CoordSpace.PIXEL,
         accepts=frozenset({BBOX, POLYGON, CIRCLE, POINT, ACTION}),
         source=Source(_PAPER, "UI-Venus", "c3a1442", _FILES),
+        native=NATIVE,
         exploits=_exploits(weight, coord),
         formula=(
             "total = w · format + (1 - w) · (type + coord + content)\n"
@@ -92,6 +95,20 @@ def ui_venus_navigation(
         ),
         example=_example("Click(box=(100, 75))", _CLICK),
     )
+
+
+def read_native(value: Any) -> dict[str, Any] | None:
+    """A bare box, which is to be clicked.
+
+    >>> read_native([10, 20, 30, 40])
+    {'bbox': [10, 20, 30, 40]}
+    """
+    return {"bbox": value} if isinstance(value, list) and len(value) == 4 else None
+
+
+NATIVE = NativeForm(
+    "a bare list, 4 numbers x1 y1 x2 y2, in pixels of the original image; the source publishes no rows", read_native
+)
 
 
 _PAIR = rf"\({NUMBER}, ?{NUMBER}\)"

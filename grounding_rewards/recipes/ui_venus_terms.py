@@ -22,6 +22,7 @@ POINTED = ("click", "long_press", "double_click", "triple_click", "right_click",
 MOVED = ("scroll", "drag")
 """Actions from one place to another."""
 
+_TIE = 1e-9
 _CODES = {"up": 1, "down": 2, "left": 3, "right": 4}
 _TYPE = ActionType()
 
@@ -32,7 +33,8 @@ class NavigationCoord:
 
     d is the distance to the marked point or the centre, 0 inside a place with an extent. Clicks and long presses: α
     where d < near, α/2 where d < far, else 0. Scrolls and drags: 1.5 β where both ends are within ``far`` and the
-    direction is right, β for start and direction, β/2 for either, else 0. Other actions: 0.0.
+    direction is right, β for start and direction, β/2 for either, else 0; a diagonal has both directions. Other
+    actions: 0.0.
 
     Args:
         alpha: what coordinates are paid.
@@ -103,7 +105,10 @@ class NavigationContent:
 
 @dataclass(frozen=True)
 class NavigationMatch:
-    """1.0 where every term of one alternative is as high as it can be, else 0.0; see the other two."""
+    """1.0 where every term of one alternative is as high as it can be, else 0.0.
+
+    The terms are those of ``NavigationCoord`` and ``NavigationContent``.
+    """
 
     near: float
     far: float
@@ -150,8 +155,8 @@ def _moves(rollouts: Rollouts, start: geometry.Bools, reach: float) -> tuple[geo
         if given is not None:
             end = geometry.in_box(given, wanted) | (geometry.distance(given, _middle(wanted)) < reach)
     went, way = _directions(rollouts, given, wanted)
-    asked = np.stack([alternatives.place >= 0, ended, way != 0])
-    held = np.stack([start, end, went == way])
+    asked = np.stack([alternatives.place >= 0, ended, way[:, 0] != 0])
+    held = np.stack([start, end, (went[:, :, None] == way[:, None, :]).any(axis=(1, 2))])
     some: geometry.Bools = np.logical_or.reduce(asked, axis=0)
     return some, np.where(asked, held, some & (held | ~asked).all(axis=0))
 
@@ -159,32 +164,46 @@ def _moves(rollouts: Rollouts, start: geometry.Bools, reach: float) -> tuple[geo
 def _directions(
     rollouts: Rollouts, given: Floats | None, wanted: Floats | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Codes of the directions that the responses and the alternatives have, by name or from end to end; 0 for none."""
+    """Codes of the directions of the responses and the alternatives, by name or from end to end: (k, 2) each.
+
+    A diagonal has two, any other direction the same one twice; 0 is none.
+    """
     regions, alternatives = rollouts.targets.regions, rollouts.targets.alternatives.normal
-    said, right = argument(rollouts, "direction", alternatives)
     size = alternatives.each(rollouts.image_sizes)
+    said, right = argument(rollouts, "direction", alternatives)
     went, way = _codes(said, len(alternatives)), _codes(right, len(alternatives))
     if given is not None:
-        start = alternatives.each(rollouts.predictions.xy)
-        went = np.where(went == 0, _towards((given - start) * np.where(np.isnan(size), 1.0, size)), went)
+        # A direction that was found from end to end is marked as a swipe's, and looked for again in pixels.
+        swiped = argument(rollouts, "swiped", alternatives)[0]
+        named = went != 0 if swiped is None else (went != 0) & (swiped == None)[:, None]  # noqa: E711 (row by row)
+        ends = _towards(given - alternatives.each(rollouts.predictions.xy), size)
+        went = np.where(named | (ends == 0), went, ends)
     if wanted is not None and len(regions.row):
+        written = rollouts.targets.alternatives.arguments.direction
         start = np.where(alternatives.place[:, None] >= 0, regions.centre[alternatives.place], np.nan)
-        way = np.where(way == 0, _towards((_middle(wanted) - start) * np.where(np.isnan(size), 1.0, size)), way)
+        ends = _towards(_middle(wanted) - start, size)
+        way = ends if written is None else np.where((written == None)[:, None], ends, way)  # noqa: E711
     return went, way
 
 
 def _codes(directions: NDArray[np.object_] | None, rows: int) -> NDArray[np.int64]:
     if directions is None:
-        return np.zeros(rows, dtype=np.int64)
+        return np.zeros((rows, 2), dtype=np.int64)
     known = [0 if name is None else _CODES.get(name.strip().lower(), -1) for name in directions.tolist()]
-    return np.array(known, dtype=np.int64)
+    return np.array(known, dtype=np.int64).repeat(2).reshape(rows, 2)
 
 
-def _towards(away: Floats) -> NDArray[np.int64]:
-    """The direction of a scroll whose finger goes that way, which is the opposite; 0 where it goes nowhere."""
-    right, down = away[:, 0], away[:, 1]
-    codes = np.where(np.abs(right) > np.abs(down), np.where(right > 0, 3, 4), np.where(down > 0, 1, 2))
-    return np.where((right == 0) & (down == 0) | np.isnan(right + down), 0, codes)
+def _towards(away: Floats, size: Floats) -> NDArray[np.int64]:
+    """The directions of scrolls whose finger goes that way, which are the opposite; 0 where it goes nowhere."""
+    right, down = (away * np.where(np.isnan(size), 1.0, size)).T
+    across = np.where(right > 0, _CODES["left"], _CODES["right"])
+    along = np.where(down > 0, _CODES["up"], _CODES["down"])
+    # Whether a diagonal comes out as one depends on the last bit.
+    tie = np.abs(np.abs(right) - np.abs(down)) <= _TIE * np.abs(right)
+    level = np.abs(right) > np.abs(down)
+    codes = np.stack([np.where(tie | level, across, along), np.where(tie | ~level, along, across)], axis=1)
+    nowhere = (right == 0) & (down == 0) | np.isnan(right + down)
+    return np.where(nowhere[:, None], 0, codes)
 
 
 def _middle(box: Floats) -> Floats:

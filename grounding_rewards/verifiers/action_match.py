@@ -19,18 +19,22 @@ from grounding_rewards.verifiers.action import ActionType, in_vocabulary
 from grounding_rewards.verifiers.alternatives import Columns, argument, compared
 from grounding_rewards.verifiers.arguments import DurationMatch, EndHit, durations, same_keys
 from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
-from grounding_rewards.verifiers.direction import Convention, direction_rule
+from grounding_rewards.verifiers.direction import Convention, DirectionMatch
 from grounding_rewards.verifiers.hit import POINT, check_reach, inside_regions, near_points
-from grounding_rewards.verifiers.text import TextRule, text_rule
+from grounding_rewards.verifiers.text import TextRule, check_text, text_rule
 
 Scrolls = Literal["all", "direction"]
 
-IMPOSSIBLE = frozenset({"impossible", "infeasible", "failure", "fail", "failed", "unachievable", "not_feasible"})
+IMPOSSIBLE = frozenset({
+    "impossible", "infeasible", "failure", "fail", "failed", "unachievable", "not_feasible", "unsuccessful", "error",
+    "task_impossible",
+})  # fmt: skip
 """What the status of ``finished`` is called where the task cannot be done."""
 
-DONE = frozenset(
-    {"", "success", "successful", "succeeded", "complete", "completed", "done", "finish", "finished", "ok"}
-)
+DONE = frozenset({
+    "", "success", "successful", "succeeded", "complete", "completed", "done", "finish", "finished", "ok", "satisfied",
+    "task_complete",
+})  # fmt: skip
 """What it is called where the task is done, as it is where there is no status."""
 
 _TYPE = ActionType()
@@ -39,10 +43,10 @@ _REFUSED = np.int8(Reason.REFUSED)
 
 @dataclass(frozen=True)
 class RefusalMatch:
-    """1.0 where the target is a refusal and the response refuses or finishes as impossible, else 0.0.
+    """1.0 where the target is a refusal or impossible, and the response refuses or finishes as impossible, else 0.0.
 
     Names are in the vocabulary of ``actions.ACTIONS``: ``finished`` with a status such as impossible, infeasible or
-    failure says of the whole task what a refusal says of the screen.
+    failure says of the whole task what a refusal says of the screen. Either will do for either.
     """
 
     low = 0.0
@@ -50,15 +54,28 @@ class RefusalMatch:
     needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        targets, predictions = rollouts.targets, rollouts.predictions
-        if not targets.special or not targets.refusal.any():
+        wanted, predictions = _impossible(rollouts), rollouts.predictions
+        if not wanted.any():
             return np.zeros(len(rollouts))
         gave_up: NDArray[np.bool_] = predictions.reason == _REFUSED
         status = predictions.arguments.status
         if status is not None:
             impossible = np.array([outcome(said) == "impossible" for said in status.tolist()], dtype=np.bool_)
             gave_up |= impossible & (in_vocabulary(predictions) == "finished")
-        return (gave_up & targets.refusal).astype(np.float64)
+        return (gave_up & wanted).astype(np.float64)
+
+
+def _impossible(rollouts: Rollouts) -> NDArray[np.bool_]:
+    """(n,) True where the target is a refusal, or an action that finishes as impossible would do."""
+    targets = rollouts.targets
+    if not targets.special:
+        return np.zeros(len(rollouts), dtype=np.bool_)
+    found, alternatives = targets.refusal.copy(), targets.alternatives.normal
+    status = alternatives.arguments.status
+    if status is not None:
+        for index in np.flatnonzero(alternatives.names == "finished").tolist():
+            found[alternatives.row[index]] |= outcome(status[index]) == "impossible"
+    return found
 
 
 @dataclass(frozen=True)
@@ -114,10 +131,7 @@ class ActionMatch:
     def __post_init__(self) -> None:
         check_reach(self, "point_radius", "point_share")
         options.number(self, "enlarge", above=True)
-        options.choice(self, "text", TextRule)
-        if self.text_threshold is not None:
-            options.number(self, "text_threshold", high=1.0, above=True)
-        options.choice(self, "text_case", Literal[True, False])
+        check_text(self, "text", "text_threshold", "text_case")
         options.choice(self, "scroll", Scrolls)
         options.choice(self, "response_scroll", Convention)
         options.choice(self, "target_scroll", Convention)
@@ -127,14 +141,15 @@ class ActionMatch:
     def __call__(self, rollouts: Rollouts) -> Floats:
         targets = rollouts.targets
         score = targets.alternatives.best(self.each(rollouts), len(rollouts))
-        if targets.special and targets.refusal.any():
-            score = np.maximum(score, RefusalMatch()(rollouts))
-        return score
+        return np.maximum(score, RefusalMatch()(rollouts)) if targets.special else score
 
     def each(self, rollouts: Rollouts) -> Floats:
         """The score of each alternative: (k,)."""
         alternatives = rollouts.targets.alternatives.normal
         rows = np.flatnonzero((_TYPE.each(rollouts) > 0) & (self._placed(rollouts) | self._loose(alternatives)))
+        if len(rows):
+            way = DirectionMatch(self.response_scroll, self.target_scroll).each(rollouts)
+            rows = rows[way[rows] > 0]
         for name, rule in self._rules():
             given, wanted = argument(rollouts, name, alternatives)
             if wanted is not None:
@@ -168,7 +183,6 @@ class ActionMatch:
         threshold = 1.0 if self.text_threshold is None else self.text_threshold
         rules = (
             ("text", _each(text_rule(self.text, threshold, self.text_case))),
-            ("direction", _each(direction_rule(self.response_scroll, self.target_scroll))),
             ("app", _each(text_rule("exact"))),
             ("button", _each(text_rule("exact"))),
             ("keys", _each(same_keys)),

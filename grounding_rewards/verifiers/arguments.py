@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from grounding_rewards import geometry
+from grounding_rewards.actions import Objects, key_name
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import MISSING, RecipeError, TargetError
 from grounding_rewards.spaces import Floats, extents
@@ -49,8 +50,9 @@ class ArgumentMatch:
         options.choice(self, "case", Literal[True, False])
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        alternatives = rollouts.targets.alternatives
-        scores = compared(argument(rollouts, self.field), len(alternatives), text_rule("exact", case=self.case))
+        alternatives = rollouts.targets.alternatives.normal
+        columns = argument(rollouts, self.field, alternatives)
+        scores = compared(columns, len(alternatives), text_rule("exact", case=self.case))
         return alternatives.best(scores, len(rollouts))
 
 
@@ -59,8 +61,8 @@ class KeysMatch:
     """1.0 where the keys pressed are the target's, in any order and case, else 0.0.
 
     Names of one key that differ (``control`` and ``ctrl``, ``return`` and ``enter``, ``escape`` and ``esc``) are the
-    same. 1.0 where the target has no keys, whatever the response; 0.0 where it has some and the response none. Of
-    several alternatives the best; 0.0 for a refusal.
+    same, and the action ``enter`` is that key. 1.0 where the target has no keys, whatever the response; 0.0 where it
+    has some and the response none. Of several alternatives the best; 0.0 for a refusal.
     """
 
     low = 0.0
@@ -68,8 +70,10 @@ class KeysMatch:
     needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        alternatives = rollouts.targets.alternatives
-        scores = compared(argument(rollouts, "keys"), len(alternatives), same_keys)
+        alternatives, predictions = rollouts.targets.alternatives.normal, rollouts.predictions
+        given = alternatives.each(_with_enter(predictions.arguments.column("keys", len(rollouts)), predictions.actions))
+        wanted = _with_enter(alternatives.arguments.column("keys", len(alternatives)), alternatives.names)
+        scores = compared((given, wanted), len(alternatives), same_keys)
         return alternatives.best(scores, len(rollouts))
 
 
@@ -83,17 +87,18 @@ def same_keys(given: Iterable[str], wanted: Iterable[str]) -> float:
 
 
 def _pressed(keys: Iterable[str]) -> list[str]:
-    lowered = [key.strip().lower() or key for key in keys]  # a blank is a key, too
-    return sorted([SAME_KEYS.get(key, key) for key in lowered])
+    return sorted(map(key_name, keys))
 
 
-SAME_KEYS = {
-    "control": "ctrl", "return": "enter", "escape": "esc", "command": "cmd", "meta": "cmd", "win": "cmd",
-    "super": "cmd", "option": "alt", "del": "delete", "pgup": "pageup", "page_up": "pageup", "pgdn": "pagedown",
-    "page_down": "pagedown", "arrowup": "up", "arrowdown": "down", "arrowleft": "left", "arrowright": "right",
-    " ": "space",
-}  # fmt: skip
-"""Names of keys that stand for another name."""
+def _with_enter(keys: Objects, names: Objects) -> Objects:
+    """The keys of each action, with that of the action ``enter``."""
+    entered = names == "enter"
+    if not np.count_nonzero(entered):
+        return keys
+    found = keys.copy()
+    for row in np.flatnonzero(entered).tolist():
+        found[row] = ("enter",)
+    return found
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from grounding_rewards.actions import opposite
+import numpy as np
+
+from grounding_rewards.actions import Objects, opposite
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import options
@@ -20,13 +21,16 @@ Convention = Literal["content", "finger"]
 class DirectionMatch:
     """1.0 where the direction of the action is the target's, else 0.0; case does not count.
 
-    A direction is the way the view goes (``"content"``: down shows what is further down) or the way the finger goes
-    (``"finger"``), which is the opposite. 1.0 where the target has no direction, whatever the response; 0.0 where it
-    has one and the response none. Of several alternatives the best; 0.0 for a refusal.
+    Of what is called a scroll, the direction is the way the view goes (``"content"``: down shows what is further down)
+    or the way the finger goes (``"finger"``), which is the opposite. Of a swipe, and of a scroll that has two ends and
+    no direction, it always is the finger's, so that a swipe up is a scroll down. 1.0 where the target has no direction,
+    whatever the response; 0.0 where it has one and the response none. Of several alternatives the best; 0.0 for a
+    refusal.
 
     Args:
-        response: what the directions of responses mean.
-        target: what those of targets mean.
+        response: what the directions of scrolls mean in responses. They must be read by a dialect that shares the
+            vocabulary, such as ``auto_action``.
+        target: what they mean in targets.
 
     Raises:
         RecipeError: an option does not fit.
@@ -44,24 +48,27 @@ class DirectionMatch:
         options.choice(self, "target", Convention)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        alternatives = rollouts.targets.alternatives
-        compare = direction_rule(self.response, self.target)
-        scores = compared(argument(rollouts, "direction"), len(alternatives), compare)
-        return alternatives.best(scores, len(rollouts))
+        return rollouts.targets.alternatives.best(self.each(rollouts), len(rollouts))
+
+    def each(self, rollouts: Rollouts) -> Floats:
+        """The score of each alternative: (k,)."""
+        alternatives = rollouts.targets.alternatives.normal
+        given, wanted = argument(rollouts, "direction", alternatives)
+        swiped, meant = argument(rollouts, "swiped", alternatives)
+        columns = _content(given, swiped, self.response), _content(wanted, meant, self.target)
+        return compared(columns, len(alternatives), _same)
 
 
-def direction_rule(response: Convention, target: Convention) -> Callable[[str, str], float]:
-    """The comparison of two directions that ``DirectionMatch`` of these options makes.
-
-    >>> direction_rule("content", "content")("Up", "up"), direction_rule("finger", "content")("up", "down")
-    (1.0, 1.0)
-    """
-    return _same if response == target else _turned
+def _content(directions: Objects | None, swiped: Objects | None, convention: Convention) -> Objects | None:
+    """Directions as ways that the view goes; those of swipes are that already."""
+    if directions is None or convention == "content":
+        return directions
+    surely = [None] * len(directions) if swiped is None else swiped.tolist()
+    pairs = zip(directions.tolist(), surely, strict=True)
+    found = np.empty(len(directions), dtype=np.object_)
+    found[:] = [way if way is None or sure else opposite(way.strip().lower()) for way, sure in pairs]
+    return found
 
 
 def _same(given: str, wanted: str) -> float:
     return float(given.strip().lower() == wanted.lower())
-
-
-def _turned(given: str, wanted: str) -> float:
-    return float(opposite(given.strip().lower()) == wanted.lower())

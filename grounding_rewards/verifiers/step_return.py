@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +25,9 @@ class StepReturn:
 
     R(t) = r(t) + gamma · R(t + 1) where step t matched and the batch has the rollout's step t + 1, else r(t): see
     ``returns.step_returns``. Which rollout of its trajectory a row belongs to is said by ``extras["rollout"]``; without
-    it the k-th row of a step is rollout k. A row whose target cannot be used belongs to none, and is worth its r alone.
+    it the k-th row of a step is rollout k, and all steps of a trajectory must have as many rows (unless some rows of
+    the batch cannot be used). A row whose target
+    cannot be used belongs to none, and is worth its r alone.
 
     Args:
         reward: the verifier or composition that makes r.
@@ -32,8 +35,8 @@ class StepReturn:
         gamma: the discount, from 0 to below 1, so that the sum is bounded.
 
     Raises:
-        RecipeError: an option does not fit; or ``extras["rollout"]`` has another length than the responses, or names
-            two rows of one step alike.
+        RecipeError: an option does not fit; ``extras["rollout"]`` has another length than the responses, or names two
+            rows of one step alike; or there is none, and the steps of a trajectory have unequal numbers of rows.
         TargetError: a target lacks its trajectory or step.
     """
 
@@ -69,16 +72,29 @@ class StepReturn:
         given = rollouts.extras.get("rollout")
         if given is not None and len(given) != len(rollouts):
             raise RecipeError(f"extras['rollout']: got {len(given)}; expected one for each of {len(rollouts)} rows")
+        names = None if given is None else [given[row] for row in usable.tolist()]
+        if names is None and len(usable) < len(rollouts):
+            names = _occurrences(places)  # a row that cannot be used ends no run
         found = rewards.copy()
         found[usable] = step_returns(
             rewards[usable],
             matched[usable],
             [trajectory for trajectory, _ in places],
             [step for _, step in places],
-            None if given is None else [given[row] for row in usable.tolist()],
+            names,
             gamma=self.gamma,
         )
         return np.clip(found, self.low, self.high)  # a long sum may round beyond its limit
+
+
+def _occurrences(places: Sequence[Hashable]) -> list[int]:
+    """How often each row's step occurred before."""
+    counts = Counter[Hashable]()
+    found = []
+    for place in places:
+        found.append(counts[place])
+        counts[place] += 1
+    return found
 
 
 def _place(rollouts: Rollouts, row: int) -> tuple[Hashable, int]:

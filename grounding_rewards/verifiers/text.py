@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,9 @@ TextField = Literal["text", "direction", "button", "app", "status"]
 
 MOST_COMPARED = 512
 """Characters of each text that ``similarity`` compares: its time grows with their product, and faster."""
+
+MOST_PAIRS = 20_000
+"""Pairs of equal characters, one of each text, with which it compares all of these; ordinary texts have fewer."""
 
 
 def token_f1(a: str, b: str) -> float:
@@ -46,9 +50,10 @@ def either_contains(a: str, b: str) -> bool:
 def similarity(a: str, b: str) -> float:
     """2 · M / (len(a) + len(b)), M the characters that ``difflib.SequenceMatcher(None, a, b)`` matches; in 0..1.
 
-    M is counted in the first 512 characters of each text, so that the time is bounded; what a longer text has beyond
-    counts as different, unless the texts are equal. For shorter texts this is difflib's ``ratio()``, which passes over
-    characters that make up more than a hundredth of a ``b`` of 200 characters and more. Two empty texts are equal.
+    M is counted in the first 512 characters of each text, in fewer of texts of a few characters over and over, so that
+    the time is bounded; what a text has beyond counts as different, unless the texts are equal. For shorter texts this
+    is difflib's ``ratio()``, which passes over characters that make up more than a hundredth of a ``b`` of 200
+    characters and more. Two empty texts are equal.
 
     >>> similarity("hello", "hallo"), similarity("", "a"), similarity("x" * 9999, "x" * 9999)
     (0.8, 0.0, 1.0)
@@ -57,8 +62,19 @@ def similarity(a: str, b: str) -> float:
 
     if a == b:
         return 1.0
-    blocks = difflib.SequenceMatcher(None, a[:MOST_COMPARED], b[:MOST_COMPARED]).get_matching_blocks()
+    blocks = difflib.SequenceMatcher(None, *_compared(a, b)).get_matching_blocks()
     return 2.0 * sum(block.size for block in blocks) / (len(a) + len(b))
+
+
+def _compared(a: str, b: str) -> tuple[str, str]:
+    """As much of two texts as can be compared in short time: it takes long where many pairs of characters agree."""
+    a, b = a[:MOST_COMPARED], b[:MOST_COMPARED]
+    held = Counter(b)
+    pairs = sum(count * held[character] for character, count in Counter(a).items())
+    if pairs <= MOST_PAIRS:
+        return a, b
+    share = (MOST_PAIRS / pairs) ** 0.5
+    return a[: int(len(a) * share)], b[: int(len(b) * share)]
 
 
 @dataclass(frozen=True)
@@ -73,8 +89,8 @@ class TextMatch:
     Args:
         rule: how texts are compared.
         field: which text of the action: text, direction, button, app or status.
-        threshold: 1.0 from this score on and 0.0 below it; None leaves the score as it is.
-        case: whether case counts; ``"f1"`` and ``"contains"`` never look at it.
+        threshold: of f1 and ratio, 1.0 from this score on and 0.0 below it; None leaves the score as it is.
+        case: whether case counts in exact and ratio; f1 and contains never look at it.
 
     Raises:
         RecipeError: an option does not fit.
@@ -90,17 +106,31 @@ class TextMatch:
     needs = NEEDS_NOTHING
 
     def __post_init__(self) -> None:
-        options.choice(self, "rule", TextRule)
+        check_text(self, "rule", "threshold", "case")
         options.choice(self, "field", TextField)
-        options.choice(self, "case", Literal[True, False])
-        if self.threshold is not None:
-            options.number(self, "threshold", high=1.0, above=True)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        alternatives = rollouts.targets.alternatives
+        alternatives = rollouts.targets.alternatives.normal
         compare = text_rule(self.rule, self.threshold, self.case)
-        scores = compared(argument(rollouts, self.field), len(alternatives), compare)
+        scores = compared(argument(rollouts, self.field, alternatives), len(alternatives), compare)
         return alternatives.best(scores, len(rollouts))
+
+
+def check_text(owner: object, rule: str, threshold: str, case: str) -> None:
+    """Check the options of these names: how texts are compared.
+
+    Raises:
+        RecipeError: one does not fit, or does nothing under the rule.
+    """
+    options.choice(owner, rule, TextRule)
+    options.choice(owner, case, Literal[True, False])
+    chosen = getattr(owner, rule)
+    if getattr(owner, threshold) is not None:
+        options.number(owner, threshold, high=1.0, above=True)
+        if chosen not in ("f1", "ratio"):
+            raise options.wrong(owner, threshold, f"None, or {rule} f1 or ratio: {chosen} has no degrees")
+    if getattr(owner, case) and chosen not in ("exact", "ratio"):
+        raise options.wrong(owner, case, f"false, or {rule} exact or ratio: {chosen} never looks at case")
 
 
 def text_rule(rule: TextRule, threshold: float | None = None, case: bool = False) -> Callable[[str, str], float]:
@@ -115,7 +145,11 @@ def text_rule(rule: TextRule, threshold: float | None = None, case: bool = False
 def _compare(
     score: Callable[[str, str], float] | None, threshold: float | None, case: bool, given: str, wanted: str
 ) -> float:
-    given, wanted = (given.strip(), wanted.strip()) if case else (given.strip().lower(), wanted.strip().lower())
+    if not case:
+        given, wanted = given.lower(), wanted.lower()
+    if not wanted.strip():  # a blank or a line feed is itself what is wanted
+        return float(given == wanted)
+    given, wanted = given.strip(), wanted.strip()
     if given == wanted:
         return 1.0
     found = 0.0 if score is None else float(score(given, wanted))

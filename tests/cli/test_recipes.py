@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from types import MappingProxyType
 
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards import catalogue, plugins
+from grounding_rewards import catalogue, plugins, wire
+from grounding_rewards.cli import described
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import BARE_TUPLE
 from grounding_rewards.scoring import Exploit, Recipe, Source
@@ -170,8 +172,10 @@ def test_one_recipe_as_json(run):
             {"name": "format", "low": 0.0, "high": 1.0, "made_by": found["parts"][1]["made_by"]},
         ],
         "success": "Hit(whole_edges=True)",
+        "acc": "1 where Hit(whole_edges=True) is above 0",
         "accepts": ["bbox"],
         "native": gr.recipe("gta1").native.description,
+        "actions": [],
         "options": {
             "format_weight": 0.0, "response_space": "model_pixel", "target_space": "thousandths", "answers": "only",
             "thinking": "read",
@@ -182,6 +186,76 @@ def test_one_recipe_as_json(run):
         "exploits": [],
         "example": EXAMPLE,
     }  # fmt: skip
+
+
+def shown(run, *words):
+    result = run("recipes", *words)
+    assert (result.code, result.err) == (0, "")
+    return " ".join(result.out.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("ui-r1", "acc 1.0 where the action is the target's and, of a click, the point, cut to whole pixels, lies in "
+                  "its place."),
+        ("gui-r1", "acc 1.0 where the action is right, with its point or text, else 0.0; see gui_r1."),
+        ("ui-s1", "acc 1.0 for a match; of a HARMFUL step for any other action in its place. needs"),
+        ("ui-venus-navigation", "acc 1.0 where every term of one alternative is as high as it can be, else 0.0. paper"),
+        ("btl-ui", "acc 1 where gate(link, own_action) is above 0; own_action: 1.0 where the response names an action"),
+        ("click", "acc 1 where best(hit, refusal) is above 0"),
+    ],
+)  # fmt: skip
+def test_what_makes_acc_is_told_in_words_where_no_name_tells_it(run, name, told):
+    text = shown(run, name)
+    assert told.removesuffix(" needs").removesuffix(" paper") in text
+
+
+@pytest.mark.parametrize("name", gr.recipes())
+def test_no_class_is_shown_that_no_config_can_name(name):
+    found = described.recipe(name, {})
+    shown = [found["acc"], *[part["made_by"] for part in found["parts"]]]
+    public = {kind.__name__ for kind in plugins.registry().verifiers.values()}
+    named = {word for text in shown for word in re.findall(r"\b_?[A-Z][A-Za-z]+(?=\()", text)}
+    assert named <= public
+    assert all(0 < len(text) <= 160 and "``" not in text for text in shown[1:]), shown
+
+
+def test_a_function_and_a_class_of_ones_own_keep_their_names(run, tmp_path):
+    code = "import numpy as np\n\ndef brief(rollouts):\n    'Short.'\n    return np.ones(len(rollouts))\n"
+    (tmp_path / "own.py").write_text(code)
+    part = {"verifier": f"{tmp_path}/own.py:brief", "weight": 1, "low": 0, "high": 1}
+    found = described.recipe("composite", {"parts": {"brief": part}})
+    assert found["parts"][0]["made_by"].startswith("OwnVerifier(name=")
+
+
+def test_the_fields_of_an_action_are_shown_with_targets_that_have_them(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert [field for field, _, _ in described.ACTION_FIELDS] == list(wire._ACTION_KEYS)
+    recipe = gr.recipe("action", response_space="pixel")
+    for field, _, example in described.ACTION_FIELDS:
+        (action,) = recipe.read_targets([dict(example)]).rows[0].every_action()
+        assert getattr(action, field) is not None, field
+    text = shown(run, "action")
+    assert "Actions in targets field says example" in text
+    assert '{"action": {"name": "type", "text": "red hat"}}' in text
+    with_actions = [name for name in gr.recipes() if described.recipe(name, {})["actions"]]
+    assert with_actions == ["action", "ui-venus-navigation"]
+    parts = {"parts": {"action_type": 1}}
+    assert [each["field"] for each in described.recipe("composite", parts)["actions"]] == list(wire._ACTION_KEYS)
+
+
+def test_a_source_without_rows_says_so(run):
+    text = shown(run, "ui-venus-navigation")
+    assert (
+        "targets a bare list, 4 numbers x1 y1 x2 y2, in pixels of the original image; the source publishes no rows"
+        in text
+    )
+
+
+def test_the_example_of_ui_agile_earns_all_there_is():
+    example = described.recipe("ui-agile", {})["example"]
+    assert (example["total"], example["parts"]["parameter"]) == (5.0, 1.0)
 
 
 def test_options_change_what_is_shown(run):

@@ -224,3 +224,55 @@ def test_help_and_version_of_the_program(run):
         assert result.code == 0
         assert "score" in result.out
         assert "eval" in result.out
+
+
+def call(action, **arguments):
+    fields = {"name": "computer_use", "arguments": {"action": action, **arguments}}
+    return f"<tool_call>{json.dumps(fields)}</tool_call>"
+
+
+ACTS = [
+    (call("left_click", coordinate=[15, 15]), "click", None),
+    ("(15, 15)", None, None),
+    (call("type", text='é "ok"'), "type", {"text": 'é "ok"'}),
+    (call("key", keys=["ctrl", "c"]), "key", {"keys": ["ctrl", "c"]}),
+    (call("left_click_drag", start_coordinate=[1, 2], coordinate=[3, 4]), "drag", {"to": [3.0, 4.0]}),
+    (call("scroll", direction="up", coordinate=[1, 2]), "scroll", {"direction": "up"}),
+    (call("open", text="Clock"), "open_app", {"app": "Clock"}),
+    (call("terminate", status="failure"), "finished", {"status": "failure"}),
+    (call("wait", time=2), "wait", {"duration": 2.0}),
+    (call("back"), "back", None),
+    (call("\ud800é"), "?é", None),
+    (call("type", text="a\ud800"), "type", {"text": "a?"}),
+    ("nothing", None, None),
+    (None, None, None),
+]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_what_was_done_stands_beside_the_scores(run, tmp_path, suffix):
+    rows = [{"response": response, "target": {"bbox": [10, 10, 20, 20]}} for response, _, _ in ACTS]
+    out = tmp_path / f"out.{suffix}"
+    result = run("score", write_rows(tmp_path / "in.jsonl", *rows), "--recipe", "action", "--response-space", "pixel",
+                 "--out", out)  # fmt: skip
+    assert result.code == 0, result.err
+    found = read_rows(out) if suffix == "jsonl" else pq.read_table(out).to_pylist()
+    assert list(found[0])[-4:] == ["reason", "dialect", "action_name", "arguments"]
+    assert [row["action_name"] for row in found] == [name for _, name, _ in ACTS]
+    assert [row["arguments"] and json.loads(row["arguments"]) for row in found] == [said for _, _, said in ACTS]
+
+
+def test_actions_of_a_recipe_with_a_part_of_that_name(run, tmp_path):
+    answer = "<think>-</think><answer>[{'action': 'click', 'coordinate': [15, 15]}]</answer>"
+    target = {"bbox": [10, 10, 20, 20], "image_size": [100, 100], "model_image_size": [100, 100]}
+    source = write_rows(tmp_path / "in.jsonl", {"response": answer, "target": target, "action": "mine"})
+    message = run.error("score", source, "--recipe", "ui-r1", "--out", tmp_path / "out.jsonl")
+    assert "already has a column action; give the new columns a prefix" in message
+    assert run("score", source, "--recipe", "ui-r1", "--prefix", "gr_", "--out", tmp_path / "out.jsonl").code == 0
+    (row,) = read_rows(tmp_path / "out.jsonl")
+    assert (row["action"], row["gr_action"], row["gr_action_name"], row["gr_arguments"]) == ("mine", 1.0, "click", None)
+
+
+def test_recipes_of_places_have_no_columns_of_actions(run, source, tmp_path):
+    assert run("score", source, "--recipe", "gelato", "--out", tmp_path / "out.jsonl").code == 0
+    assert not {"action_name", "arguments"} & set(read_rows(tmp_path / "out.jsonl")[0])

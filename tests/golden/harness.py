@@ -83,7 +83,7 @@ def several_points(line: Line, scores: gr.Scores) -> Columns:
 def resized(line: Line) -> dict[str, Any]:
     """Sizes with which original / resized is exactly the line's scale."""
     across, down = line["extra"]["scale"]
-    return {"image_sizes": (8192 * across, 8192 * down), "model_image_sizes": (8192, 8192)}
+    return {"image_sizes": (2**20 * across, 2**20 * down), "model_image_sizes": (2**20, 2**20)}
 
 
 def with_parameter(line: Line) -> dict[str, Any]:

@@ -158,22 +158,68 @@ def test_case_can_count():
     ]
 
 
-def test_what_is_paid_for_nothing_is_listed():
-    options = {"format_weight": 0, "type_weight": 0.25, "text": "contains"}
-    assert [exploit.name for exploit in ACTION.exploits] == ["blind-format"]
-    assert [exploit.name for exploit in gr.recipe("action", response_space="unit", **options).exploits] == [
-        "type-alone", "single-letter",
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({}, ["blind-format", "mentioned-call"]),
+        ({"format_weight": 0, "type_weight": 0.25, "text": "contains"},
+         ["type-alone", "mentioned-call", "single-letter"]),
+        ({"text": "f1", "text_threshold": 0.5}, ["blind-format", "mentioned-call", "part-of-the-text"]),
+        ({"text": "f1"}, ["blind-format", "mentioned-call"]),
+        ({"text": "ratio", "text_threshold": 0.8}, ["blind-format", "mentioned-call", "part-of-the-text"]),
+        ({"text": "ratio", "text_threshold": 0.99}, ["blind-format", "mentioned-call"]),
+        ({"scroll": "direction", "format_weight": 0}, ["mentioned-call", "scroll-anywhere"]),
+        ({"dialect": "action_json"}, ["blind-format"]),
+        ({"dialect": "action_calls"}, ["blind-format", "mentioned-call"]),
+        ({"dialect": "ui_venus", "format_weight": 0}, []),
+    ],
+)  # fmt: skip
+def test_what_is_paid_for_nothing_is_listed(options, names):
+    recipe = gr.recipe("action", response_space="unit", **options)
+    assert [exploit.name for exploit in recipe.exploits] == names
 
 
 @pytest.mark.parametrize("space", ["pixel", "model_pixel", "unit", "thousandths"])
-def test_exploits_earn_what_they_say_in_every_space(space):
-    recipe = gr.recipe("action", response_space=space, type_weight=0.3, text="contains", point_share=0.14)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"type_weight": 0.3, "text": "contains", "point_share": 0.14},
+        {"text": "f1", "text_threshold": 0.9},
+        {"text": "f1", "text_threshold": 0.01},
+        {"text": "ratio", "text_threshold": 0.5, "text_case": True},
+        {"scroll": "direction"},
+        {"scroll": "direction", "response_scroll": "finger", "format_weight": 0.5},
+        {"scroll": "direction", "response_scroll": "finger", "target_scroll": "finger", "dialect": "action_json"},
+    ],
+)  # fmt: skip
+def test_exploits_earn_what_they_say_in_every_space(space, options):
+    recipe = gr.recipe("action", response_space=space, **options)
     for exploit in recipe.exploits:
         example = exploit.example
         scores = recipe.score(example.response, example.target, image_sizes=example.image_size,
                               model_image_sizes=example.model_image_size)  # fmt: skip
         assert scores.total.item() == pytest.approx(exploit.payoff), exploit.name
+
+
+@pytest.mark.parametrize(
+    ("options", "named", "mend"),
+    [
+        ({"text_threshold": 0.5}, "option text_threshold: got 0.5 with text='exact'", 'set text to "f1" or "ratio"'),
+        ({"text": "contains", "text_threshold": 0.5}, "option text_threshold: got 0.5 with text='contains'",
+         'set text to "f1" or "ratio"'),
+        ({"text": "f1", "text_case": True}, "option text_case: got True with text='f1'",
+         'set text to "exact" or "ratio"'),
+        ({"text": "contains", "text_case": True}, "option text_case: got True with text='contains'",
+         'set text to "exact" or "ratio"'),
+        ({"dialect": "tool_call"}, "option dialect: tool_call does not share the vocabulary", "use auto_action"),
+        ({"dialect": "ui_s1"}, "option dialect: ui_s1 does not share the vocabulary", "use auto_action"),
+    ],
+)  # fmt: skip
+def test_options_that_would_be_passed_over_are_errors(options, named, mend):
+    with pytest.raises(gr.RecipeError) as caught:
+        gr.recipe("action", response_space="pixel", **options)
+    assert named in str(caught.value)
+    assert mend in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -267,3 +267,11 @@ def test_a_batch_and_its_rows_agree_to_the_last_bit():
 
 def test_whatever_the_response_it_keeps_its_promises():
     check_recipe(RECIPE, TARGETS, responses=[*RESPONSES, None])
+
+
+@pytest.mark.parametrize("kept", [5, {}, {"POINT": "x"}, {"POINT": [1]}, {"other": 1}, None])
+def test_what_users_keep_under_the_name_of_the_source_is_not_taken_for_its_object(kept):
+    target = {"action": "wait", "extra": {"agentcpm": kept}}
+    scores = RECIPE.score(['{"POINT": [1, 2]}', '{"duration": 200}'], [target] * 2)
+    assert scores.acc[0] == 0
+    assert scores.total[0] < scores.total[1]

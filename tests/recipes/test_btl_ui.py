@@ -228,3 +228,15 @@ def test_any_response_is_paid_between_0_and_1_alone_and_in_a_batch_alike(texts, 
             many.acc[index],
             many.reason[index],
         )
+
+
+def test_home_is_right_where_all_that_is_said_is_the_same():
+    more = {"Plan": "p", "Action": {"function": "Home", "x": 1}}
+    for said, asked, right in [(HOME, HOME, 1), (more, more, 1), (HOME, more, 0), (more, HOME, 0)]:
+        assert scored(written(said), row(asked, []))[2] == right
+
+
+def test_a_bare_point_of_the_sources_rows_asks_for_a_bare_point():
+    assert scored(written(TAP), row(BARE))[2] == 0
+    assert scored(written(BARE), row(BARE))[2] == 1
+    assert scored(written(TAP), {"bbox": BOX, "point": [200, 150]})[2] == 1

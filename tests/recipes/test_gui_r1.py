@@ -9,8 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from grounding_rewards.parsing.actions.gui_r1 import read_answer_point
 from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
-from grounding_rewards.recipes import gui_r1
+from grounding_rewards.recipes import gui_r1, gui_r1_deviations
 from tests.golden import harness
 from tests.parsing.actions.test_gui_r1 import USUAL
 from tests.parsing.fragments import responses
@@ -58,6 +59,13 @@ def test_a_click_lies_within_the_box_and_not_on_its_border(point, hit):
 def test_a_target_that_is_only_a_point_reaches_140_pixels(point, hit):
     assert parts(answer(point=point), target("click", place=[60, 60])) == (hit, 1)
     assert parts(answer(point=point), {"point": [60, 60], "action": "click"}) == (hit, 1)
+
+
+def test_squares_are_compared_and_no_rounded_root():
+    place = [112.38740773867889, 112.97274841939797]  # 19599.999999999996 from it, of which the root is 140.0
+    assert parts(answer(point=(195, 226)), target("click", place=place)) == (1, 1)
+    boxes = [answer(point=(1, 1))] * 2, [target("click", place=[0, 0, 9, 9]), target("click", place=[141, 1])]
+    assert GUI_R1.score(*boxes).acc.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -181,6 +189,14 @@ def test_right_answers_that_a_slip_would_cost(response, expected):
     assert parts(response) == expected
 
 
+@pytest.mark.parametrize("text", ["[5.5, 6]", "see [ 5 , 6 ] here", "v [1.0, 2.0]", "[1., .2]", "[1.5, 2]}"])
+@pytest.mark.parametrize("count", [1, VECTOR_ROWS])
+def test_numbers_in_a_text_are_no_point_beside_one_as_the_source_reads_it(text, count):
+    scores = GUI_R1.score([answer(text=text)] * count, [BOX] * count)
+    assert (scores.total.tolist(), stated(answer(text=text), json.dumps(BOX))[0]) == ([1] * count, None)
+    assert parts(answer(text=text, point=(200.5, 150)))[0] == 0  # which is no such one
+
+
 @pytest.mark.parametrize("text", ['"don\'t stop"', r"'don\'t stop'", "'don't stop'"])
 def test_25_an_apostrophe_ends_no_text(text):
     response = answered(f"[{{'action': 'type', 'point': [-100, -100], 'input_text': {text}}}]")
@@ -219,7 +235,10 @@ def test_1_code_in_an_answer_is_not_run(content, tmp_path, monkeypatch):
         "", "[]", "{", target("click", place=[]), target("click", place="x"), target("click", place=[1, 2, 3]),
         target("click", place=[300, 200, 100, 100]), target("click"), '{"action": "type", "gt_bbox": [1, 2]}',
         '{"action": null, "gt_bbox": [1, 2], "input_text": ""}', '{"action": 7, "gt_bbox": [1, 2], "input_text": ""}',
-        '{"gt_bbox": [1, 2], "input_text": ""}',
+        '{"gt_bbox": [1, 2], "input_text": ""}', target("type", None), target("click", place=None),
+        {"action": "type", "gt_bbox": [1, 2], "input_text": None}, {"action": "click", "gt_bbox": None},
+        {"action": "click", "input_text": "x"}, '{"action": "click"}', {"action": "Click"},
+        {"action": {"name": "click"}}, {"regions": [{"bbox": [1, 2, 3, 4]}, {"action": "click"}]},
     ],
 )  # fmt: skip
 def test_27_a_target_that_does_not_fit_is_an_error_and_no_silent_zero(truth):
@@ -245,9 +264,29 @@ def test_targets_in_the_sources_form_and_in_the_wire_form(truth):
     assert scores.acc.tolist() == [1, 0]
 
 
+@pytest.mark.parametrize(
+    ("truth", "message"),
+    [
+        ({"action": "click", "input_text": "x"}, "field 'bbox': got nothing; expected 4 numbers"),
+        ({"action": "click", "id": "a"}, "sample 'a', field 'bbox': got nothing"),
+        (target("click", place=None), "field 'bbox': got None"),
+        ({"action": "click", "point": [-5, 40]}, "expected coordinates in model_pixel from 0; name the right `space`"),
+        ({"action": "click", "point": [-5, 40], "model_image_size": [90, 50]}, r"within \(or near\) 0..90 by 0..50;"),
+    ],
+)  # fmt: skip
+def test_what_an_error_says(truth, message):
+    with pytest.raises(gr.TargetError, match=message):
+        GUI_R1.score(answer(), truth)
+
+
 def test_a_row_keeps_what_else_it_says():
     with pytest.raises(gr.TargetError, match="target of sample 'abc', field 'bbox'"):
         GUI_R1.score(answer(), {"action": "click", "gt_bbox": [3, 2, 1, 5], "id": "abc"})
+
+
+def test_a_response_without_an_action_says_no_action_as_in_the_source():
+    assert parts(answered("[]"), target("no action")) == (1, 1)
+    assert parts(answer(), target("no action")) == (0, 1)
 
 
 def test_targets_without_a_place():
@@ -278,6 +317,67 @@ def test_35_the_first_action_and_the_last_coordinate_of_the_first_answer_count()
     assert parts(both) == (1, 1)
     assert parts(answer(point=(1, 1)) + answer()) == (0, 1)
     assert parts(f"<think><answer>[{item()}]</answer></think>{answer('wait')}") == (1, 1)
+
+
+def stated(response, truth):
+    """The deviation that applies, ``matched`` as it states it, and as it is."""
+    line = {"response": response, "ground_truth": truth, "extra": {}}
+    found, ours = harness.deviation("guir1", line), harness.score("guir1", GUI_R1, line)
+    value = harness.stated("guir1", GUI_R1, found, line) if found else ours
+    assert {name: ours[name] for name in value} == value
+    return found and found.name, value["matched"], ours["matched"]
+
+
+@pytest.mark.parametrize(
+    ("content", "truth", "expected"),
+    [
+        ("[{\"action': 'click', 'point': [200, 150]}]", target("click", place=[0, 0, 300, 200]), (None, 0, 0)),
+        ("[{'action': 'cl\"ick'}, {'action': 'click', 'point': [200, 150]}]", BOX, ("target", 1, 1)),
+        ("[{'action': ''}, {'action': \"click\", 'point': [200, 150]}]", json.dumps(BOX), ("quotes", 1, 1)),
+        ("[{'action': ''}, {'action': 'click', 'point': [200, 150]}]", json.dumps(BOX), (None, 1, 1)),
+        ("[{'action': 'type', 'input_text': u'hello'}]", target("type", "hello"), (None, 0, 0)),
+        ("[{'action': 'type', 'input_text': 'a' 'b'}]", target("type", "ab"), ("quotes", 1, 1)),
+        ("[{'action': 'type', 'input_text': 'a c'\n\"'d e\", }]", target("type", "x c'd y"), ("quotes", 0, 0)),
+        ("[{'action': 'type', 'input_text': 'a c'\n\"'d e\", }]", target("type", "a c'd x"), ("quotes", 1, 1)),
+        ("[{'action': 'type', 'input_text': '''hello there'''}]", target("type", "hello there"), ("quotes", 1, 1)),
+        ("[{'action': 'type', 'input_text': 'hello', 'input_text': 'bye'}]", target("type", "hello"), (None, 1, 1)),
+        ("[{'action': 'type', 'input_text': 'hi you' 'x': 'y', 'z': 'a'}]", target("type", "hi you"), (None, 1, 1)),
+        ("[{'action': 'type', 'input_text': 'I don't, you won't'}]", target("type", "I don't, x"), ("quotes", 1, 1)),
+        ("[{'action': 'type', 'input_text': 'the dogs' tail'}]", target("type", "the dogs"), (None, 1, 1)),
+        ("[{'action': 'type', 'input_text': 'don't}]", target("type", "don"), (None, 1, 1)),
+        ("[{'action': 'type', 'input_text': 'a\nb', 'input_text': 'red hat'}]", target("type", "hat"), (None, 1, 1)),
+        ("[{'action': 'type', 'input_text': '\\x \\'b\\''}]", target("type", "\\x \\'b\\'"), ("quotes", 1, 1)),
+        ("[open('x')]", target("click", place=None), ("target", 0, 0)),
+        ("[{'action': 'wait', 'point': [1 + 1, 2], 'input_text': ''}]", {"action": "wait"}, ("target", 1, 1)),
+        ("[]", '{"action": "click"}', ("target", 0, 0)),
+        ("[{'action': 'type', 'input_text': ''}]", '{"action": "type"}', ("target", 1, 1)),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_what_a_deviation_states_is_what_is_returned(content, truth, expected, end):
+    name, *values = expected
+    assert stated(answered(content) + end, truth) == ("white-space" if end else name, *values)
+
+
+FRAGMENTS = st.lists(
+    st.sampled_from([
+        "'", '"', "\\", "\n", " ", ",", "}", "{", "[", "]", "a", "don't", "'input_text': '", "'input_text': \"",
+        '"input_text": "', "'action': '", '"action": "', "click", "[1, 2]", "[3.5, 4]", "[ 5 , 6 ]", "\t", "\r", "\xa0",
+        "\x00", "é", "_", "'" * 3, "#", "\\n", "\\x", "u'", ":", "'}",
+    ]),
+    max_size=14,
+)  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(FRAGMENTS, st.sampled_from(["click", "type"]))
+def test_what_deviations_read_is_what_the_dialect_reads(fragments, name):
+    text = answered(f"[{{'action': '{name}', " + "".join(fragments))
+    found = gui_r1_deviations._as_mended({"response": text, "ground_truth": ""})
+    (act,) = read_answer_point(text)
+    assert (act.name, act.arguments.get("text", "no input text"), act.place) == (
+        found.name, found.text, found.point or (),
+    )  # fmt: skip
 
 
 def test_weights():

@@ -12,6 +12,7 @@ AGILE = gr.recipe("ui-agile")
 SIZES = {"image_sizes": (2000, 1000), "model_image_sizes": (1000, 500)}
 SAME = {"image_sizes": (2000, 1000), "model_image_sizes": (2000, 1000)}
 BOX = "<answer>[{'action': 'click' ,'coordinate': [100, 100, 300, 200] }]</answer>"
+LONG_PRESS = "<answer>[{{'action': 'long_press' ,'coordinate': [{}] }}]</answer>"
 
 
 def solution(action, parameter=""):
@@ -112,7 +113,10 @@ def test_a_target_without_width_or_height_is_worth_nothing_as_in_the_source():
         ("{'action': 'scroll'}", solution("scroll", "up"), 1, 1, 1, 0, 0),
         ("{'action': 'scroll'}", solution("scroll"), 1, 1, 1, 0, 1),
         ("{'action': 'open_app', 'app': 'Chrome'}", solution("open_app", "Chrome"), 1, 1, 1, 1, 1),
-        ("{'action': 'input_text', 'input_text': 'a'}", solution("input_text", "restaurants"), 1, 1, 1, 1, 1),
+        ("{'action': 'input_text', 'input_text': 'a'}", solution("input_text", "restaurants"), 1, 1, 1, 1, 0),
+        ("{'action': 'input_text', 'input_text': 'RESTAURANTS'}", solution("input_text", "restaurants"), 1, 1, 1, 1, 1),
+        ("{'action': 'open_app', 'app': 'c'}", solution("open_app", "Chrome"), 1, 1, 1, 1, 0),
+        ("{'action': 'open_app_wait', 'app': 'chrome'}", solution("open_app", "Chrome"), 1, 1, 1, 1, 0),
         ("{'action': 'input_text', 'input_text': 'restaurants near me'}", solution("input_text", "restaurants"), 1, 1,
         1, 0, 0),
         ("{'action': 'wait'}", solution("navigate_back"), 0, 0, 1, 0, 0),
@@ -185,7 +189,10 @@ def test_a_place_without_an_action_is_no_click(response):
 
 
 def test_names_are_compared_by_containment():
+    every = "<answer>{'action': 'click_scroll_input_text_open_app_navigate_back_wait'}</answer>"
     assert columns(click([200, 150], "notclick"))["total"] == 4.0
+    assert columns(click([200, 150], "notclick"))["acc"] == 0.0
+    assert [columns(every, solution("wait"))[name] for name in ("action", "grounding", "acc")] == [1, 1, 0]
     assert columns(click([200, 150], "CLICK"))["action"] == 0.0
     assert columns(click([200, 150], "clic"))["action"] == 0.0
 
@@ -222,6 +229,26 @@ def test_an_answered_box_that_shares_nothing_is_not_paid_for_thinking():
 def test_targets_in_the_sources_form_and_in_the_wire_form(target):
     assert columns(click([200, 150]), target)["total"] == 4.0
     assert columns(click([301, 150]), target)["total"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("place", "box", "acc"),
+    [
+        ([200, 150], "100, 100, 300, 200", 1), ([300, 200], "100, 100, 300, 200", 1),
+        ([900, 700], "100, 100, 300, 200", 0), ("none", "100, 100, 300, 200", 0), ([900, 700], "0, 0, 0, 0", 1),
+        ([900, 700], "0.0, 0, 0, 0.0", 1), ([900, 700], "300, 200, 100, 100", 1), ([900, 700], "100, 100", 1),
+        ([900, 700], "a, b, c, d", 1),
+    ],
+)  # fmt: skip
+def test_the_place_of_another_action_than_a_click_counts_for_success_alone(place, box, acc):
+    found = columns(click(place, "long_press"), LONG_PRESS.format(box))
+    assert (found["total"], found["acc"]) == (3.0, acc)
+
+
+def test_places_of_other_actions_in_the_wire_form():
+    wire = {"bbox": [100, 100, 300, 200], "action": "long_press"}
+    found = [columns(click(place, "long_press"), wire) for place in ([900, 700], [200, 150])]
+    assert [(each["total"], each["acc"]) for each in found] == [(3.0, 0.0), (3.0, 1.0)]
 
 
 def test_any_alternative_will_do():

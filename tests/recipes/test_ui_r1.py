@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.parsing.texts import SPACE, VECTOR_ROWS
+from tests.golden import harness
 from tests.parsing.fragments import responses
 
 UI_R1, DAST, UI_R1_E = gr.recipe("ui-r1"), gr.recipe("ui-r1", form="dast"), gr.recipe("ui-r1-e")
@@ -107,6 +108,85 @@ def test_which_coordinate_counts():
         assert [parts(written(pairs), recipe=each)[1] for each in (UI_R1, DAST, UI_R1_E)] == [first, last, last]
 
 
+@pytest.mark.parametrize(
+    ("answer", "main", "last"),
+    [
+        # Without a brace in front the source's other files find no coordinate.
+        ("'action': 'click', 'coordinate': [200, 150]", 1, 0),
+        ("[('action': 'click', 'coordinate': [200, 150]}]", 1, 0),
+        ("'action': 'click', 'coordinate': [200.0, 150]", 1, 0),
+        ("[200, 150], {'action': 'click', 'coordinate': [1, 1]}", 1, 0),
+        ("[1, 1], {'action': 'click', 'coordinate': [200, 150]}", 0, 1),
+        ("[1, 1], {'action': 'click', 'coordinate': [200.0, 150]}", 0, 1),
+        ("[{\n'action': 'click',\n'coordinate': [200, 150]}]", 1, 1),
+        # What the source reads goes before spaces, and these before decimals.
+        ("{'action': 'click', 'coordinate': [200, 150], 'note': [1.5, 2.5]}", 1, 1),
+        ("{'action': 'click', 'coordinate': [200, 150], 'note': [ 1, 2 ]}", 1, 1),
+        ("{'action': 'click', 'note': [1.5, 2.5], 'coordinate': [200, 150]}", 1, 1),
+        ("{'action': 'click', 'note': [1 , 2], 'coordinate': [200,150]}", 1, 1),
+        ("{'action': 'click', 'note': [1.5, 2.5], 'coordinate': [ 200 , 150 ]}", 1, 1),
+        ("{'action': 'click', 'note': [1.5, 2.5], 'coordinate': [200.0, 150.0]}", 0, 1),
+    ],
+)
+def test_pairs_that_the_source_reads_go_first(answer, main, last):
+    text = f"<think>t</think><answer>{answer}</answer>"
+    assert [parts(text, recipe=each)[1] for each in (UI_R1, DAST)] == [main, last]
+
+
+def test_names_that_the_source_reads_go_first():
+    names = """{"action": "wait", 'action' : 'wait', 'action': 'click', 'coordinate': [200, 150]}"""
+    assert parts(f"<think>t</think><answer>{names}</answer>") == [1, 1, 1]
+
+
+DOUBLE = TARGET.replace("'", '"')
+SPACED = TARGET.replace("'action':", "'action' :")
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "name", "paid"),
+    [
+        (written("[200.0, 150.0]"), DOUBLE, "double-quotes", [1, 1]),
+        (written("[200, 150]"), DOUBLE, "double-quotes", [1, 1]),
+        (written("[200, 150]"), SPACED, "spaces", [1, 1]),
+        (written("[200.5, 150.0]"), SPACED, "spaces", [1, 1]),
+        (written("[200, 150]"), DOUBLE.replace(":", " :"), "double-quotes", [1, 1]),
+        (written("[200, 150]").replace("'", '"').replace(":", " :"), TARGET, "double-quotes", [1, 1]),
+        (written("[200, 150]").replace(":", " :"), TARGET, "spaces", [1, 1]),
+        (written("[ 200, 150]"), TARGET, "spaces", [1, 1]),
+        (written("[1.5, 2.5], [ 200, 150]"), TARGET, "spaces", [1, 1]),
+        (written("[200.0, 150.0]"), TARGET, "decimals", [1, 1]),
+        (written(f"[-{'9' * 400}, 150.0]"), TARGET, "decimals", [1, 0]),
+        (written("[200, 150], [1.5, 2.5]"), TARGET, None, [1, 1]),
+        (written("[200, 150], [ 1, 2]"), TARGET, None, [1, 1]),
+        (written("[200, 150], [1.5, 2.5]"), TARGET.replace("[100", "[100.0"), "target-numbers", [1, 1]),
+        ("<answer>[200, 150], {'action': 'click'}</answer>", ORIGIN, "no-coordinate", [1, 1]),
+        ("<answer>{'action': 'click'}</answer>", ORIGIN, "no-coordinate", [1, 0]),
+        (written("[200, 150]"), TARGET.replace("[100", "[1e2"), "bad-target", [0, 0]),
+    ],
+)
+def test_what_a_deviation_states_is_what_is_paid(text, target, name, paid):
+    line = {"response": text, "ground_truth": target, "extra": {"scale": [1.0, 1.0]}}
+    found = harness.deviation("uir1", line)
+    scores = harness.score("uir1", UI_R1, line)
+    assert (found.name if found else None, [scores["action"], scores["coord"]]) == (name, paid)
+    stated = harness.stated("uir1", UI_R1, found, line) if found else {}
+    assert {key: scores[key] for key in stated} == stated
+
+
+def test_deviations_of_long_numbers_are_found_in_time():
+    start = time.perf_counter()
+    for pair in ("[{0}.{0}", "[{0}, {0}", "[1, {0}.{0}", "[ {0} , {0}.{0} x"):
+        line = {"response": written(pair.format("9" * 20_000)), "ground_truth": TARGET, "extra": {"scale": [1.0, 1.0]}}
+        assert harness.deviation("uir1", line) is None
+    assert time.perf_counter() - start < 5
+
+
+def test_a_small_scale_is_no_reason_to_abstain():
+    target = "<answer>[{'action': 'click' ,'coordinate': [1600, 100, 1800, 200] }]</answer>"
+    line = {"response": written("[17000, 1500]"), "ground_truth": target, "extra": {"scale": [0.1, 0.1]}}
+    assert harness.evaluate("uir1", line)[0]["coord"] == 1.0
+
+
 def test_the_first_answer_counts_in_thinking_too():
     # Weakness 35: as in the source.
     inside = f"<think>{written('[200, 150]', think='')}</think><answer>n</answer>"
@@ -153,7 +233,6 @@ def test_format(text, thought, alone):
         ({"regions": [{"bbox": [0, 0, 9, 9]}, {"bbox": [100, 100, 300, 200]}]}, [1, 0]),
         ({"regions": [{"action": "wait"}, {"bbox": [100, 100, 300, 200], "action": "click"}]}, [1, 0]),
         ({"regions": [{"bbox": [100, 100, 300, 200], "action": "tap"}, {"bbox": [301, 200, 400, 400]}]}, [0, 1]),
-        ({"action": "click"}, [1, 1]),
         ({"action": "tap"}, [0, 0]),
         ({"bbox": [100, 100, 300, 200], "action": "tap"}, [0, 0]),
     ],
@@ -191,6 +270,12 @@ def test_rows_with_and_without_an_action_in_one_batch():
         (TARGET.replace("100, 100, 300, 200", "a, b, c, d"), "bbox"),
         (TARGET.replace("300", "nan"), "bbox"),
         (TARGET.replace("300", "9000"), "bbox"),
+        (TARGET.replace("200]", "2_00]"), "bbox"),
+        (TARGET.replace("[100", "[1e2"), "bbox"),
+        (TARGET.replace("[100", "[１００"), "bbox"),
+        ({"action": "click"}, "bbox"),
+        ('{"action": {"name": "click"}, "bbox": null}', "bbox"),
+        ({"regions": [{"bbox": [100, 100, 300, 200]}, {"action": "click"}]}, "regions[1].bbox"),
         ({"refusal": True}, "refusal"),
         ({"polygon": [0, 0, 9, 0, 0, 9]}, "polygon"),
     ],

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.testing import check_recipe
+from tests.golden import harness
 
 UI_S1 = gr.recipe("ui-s1")
 # The model saw the screen at half its size.
@@ -110,6 +111,78 @@ def test_actions_that_need_nothing():
     assert parts(answer(action="terminate", status="failure"), {"action": "terminate"}) == RIGHT
     assert parts(answer(action="Wait"), WAIT) == OTHER
     assert parts(answer(action="wait"), {"action": "terminate"}) == OTHER
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ({"action": "click", "coordinate": [120, 300]}, {**BOX, "text": ""}),
+        ({"action": "click", "coordinate": [120, 300]}, {**BOX, "button": "Back"}),
+        ({"action": "wait"}, {"action": "wait", "coordinate": [200, 150], "candidate_bbox": [100, 100, 300, 200]}),
+        ({"action": "type", "text": "hi"}, {"action": "type", "text": "hi", "coordinate": [200, 150]}),
+        ({"action": "terminate"}, {"action": "terminate", "text": "done", "button": None, "coordinate": None}),
+    ],
+)
+def test_of_the_target_only_what_its_action_takes_is_asked_for(said, wanted):
+    assert parts(answer(**said), wanted) == RIGHT
+
+
+def test_white_space_is_part_of_a_text():
+    assert parts(answer(action="type", text=" hello"), {"action": "type", "text": "hello world"}) == SAME
+    assert parts(answer(action="type", text="hello "), {"action": "type", "text": "hello world"}) == RIGHT
+    assert parts(answer(action="type", text="hello"), {"action": "type", "text": " hello"}) == RIGHT
+    assert parts(answer(action="key", text=" enter"), {"action": "key", "text": "enter key"}) == SAME
+
+
+@pytest.mark.parametrize("name", ["", None, 5, True, ["click"], {}])
+def test_an_action_that_has_no_name_is_another_one(name):
+    assert parts(answer(action=name, coordinate=[120, 300]), BOX) == OTHER
+    assert parts(answer(action=name), {**WAIT, "annotation": "HARMFUL"}) == [0.1, 0, 0.9, 1, pytest.approx(0.91)]
+    many = UI_S1.score([answer(action=name), answer(name=5)] * 30, [native(BOX)] * 60, **SIZES)
+    assert many.parts["kind"].tolist() == [0.1, 0.0] * 30
+
+
+@pytest.mark.parametrize(
+    "said", ["[1]", '["action"]', '"action"', "null", '{"Action": "click"}', "{}", '{"action": "click"', ""]
+)
+def test_an_object_without_an_action_is_none(said):
+    assert parts(f"<think>plan</think><action>{said}</action>", BOX)[0] == 0.0
+
+
+def line(said, wanted, thought="plan"):
+    extra = {"width": 1000, "height": 2000, "resized_width": 1000, "resized_height": 2000}
+    response = f"<think>{thought}</think>\n<action>{said}</action>"
+    return {"response": response, "ground_truth": native(wanted), "extra": extra}
+
+
+SWIPE = {"action": "swipe", "coordinate": [500, 200], "coordinate2": [500, 800]}
+FROM = '{{"action": "swipe", "coordinate": {}, "coordinate2": [500, 800]}}'
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted", "thought", "name", "total"),
+    [
+        (FROM.format("[NaN, 200]"), SWIPE, "plan", "no-numbers", 0.1),
+        (FROM.format("[true, 200]"), SWIPE, "plan", "no-numbers", 0.1),
+        (FROM.format("[500, 200]"), SWIPE, "plan", "flipped-swipe", 1.0),
+        (FROM.format("[500, 200]"), SWIPE, "</think><think>a", "flipped-swipe", 0.9),
+        (FROM.format("[500, 1e13]"), SWIPE, "plan", "flipped-swipe", 0.55),
+        (FROM.format("[500, 1" + "0" * 400 + "]"), SWIPE, "plan", None, 0.1),
+        ('{"action": "click", "coordinate": [200, 150], "coordinate2": [NaN, 1]}',
+         {"action": "click", "coordinate": [200, 150]}, "plan", None, 1.0),
+        ('{"action": "key", "text": "ENTER"}', {"action": "key", "text": "enter"}, "plan", "key-and-answer", 1.0),
+        ('{"action": "key", "text": "ENTER"}', {"action": "key", "text": "enter"}, "", "key-and-answer", 0.9),
+        ('{"action": "key", "text": " enter"}', {"action": "key", "text": "enter it"}, "", "key-and-answer", 0.45),
+        ('{"action": "key", "text": "enter"}', {"action": "key"}, "plan", None, 0.0),
+    ],
+)  # fmt: skip
+def test_what_a_deviation_states_is_what_is_paid(said, wanted, thought, name, total):
+    given = line(said, wanted, thought)
+    found = harness.deviation("uis1", given)
+    scores = harness.score("uis1", UI_S1, given)
+    assert (found.name if found else None, scores["total"]) == (name, pytest.approx(total, abs=1e-12))
+    stated = harness.stated("uis1", UI_S1, found, given) if found else {}
+    assert {key: scores[key] for key in stated} == pytest.approx(dict(stated), abs=1e-12)
 
 
 @pytest.mark.parametrize("missing", [[], [200], ["200", "150"], [None, 1], None, "200, 150", [True, False]])
@@ -350,6 +423,10 @@ def test_returns_need_the_place_of_each_step():
             recipe.score(answer(action="wait"), target)
     with pytest.raises(gr.RecipeError, match="extras"):
         recipe.score(*steps(1, 1), extras={"rollout": ["a"]})
+    responses, targets = steps(1, 1)
+    for text in (responses[0], "", None):  # the wiring is wrong, whatever was answered
+        with pytest.raises(gr.RecipeError, match=r"rollouts: step 1 .*extras\['rollout'\]"):
+            recipe.score([*responses, text], [*targets, targets[0]])
     with pytest.raises(gr.RecipeError, match="same step of one rollout"):
         recipe.score(["", ""], steps(1)[1] * 2, extras={"rollout": ["a", "a"]})
 

@@ -90,6 +90,35 @@ def test_a_drag_has_the_direction_of_its_ends():
     assert score("Drag(start=(10, 10), end=(10, 10))", drag) == (1, 0)
 
 
+DIAGONAL = {"point": [861, 326], "action": {"name": "drag", "to": [814, 279]}}
+NEARLY = "start=(401.58, 194.6), end=(361.57, 113.2)"
+
+
+def test_a_diagonal_has_both_directions_whatever_its_last_bit():
+    # 47 pixels both ways; as shares of the screen times its size they differ.
+    assert score(f"Drag({NEARLY})", DIAGONAL) == (2.5, 1)
+    assert score(f"Drag({NEARLY})", DIAGONAL, RECIPE) == (pytest.approx(2.35), 1)
+    assert score("Drag(start=(430.5, 163), end=(400.5, 160))", DIAGONAL) == (2.5, 1)
+    assert score("Drag(start=(430.5, 163), end=(433.5, 160))", DIAGONAL) == (2.5, 1)
+    assert score("Drag(start=(430.5, 163), end=(434.5, 166))", DIAGONAL) == (1.5, 0)
+    nearly = {"point": [861, 326], "action": {"name": "drag", "to": [814, 280]}}
+    assert score(f"Drag({NEARLY})", nearly) == (1.5, 0)
+
+
+@pytest.mark.parametrize(("direction", "total"), [("right", 2.5), ("down", 2.5), ("left", 1.5), ("up", 1.5)])
+def test_a_diagonal_scroll_of_the_target_goes_either_way(direction, total):
+    scroll = {"point": [861, 326], "action": {"name": "scroll", "to": [814, 279]}}
+    assert score(f"Scroll({NEARLY}, direction='{direction}')", scroll)[0] == total
+
+
+def test_directions_from_end_to_end_are_those_in_pixels():
+    # 60 across and 40 down, though more of the height than of the width.
+    scroll = {"point": [500, 250], "action": {"name": "scroll", "to": [560, 290]}}
+    for target in (scroll, {"point": [500, 250], "action": {"name": "scroll", "direction": "left"}}):
+        assert score("Scroll(start=(250, 125), end=(280, 145))", target) == (2.5, 1)
+        assert score("Scroll(start=(250, 125), end=(280, 145), direction='up')", target) == (1.5, 0)
+
+
 @pytest.mark.parametrize(
     ("call", "total", "acc"),
     [

@@ -22,8 +22,18 @@ def test_the_same_direction_in_any_case():
 def test_a_finger_goes_the_other_way(conventions):
     acts = scrolled("up", "down", "left", "sideways")
     assert judged(DirectionMatch(*conventions), acts, DOWN) == [1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("response", ["content", "finger"])
+@pytest.mark.parametrize("target", ["content", "finger"])
+def test_a_swipe_is_the_fingers_whatever_a_scroll_means(response, target):
     right = {"action": {"name": "swipe", "direction": "right"}}
-    assert judged(DirectionMatch(*conventions), scrolled("left", "right"), right) == [1, 0]
+    swiped = [Act("scroll", (), {"direction": way, "swiped": True}) for way in ("left", "right")]
+    assert judged(DirectionMatch(response, target), swiped, right) == [1, 0]
+    scroll = scrolled("left", "right")
+    assert judged(DirectionMatch(response, target), scroll, right) == ([1, 0] if response == "content" else [0, 1])
+    left = {"action": {"name": "scroll", "direction": "left"}}
+    assert judged(DirectionMatch(response, target), swiped, left) == ([1, 0] if target == "content" else [0, 1])
 
 
 def test_two_fingers_agree_like_two_views():

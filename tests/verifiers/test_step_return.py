@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+import grounding_rewards as gr
 from grounding_rewards.combine import affine, weighted
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.verifiers import Hit, StepReturn
@@ -44,6 +45,14 @@ def test_rollouts_are_told_apart_by_their_order_or_by_name():
     assert returned(verifier, hits, targets) == [1.5, 0.0, 1.0, 1.0]
     assert returned(verifier, [1, 0, 0, 1], targets, extras={"rollout": ["a", "b", "b", "a"]}) == [1.5, 0.0, 0.0, 1.0]
     assert returned(verifier, [1, 0, 0, 1], targets, extras={"rollout": np.array([1, 2, 1, 2])}) == [1.0, 0.0, 0.0, 1.0]
+
+
+def test_short_rollouts_have_to_be_named():
+    verifier, targets = StepReturn(Hit(), Hit(), gamma=0.5), steps(0, 0, 1)
+    for hits in ([0, 1, 1], [1, 1, 1], [0, 0, 0]):
+        with pytest.raises(RecipeError, match=r"extras\['rollout'\]"):
+            returned(verifier, hits, targets)
+    assert returned(verifier, [0, 1, 1], targets, extras={"rollout": [0, 1, 1]}) == [0.0, 1.5, 1.0]
 
 
 def test_it_stands_in_a_composition():
@@ -87,3 +96,12 @@ def test_copies_are_equal():
     verifier = StepReturn(Hit(), Hit(), gamma=0.25)
     assert pickle.loads(pickle.dumps(verifier)) == verifier
     assert hash(verifier) == hash(StepReturn(Hit(), Hit(), gamma=0.25))
+
+
+def test_a_row_that_cannot_be_used_ends_no_run():
+    answer = '<think>a</think><action>{"action": "wait"}</action>'
+    rows = [{"action": "wait", "trajectory": "a", "step": step} for step in (0, 1, 0, 1)]
+    rows[3] = {"action": "wait"}
+    scores = gr.recipe("ui-s1", returns=True).score([answer] * 4, rows, bad_target="abstain")
+    assert scores.valid.tolist() == [1, 1, 1, 0]
+    assert scores.total[:3].tolist() == [1.5, 1.0, 1.0]

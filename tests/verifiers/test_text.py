@@ -129,3 +129,9 @@ def test_the_best_of_several_alternatives_counts():
 def test_wrong_options_are_errors(options, named):
     with pytest.raises(gr.RecipeError, match=rf"TextMatch\({named}=\)"):
         TextMatch(**options)
+
+
+@pytest.mark.parametrize(("a", "b"), [("a" * 512, "ax" * 99), (" " * 512, "a b " * 50), ("ab" * 5000, "ba" * 5000)])
+def test_texts_of_few_characters_are_compared_as_far_as_time_allows(a, b):
+    assert 0.0 <= similarity(a, b) <= 2 * sum(min(a.count(each), b.count(each)) for each in set(a)) / (len(a) + len(b))
+    assert similarity(a, a) == 1.0

@@ -69,14 +69,14 @@ def read_compact_action(text: str) -> list[Act] | None:
         return None
     if not is_compact_action(value):
         return None
-    names = [name for name in ARGUMENTS if name in value]
+    names = [name for name in COMPACT_KEYS if name in value]
     if not names:
         return []
     x_y = tuple([float(number) for number in value.get("POINT", ())])
     return [Act(names[0], x_y, dict([_argument(name, value[name]) for name in names if name != "POINT"]))]
 
 
-ARGUMENTS = {"POINT": "", "TYPE": "text", "PRESS": "button", "STATUS": "status", "duration": "duration", "to": "to"}
+COMPACT_KEYS = {"POINT": "", "TYPE": "text", "PRESS": "button", "STATUS": "status", "duration": "duration", "to": "to"}
 """The object's keys, and the arguments that hold their values; ``to`` may also be a ``direction``."""
 
 
@@ -85,7 +85,7 @@ def _argument(key: str, value: Any) -> tuple[str, Any]:
         return ("direction", value) if isinstance(value, str) else (key, tuple([float(number) for number in value]))
     if key == "duration":
         return key, float(min(value, COORDINATE_LIMIT))
-    return ARGUMENTS[key], value
+    return COMPACT_KEYS[key], value
 
 
 def _is_text(value: Any) -> bool:

@@ -63,10 +63,10 @@ def loaded(text: str) -> Any:
         return UNREAD
 
 
-def read_link(text: str) -> Sequence[Act] | None:
+def read_fenced_link(text: str) -> Sequence[Act] | None:
     """The items in a text's first link, up to the first that is none.
 
-    >>> read_link('<link>```json [{"Plan": "p", "Action": {"function": "Swipe", "direction": "up"}}] ```</link>')
+    >>> read_fenced_link('<link>```json [{"Plan": "p", "Action": {"function": "Swipe", "direction": "up"}}] ```</link>')
     [Act(name='Swipe', place=(), arguments={'direction': 'up'})]
     """
     body = fenced(text, LINK)
@@ -102,7 +102,7 @@ def _act(item: Any) -> Act | None:
 
 BTL_UI = ActionDialect(
     "btl_ui",
-    read_link,
+    read_fenced_link,
     (
         rf"{_LINK_OPEN}{_PLAN}, ?{_POINT}\}}{_LINK_CLOSE}",
         rf"{_LINK_OPEN}(?P<action>){_POINT}{_LINK_CLOSE}",

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from grounding_rewards.actions import Act, canonical
-from grounding_rewards.parsing.actions.keys import KEYS, act_of
+from grounding_rewards.parsing.actions.keys import AT_A_PLACE, KEYS, act_of
+from grounding_rewards.parsing.actions.sequences import repeated
 from grounding_rewards.parsing.pieces import PLACE
 from grounding_rewards.parsing.texts import NUMBER, SPACE, number
 
@@ -23,40 +24,51 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
 _WORDS = {"True": True, "true": True, "False": False, "false": False, "None": None, "null": None}
 _PLACES = frozenset({*KEYS["start"], *KEYS["place"], *KEYS["box"], *KEYS["to"]})
+_CLICKS = ("click", "double_click", "triple_click")
 _DIRECTIONS = ("up", "down", "left", "right")
 _BUTTONS = ("left", "right", "middle")
 _TEXTS = ("type", "answer", "finished", "call_user", "select", "copy")
 _STRING_KEYS = {**dict.fromkeys(_TEXTS, "text"), "open_app": "app", "terminate": "status"}
+_CONTROLS = {"\n": "enter", "\r": "enter", "\t": "tab"}
 _KEYBOARD = ("key", "key_down", "key_up")
 _UNREAD = object()
 
 
-def act_of_call(name: str, arguments: Sequence[Argument], library: bool = False) -> Act | None:
-    """What a call says to do; None where an argument cannot be read, or does not fit the action.
+def acts_of_call(name: str, arguments: Sequence[Argument], library: bool = False) -> list[Act]:
+    """What a call says to do; () where an argument cannot be read, or does not fit the action.
+
+    ``press`` with several keys presses one after the other: these are several actions, as it is with ``presses``.
 
     Args:
         name: what is called.
         arguments: in order.
         library: whether it is pyautogui's, whose ``scroll`` begins with how far.
 
-    >>> act_of_call("drag", [("start_box", "(1,2)", True), ("end_box", "(3,4)", True)])
-    Act(name='drag', place=(1.0, 2.0), arguments={'to': (3.0, 4.0)})
-    >>> act_of_call("scroll", [("", "-5", False), ("x", "1", False), ("y", "2", False)], library=True)
-    Act(name='scroll', place=(1.0, 2.0), arguments={'direction': 'down'})
+    >>> acts_of_call("drag", [("start_box", "(1,2)", True), ("end_box", "(3,4)", True)])
+    [Act(name='drag', place=(1.0, 2.0), arguments={'to': (3.0, 4.0)})]
+    >>> acts_of_call("scroll", [("", "-5", False), ("x", "1", False), ("y", "2", False)], library=True)
+    [Act(name='scroll', place=(1.0, 2.0), arguments={'direction': 'down'})]
+    >>> len(acts_of_call("press", [("", "tab", True), ("presses", "3", False)], library=True))
+    3
     """
     item: dict[str, Any] = {}
     plain = []
     for key, text, quoted in arguments:
         value = _value(key, text, quoted)
         if value is _UNREAD:
-            return None
+            if key in _PLACES and canonical(name) not in AT_A_PLACE:  # it needs none
+                continue
+            return []
+        if key in KEYS["keys"] or (not key and canonical(name) in _KEYBOARD):
+            value = _CONTROLS.get(value, value) if isinstance(value, str) else value
         if key:
             item[key] = value
         else:
             plain.append(value)
     if plain and not _add_plain(name, plain, item, library):
-        return None
-    return act_of({**item, "action": name})
+        return []
+    acts = [act_of({**each, "action": name}) for each in repeated(name, item)]
+    return [act for act in acts if act is not None]
 
 
 def _value(key: str, text: str, quoted: bool) -> Any:
@@ -112,7 +124,7 @@ def _add_places(kind: str, plain: list[Any], item: dict[str, Any], library: bool
     for value in plain:
         if isinstance(value, str) and kind in ("scroll", "swipe") and value.lower() in _DIRECTIONS:
             item.setdefault("direction", value)
-        elif isinstance(value, str) and kind == "click" and value in _BUTTONS:
+        elif isinstance(value, str) and kind in _CLICKS and value in _BUTTONS:
             item.setdefault("button", value)
         elif isinstance(value, str | bool) and not library:
             return False

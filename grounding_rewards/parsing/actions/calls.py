@@ -16,9 +16,10 @@ import string
 from typing import NamedTuple
 
 from grounding_rewards.actions import Act, is_known
-from grounding_rewards.parsing.actions.call_arguments import act_of_call
+from grounding_rewards.parsing.actions.call_arguments import acts_of_call
 from grounding_rewards.parsing.actions.dialect import ActionDialect
 from grounding_rewards.parsing.actions.json_actions import NUMERAL
+from grounding_rewards.parsing.actions.sequences import Call, acts_of_calls
 from grounding_rewards.parsing.dialect import MAX_ANSWERS
 from grounding_rewards.parsing.texts import SPACE
 
@@ -26,6 +27,7 @@ MOST = MAX_ANSWERS + 1
 """Calls that are read; more are too many."""
 
 _ANSWER = re.compile(r"(?:^|\n)[ \t]*Action:")
+_FIRST_CALL = re.compile(rf"{_ANSWER.pattern}{SPACE}(?:[A-Za-z]+\.)?([A-Za-z_]+)\(")
 _WORD = string.ascii_letters + string.digits + "_."
 _TOKEN = re.compile(r"""[^()\[\],'"]+|[()\[\],'"]""")
 # A quote that no comma or bracket follows is part of the text, as in 'it's'.
@@ -48,26 +50,39 @@ def read_calls(text: str) -> list[Act]:
 
     >>> read_calls("Thought: Not click(1, 2).\nAction: type(content='it\\'s')")
     [Act(name='type', place=(), arguments={'text': "it's"})]
-    >>> [act.name for act in read_calls("pyautogui.moveTo(5, 6)\npyautogui.click()")]
-    ['moveTo', 'click']
+    >>> [act.name for act in read_calls("pyautogui.click(5, 6)\npyautogui.write('a')")]
+    ['click', 'write']
     """
     answer = _ANSWER.search(text)
     position = start = answer.end() if answer else 0
-    acts: list[Act] = []
+    calls: list[Call] = []
     bracket = text.find("(", position)
-    while bracket >= 0 and len(acts) < MOST:
+    first = True
+    while bracket >= 0 and len(calls) < MOST:
         head = text[position:bracket]
         name = head[len(head.rstrip(_WORD)) :]
         position = bracket + 1
         if name:
             arguments, position = arguments_of(text, position)
             library, _, short = name.rpartition(".")
-            meant = is_known(short) or library == "pyautogui" or (answer and text[start:bracket].strip() == name)
+            behind = answer is not None and first and text[start:bracket].strip() == name
+            meant = is_known(short) or library == "pyautogui" or behind
+            if arguments is None and position < len(text) and short and is_known(short):
+                return []  # a call in what is no argument of an action
             if short and arguments is not None and (meant or any([argument.key for argument in arguments])):  # noqa: C419
-                act = act_of_call(short, arguments, library == "pyautogui")
-                acts += [] if act is None else [act]
-        bracket = text.find("(", position)
-    return acts
+                acts = acts_of_call(short, arguments, library == "pyautogui")
+                calls += [Call(library, short, act) for act in acts]
+        bracket, first = text.find("(", position), False
+    return acts_of_calls(calls)
+
+
+def calls_go_first(text: str, _name: str = "") -> bool:
+    r"""Whether a line begins with ``Action:`` and a call of a known name: objects elsewhere are then no answer.
+
+    >>> calls_go_first("It says {}.\nAction: type(content='{}')"), calls_go_first("Action: wait for (5, 6)")
+    (True, False)
+    """
+    return any(is_known(found[1]) for found in _FIRST_CALL.finditer(text))
 
 
 def arguments_of(text: str, position: int) -> tuple[list[Argument] | None, int]:
@@ -122,6 +137,7 @@ def _argument(written: str, quoted: str) -> Argument:
 
 _OPENING = r"^(?:Thought:[^(\n]*\n)?(?:Action: ?)?"
 _POINT = rf"'(?:<\|box_start\|>|<point>)?\(?(?P<x>{NUMERAL})(?:, ?| )(?P<y>{NUMERAL})\)?(?:<\|box_end\|>|</point>)?'"
+_PYAUTOGUI = r"^[^(]*pyautogui\.(?P<action>click|doubleClick|rightClick|moveTo)"
 _CLICKS = "click|left_double|right_single|left_single|double_click|right_click|long_press|hover"
 
 ACTION_CALLS = ActionDialect(
@@ -131,9 +147,9 @@ ACTION_CALLS = ActionDialect(
         rf"{_OPENING}(?P<action>{_CLICKS})\((?:start_box|point)={_POINT}\)[ \n]*$",
         rf"{_OPENING}(?P<action>scroll)\((?:start_box|point)={_POINT}, ?"
         r"direction='(?P<direction>up|down|left|right)'\)[ \n]*$",
-        rf"{_OPENING}(?P<action>type)\(content='(?P<text>[^'\"\\()]+)'\)[ \n]*$",
-        r"^[^(]*pyautogui\.(?P<action>click|doubleClick|rightClick|moveTo)"
-        rf"\((?:x=)?(?P<x>{NUMERAL}), ?(?:y=)?(?P<y>{NUMERAL})\)[ \n`]*$",
+        rf"{_OPENING}(?P<action>type)\(content='(?P<text>[^'\"\\()\n]+)'\)[ \n]*$",
+        rf"{_PYAUTOGUI}\((?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})\)[ \n`]*$",
+        rf"{_PYAUTOGUI}\(x=(?P<x>{NUMERAL}), ?y=(?P<y>{NUMERAL})\)[ \n`]*$",
     ),
     signs=("(",),
     must=(")",),

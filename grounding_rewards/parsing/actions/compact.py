@@ -70,7 +70,7 @@ def _name(item: Mapping[Any, Any], place: tuple[float, ...], arguments: dict[str
     if item.get("CLEAR"):
         return "clear"
     if "status" in arguments:
-        return "STATUS"
+        return "finished"
     return "wait" if "duration" in arguments and "action" not in item else ""
 
 

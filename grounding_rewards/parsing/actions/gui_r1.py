@@ -17,13 +17,12 @@ WHOLE = "(?:0|[1-9][0-9]{0,14})"  # Python reads no leading zeros
 PLAIN_TEXT = r"[^'\\\[\]{}<\r\n\x00]*"
 
 _NUMERAL = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
-_PAIR = re.compile(rf"\[{SPACE}{_NUMERAL}{SPACE},{SPACE}{_NUMERAL}{SPACE}\]")
-_ACTION = re.compile(rf"""(?:'action'|"action"){SPACE}:{SPACE}(?:'([^'\n]+)'|"([^"\n]+)")""")
+_PAIR = re.compile(rf"\[([0-9]+),{SPACE}([0-9]+)\]")  # as the source reads it
+_ANY_PAIR = re.compile(rf"\[{SPACE}{_NUMERAL}{SPACE},{SPACE}{_NUMERAL}{SPACE}\]")
+_ACTION = re.compile(rf"""(?:'action'|"action"){SPACE}:{SPACE}(?:'([^'"\n]+)'|"([^'"\n]+)")""")
 _TEXT = re.compile(rf"""(?:'input_text'|"input_text"){SPACE}:{SPACE}(?=["'])""")
-_STRINGS = {
-    quote: re.compile(rf"{quote}(?:[^{quote}\\\r\n]|\\[^\r\n])*{quote}(?={SPACE}[,}}])") for quote in ("'", '"')
-}
-_ENDS = {quote: re.compile(rf"{quote}{SPACE}[,}}]") for quote in ("'", '"')}
+_STRING = "|".join(rf"{quote}[^{quote}\\\r\n]*(?:\\[^\r\n][^{quote}\\\r\n]*)*{quote}" for quote in ("'", '"'))
+_STRINGS = re.compile(rf"(?:(?:{_STRING}){SPACE})+(?=[,}}])")
 
 _NAMED = r"\[\{'action': ?'(?P<action>[A-Za-z_]{1,40})', ?'point': ?"
 _TYPED = rf", ?'input_text': ?'(?P<text>{PLAIN_TEXT})'\}}\]"
@@ -49,8 +48,9 @@ def answer_span(text: str) -> tuple[int, int] | None:
 def read_answer_point(text: str) -> list[Act] | None:
     """The action in the first pair of answer tags: the first name and text there, and the last ``[x, y]`` in braces.
 
-    Quotes are single or double, a text may hold apostrophes, and numbers may have decimals. A number with a sign is no
-    coordinate: the source's data write [-100, -100] where there is no place.
+    Quotes are single or double, and a text may hold apostrophes. Where no pair is of whole numbers, numbers may have
+    decimals, and spaces around them. A number with a sign is no coordinate: the source's data write [-100, -100] where
+    there is no place.
 
     >>> read_answer_point("<answer>[{'action': 'click', 'point': [5, 6.5], 'input_text': 'x'}]</answer>")
     [Act(name='click', place=(5.0, 6.5), arguments={'text': 'x'})]
@@ -68,35 +68,44 @@ def read_answer_point(text: str) -> list[Act] | None:
 
 
 def _place(text: str, start: int, end: int) -> tuple[float, ...]:
-    """The last pair of numbers in braces."""
+    """The last pair of numbers in braces: of whole numbers, if any is."""
     first, last = text.find("{", start, end), text.rfind("}", start, end)
-    pairs = _PAIR.findall(text, first, last) if 0 <= first < last else ()
+    if not 0 <= first < last:
+        return ()
+    pairs = _PAIR.findall(text, first, last) or _ANY_PAIR.findall(text, first, last)
     return (float(pairs[-1][0]), float(pairs[-1][1])) if pairs else ()
 
 
 def _text(text: str, start: int, end: int) -> str | None:
-    """The first text, as Python reads it; one that is no string of Python's ends at the quote that ends its item."""
-    key = _TEXT.search(text, start, end)
-    if key is None:
-        return None
-    quote, inside = text[key.end()], key.end() + 1
-    string = _STRINGS[quote].match(text, key.end(), end)
-    if string is not None:
-        return _unescaped(string[0])
-    line = text.find("\n", inside, end)
-    end = end if line < 0 else line
-    item = _ENDS[quote].search(text, inside, end)
-    close = item.start() if item else text.find(quote, inside, end)
-    return None if close < 0 else text[inside:close]
+    """The first text that ends on its line, as Python reads it; one that Python does not read stays as it is."""
+    for key in _TEXT.finditer(text, start, end):
+        strings = _STRINGS.match(text, key.end(), end)
+        if strings is not None:
+            return _joined(strings[0].rstrip())
+        line = text.find("\n", key.end(), end)
+        close = _close(text, key.end(), end if line < 0 else line)
+        if close >= 0:
+            return text[key.end() + 1 : close]
+    return None
 
 
-def _unescaped(string: str) -> str:
-    if "\\" not in string:
-        return string[1:-1]
+def _close(text: str, start: int, end: int) -> int:
+    """Where the text that opens at ``start`` closes: at its first quote that is no apostrophe in a word; else -1."""
+    first = close = text.find(text[start], start + 1, end)
+    while 0 <= close < end - 1 and text[close - 1].isalnum() and text[close + 1].isalnum():
+        close = text.find(text[start], close + 1, end)
+    return first if close < 0 else close
+
+
+def _joined(strings: str) -> str:
+    """One or more of Python's strings, side by side, as one text."""
+    inside = strings[1:-1]
+    if "\\" not in inside and strings[0] not in inside:
+        return inside
     try:
-        return str(read_literal(string))
+        return str(read_literal(f"({strings})"))
     except LiteralError:
-        return string[1:-1]
+        return inside
 
 
 GUI_R1 = ActionDialect(

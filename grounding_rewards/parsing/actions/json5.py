@@ -2,8 +2,9 @@
 
 Read is all of JSON, and what JSON5 adds to it: single quotes, keys without quotes, trailing commas, comments, decimals
 that begin or end with a point, hexadecimal numbers, a plus sign, Infinity and NaN, more escapes in strings, more kinds
-of white space. Not read are escapes in keys without quotes, whole numbers of more than 4300 digits, and what nests
-deeper than ``DEEPEST``. A key that occurs twice is an error, though JSON lets the last one win.
+of white space. Not read are escapes in keys without quotes, whole numbers of more than 4300 digits, what nests deeper
+than ``DEEPEST``, and more than ``MOST_TOKENS`` tokens where it is not plain JSON. A key that occurs twice is an error,
+though JSON lets the last one win.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from grounding_rewards.parsing.nesting import is_shallow
 
 DEEPEST = 200
 """Brackets inside brackets beyond this are an error."""
+
+MOST_TOKENS = 8192
+"""Tokens of a text that is not plain JSON; one that has more is no answer, and takes a while."""
 
 _MOST_DIGITS = 4300
 _ENDS = "\n\r\u2028\u2029"
@@ -110,10 +114,10 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_without_twins)
 
 def _read(text: str) -> Any:
     """Token by token; ``wanted`` is what may come next: a value, a key, a colon or what follows a value."""
-    stack, wanted, place = [_Open("")], "value", 0
+    stack, wanted, place, tokens = [_Open("")], "value", 0, 0
     while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
+        found, tokens = _TOKEN.match(text, place), tokens + 1
+        if found is None or tokens > MOST_TOKENS:
             raise Json5Error(f"{text[place]!r} at {place}")
         kind, part, top, place = found.lastgroup, found[0], stack[-1], found.end()
         if kind == "blank":

@@ -69,5 +69,5 @@ ACTION_JSON = ActionDialect(
 
 Its name stands under ``action``, ``action_type``, ``function`` or ``type``, its place under ``coordinate``, ``point``,
 ``point_2d``, ``bbox_2d``, ``position``, ``start_coordinate``, ``start_box``, ``x`` and ``y`` and the like, or in a
-``path``; the table ``action_keys.KEYS`` has all.
+``path``; the table ``keys.KEYS`` has all.
 """

@@ -14,22 +14,31 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "name": ("action", "action_type", "function", "Action"),
     "type": ("type",),
     "tool": ("name",),
-    "start": ("start_coordinate", "start_point", "start_box", "start", "from_coord"),
+    "start": ("start_coordinate", "start_point", "start_box", "start", "from_coord", "startCoordinate", "from"),
     "place": ("coordinate", "point_2d", "point", "position", "coordinates", "mean"),
     "box": ("bbox_2d", "bbox", "box"),
-    "to": ("coordinate2", "end_coordinate", "end_point", "end_box", "end", "to_coord", "to"),
+    "to": ("coordinate2", "end_coordinate", "end_point", "end_box", "end", "to_coord", "endCoordinate", "to"),
     "text": ("text", "content", "value", "input_text", "message", "answer"),
     "direction": ("direction", "scroll_direction"),
     "button": ("button",),
     "app": ("app", "app_name"),
     "status": ("status", "goal_status"),
     "duration": ("duration", "time", "seconds"),
-    "keys": ("keys", "key", "args"),
+    "keys": ("keys", "key", "args", "hotkey"),
     "right": ("scroll_x", "delta_x"),
     "down": ("scroll_y", "delta_y"),
     "far": ("pixels", "clicks", "amount"),
 }  # fmt: skip
 """What sources call the parts of an action."""
+
+OPENAI = frozenset({"click", "double_click", "scroll", "type", "wait", "keypress", "drag", "move", "screenshot"})
+"""What ``type`` may be to name an action; anything else, such as ``input``, may be the type of an element."""
+
+AT_A_PLACE = frozenset(
+    {"click", "double_click", "triple_click", "right_click", "middle_click", "long_press", "hover", "drag", "scroll",
+     "swipe", "mouse_down", "mouse_up"}
+)  # fmt: skip
+"""The actions that are done at a place, in the vocabulary's words."""
 
 _ROLES = {key: role for role, keys in KEYS.items() for key in keys}
 _WRAPPERS = frozenset({"action", "Action", "function", "arguments", "parameters", "args"})
@@ -39,6 +48,7 @@ _STRINGS = ("direction", "button", "app", "status")
 _DIRECTIONS = ("up", "down", "left", "right")
 _NO_TEXT = "no input text"
 _NOWHERE = ((-1.0, -1.0), (-100.0, -100.0))
+_FIRST_BUTTON = ("left", "primary")
 _TIMES = {2.0: "double_click", 3.0: "triple_click"}
 
 
@@ -75,10 +85,12 @@ def act_of(item: Mapping[Any, Any]) -> Act | None:
     item, called = _unwrapped(item)
     given = _by_role(item)
     name, places = _name(given, called), places_of(given, item)
+    kind = canonical(name)
+    if places is None and name and kind not in AT_A_PLACE:  # it needs none
+        places = (), ()
     if places is None or not (name or places[0]):
         return None
     place, to = places
-    kind = canonical(name)
     if kind in ("drag", "swipe") and not to:
         place, to = two_ends(name, place, "start" in given)
     if place in _NOWHERE and name not in CLICKS:  # as GUI-R1 fills in the places of actions that have none
@@ -90,12 +102,14 @@ def act_of(item: Mapping[Any, Any]) -> Act | None:
         _add_direction(name, given, arguments)
     elif kind == "click" and number_of(given.get("far")) in _TIMES:
         name = _TIMES[number_of(given["far"]) or 0.0]
-        arguments.pop("button", None)
+    if canonical(name) in _TIMES.values() and "button" in arguments:
+        button = arguments.pop("button").strip().lower()
+        name = name if button in _FIRST_BUTTON else f"{button}_{canonical(name)}"  # which the vocabulary does not have
     return Act(name, place, arguments)
 
 
 def _unwrapped(item: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], bool]:
-    """The object that holds the arguments, and whether a tool is called with them."""
+    """The object that holds the arguments, and whether a tool is called with them, or they are those of an action."""
     called = False
     for _ in range(_LEVELS):
         for key, inner in item.items():
@@ -107,7 +121,7 @@ def _unwrapped(item: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], bool]:
         else:
             break
         if key in _REPLACED:
-            item = inner
+            item, called = inner, True
         else:
             item, called = {**{other: item[other] for other in item if other != key}, **inner}, True
     return item, called
@@ -122,6 +136,8 @@ def _by_role(item: Mapping[Any, Any]) -> dict[str, Any]:
             continue
         if role == "text" and isinstance(value, list):  # pyautogui's typewrite takes a list of keys
             continue
+        if key == "from" and not isinstance(value, list | tuple | dict):  # a mail's, say
+            continue
         given[role] = value
     return given
 
@@ -130,9 +146,9 @@ def _name(given: Mapping[str, Any], called: bool) -> str:
     name = given.get("name")
     if isinstance(name, str) and name.strip():
         return name.strip()
-    for role in ("type", "tool") if called else ("type",):  # what else has these keys says something else
+    for role in ("type", "tool"):  # what else has these keys says something else
         name = given.get(role)
-        if isinstance(name, str) and is_known(name.strip()):
+        if isinstance(name, str) and (is_known(name.strip()) if called else name.strip() in OPENAI and role == "type"):
             return name.strip()
     return ""
 
@@ -156,7 +172,7 @@ def _arguments(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
             keys = (keys,)
     if isinstance(keys, tuple) and keys:
         arguments["keys"] = keys
-    seconds = _seconds(given.get("duration"))
+    seconds = _numeral(given.get("duration"))
     if seconds is not None:
         arguments["duration"] = seconds
     return arguments
@@ -169,9 +185,10 @@ def _text(value: Any) -> str | None:
     return str(value) if type(value) is int and abs(value) <= COORDINATE_LIMIT else None
 
 
-def _seconds(value: Any) -> float | None:
+def _numeral(value: Any) -> float | None:
+    """A number, or a string that is one."""
     if isinstance(value, str) and len(value) <= 20 and compiled(NUMBER).fullmatch(value.strip()):
-        value = float(value)
+        value = float(value.strip())  # strip knows more white space than float does
     return number_of(value)
 
 
@@ -184,7 +201,7 @@ def _add_direction(name: str, given: Mapping[str, Any], arguments: dict[str, Any
             arguments["direction"] = text.strip().lower()
             arguments.pop("text", None)
             return
-    right, down, far = [number_of(given.get(role)) or 0.0 for role in ("right", "down", "far")]
+    right, down, far = [_numeral(given.get(role)) or 0.0 for role in ("right", "down", "far")]
     if name.lower() == "hscroll":
         right = right or far
     else:

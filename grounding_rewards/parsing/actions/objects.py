@@ -9,12 +9,18 @@ from typing import Any
 from grounding_rewards.parsing.dialect import MAX_ANSWERS
 from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.parsing.nesting import is_shallow
+from grounding_rewards.parsing.texts import SPACE
 
 MOST = MAX_ANSWERS + 1
 """Objects read from either end of a text; more show that there are too many."""
 
 # Objects without a quote hold no key: a run of them is skipped as a whole.
 _TOKEN = re.compile(r"""(?:\{[^{}"']*\}[^{}"']*)+|[{}]|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?""", re.DOTALL)
+
+# In single quotes, up to a quote behind which there is a colon, the next key or the end. Nothing is read twice.
+_LOOSE = re.compile(
+    rf""""(?:[^"\\]++|\\.)*+(?:"|$)|'((?:[^'\\]++|\\.|'(?!{SPACE}(?:[:}}\]]|,{SPACE}["'])))*+)(?:'|$)""", re.DOTALL
+)
 
 
 def objects(text: str) -> list[dict[Any, Any]]:
@@ -54,7 +60,18 @@ def decoded(text: str) -> Any:
     try:
         return read_literal(text)
     except LiteralError:
+        return _mended(text)
+
+
+def _mended(text: str) -> Any:
+    """The value of an object in which texts in single quotes hold apostrophes: they end where the object goes on."""
+    if text.count("{") != 1 or "'" not in text:
         return None
+    return _json(_LOOSE.sub(_in_json, text))
+
+
+def _in_json(found: re.Match[str]) -> str:
+    return found[0] if found[1] is None else json.dumps(found[1].replace("\\'", "'"))
 
 
 def _dicts(texts: list[str]) -> list[dict[Any, Any]]:
@@ -62,8 +79,8 @@ def _dicts(texts: list[str]) -> list[dict[Any, Any]]:
 
 
 def _json(text: str) -> Any:
-    try:
-        return json.loads(text) if is_shallow(text) else None
+    try:  # not strict: models break lines in strings
+        return json.loads(text, strict=False) if is_shallow(text) else None
     except ValueError:
         return None
 
@@ -72,21 +89,22 @@ def _spans(text: str, start: int) -> list[tuple[int, int]]:
     """Where the outermost complete pairs of braces begin and end; the first brace opens at ``start``."""
     spans: list[tuple[int, int]] = []
     opened: list[int] = []
-    while start >= 0:
-        for token in _TOKEN.finditer(text, start):
-            first = token.start()
-            sign = text[first]
-            if sign == "{":
-                if token.end() == first + 1:
-                    opened.append(first)
-            elif not opened:  # what stands between objects: a quote there opens no string
-                start = text.find("{", first)
+    while True:
+        if not opened:  # what stands between objects is passed over: a quote there opens no string
+            start = text.find("{", start)
+            if start < 0:
                 break
-            elif sign == "}":
-                first = opened.pop()
-                while spans and spans[-1][0] > first:
-                    spans.pop()
-                spans.append((first, token.end()))
-        else:
+        token = _TOKEN.search(text, start)
+        if token is None:
             break
+        first, start = token.span()
+        sign = text[first]
+        if sign == "{":
+            if start == first + 1:
+                opened.append(first)
+        elif sign == "}":
+            first = opened.pop()
+            while spans and spans[-1][0] > first:
+                spans.pop()
+            spans.append((first, start))
     return spans

@@ -25,9 +25,9 @@ _PLACES = [(sign, re.compile(pattern)) for sign, pattern in (
     ("[", rf"\[{SPACE}{_NUMBERS}\]"), ("{", rf"\{{{SPACE}{_NUMBERS}\}}"), ("(", rf"\({SPACE}{_NUMBERS}\)"),
     ("(", rf"\({SPACE}x{SPACE}={SPACE}{_NUMBER}{_COMMA}y{SPACE}={SPACE}{_NUMBER}{SPACE}\)"),
 )]  # fmt: skip
-_BARE = re.compile(rf"(?<![0-9A-Za-z_.+-])(?<!\d){_PAIR}(?![0-9_]|[eE][+-]?[0-9])(?!\d)")
-_LISTED = re.compile(rf"[0-9]{SPACE},{SPACE}\Z")
-_NEAR = 64
+_NUMERAL = r"(\d+(?:\.\d+)?)"  # of any script, so that none is read from the middle of one
+_BARE = re.compile(rf"(?<!\d){_NUMERAL}{_COMMA}{_NUMERAL}(?:{_COMMA}{_NUMERAL})*")
+_CUT = re.compile(r"(?:[0-9A-Za-z_.-]|[eE]\+)\Z")
 _ACTION = re.compile(rf"""["']action["']{SPACE}:{SPACE}["']?([0-9A-Za-z_]+)|Action:{SPACE}([0-9A-Za-z_]+)""")
 _VALUE = re.compile(rf"""["']([A-Za-z_]+)["']{SPACE}:{SPACE}(?:'([^']*)'|"([^"]*)")""")
 _FIELDS = {"direction": "direction", "app": "app", "app_name": "app"}
@@ -52,8 +52,9 @@ def read_loose_action(text: str) -> list[Act] | None:
 
     What stands in the first ``<answer>`` counts, closed or not; without one all after the first ``</think>``, if the
     text thinks. The name is what follows ``'action':`` or ``Action:``. Places in box tokens go before ``start_box=``,
-    then ``<point>``, brackets, braces, parentheses, ``(x=.., y=..)`` and a bare pair of numbers. Numbers have no sign;
-    what is but a piece of a number, or of a longer list, is none.
+    then ``<point>``, brackets, braces, parentheses, ``(x=.., y=..)`` and a bare pair of numbers, the first two of as
+    many as there are with commas between them. Where the first of those is but the end of a number, as in -200 and
+    2e00, none of them is read; what follows the second is not looked at.
 
     >>> read_loose_action("<answer>[{'action': 'click', 'coordinate': [5, 6.5]}]</answer>")
     [Act(name='click', place=(5.0, 6.5), arguments={})]
@@ -89,8 +90,9 @@ def _place(scope: str) -> tuple[float, ...]:
         if sign in scope and (found := pattern.search(scope)):
             return _numbers(found)
     for found in _BARE.finditer(scope):
-        if not _LISTED.search(scope[max(found.start() - _NEAR, 0) : found.start()]):
-            return _numbers(found)
+        x, y = found[1], found[2]
+        if x.isascii() and y.isascii() and not _CUT.search(scope, max(found.start() - 2, 0), found.start()):
+            return number(x), number(y)
     return ()
 
 

@@ -10,7 +10,7 @@ import json
 import math
 from typing import Any
 
-from grounding_rewards.actions import Act
+from grounding_rewards.actions import Act, towards
 from grounding_rewards.parsing.actions.dialect import ActionDialect
 from grounding_rewards.parsing.dialect import MAX_ANSWERS
 from grounding_rewards.parsing.nesting import is_shallow
@@ -93,7 +93,7 @@ def _act(content: str) -> Act | None:
     place, to = _point(item.get("coordinate")), _point(item.get("coordinate2"))
     if to:
         arguments["to"] = to
-        direction = finger_direction(place, to) if place else None
+        direction = towards(place, to)
         if direction:
             arguments["direction"] = direction
     return Act(item["action"], place, arguments)
@@ -109,20 +109,6 @@ def _point(value: Any) -> tuple[float, ...]:
     if len(numbers) < 2 or not all(map(math.isfinite, numbers)):
         return ()
     return tuple([min(max(number, -COORDINATE_LIMIT), COORDINATE_LIMIT) for number in numbers])
-
-
-def finger_direction(start: tuple[float, ...], end: tuple[float, ...]) -> str | None:
-    """The way along the longer side from one point to another, y growing downwards; None where they are the same.
-
-    >>> finger_direction((0, 0), (3, 2)), finger_direction((0, 0), (2, -2)), finger_direction((1, 1), (1, 1))
-    ('right', 'up', None)
-    """
-    across, down = end[0] - start[0], end[1] - start[1]
-    if not (across or down):
-        return None
-    if abs(across) > abs(down):
-        return "right" if across > 0 else "left"
-    return "down" if down > 0 else "up"
 
 
 UI_S1 = ActionDialect(

@@ -22,10 +22,10 @@ def done(function, rest=""):
 READ = [
     (done("Tap", ', "point_2d": [5, 6]'), ("click", [5, 6], {})),
     (done("LongPress", ', "point_2d": [5, 6]'), ("long_press", [5, 6], {})),
-    (done("Swipe", ', "direction": "up"'), ("scroll", None, {"direction": "down"})),
+    (done("Swipe", ', "direction": "up"'), ("scroll", None, {"direction": "down", "swiped": True})),
     (
         done("Swipe", ', "point_2d": [5, 9], "end_point": [5, 1]'),
-        ("scroll", [5, 9], {"direction": "down", "to": [5, 1]}),
+        ("scroll", [5, 9], {"direction": "down", "to": [5, 1], "swiped": True}),
     ),
     (done("Type", ', "text": "hello world"'), ("type", None, {"text": "hello world"})),
     (done("Home"), ("home", None, {})),

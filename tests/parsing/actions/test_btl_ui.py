@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import BTL_UI
-from grounding_rewards.parsing.actions.btl_ui import fenced, loaded, read_link
+from grounding_rewards.parsing.actions.btl_ui import fenced, loaded, read_fenced_link
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import NUMERALS, SPACES, responses
@@ -119,7 +119,7 @@ def test_a_pattern_takes_only_what_the_reader_reads_alike(text):
         if found:
             groups = found.groupdict()
             place = (float(groups.pop("x")), float(groups.pop("y"))) if "x" in groups else ()
-            assert read_link(text) == [(groups.pop("action"), place, groups)]
+            assert read_fenced_link(text) == [(groups.pop("action"), place, groups)]
 
 
 def test_the_usual_forms_are_taken_by_a_pattern():

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing import ACTION_CALLS
+from grounding_rewards.parsing import ACTION_CALLS, AUTO_ACTION, parse
 from grounding_rewards.parsing.actions.calls import arguments_of, read_calls
 from grounding_rewards.parsing.parse import MAX_LENGTH
 from grounding_rewards.parsing.texts import compiled
+from grounding_rewards.spaces import CoordSpace
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 from tests.parsing.reading import read
@@ -66,7 +67,34 @@ READ = [
     ("pyautogui.typewrite(message='hello')", ("type", None, {"text": "hello"})),
     ("pyautogui.press('enter')", ("enter", None, {})),
     ("pyautogui.press('a')", ("key", None, {"keys": ("a",)})),
-    ("pyautogui.press(['a', 'b'])", ("key", None, {"keys": ("a", "b")})),
+    ("pyautogui.press(['a'])", ("key", None, {"keys": ("a",)})),
+    ("pyautogui.press('tab', presses=1)", ("key", None, {"keys": ("tab",)})),
+    ("pyautogui.press('\\n')", ("enter", None, {})),
+    ("pyautogui.press('\\t')", ("key", None, {"keys": ("tab",)})),
+    ("hotkey(hotkey='ctrl c')", ("key", None, {"keys": ("ctrl", "c")})),
+    ("pyautogui.doubleClick(x=1, y=2, button='right')", ("right_double_click", [1, 2], {})),
+    ("pyautogui.doubleClick(1, 2, 0.1, 'right')", ("right_double_click", [1, 2], {})),
+    ("pyautogui.doubleClick(x=1, y=2, button='left')", ("double_click", [1, 2], {})),
+    ("pyautogui.click(x=1, y=2, clicks=2, button='right')", ("right_double_click", [1, 2], {})),
+    ("press_back(point='none')", ("back", None, {})),
+    ("type(content='a', point='<point>1</point>')", ("type", None, {"text": "a"})),
+    # pyautogui's programs
+    ("import time\npyautogui.click(1, 2)\ntime.sleep(1)", ("click", [1, 2], {})),
+    ("pyautogui.sleep(1)\npyautogui.click(1, 2)\ncomputer.wait(2)", ("click", [1, 2], {})),
+    ("pyautogui.moveTo(1, 2)\npyautogui.click()", ("click", [1, 2], {})),
+    ("pyautogui.moveTo(1, 2)\ntime.sleep(1)\npyautogui.rightClick()", ("right_click", [1, 2], {})),
+    ("pyautogui.moveTo(1, 2)\npyautogui.click(clicks=2)", ("double_click", [1, 2], {})),
+    ("pyautogui.moveTo(1, 2)\npyautogui.scroll(-5)", ("scroll", [1, 2], {"direction": "down"})),
+    ("pyautogui.moveTo(1, 2)\npyautogui.dragTo(3, 4, button='left')",
+     ("drag", [1, 2], {"to": [3, 4], "button": "left"})),
+    ("pyautogui.mouseDown(1, 2)\npyautogui.moveTo(3, 4)\npyautogui.mouseUp()", ("drag", [1, 2], {"to": [3, 4]})),
+    ("pyautogui.moveTo(1, 2); pyautogui.mouseDown(); pyautogui.moveTo(9, 9); pyautogui.moveTo(3, 4); "
+     "pyautogui.mouseUp()", ("drag", [1, 2], {"to": [3, 4]})),
+    ("pyautogui.mouseDown(1, 2)\npyautogui.mouseUp(3, 4)", ("drag", [1, 2], {"to": [3, 4]})),
+    ("pyautogui.keyDown('ctrl')\npyautogui.press('c')\npyautogui.keyUp('ctrl')",
+     ("key", None, {"keys": ("ctrl", "c")})),
+    ("pyautogui.keyDown('ctrl'); pyautogui.keyDown('alt'); pyautogui.press('c'); pyautogui.keyUp('ctrl'); "
+     "pyautogui.keyUp('alt')", ("key", None, {"keys": ("ctrl", "alt", "c")})),
     ("pyautogui.hotkey('ctrl', 'c')", ("key", None, {"keys": ("ctrl", "c")})),
     ("pyautogui.keyDown('ctrl')", ("key_down", None, {"keys": ("ctrl",)})),
     ("pyautogui.scroll(-5)", ("scroll", None, {"direction": "down"})),
@@ -82,9 +110,10 @@ READ = [
     ("computer.triple_click(x=1, y=2)", ("triple_click", [1, 2], {})),
     ("computer.terminate(status='success')", ("finished", None, {"status": "success"})),
     ("response(answer='42')", ("answer", None, {"text": "42"})),
-    ("swipe(from_coord=[1, 20], to_coord=[1, 5])", ("scroll", [1, 20], {"direction": "down", "to": [1, 5]})),
-    ("swipe(1, 20, 1, 5)", ("scroll", [1, 20], {"direction": "down", "to": [1, 5]})),
-    ("swipe('up')", ("scroll", None, {"direction": "down"})),
+    ("swipe(from_coord=[1, 20], to_coord=[1, 5])",
+     ("scroll", [1, 20], {"direction": "down", "to": [1, 5], "swiped": True})),
+    ("swipe(1, 20, 1, 5)", ("scroll", [1, 20], {"direction": "down", "to": [1, 5], "swiped": True})),
+    ("swipe('up')", ("scroll", None, {"direction": "down", "swiped": True})),
     ("drag((1, 2), (3, 4))", ("drag", [1, 2], {"to": [3, 4]})),
     ("scroll(1, 2, 'down')", ("scroll", [1, 2], {"direction": "down"})),
     ("CLICK(box=[[102,034,120,050]], element_info='x')", ("click", [111, 42], {})),
@@ -115,7 +144,8 @@ def test_what_is_read(text, expected):
         "pyautogui.click(<|pointer_start|><|pointer_pad|><|pointer_end|>)", "(1, 2)", "click (1, 2)",
         "click(x=1, y=NaN)",
         "click(start_box='(1e3,2)')", "type(content='a", "press(1)", "click(1, 2, maybe)", "scroll(x=1, y=down)",
-        "Action: the button(s)", "click('a')", "f(lambda: (1))", "click(((((((1, 2)))))))", "click(], x=1, y=2)",
+        "Action: the button(s)", "click('a')", "f(lambda: (1))", "click(((((((1, 2)))))))", "type(content=click(1, 2))",
+        "click(], x=1, y=2)",
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_malformed(text):
@@ -135,6 +165,25 @@ def test_several_calls_are_several_actions():
         assert act(text, ACTION_CALLS, "first") == act(text, ACTION_CALLS, "all") == ("hover", [1, 2], {})
         assert act(text, ACTION_CALLS, "last") == ("type", None, {"text": "a"})
     assert act("wait()" * 300, ACTION_CALLS) == "TOO_MANY"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pyautogui.press(['ctrl', 'c'])", "pyautogui.press('tab', presses=3)", "press(keys=['a', 'b'])",
+        "pyautogui.press('a', presses=99999999999999)", "click(1, 2)\nwait()",
+        "pyautogui.moveTo(1, 2)\npyautogui.click(3, 4)",
+        "pyautogui.moveTo(1, 2)\npyautogui.moveTo(3, 4)", "pyautogui.moveRel(1, 2)\npyautogui.click()",
+        "moveTo(1, 2)\nclick()", "pyautogui.click(1, 2)\npyautogui.click(1, 2)\ntime.sleep(1)",
+        "pyautogui.mouseDown(1, 2, button='right')\npyautogui.moveTo(3, 4)\npyautogui.mouseUp()",
+        "pyautogui.mouseDown(1, 2)\npyautogui.mouseUp()", "pyautogui.mouseDown(1, 2)\npyautogui.mouseUp(1, 2)",
+        "pyautogui.keyDown('ctrl')\npyautogui.press('c')\npyautogui.keyUp('alt')",
+        "pyautogui.keyDown('ctrl')\npyautogui.press('c')", "time.sleep(1)\ntime.sleep(1)",
+        "pyautogui.keyDown('ctrl')\npyautogui.click(1, 2)\npyautogui.keyUp('ctrl')", "pyautogui.mouseUp()" * 17,
+    ],
+)  # fmt: skip
+def test_what_is_several_actions(text):
+    assert act(text, ACTION_CALLS) == "SEVERAL_ANSWERS"
 
 
 def test_the_answer_begins_behind_the_first_action():
@@ -237,3 +286,13 @@ def test_64_ki_take_no_time(unit, before):
     read_calls(text)
     read_calls(text + ")')")
     assert time.thread_time() - start < 1.0
+
+
+@pytest.mark.parametrize("text", ["type(content='a\nAction: b')", "pyautogui.click(x=1, 2)", "pyautogui.click(1, y=2)"])
+def test_odd_calls_read_alike_alone_and_among_many(text):
+    alone, many = (parse([text] * rows, AUTO_ACTION, space=CoordSpace.PIXEL) for rows in (1, 60))
+    assert (alone.actions[0], alone.reason[0], alone.dialect[0]) == (
+        many.actions[-1],
+        many.reason[-1],
+        many.dialect[-1],
+    )

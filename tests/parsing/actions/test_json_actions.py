@@ -49,7 +49,7 @@ READ = [
     # mobile_use
     (call("mobile_use", action="long_press", coordinate=[1, 2], time=2), ("long_press", [1, 2], {"duration": 2})),
     (call("mobile_use", action="swipe", coordinate=[500, 900], coordinate2=[510, 100]),
-     ("scroll", [500, 900], {"direction": "down", "to": [510, 100]})),
+     ("scroll", [500, 900], {"direction": "down", "to": [510, 100], "swiped": True})),
     (call("mobile_use", action="system_button", button="Back"), ("back", None, {})),
     (call("mobile_use", action="system_button", button="Enter"), ("enter", None, {})),
     (call("mobile_use", action="open", text="Clock"), ("open_app", None, {"app": "Clock"})),
@@ -93,7 +93,7 @@ READ = [
     ('{"action_type": "open_app", "app_name": "Clock"}', ("open_app", None, {"app": "Clock"})),
     ('{"action_type": "navigate_home"}', ("home", None, {})),
     ('{"action_type": "keyboard_enter"}', ("enter", None, {})),
-    ('{"action_type": "status", "goal_status": "Infeasible"}', ("finished", None, {"status": "infeasible"})),
+    ('{"action_type": "status", "goal_status": "Infeasible"}', ("finished", None, {"status": "Infeasible"})),
     # OpenAI
     ('{"type":"click","button":"left","x":5,"y":6}', ("click", [5, 6], {})),
     ('{"type":"click","button":"right","x":5,"y":6}', ("right_click", [5, 6], {})),
@@ -104,10 +104,29 @@ READ = [
     ('{"type":"computer_call","action":{"type":"wait"},"call_id":"a"}', ("wait", None, {})),
     ('{"type":"type","text":"hello"}', ("type", None, {"text": "hello"})),
     # BTL-UI's, and an object in an object
-    ('[{"Plan": "p", "Action": {"function": "Swipe", "direction": "up"}}]', ("scroll", None, {"direction": "down"})),
+    ('[{"Plan": "p", "Action": {"function": "Swipe", "direction": "up"}}]',
+     ("scroll", None, {"direction": "down", "swiped": True})),
     ('{"thought": "x", "action": {"name": "x", "arguments": {"action": "wait"}}}', ("wait", None, {})),
     ('{"action": "click", "args": {"coordinate": [1, 2]}}', ("click", [1, 2], {})),
+    # names and places
+    ('{"type": "input", "point_2d": [5, 6], "action": "tap"}', ("click", [5, 6], {})),
+    ('{"action": {"type": "long_press", "coordinate": [5, 6]}}', ("long_press", [5, 6], {})),
+    ('{"action":"swipe","startCoordinate":[5,9],"endCoordinate":[5,1]}',
+     ("scroll", [5, 9], {"direction": "down", "to": [5, 1], "swiped": True})),
+    ('{"action":"drag","from":[1,2],"to":[3,4]}', ("drag", [1, 2], {"to": [3, 4]})),
+    ('{"action":"type","text":"a","from":"b"}', ("type", None, {"text": "a"})),
+    ('{"action":"scroll","pixels":"-500"}', ("scroll", None, {"direction": "down"})),
+    ('{"action":"press_back","point":"none"}', ("back", None, {})),
+    ('{"action":"wait","coordinate":[null,null]}', ("wait", None, {})),
+    ('{"action":"type","coordinate":["1","2"],"text":"a"}', ("type", None, {"text": "a"})),
+    ('{"action":"hotkey","hotkey":"ctrl c"}', ("key", None, {"keys": ("ctrl", "c")})),
+    ('{"action":"double_click","button":"left","coordinate":[5,6]}', ("double_click", [5, 6], {})),
+    ('{"action":"double_click","button":"right","coordinate":[5,6]}', ("right_double_click", [5, 6], {})),
     # slips
+    ("[{'action': 'type', 'input_text': 'it's'}]", ("type", None, {"text": "it's"})),
+    ("{'action': 'type', 'text': 'it's Ann's', 'reason': \"don't\"}", ("type", None, {"text": "it's Ann's"})),
+    ('{"action": "type", "text": "a\nb"}', ("type", None, {"text": "a\nb"})),
+    ("{'action': 'type', 'text': 'a\nb'}", ("type", None, {"text": "a\nb"})),
     ('{"action": "click", "coordinate": [5, 6],}', ("click", [5, 6], {})),
     ('{"name": "a", "arguments": {"action": "click", "coordinate": [5, 6]}', ("click", [5, 6], {})),
     ('{"action": " click ", "coordinate": [5, 6]}', ("click", [5, 6], {})),
@@ -128,7 +147,11 @@ def test_what_is_read(text, expected):
         '{"action": "click", "coordinate": [1e999, 2]}', '{"action": "click", "x": 1}', '{"action": 7}',
         '{"action": "click", "coordinate": [' + "9" * 5000 + ", 1]}", '{"action": null}', '{"type": "object"}',
         '{"action": "drag", "start_coordinate": [1, 2], "end_coordinate": [3]}', '{"arguments": {}}',
-        "{'action': open('x', 'w')}", "{'action': 'type', 'text': 'it's'}", '{"action": "click"', '{"action"}',
+        "{'action': open('x', 'w')}", '{"action": "click"', '{"action"}',
+        '{"action": "long_press", "coordinate": "1, 2"}', '{"action": "hover", "point": "none"}',
+        '{"action": "swipe", "coordinate": [null, null]}', '{"action": "mouse_down", "point": "none"}',
+        '{"type": "input", "point_2d": [5, 6]}', '{"type": "tap", "x": 5, "y": 6}', '{"type": "menu"}',
+        "{'action': 'type', 'text': 'it's}", "{'action': 'type', 'text': it's}",
         '{"type": "drag", "path": [{"x": 1}]}', '{"action": []}', '{"action": {}}',
         '{"action": {"action": {"action": {"action": {"action": {"action": "wait"}}}}}}',
     ],
@@ -233,3 +256,7 @@ def test_alone_and_in_a_batch_whatever_the_text(texts, answers):
 def test_all_shapes_alone_and_in_a_batch():
     for answers in ("only", "first", "last", "all"):
         agree([text for text, _ in READ], ACTION_JSON, answers)
+
+
+def test_a_numeral_after_odd_white_space_is_read():
+    assert act('{"action":"wait","duration":"\\u001c5"}', ACTION_JSON) == ("wait", None, {"duration": 5.0})

@@ -25,7 +25,10 @@ from tests.parsing.fragments import responses
         ('{1, 2} {"a": 1}', [{"a": 1}]),
         ("{'a': True, 'b': None, 'c': (1, 2),}", [{"a": True, "b": None, "c": (1, 2)}]),
         ('{"a": true, "b": null}', [{"a": True, "b": None}]), ("{'a': 'it\\'s'}", [{"a": "it's"}]),
-        ("{'a': 'it's', 'b': 1}", []), ('{"a": ' + "[" * 300 + "]" * 300 + "}", []),
+        ("{'a': 'it's', 'b': 1}", [{"a": "it's", "b": 1}]),
+        ("{'a': 'it's', he said', 'b': \"don't, 'so'\"}", [{"a": "it's', he said", "b": "don't, 'so'"}]),
+        ("{'a': 'it's}", []), ("{'a': {'b': 'it's'}}", []), ("{'a': 'c:\\d's'}", [{"a": "c:\\d's"}]),
+        ('{"a": "b\nc\td"}', [{"a": "b\nc\td"}]), ('{"a": ' + "[" * 300 + "]" * 300 + "}", []),
         ('{"a": ' + "9" * 5000 + "}", []), ('{"a": 1} }{ {"b": 2}', [{"a": 1}, {"b": 2}]),
         ('{"a": open("x")}', []), ("{'a': __import__('os')} {'b': 1}", [{"b": 1}]),
     ],
@@ -70,3 +73,10 @@ def test_64_ki_take_no_time(unit, around):
     start = time.thread_time()
     objects(text)
     assert time.thread_time() - start < 0.4
+
+
+def test_quotes_between_objects_do_not_cost_time():
+    text = "{}" + '\\"{}' * 16_000 + '{"action": "wait"}'
+    start = time.thread_time()
+    assert objects(text)[-1] == {"action": "wait"}
+    assert time.thread_time() - start < 2  # a quadratic reader takes 17 seconds

@@ -41,6 +41,9 @@ def read(text):
         ("(5, 5) and [6, 7]", "", (6, 7)), ("at 200, 150", "", (200, 150)), ("a, 200, 150", "", (200, 150)),
         ("[200,\u00a0150]", "", (200, 150)), ("[0200, 00150]", "", (200, 150)), ("200, 150.", "", (200, 150)),
         ("[" + "9" * 400 + ", 1]", "", (1e12, 1)),
+        ("[200, 150e0]", "", (200, 150)), ("[200, 1_50]", "", (200, 1)), ("[200, 15.5.5]", "", (200, 15.5)),
+        ("+200, 150", "", (200, 150)), ("[+200.5, 150]", "", (200.5, 150)), ("[1, 2, 3, 4, 5]", "", (1, 2)),
+        ("[-300, 200] or 5, 6", "", (5, 6)), ("２, 3 or 5, 6, ７", "", (5, 6)),
         ("<answer>[{'action': 'wait'}]</answer>", "wait", ()),
     ],
 )  # fmt: skip
@@ -50,10 +53,11 @@ def test_notations(text, name, place):
 
 
 @pytest.mark.parametrize("text", [
-    "-200, 150", "[-200, 150]", "[200, -150]", "2_00, 150", "[200e0, 150e0]", "[200, 150e0]", "[200, 1_50]",
-    "+200, 150",
+    "-200, 150", "[-200, 150]", "[200, -150]", "2_00, 150", "[200e0, 150e0]", "2e+200, 150", "x200, 150",
+    "[1e400, 100, 300, 200]", "[-1, 2, 3.5e0, 300, 200]",
     "[.2, .15]", "[200., 150.]", "[200 150]", "[200; 150]", "[x=200, y=150]", '["200", "150"]', "[200]", "[]",
-    "[-5, 100, 300, 200]", "[-1, 2, 3, 4, 5]", "２００, １５０", "２00, 150", "[200, 15０]", "200， 150", "[x, y]",
+    "[-5, 100, 300, 200]", "[-1, 2, 3, 4, 5]", "２００, １５０", "２00, 150", "[200, 15０]", "200， 150", "２.5, 6",
+    "[５, 6, 7, 8]", "200, 15０, 7, 8", "[x, y]",
     "I see nothing.", "",
 ])  # fmt: skip
 def test_pieces_of_numbers_and_lists_are_no_place(text):
@@ -169,8 +173,8 @@ def test_reasons(text, reason):
 OPENERS = [
     "1", "1,", "1, ", "-1, 1", "[", "[1", "[1, ", "[1, 1, 1, 1", "(", "( ", "{1, ", "<point>", "<point>1 ", " ",
     "1 ", "'", "'action'", "'action': ", "'a': '", "'a':\"", "Action: ", "<|box_start|>(1,2)", "start_box",
-    "start_box='[1, 2", "(x=1, ", "1.", "1_1, ", "<answer>", "</think>", "5, -1, 2 ", "1,\u00a0", "１, ",
-    "'direction': '",
+    "start_box='[1, 2", "(x=1, ", "1.", "1_1, ", "1.1, -", "１", "<answer>", "</think>", "5, -1, 2 ", "1,\u00a0",
+    "１, ", "'direction': '",
 ]  # fmt: skip
 ANSWERS = [
     "<answer>[ { 'action' : 'click' , 'coordinate' : [ 1 , 2 , 3 , 4 ] } ]</answer>",
@@ -182,14 +186,14 @@ ANSWERS = [
 @pytest.mark.parametrize("opener", OPENERS)
 def test_openers_cost_nothing_to_speak_of(opener):
     text = (opener * MAX_LENGTH)[:MAX_LENGTH]
-    assert seconds(text) < 0.1
+    assert seconds(text) < 0.5
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_an_answer_that_goes_on_for_ever_at_any_character_costs_little(answer):
     for end in range(1, len(answer)):
         for filler in (" ", "1", answer[end - 1]):
-            assert seconds(answer[:end] + filler * MAX_LENGTH) < 0.1, (answer[:end], filler)
+            assert seconds(answer[:end] + filler * MAX_LENGTH) < 0.5, (answer[:end], filler)
 
 
 def seconds(text):

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing import UI_R1
-from grounding_rewards.parsing.actions.ui_r1 import read_answer_action
+from grounding_rewards.parsing.actions.ui_r1 import UI_R1, UI_R1_BRACED, read_answer_action, read_braced_action
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 from tests.parsing.reading import read, read_action
@@ -38,6 +37,8 @@ def acts(text):
         ("'action': 'click' [512.5, .25] [-7., -.5]", "click", [(512.5, 0.25), (-7, -0.5)]),
         ("'action': 'click', [1, 2], [3, 4]", "click", [(1, 2), (3, 4)]),
         ("'action': 'scroll', 'action': 'click', [1, 2]", "scroll", [(1, 2)]),
+        ("\"action\": 'scroll', 'action' : 'wait', 'action': 'click', [1, 2]", "click", [(1, 2)]),
+        ("\"action\" : 'scroll', 'action': \"wait\"", "scroll", [()]),
         ("'action': '', 'action': 'click', [1, 2]", "click", [(1, 2)]),
         ("'action': 'two words', [1, 2]", "", [(1, 2)]),
         ("'Action': 'click', [1, 2]", "", [(1, 2)]),
@@ -78,6 +79,24 @@ def test_what_stands_between_the_tags(answer, name, places):
 )
 def test_the_first_pair_of_tags_counts_wherever_it_stands(text, found):
     assert acts(text) == found
+
+
+@pytest.mark.parametrize(
+    ("answer", "places", "braced"),
+    [
+        (CLICK, [(512, 384)], [(512, 384)]),
+        ("'action': 'click' [5, 6] { [7, 8]", [(5, 6), (7, 8)], [(7, 8)]),
+        ("'action': 'click' [5, 6]", [(5, 6)], [()]),
+        ("'action': 'click' [5, 6] {", [(5, 6)], [()]),
+        ("'action': 'click' { [1.5, 2] [ 5, 6 ] [7, 8]", [(7, 8)], [(7, 8)]),
+        ("'action': 'click' { [1.5, 2] [ 5, 6 ] [7 ,8]", [(5, 6), (7, 8)], [(5, 6), (7, 8)]),
+        ("'action': 'click' [7, 8] { [1.5, 2]", [(7, 8)], [(1.5, 2)]),
+    ],
+)
+def test_pairs_as_the_source_writes_them_go_first(answer, places, braced):
+    text = f"{{<answer>{answer}</answer>"
+    assert acts(text) == [("click", place) for place in places]
+    assert [act.place for act in read_braced_action(text)] == braced
 
 
 def test_policies_and_reasons():
@@ -135,6 +154,7 @@ texts = st.builds(
 @example([f"{THOUGHT}<answer>[{{'action': 'click', 'coordinate': [9999999999999, -0]}}]</answer>"], "first")
 def test_many_texts_are_read_like_one(texts, answers):
     agree(texts, UI_R1, answers, "read")
+    agree(texts, UI_R1_BRACED, answers, "read")
 
 
 @settings(max_examples=300, deadline=None)
@@ -146,6 +166,7 @@ def test_where_a_pattern_matches_reading_finds_the_same_and_nothing_more(text):
         if usual:
             x, y = (np.clip(float(usual[name]), -1e12, 1e12) for name in "xy")
             assert acts(text) == [(usual["action"], (x, y))]
+            assert read_braced_action(text) == read_answer_action(text)
 
 
 @settings(max_examples=100, deadline=None)
@@ -155,6 +176,7 @@ def test_what_was_written_is_read(x, y, name):
 
 
 OPENERS = [
+    "{", "{[1, 2 ", '"action"',
     "<answer>", "</answer>", "<answer>'action': ", "'action'", "'action' ", "'action': '", "[", "[1", "[1, ", "[ ",
     "[1, 2], ", "[1.", "[1,1", "'action': 'a", "a", " ", "<think>", "</think>", "<", "1",
 ]  # fmt: skip
@@ -166,5 +188,5 @@ def test_long_texts_take_no_longer_than_their_length(opener):
     for head in ("", "<answer>", "<think>", "<answer>'action': '", "<answer>[1,"):
         text = f"{head}{opener * (60_000 // len(opener))}</answer>"
         UI_R1.find(Texts([text]), "first")
-        UI_R1.find(Texts([text] * 3 + [""] * VECTOR_ROWS), "last")
+        UI_R1_BRACED.find(Texts([text] * 3 + [""] * VECTOR_ROWS), "last")
     assert time.perf_counter() - start < 4

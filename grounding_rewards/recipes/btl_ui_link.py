@@ -9,7 +9,9 @@ import numpy as np
 
 from grounding_rewards import geometry
 from grounding_rewards.actions import Objects, canonical
+from grounding_rewards.alternatives import Alternatives
 from grounding_rewards.columns import Rollouts
+from grounding_rewards.parsing.json_point import POINT_KEY
 from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
@@ -30,9 +32,10 @@ class LinkMatch:
 
     A bare point: in the target's box. ``Tap`` and ``LongPress``: in the box and, of the point that the target marks, if
     it marks one, less than ``share`` of the screen away, ||(dx / width, dy / height)||. ``Swipe``: the same direction.
-    ``Type``: an F1 of the words (``token_f1``) of at least ``words``. ``Home`` and ``Back``: nothing else said. Other
-    actions are never right. The border of a box is outside, and a place without a box holds nothing. A target may also
-    use the names of ``actions.ACTIONS``, and a place alone asks for a tap. Of several alternatives the best.
+    ``Type``: an F1 of the words (``token_f1``) of at least ``words``. ``Home`` and ``Back``: all that is said. Other
+    actions are never right. The border of a box is outside, and a place without a box holds nothing. A target in the
+    wire form may also use the names of ``actions.ACTIONS``, and a place alone there asks for a tap; a bare point of
+    BTL-UI's own rows asks for a bare point. Of several alternatives the best.
 
     Args:
         share: how far a tap may be from the marked point.
@@ -56,9 +59,10 @@ class LinkMatch:
         options.number(self, "words", high=1.0)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
+        """Score n rollouts: (n,)."""
         found, predictions = rollouts.targets.alternatives, rollouts.predictions
         given = found.each(predictions.actions).tolist()
-        wanted, place = [_function(name) for name in found.names.tolist()], self._places(rollouts).tolist()
+        wanted, place = _functions(found), self._places(rollouts).tolist()
         right = [at > 0 if not said else at > 1 for said, at in zip(given, place, strict=True)]
         for row, (said, name) in enumerate(zip(given, wanted, strict=True)):
             if said and (said != name or name not in _PRESSES):
@@ -86,8 +90,32 @@ class LinkMatch:
         if name == _TYPE:
             given, wanted = _value(said.text, sample), _value(asked.text, row)
             return given is not None and wanted is not None and token_f1(given, wanted) >= self.words
-        silent = all(_value(column, sample) is None for column in (said.text, said.direction, said.raw))
-        return silent and name in (_HOME, _BACK) and bool(np.isnan(rollouts.predictions.xy[sample, 0]))
+        return name in (_HOME, _BACK) and _whole(rollouts, sample) == (_source(found, row) or {"function": name})
+
+
+def _functions(alternatives: Alternatives) -> list[str]:
+    """What BTL-UI calls each alternative's action; "" for a bare point of its own rows, which asks for none."""
+    names = [_function(name) for name in alternatives.names.tolist()]
+    return ["" if _source(alternatives, row, {}) is None else name for row, name in enumerate(names)]
+
+
+def _source(alternatives: Alternatives, row: int, otherwise: Any = None) -> Any:
+    """The action of one of BTL-UI's own rows, as it is there."""
+    raw = _value(alternatives.arguments.raw, row)
+    return raw.get("Action", otherwise) if isinstance(raw, dict) else otherwise
+
+
+def _whole(rollouts: Rollouts, row: int) -> dict[str, Any]:
+    """A response's action with all that it says."""
+    predictions = rollouts.predictions
+    said = predictions.arguments
+    raw = _value(said.raw, row)
+    if isinstance(raw, dict):
+        return raw
+    place = predictions.xy[row].tolist()
+    fields = {"text": _value(said.text, row), "direction": _value(said.direction, row)}
+    fields[POINT_KEY] = None if place[0] != place[0] else place
+    return {"function": predictions.actions[row], **{key: field for key, field in fields.items() if field is not None}}
 
 
 def _function(name: str) -> str:
@@ -111,6 +139,7 @@ class OwnAction:
     needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
+        """Score n rollouts: (n,)."""
         named = np.asarray(rollouts.predictions.actions != "", dtype=np.float64)
         if named.all():
             return named
