@@ -93,10 +93,10 @@ def _sample_name(fields: Mapping[str, Any], row: int) -> str | int:
 def _as_mapping(value: Any, row: int, native: NativeForm | None) -> dict[str, Any]:
     """Bring whatever came into the wire form's dict, the native form first."""
     plain = _plain(value)
-    read = native.read(plain) if native else None
+    read = _own(plain, row, native)
     if read is None and isinstance(plain, str):
         plain = _from_json(plain, row)
-        read = native.read(plain) if native else None
+        read = _own(plain, row, native)
     if read is not None:
         return read
     if isinstance(plain, Mapping):
@@ -109,6 +109,15 @@ def _as_mapping(value: Any, row: int, native: NativeForm | None) -> dict[str, An
         hint = '; write a polygon as {"polygon": [x1, y1, ...]}' if len(plain) > 4 else f"; or {_WIRE}"
         raise TargetError(row, "target", value, f"4 numbers x1 y1 x2 y2 in a bare list{hint}")
     raise TargetError(row, "target", MISSING if value is None else value, _WIRE)
+
+
+def _own(value: Any, row: int, native: NativeForm | None) -> dict[str, Any] | None:
+    """What a recipe's own reader makes of a value; where it fails, the value does not fit."""
+    try:
+        return native.read(value) if native else None
+    except Exception as error:
+        description = native.description if native else _WIRE
+        raise TargetError(row, "target", value, f"{description} ({type(error).__name__}: {error!s:.80})") from error
 
 
 def _from_json(text: str, row: int) -> Any:

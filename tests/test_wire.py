@@ -6,8 +6,9 @@ import math
 import numpy as np
 import pytest
 
+from grounding_rewards.errors import TargetError
 from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.truth import Action, Region, RegionKind, Target
+from grounding_rewards.truth import Action, NativeForm, Region, RegionKind, Target
 from grounding_rewards.wire import read_target
 
 BOX = Region(RegionKind.BBOX, (10.0, 20.0, 30.0, 40.0))
@@ -228,3 +229,11 @@ def test_reading_leaves_the_input_alone():
 def test_the_largest_number_of_a_screen_is_far_away():
     assert read_target({"bbox": [-1e12, 0, 1e12, 1]}).regions[0].numbers == (-1e12, 0.0, 1e12, 1.0)
     assert not math.isinf(read_target({"point": [10**11, 1]}).regions[0].numbers[0])
+
+
+def test_a_native_reader_that_fails_is_an_error_of_the_target():
+    def fails(value):
+        return {"bbox": [float(value["x"])] * 4}
+
+    with pytest.raises(TargetError, match=r"expected pairs \(OverflowError"):
+        read_target({"x": 10**400}, native=NativeForm("pairs", fails))

@@ -249,6 +249,8 @@ def read_native(value: Any) -> dict[str, Any] | None:
             value = json.loads(value)
         except (ValueError, RecursionError):
             return None
+        if isinstance(value, dict):
+            value = {key: field for key, field in value.items() if field is not None}
     if not isinstance(value, dict):
         return None
     if "action" not in value or "gt_bbox" not in value:

@@ -11,6 +11,7 @@ from grounding_rewards.errors import MISSING, RecipeError
 from grounding_rewards.parsing.actions.ui_s1 import UI_S1
 from grounding_rewards.plain import frozen
 from grounding_rewards.recipes.common import share
+from grounding_rewards.recipes.solutions import clicks_with_places
 from grounding_rewards.recipes.ui_s1_deviations import DEVIATIONS
 from grounding_rewards.recipes.ui_s1_parts import (
     AnnotatedAction,
@@ -161,7 +162,10 @@ def read_native(value: Any) -> dict[str, Any] | None:
         note = wanted.get("annotation")
         extra = {} if note is None else {"extra": {"annotation": note}}
         return {**{key: value[key] for key in _KEPT if key in value}, **_target(wanted), **extra}
-    return _in_own_words(value) if "action" in value or "regions" in value else None
+    if "action" not in value and "regions" not in value:
+        return None
+    wire = _in_own_words(value)
+    return clicks_with_places(wire) or wire
 
 
 NATIVE = NativeForm(
@@ -235,10 +239,21 @@ def _in_own_words(target: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _fits(key: str, value: Any) -> bool:
+    """Whether a field of an action in the wire form is one, as far as it is rewritten here."""
+    if key == "keys":
+        return isinstance(value, str) or (isinstance(value, list) and all(isinstance(each, str) for each in value))
+    if key in ("to", "duration"):
+        return True
+    return key in ("name", "text", "direction", "button", "app", "status") and isinstance(value, str)
+
+
 def _own_action(action: Any, target: Mapping[str, Any]) -> Any:
     fields = {"name": action} if isinstance(action, str) else action
     if not isinstance(fields, Mapping) or not isinstance(fields.get("name"), str) or fields["name"] in _OWN_WORDS:
         return action
+    if not all(_fits(key, value) for key, value in fields.items()):
+        return action  # the reader will complain
     place = target.get("point") or target.get("bbox") or ()
     try:
         name, arguments = normalised(fields["name"], {key: fields[key] for key in fields if key != "name"}, place)

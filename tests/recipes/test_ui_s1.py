@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -474,3 +475,21 @@ def test_no_text_breaks_it(text, wanted):
 def test_it_keeps_what_every_recipe_promises():
     check_recipe(UI_S1)
     check_recipe(gr.recipe("ui-s1", returns=True))
+
+
+@pytest.mark.parametrize(
+    ("action", "field"),
+    [
+        ({"name": "back", "text": 5}, "action.text"), ({"name": "back", "bogus": 1}, "action.bogus"),
+        ({"name": "hotkey", "keys": {"a": 1}}, "action.keys"), ({"name": "hotkey", "keys": [1, 2]}, "action.keys"),
+    ],
+)  # fmt: skip
+def test_an_action_of_the_wire_form_is_checked_before_it_is_rewritten(action, field):
+    with pytest.raises(gr.TargetError, match=re.escape(f"field '{field}'")):
+        gr.recipe("ui-s1").read_targets([{"action": action}])
+
+
+@pytest.mark.parametrize("target", [{"action": "click"}, {"action": "tap"}, {"regions": [{"action": "click"}]}])
+def test_a_click_without_a_place_is_an_error(target):
+    with pytest.raises(gr.TargetError, match=r"bbox'?: got nothing"):
+        gr.recipe("ui-s1").read_targets([target])
