@@ -31,7 +31,8 @@ from grounding_rewards.recipes import (
 @hookimpl
 def register_parsers(register: Register) -> None:
     for dialect in (
-        parsing.AUTO_ACTION, parsing.ACTION_BLINK, parsing.ACTION_JSON, parsing.ACTION_COMPACT, parsing.ACTION_CALLS,
+        parsing.AUTO_ACTION, parsing.ACTION_BLINK, parsing.ACTION_JSON, parsing.ACTION_OS_ATLAS, parsing.ACTION_COMPACT,
+        parsing.ACTION_CALLS,
         parsing.AUTO, parsing.BARE_TUPLE, parsing.BARE_TUPLE_WHOLE, parsing.JSON_2D, parsing.REFUSAL, parsing.TOOL_CALL,
         parsing.JSON_REFUSAL, parsing.UI_TARS, parsing.PYAUTOGUI, parsing.JSON_COORDINATE, parsing.JSON_COMPACT,
         parsing.JSON_DISTRIBUTION, parsing.JSON_XY, parsing.BOX_TOKENS, parsing.POINT_TAG, parsing.XY_TAGS,

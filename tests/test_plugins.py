@@ -41,7 +41,8 @@ def test_built_ins_come_through_the_same_hooks():
     registry = collect([])
     assert tuple(registry.recipes) == gr.recipes()
     assert list(registry.parsers) == [
-        "action_blink", "action_calls", "action_compact", "action_json", "agentcpm", "auto", "auto_action",
+        "action_blink", "action_calls", "action_compact", "action_json", "action_os_atlas", "agentcpm", "auto",
+        "auto_action",
         "bare_list", "bare_tuple", "bare_tuple_whole", "box_list", "box_tokens", "btl_ui", "click_call",
         "corner_lists", "corner_tuples", "cropped", "first_call", "first_call_integers", "gui_r1",
         "integer_list", "json_2d", "json_compact", "json_coordinate", "json_distribution", "json_point",

@@ -8,6 +8,7 @@ from grounding_rewards.parsing.actions.calls import ACTION_CALLS
 from grounding_rewards.parsing.actions.compact import ACTION_COMPACT
 from grounding_rewards.parsing.actions.gui_r1 import GUI_R1
 from grounding_rewards.parsing.actions.json_actions import ACTION_JSON
+from grounding_rewards.parsing.actions.os_atlas import ACTION_OS_ATLAS
 from grounding_rewards.parsing.actions.ui_agile import UI_AGILE
 from grounding_rewards.parsing.actions.ui_r1 import UI_R1
 from grounding_rewards.parsing.actions.ui_s1 import UI_S1
@@ -45,6 +46,7 @@ __all__ = [
     "ACTION_CALLS",
     "ACTION_COMPACT",
     "ACTION_JSON",
+    "ACTION_OS_ATLAS",
     "AGENTCPM",
     "AUTO",
     "AUTO_ACTION",
