@@ -35,6 +35,8 @@ class ActionDialect:
             text that one matches must be one in which ``read`` finds that one action and no other argument.
         signs: substrings that show that an answer was begun; every answer contains at least one.
         must: substrings that every answer contains; for speed alone.
+        begin: where what ``read`` looks at begins, at its first occurrence; patterns then begin there. It spares them
+            long thinking.
         vocabulary: whether actions come in the words of ``actions.ACTIONS``, as ``actions.normalised`` has them; the
             patterns may then only take actions whose arguments stay as they are.
     """
@@ -44,6 +46,7 @@ class ActionDialect:
     patterns: tuple[str, ...] = field(default=(), repr=False)
     signs: tuple[str, ...] = ()
     must: tuple[str, ...] = field(default=(), repr=False)
+    begin: str = field(default="", repr=False)
     vocabulary: bool = False
 
     @property
@@ -92,6 +95,8 @@ class ActionDialect:
     def _find_usual(self, found: Found, texts: Texts) -> NDArray[np.int64]:
         """Write down the texts that the patterns take; return the other rows."""
         left = np.arange(len(texts))
+        if self.begin and self.patterns:
+            texts = Texts([text[max(text.find(self.begin), 0) :] for text in texts.values])
         for pattern in self.patterns:
             if not len(left):
                 break

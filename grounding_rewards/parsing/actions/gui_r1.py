@@ -112,10 +112,11 @@ GUI_R1 = ActionDialect(
     "gui_r1",
     read_answer_point,
     patterns=(
-        usual_answer(rf"{_NAMED}\[(?P<x>{WHOLE}), ?(?P<y>{WHOLE})\]{_TYPED}"),
-        usual_answer(f"{_NAMED}{_NOWHERE}{_TYPED}"),
+        rf"^{OPEN}{_NAMED}\[(?P<x>{WHOLE}), ?(?P<y>{WHOLE})\]{_TYPED}{CLOSE}{SPACE}$",
+        f"^{OPEN}{_NAMED}{_NOWHERE}{_TYPED}{CLOSE}{SPACE}$",
     ),
     signs=(OPEN,),
     must=(CLOSE,),
+    begin=OPEN,
 )
 """An action with its point and text in the first pair of answer tags; thinking is no better than the rest."""

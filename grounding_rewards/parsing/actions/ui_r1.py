@@ -79,9 +79,10 @@ def _read(text: str, *, braced: bool) -> list[Act] | None:
 UI_R1 = ActionDialect(
     "ui_r1",
     read_answer_action,
-    patterns=(rf"^<think>[^<]*</think>{_BREAK}{_USUAL}", f"^{_USUAL}"),
+    patterns=(f"^{_USUAL}",),
     signs=(_OPEN,),
     must=(_CLOSE,),
+    begin=_OPEN,
 )
 """An action and its coordinate in the first pair of answer tags; thinking is no better than the rest of the text."""
 

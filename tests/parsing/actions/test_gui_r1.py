@@ -90,7 +90,7 @@ def test_numbers_of_any_length_stay_finite(digits):
 def check(text):
     """Where a pattern matches, ``read`` finds that very action."""
     for pattern in GUI_R1.patterns:
-        found = compiled(pattern).search(text)
+        found = compiled(pattern).search(text[max(text.find(GUI_R1.begin), 0) :])
         if found:
             groups = found.groupdict()
             place = (float(groups["x"]), float(groups["y"])) if "x" in groups else ()

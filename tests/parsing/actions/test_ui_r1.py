@@ -120,7 +120,7 @@ def test_numbers_beyond_all_screens():
 
 
 def test_the_usual_forms_need_no_reading():
-    # The thinking may hold anything but "<".
+    # Whatever stands before the tag.
     texts = [ONE, f"{THOUGHT}{ONE}\n", f"<think>\n[1] é > 2, 'action': 'x'\n</think>{ONE}"] * VECTOR_ROWS
     found = replace(UI_R1, read=None).find(Texts(texts), "first")
     assert found.xy.tolist() == [[512, 384]] * len(texts)
@@ -162,7 +162,7 @@ def test_many_texts_are_read_like_one(texts, answers):
 @example(f"{THOUGHT}{ONE}")
 def test_where_a_pattern_matches_reading_finds_the_same_and_nothing_more(text):
     for pattern in UI_R1.patterns:
-        usual = compiled(pattern).search(text)
+        usual = compiled(pattern).search(text[max(text.find(UI_R1.begin), 0) :])
         if usual:
             x, y = (np.clip(float(usual[name]), -1e12, 1e12) for name in "xy")
             assert acts(text) == [(usual["action"], (x, y))]
