@@ -4,12 +4,12 @@ Run: python benchmarks/score.py [--rows 100000] [--only NAME]. Figures are ratio
 of five. "published" is the speed of the source's own reward on responses of the same make, one thread, measured once
 elsewhere; the ratio to it therefore compares two machines.
 
-Where the time goes. Bare tuples: a third is RE2's captures, a sixth each building the arrow array, casting numerals
-and the formula. Tool calls and JSON: half is RE2 on the one pattern of the usual form (some 250 MB/s); under `auto` the
-tenth of texts that are cut off goes through every dialect and takes a third. Actions: two thirds are RE2 again, on
-the thinking in front of the answer and on several patterns in turn; the rest is comparing names and arguments, which are
-Python's strings. agentcpm-gui's texts that are cut off, a tenth, are read token by token and take a third. One call: some 50 numpy calls of 0.5 to
-1 µs, and as much again for reading and checking the target where it was not read before.
+Where the time goes. Bare tuples: a third is RE2's captures, a sixth each building the arrow array, casting numerals and
+the formula. Tool calls and JSON: half is RE2 on the one pattern of the usual form (some 250 MB/s); under `auto` the
+tenth of texts that are cut off goes through every dialect and takes a third. Actions: two thirds are RE2 again, on the
+thinking in front of the answer and on several patterns in turn; the rest is comparing names and arguments, which are
+Python's strings. agentcpm-gui's texts that are cut off, a tenth, are read token by token and take a third. One call:
+some 50 numpy calls of 0.5 to 1 µs, and as much again for reading and checking the target where it was not read before.
 """
 
 from __future__ import annotations
