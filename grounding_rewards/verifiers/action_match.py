@@ -141,7 +141,11 @@ class ActionMatch:
     def __call__(self, rollouts: Rollouts) -> Floats:
         targets = rollouts.targets
         score = targets.alternatives.best(self.each(rollouts), len(rollouts))
-        return np.maximum(score, RefusalMatch()(rollouts)) if targets.special else score
+        if not targets.special:
+            return score
+        said_no = (rollouts.predictions.reason == _REFUSED) | targets.refusal  # else each argument must be right
+        best: Floats = np.maximum(score, RefusalMatch()(rollouts) * said_no)
+        return best
 
     def each(self, rollouts: Rollouts) -> Floats:
         """The score of each alternative: (k,)."""

@@ -247,3 +247,12 @@ def test_wrong_options_are_errors(options, named):
 
 def test_only_a_share_needs_the_screen():
     assert (ActionMatch(point_share=0.1).needs, ActionMatch().needs) == (frozenset({"screen"}), frozenset())
+
+
+def test_finishing_as_impossible_must_be_right_in_every_respect_and_a_refusal_is_as_good():
+    target = {"action": {"name": "finished", "status": "infeasible", "text": "no such file"}}
+    acts = [act("finished", status="failure"), act("finished", status="failure", text="No such file"), REFUSED,
+            act("finished", text="no such file")]  # fmt: skip
+    assert judged(ActionMatch(), acts, target) == [0, 1, 1, 0]
+    assert judged(RefusalMatch(), acts, target) == [1, 1, 1, 0]
+    assert judged(ActionMatch(), acts, {"refusal": True}) == [1, 1, 1, 0]
