@@ -72,6 +72,7 @@ def test_what_is_read():
     assert found.arguments.text.tolist() == [None, "hé ?", "a\nb", "", None, None, None, None, None]
     assert found.arguments.direction.tolist() == [None] * 4 + ["up"] + [None] * 4
     assert found.arguments.to[4].tolist() == [20, 90]
+    assert found.arguments.column("keys", 9).tolist() == [None] * 9, "of several answers none says anything"
     assert found.arguments.duration[4] == 2
     assert (found.xy[4].tolist(), found.box[4].tolist()) == ([20, 30], [10, 20, 30, 40])
     assert np.isnan(found.xy[[1, 2, 3, 5, 6, 7, 8]]).all()
