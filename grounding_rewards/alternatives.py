@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import ARGUMENTS, Arguments, Objects, columns, normalised
-from grounding_rewards.regions import bounding_box
+from grounding_rewards.regions import PerSample, bounding_box
 from grounding_rewards.spaces import Floats
 from grounding_rewards.truth import Action, Target
 
@@ -19,7 +19,7 @@ _NOWHERE = (float("nan"), float("nan"))
 
 
 @dataclass(frozen=True, eq=False)
-class Alternatives:
+class Alternatives(PerSample):
     """What would be right, k rows in sample order; a refusal and a target that cannot be read have none.
 
     Attributes:
@@ -40,18 +40,6 @@ class Alternatives:
 
     def __len__(self) -> int:
         return len(self.row)
-
-    def each(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Each sample's value for each of its alternatives: (n, ...) to (k, ...)."""
-        return values if self.aligned else values[self.row]
-
-    def best(self, scores: Floats, rows: int) -> Floats:
-        """The best alternative's score of each sample: (k,) to (n,), 0.0 for a sample without any."""
-        if self.aligned:
-            return scores
-        best = np.full(rows, -np.inf)
-        np.maximum.at(best, self.row, scores)
-        return np.where(np.isneginf(best), 0.0, best)
 
     def place_scores(self, scores: NDArray[Any]) -> Floats:
         """The scores of places, (m,) in the order of ``Targets.regions``, as (k,); 0.0 where there is no place."""

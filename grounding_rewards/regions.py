@@ -30,8 +30,27 @@ class Shapes:
     offsets: NDArray[np.int64]
 
 
+class PerSample:
+    """What a table of several rows a sample has: ``row`` says which sample, ``aligned`` that each has exactly one."""
+
+    row: NDArray[np.int64]
+    aligned: bool
+
+    def each(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Each sample's value for each of its rows: (n, ...) to (m, ...)."""
+        return values if self.aligned else values[self.row]
+
+    def best(self, scores: Floats, rows: int) -> Floats:
+        """The best row's score of each sample: (m,) to (n,), 0.0 for a sample without any."""
+        if self.aligned:
+            return scores
+        best = np.full(rows, -np.inf)
+        np.maximum.at(best, self.row, scores)
+        return np.where(np.isneginf(best), 0.0, best)
+
+
 @dataclass(frozen=True, eq=False)
-class Regions:
+class Regions(PerSample):
     """The places of all samples, m rows in sample order.
 
     Attributes:
@@ -81,18 +100,6 @@ class Regions:
     def centre(self) -> Floats:
         """(m, 2) centre of each box or bounding box."""
         return (self.box[:, :2] + self.box[:, 2:]) / 2
-
-    def each(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Each sample's value for each of its places: (n, ...) to (m, ...)."""
-        return values if self.aligned else values[self.row]
-
-    def best(self, scores: Floats, rows: int) -> Floats:
-        """The best place's score of each sample: (m,) to (n,), 0.0 for a sample without a place."""
-        if self.aligned:
-            return scores
-        best = np.full(rows, -np.inf)
-        np.maximum.at(best, self.row, scores)
-        return np.where(np.isneginf(best), 0.0, best)
 
 
 def regions_of(owners: list[int], places: list[Region], boxes: list[tuple[float, ...]], rows: int) -> Regions:

@@ -334,14 +334,23 @@ def nothing(rows: int, answers: Answers) -> Found:
     )
 
 
-def put(found: Found, rows: NDArray[np.int64], some: Found) -> None:
-    """Write what was found in some of the texts where it belongs among all."""
+def put(found: Found, rows: NDArray[np.int64], some: Found, chosen: NDArray[np.int64] | None = None) -> None:
+    """Write what was found in some of the texts where it belongs among all.
+
+    Args:
+        found: what all texts hold so far.
+        rows: the texts that ``some`` is about, or those of them that are chosen.
+        some: what was found there.
+        chosen: the rows of ``some`` to write; None for all.
+    """
     where = slice(None) if len(rows) == len(found.count) else rows
+    those = slice(None) if chosen is None else chosen
     for name in ("xy", "box", "count", "begun", "refused", "actions", "dialect"):
-        getattr(found, name)[where] = getattr(some, name)
+        getattr(found, name)[where] = getattr(some, name)[those]
     for name, column in some.arguments.items():
         if name not in found.arguments:
             found.arguments[name] = empty(name, len(found.count))
-        found.arguments[name][where] = column
+        found.arguments[name][where] = column[those]
     if found.points is not None and some.points is not None:
-        found.points.update({int(rows[row]): points for row, points in some.points.items()})
+        goes = dict(zip(range(len(rows)) if chosen is None else chosen.tolist(), rows.tolist(), strict=True))
+        found.points.update({goes[row]: points for row, points in some.points.items() if row in goes})

@@ -89,11 +89,11 @@ def _blanked(name: str, column: NDArray[Any], rows: NDArray[np.bool_]) -> NDArra
 
 
 def _in_vocabulary(names: Objects, reason: NDArray[np.int8]) -> Objects:
-    """The names in the vocabulary's words; rows in which it lacks the name are marked in ``reason``."""
+    """The names in the vocabulary's words; rows in which it lacks the name, which were read, are marked in ``reason``."""
     known = {name: canonical(name) for name in set(names.tolist())}
     unknown = [name for name in known if not is_known(name)]
     if unknown:
-        reason[np.isin(names, unknown) & (reason == _OK)] = Reason.UNKNOWN_ACTION
+        reason[np.isin(names, unknown)] = Reason.UNKNOWN_ACTION
     return np.array([known[name] for name in names.tolist()], dtype=np.object_)
 
 

@@ -12,12 +12,13 @@ import numpy as np
 from grounding_rewards import geometry
 from grounding_rewards.actions import Objects, key_name
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.errors import MISSING, RecipeError, TargetError
-from grounding_rewards.spaces import Floats, extents
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import Columns, argument, compared
 from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
 from grounding_rewards.verifiers.hit import check_reach, within
+from grounding_rewards.verifiers.screen import screens
 from grounding_rewards.verifiers.text import text_rule
 
 Field = Literal["app", "status", "button"]
@@ -209,19 +210,5 @@ class EndHit:
     def _near(self, rollouts: Rollouts, ends: Floats, wanted: Floats, point: geometry.Bools) -> geometry.Bools:
         if self.share is None:
             return within(ends, wanted, self.radius)
-        size = _screens(rollouts, point)
+        size = screens(rollouts, "EndHit", point, of=rollouts.targets.alternatives)
         return within(ends / size, wanted / size, self.share)
-
-
-def _screens(rollouts: Rollouts, point: geometry.Bools) -> Floats:
-    """Width and height of the image of each alternative whose ``to`` is a point."""
-    targets, space = rollouts.targets, rollouts.predictions.space
-    if space.extent is not None:
-        return np.full((1, 2), space.extent)
-    sizes = targets.alternatives.each(extents(space, rollouts.image_sizes, rollouts.model_image_sizes))
-    lacking = point & np.isnan(sizes).any(axis=1) & targets.alternatives.each(targets.valid)
-    if lacking.any():
-        sample = targets.sample(int(targets.alternatives.row[np.argmax(lacking)]))
-        expected = "[width, height], because EndHit measures in shares of the screen"
-        raise TargetError(sample, str(space.size_field), MISSING, expected)
-    return sizes

@@ -7,16 +7,20 @@ from numpy.typing import NDArray
 
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import MISSING, TargetError
+from grounding_rewards.regions import PerSample
 from grounding_rewards.spaces import Floats, extents
 
 
-def screens(rollouts: Rollouts, verifier: str, wanted: NDArray[np.bool_] | None = None) -> Floats:
+def screens(
+    rollouts: Rollouts, verifier: str, wanted: NDArray[np.bool_] | None = None, *, of: PerSample | None = None
+) -> Floats:
     """Width and height of each place's image, in the space of the predictions.
 
     Args:
         rollouts: n rollouts with m places.
         verifier: who asks, for the error.
         wanted: (m,) the places that need it; None for all.
+        of: another table of m rows than ``targets.regions``, such as the alternatives.
 
     Returns:
         (m, 2), or (1, 2) where the space fixes it; NaN for places whose target is not valid or that need none.
@@ -25,7 +29,7 @@ def screens(rollouts: Rollouts, verifier: str, wanted: NDArray[np.bool_] | None 
         TargetError: a size is unknown. A recipe in unit space never comes here: there the reader of targets asks for
             sizes, so that rows without one abstain where that is wanted.
     """
-    space, regions = rollouts.predictions.space, rollouts.targets.regions
+    space, regions = rollouts.predictions.space, rollouts.targets.regions if of is None else of
     if space.extent is not None:
         return np.full((1, 2), space.extent)
     sizes = regions.each(extents(space, rollouts.image_sizes, rollouts.model_image_sizes))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.actions import Act, Objects, columns, empty, normalised
+from grounding_rewards.actions import Act, Objects, columns, normalised
 from grounding_rewards.parsing.dialect import Answers, Found, alone, contain, nothing, places, put
 from grounding_rewards.parsing.reader import Place, as_place
 from grounding_rewards.parsing.texts import Column, Texts, contains, extract, strings
@@ -111,7 +111,7 @@ class ActionDialect:
             some.count[:], some.begun[:], some.dialect[:] = 1, True, 0
             for name in set(groups) - _PLACES:
                 some.arguments[name] = _texts(groups[name])
-            _take(found, left, some, np.flatnonzero(matched))
+            put(found, left[matched], some, np.flatnonzero(matched))
             left = left[~matched]
         return left
 
@@ -172,14 +172,3 @@ def _texts(column: Column) -> Objects:
     found = np.empty(len(values), dtype=np.object_)
     found[:] = values
     return found
-
-
-def _take(found: Found, left: NDArray[np.int64], some: Found, chosen: NDArray[np.int64]) -> None:
-    """Write the chosen rows of ``some``, which are those that are left, where they belong among all."""
-    rows = left[chosen]
-    for name in ("xy", "box", "count", "begun", "actions", "dialect"):
-        getattr(found, name)[rows] = getattr(some, name)[chosen]
-    for name, column in some.arguments.items():
-        if name not in found.arguments:
-            found.arguments[name] = empty(name, len(found.count))
-        found.arguments[name][rows] = column[chosen]

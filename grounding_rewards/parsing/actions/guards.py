@@ -8,15 +8,30 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.actions import empty
 from grounding_rewards.parsing.dialect import Answers, Dialect, Found, contain, nothing, put
 from grounding_rewards.parsing.texts import Texts, compiled, matches
 
 Says = Callable[[str, str], bool]
 
 
+class _Guard:
+    """Goes by the name of the dialect inside."""
+
+    dialect: Dialect
+
+    @property
+    def name(self) -> str:
+        """The dialect's name."""
+        return self.dialect.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of the dialect."""
+        return self.dialect.names
+
+
 @dataclass(frozen=True)
-class Unless:
+class Unless(_Guard):
     """A dialect whose answer does not count in texts that say something else; there one was begun.
 
     Args:
@@ -30,16 +45,6 @@ class Unless:
     says: Says = field(repr=False)
     hints: tuple[str, ...] = field(default=(), repr=False)
     pattern: str = field(default="", repr=False)
-
-    @property
-    def name(self) -> str:
-        """The dialect's name."""
-        return self.dialect.name
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Those of the dialect."""
-        return self.dialect.names
 
     @property
     def signs(self) -> tuple[str, ...]:
@@ -68,21 +73,11 @@ class Unless:
 
 
 @dataclass(frozen=True)
-class Gated:
+class Gated(_Guard):
     """A dialect for those texts alone that match a pattern; in the others nothing was begun."""
 
     dialect: Dialect
     pattern: str = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        """The dialect's name."""
-        return self.dialect.name
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Those of the dialect."""
-        return self.dialect.names
 
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""
@@ -100,11 +95,5 @@ def _withdrawn(found: Found, rows: NDArray[np.int64], answers: Answers) -> Found
     kept = nothing(len(found.count), answers)
     kept.begun[rows] = True
     others = np.setdiff1d(np.arange(len(found.count)), rows)
-    for name in ("xy", "box", "count", "begun", "refused", "actions", "dialect"):
-        getattr(kept, name)[others] = getattr(found, name)[others]
-    for name, column in found.arguments.items():
-        kept.arguments[name] = empty(name, len(found.count))
-        kept.arguments[name][others] = column[others]
-    if kept.points is not None and found.points is not None:
-        kept.points.update({row: points for row, points in found.points.items() if row not in rows})
+    put(kept, others, found, others)
     return kept
