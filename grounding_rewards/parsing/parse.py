@@ -89,7 +89,7 @@ def _blanked(name: str, column: NDArray[Any], rows: NDArray[np.bool_]) -> NDArra
 
 
 def _in_vocabulary(names: Objects, reason: NDArray[np.int8]) -> Objects:
-    """The names in the vocabulary's words; rows in which it lacks the name, which were read, are marked in ``reason``."""
+    """The names in the vocabulary's words; rows that were read and whose name it lacks are marked in ``reason``."""
     known = {name: canonical(name) for name in set(names.tolist())}
     unknown = [name for name in known if not is_known(name)]
     if unknown:
