@@ -17,9 +17,9 @@ from typing import Protocol, TypeGuard
 import numpy as np
 
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.errors import RecipeError
+from grounding_rewards.errors import GroundingRewardsError, RecipeError, VerifierError
 from grounding_rewards.spaces import Floats
-from grounding_rewards.verifiers.base import Verifier, checked
+from grounding_rewards.verifiers.base import Verifier, called, checked
 
 RESERVED = frozenset({
     "reward", "score", "acc", "overall", "accuracy", "valid", "uid", "input", "output", "gts", "step", "num_turns",
@@ -28,6 +28,7 @@ RESERVED = frozenset({
 """Names that trainers or score tables use themselves; no part is called so."""
 
 _VERIFIER = ("low", "high", "needs")
+_WHOLE = ("reward", "success")
 
 Known = dict[int, tuple[Verifier, Floats]]
 
@@ -54,7 +55,7 @@ def evaluate(
     Args:
         term: a verifier or a combination.
         rollouts: n rollouts.
-        label: what errors call the term.
+        label: what errors call the term: a part's name, or "reward" or "success" for a whole.
         known: verifiers and their scores by identity; grows, and spares one that occurs again on these rollouts.
 
     Raises:
@@ -72,9 +73,24 @@ def _evaluate(term: Verifier, rollouts: Rollouts, label: str, known: Known, part
         return term.join(scores)
     found = known.get(id(term))
     if found is None:
-        scored = checked(term(rollouts), label, term.low, term.high, len(rollouts))
-        found = known[id(term)] = term, scored
+        found = known[id(term)] = term, _scored(term, rollouts, label)
     return found[1]
+
+
+def _scored(term: Verifier, rollouts: Rollouts, label: str) -> Floats:
+    """A verifier's scores, or an error that names the part, the verifier and the plugin it comes from."""
+    try:
+        return checked(term(rollouts), called(term), term.low, term.high, len(rollouts))
+    except VerifierError as error:
+        complaint, cause = str(error), error.__cause__ or error
+    except GroundingRewardsError:
+        raise
+    except Exception as error:
+        complaint, cause = f"verifier {called(term)} raised {type(error).__name__}: {error}", error
+    from grounding_rewards.plugins import origin
+
+    where = f"the {label}" if label in _WHOLE else f"part {label!r}"
+    raise VerifierError(f"{where}{origin(term)}: {complaint}") from cause
 
 
 def part_names(term: Verifier) -> list[str]:

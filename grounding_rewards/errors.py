@@ -19,15 +19,31 @@ class RecipeError(GroundingRewardsError, ValueError):
 
 
 class PluginError(GroundingRewardsError):
-    """A plugin does not load, or two plugins claim one name."""
+    """A plugin does not load, offers what does not fit, or claims a name that is taken."""
 
 
 class VerifierError(GroundingRewardsError):
     """A verifier returned something other than n finite scores inside its bounds."""
 
 
+class DialectError(GroundingRewardsError):
+    """A dialect raised on a text, or returned something other than what it found in n texts."""
+
+
+class SelectorError(GroundingRewardsError):
+    """A selector raised, or returned something other than n finite weights inside its bounds."""
+
+
+class PoolError(GroundingRewardsError, ValueError):
+    """Rollouts do not make statistics of samples."""
+
+
 class TableError(GroundingRewardsError, ValueError):
     """A file of rows cannot be read or written."""
+
+
+class PictureError(GroundingRewardsError, ValueError):
+    """A picture cannot be drawn, read or written."""
 
 
 class TargetError(GroundingRewardsError, ValueError):

@@ -56,12 +56,21 @@ class Deviation:
 
 @dataclass(frozen=True)
 class Example:
-    """One response and its target, with the sizes that scoring them needs."""
+    """One response and its target, with what scoring them needs.
+
+    Attributes:
+        response: the response.
+        target: the target, in any form that the recipe reads.
+        image_size: width and height of the original image, where the target does not say.
+        model_image_size: the same of the image that the model saw.
+        group: the other responses of its group, to the same target.
+    """
 
     response: str
     target: Any
     image_size: tuple[float, float] | None = None
     model_image_size: tuple[float, float] | None = None
+    group: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,6 +110,7 @@ class Recipe:
         deviations: where it departs from the published code, and why.
         exploits: what the published formula pays for nothing.
         options: the options it was built with.
+        label_free: whether nothing is compared with targets, so that they need not say what is right.
         formula: ``Scores.total`` in one or a few lines.
         example: a response in the recipe's answer format, and a target in its native form.
     """
@@ -120,6 +130,7 @@ class Recipe:
     deviations: tuple[Deviation, ...] = ()
     exploits: tuple[Exploit, ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
+    label_free: bool = False
     formula: str = ""
     example: Example | None = field(default=None, compare=False)
 
@@ -139,7 +150,7 @@ class Recipe:
 
     @cached_property
     def needs(self) -> frozenset[str]:
-        """What must be given beside responses and targets: "groups", or "screen", the size of the image."""
+        """What must be there beside responses and places: "groups", "trajectories", or "screen", the image's size."""
         return self.reward.needs | self.success.needs
 
     @property
@@ -154,8 +165,10 @@ class Recipe:
     def read_targets(self, targets: Any, *, bad_target: BadTarget = "raise") -> Targets:
         """Read targets once, in this recipe's native form and space or the wire form, to score them many times."""
         if isinstance(targets, Targets):
-            return targets
-        return Targets.from_list(targets, native=self.native, space=self.target_space, bad_target=bad_target)
+            return targets.unlabelled() if self.label_free else targets
+        return Targets.from_list(
+            targets, native=self.native, space=self.target_space, bad_target=bad_target, label_free=self.label_free
+        )
 
     def score(
         self,
@@ -165,6 +178,7 @@ class Recipe:
         image_sizes: Any = None,
         model_image_sizes: Any = None,
         groups: Sequence[Any] | NDArray[Any] | None = None,
+        token_lengths: Sequence[int] | NDArray[Any] | None = None,
         extras: Mapping[str, Any] | None = None,
         bad_target: BadTarget = "raise",
     ) -> Scores:
@@ -172,11 +186,12 @@ class Recipe:
 
         Args:
             responses: n texts; None counts as empty. A single text is a batch of one, with a single target.
-            targets: n targets, or a prepared ``Targets``.
+            targets: n targets, or a prepared ``Targets``; None for none at all, where the recipe is ``label_free``.
             image_sizes: (n, 2) or (2,) width and height of the original images, in pixels; they go before sizes in the
                 targets. Needed only where a conversion needs them.
             model_image_sizes: the same for the images that the model saw after resizing.
             groups: (n,) which sample each response belongs to; without it every row is its own group.
+            token_lengths: (n,) how many tokens each response has, for rewards of length.
             extras: further columns for verifiers of one's own.
             bad_target: ``"raise"``, or ``"abstain"``: rows whose target cannot be used are not valid, and unpaid.
 
@@ -193,10 +208,43 @@ class Recipe:
         >>> recipe("gelato").score(["(200, 150)", "(900, 900)"], [[0.1, 0.1, 0.3, 0.2]] * 2).total.round(6)
         array([1., 0.])
         """
+        return self._judge(
+            self.rollouts(
+                responses,
+                targets,
+                image_sizes=image_sizes,
+                model_image_sizes=model_image_sizes,
+                groups=groups,
+                token_lengths=token_lengths,
+                extras=extras,
+                bad_target=bad_target,
+            )
+        )
+
+    def rollouts(
+        self,
+        responses: str | Sequence[str | None] | None,
+        targets: Any,
+        *,
+        image_sizes: Any = None,
+        model_image_sizes: Any = None,
+        groups: Sequence[Any] | NDArray[Any] | None = None,
+        token_lengths: Sequence[int] | NDArray[Any] | None = None,
+        extras: Mapping[str, Any] | None = None,
+        bad_target: BadTarget = "raise",
+    ) -> Rollouts:
+        """What this recipe's verifiers see of n responses: arguments and errors as of ``score``.
+
+        >>> from grounding_rewards import recipe
+        >>> recipe("gelato").rollouts("(200, 150)", [0.1, 0.1, 0.3, 0.2]).predictions.xy
+        array([[0.2 , 0.15]])
+        """
         if responses is None or isinstance(responses, str):
             responses, targets = [responses], targets if isinstance(targets, Targets) else [targets]
         texts = read_responses(responses)
         rows = len(texts)
+        if targets is None and self.label_free:
+            targets = [None] * rows
         table = self.read_targets(targets, bad_target=bad_target)
         if len(table) != rows:
             raise RecipeError(f"{self.name}: got {rows} responses and {len(table)} targets; expected one for each")
@@ -209,6 +257,7 @@ class Recipe:
             accepts=self.accepts,
             screen="screen" in self.needs,
             trajectories="trajectories" in self.needs,
+            label_free=self.label_free,
             image_sizes=None if image_sizes is None else _sizes("image_sizes", image_sizes, rows),
             model_image_sizes=(
                 None if model_image_sizes is None else _sizes("model_image_sizes", model_image_sizes, rows)
@@ -218,15 +267,14 @@ class Recipe:
         predictions = parse(
             texts, self.dialect, space=self.response_space, answers=self.answers, thinking=self.thinking
         )
-        rollouts = Rollouts(
+        return Rollouts(
             predictions=into_space(predictions, self.space, ready),
             targets=ready,
             text=texts.capped(MAX_LENGTH),
             groups=_group_codes(groups, rows),
-            token_lengths=None,
+            token_lengths=None if token_lengths is None else _lengths(token_lengths, rows),
             extras=extras or {},
         )
-        return self._judge(rollouts)
 
     def _judge(self, rollouts: Rollouts) -> Scores:
         known: Known = {}
@@ -310,6 +358,16 @@ def _sizes(name: str, sizes: Any, rows: int) -> Floats:
             f"{name}: got {sizes!r:.80}; expected [width, height], or one such pair for each of {rows} rows"
         )
     return np.broadcast_to(table, (rows, 2))
+
+
+def _lengths(lengths: Sequence[int] | NDArray[Any], rows: int) -> NDArray[np.int64]:
+    """(n,) whole numbers from 0; anything else is an error."""
+    found = np.asarray(lengths)
+    if rows == 0 and found.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if found.shape != (rows,) or found.dtype.kind not in "iu" or (found < 0).any():
+        raise RecipeError(f"token_lengths: got {lengths!r:.80}; expected a whole number from 0 for each of {rows} rows")
+    return found.astype(np.int64)
 
 
 def _group_codes(groups: Sequence[Any] | NDArray[Any] | None, rows: int) -> NDArray[np.int64]:

@@ -28,6 +28,7 @@ class Use:
         accepts: the kinds of target that it can judge.
         screen: whether it measures in shares of the screen.
         trajectories: whether it needs each row's trajectory and step.
+        label_free: whether it needs no places, so that responses alone are brought into its space.
     """
 
     into: CoordSpace
@@ -35,10 +36,11 @@ class Use:
     accepts: frozenset[str]
     screen: bool = False
     trajectories: bool = False
+    label_free: bool = False
 
-    def sizes(self, space: CoordSpace) -> tuple[str, ...]:
-        """The size fields that targets in ``space`` need."""
-        converting = sizes_needed(space, self.response_space, into=self.into)
+    def sizes(self, space: CoordSpace | None) -> tuple[str, ...]:
+        """The size fields that targets in ``space``, or without a place (None), need."""
+        converting = sizes_needed(None if self.label_free else space, self.response_space, into=self.into)
         own = self.into.size_field if self.screen else None
         return converting if own is None or own in converting else (*converting, own)
 
@@ -59,6 +61,7 @@ def unusable(targets: Targets, use: Use) -> dict[int, TargetError]:
     found = _kind_errors(targets, use.accepts) + _action_errors(targets, use.accepts) + _space_errors(targets)
     found += _circle_errors(targets) + _unusable_sizes(targets)
     found += _place_errors(targets) if use.trajectories else []
+    found += _size_errors(targets, None, use) if use.label_free else []
     for code in np.unique(targets.space_codes[targets.valid]):
         if code != UNDECLARED:
             space = SPACES[code]
@@ -68,7 +71,9 @@ def unusable(targets: Targets, use: Use) -> dict[int, TargetError]:
 
 def _plainly_usable(targets: Targets, use: Use) -> bool:
     """Whether a few looks at the whole table show that no row can be unusable, as is the rule."""
-    if use.trajectories or targets.odd or targets.errors or "bbox" not in use.accepts or not targets.regions.plain:
+    if use.trajectories or use.label_free or "bbox" not in use.accepts:
+        return False
+    if targets.odd or targets.errors or not targets.regions.plain:
         return False
     if (targets.special and "action" not in use.accepts) or len(targets.spaces) > 1 or None in targets.spaces:
         return False
@@ -166,18 +171,21 @@ def _space_errors(targets: Targets) -> Found:
     return [(int(row), TargetError(targets.sample(int(row)), "space", MISSING, expected)) for row in bare]
 
 
-def _size_errors(targets: Targets, space: CoordSpace, use: Use) -> Found:
-    """Rows whose size is needed, to convert the target or the response or to measure by it, and unknown."""
+def _size_errors(targets: Targets, space: CoordSpace | None, use: Use) -> Found:
+    """Rows whose size is needed, to convert the target or the response or to measure by it, and unknown.
+
+    With None for the space, those of a recipe that looks at no place: every row.
+    """
     found: Found = []
-    placed = np.zeros(len(targets), dtype=np.bool_)
+    placed = np.full(len(targets), space is None, dtype=np.bool_)
     placed[targets.regions.row] = True
     placed[list(targets.with_ends)] = True
-    rows = targets.valid & placed & (targets.space_codes == CODES[space])
+    rows = targets.valid & placed & ((targets.space_codes == CODES[space]) if space else True)
     converting = sizes_needed(space, use.response_space, into=use.into)
     for field in use.sizes(space):
         sizes = targets.image_sizes if field == "image_size" else targets.model_image_sizes
-        spoken = f"responses in {use.response_space}, " if use.response_space not in (None, use.into) else ""
-        brings = f"brings {spoken}targets in {space} into {use.into}"
+        brought = [f"responses in {use.response_space}"] if use.response_space not in (None, use.into) else []
+        brings = f"brings {', '.join([*brought, *([f'targets in {space}'] if space else [])])} into {use.into}"
         why = brings if field in converting else "measures in shares of the screen"
         for row in np.flatnonzero(rows & np.isnan(sizes).any(axis=1)):
             expected = f"[width, height], because the recipe {why}"

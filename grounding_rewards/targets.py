@@ -123,6 +123,7 @@ class Targets:
         native: NativeForm | None = None,
         space: CoordSpace | str | None = None,
         bad_target: BadTarget = "raise",
+        label_free: bool = False,
     ) -> Targets:
         """Read targets.
 
@@ -131,6 +132,8 @@ class Targets:
             native: a recipe's own form (``Recipe.native``), tried first.
             space: the space of targets that do not name one; None leaves that to the recipe.
             bad_target: ``"raise"``, or ``"abstain"`` to keep unreadable rows as invalid.
+            label_free: for recipes that compare nothing with targets: they need not say what is right, None will do,
+                and what they say of it is left out.
 
         Raises:
             TargetError: a target cannot be read and ``bad_target`` is ``"raise"``.
@@ -149,13 +152,28 @@ class Targets:
         errors: dict[int, TargetError] = {}
         for index, item in enumerate(items):
             try:
-                rows.append(read_target(item, row=index, native=native, space=declared))
+                rows.append(read_target(item, row=index, native=native, space=declared, label_free=label_free))
             except TargetError as error:
                 if bad_target == "raise":
                     raise
                 errors[index] = error
                 rows.append(None)
-        return _columns(tuple(rows), errors)
+        found = _columns(tuple(rows), errors)
+        return found.unlabelled() if label_free else found
+
+    def unlabelled(self) -> Targets:
+        """The same without what would be right: names and sizes alone.
+
+        >>> Targets.from_list([{"bbox": [0, 0, 10, 20], "id": "a"}]).unlabelled().rows[0]
+        Target(regions=(), refusal=False, action=None, space=None, image_size=None, model_image_size=None, id='a', \
+task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
+        """
+        if not self.special and not len(self.regions.row):
+            return self
+        blank = [row and replace(row, regions=(), refusal=False, action=None, actions=()) for row in self.rows]
+        found = _columns(tuple(blank), dict(self.errors))
+        sizes = self._known
+        return replace(found, known_image_sizes=sizes[0], known_model_image_sizes=sizes[1], default=self.default)
 
     def sample(self, row: int) -> str | int:
         """How errors name a row: the target's id, else the row number."""
@@ -171,6 +189,7 @@ class Targets:
         accepts: frozenset[str],
         screen: bool = False,
         trajectories: bool = False,
+        label_free: bool = False,
         image_sizes: Floats | None = None,
         model_image_sizes: Floats | None = None,
         bad_target: BadTarget = "raise",
@@ -184,6 +203,7 @@ class Targets:
             accepts: the kinds of target that the recipe can judge.
             screen: whether the formula measures in shares of the screen, so that it needs the size of ``into``.
             trajectories: whether the recipe needs each row's trajectory and step.
+            label_free: whether rows need no place, so that sizes are demanded for the responses alone.
             image_sizes: (n, 2) sizes from outside; they go before the targets' own.
             model_image_sizes: (n, 2) the same for the images that the model saw.
             bad_target: what to do with a row that lacks something, or that could not be read before.
@@ -192,7 +212,7 @@ class Targets:
             TargetError: a row lacks a size or a space, lies far outside its image, or is of a kind not accepted.
         """
         _check_choice(bad_target)
-        use = Use(into, response_space, accepts, screen, trajectories)
+        use = Use(into, response_space, accepts, screen, trajectories, label_free)
         if image_sizes is None and model_image_sizes is None:
             key = use, default, bad_target
             if key not in self._ready:

@@ -50,7 +50,12 @@ _WIRE = '{"bbox": [x1, y1, x2, y2]} or another place, {"refusal": true} or {"act
 
 
 def read_target(
-    value: Any, *, row: int = 0, native: NativeForm | None = None, space: CoordSpace | None = None
+    value: Any,
+    *,
+    row: int = 0,
+    native: NativeForm | None = None,
+    space: CoordSpace | None = None,
+    label_free: bool = False,
 ) -> Target:
     """Read one target.
 
@@ -59,6 +64,7 @@ def read_target(
         row: names the sample in errors where the target has no ``id``.
         native: the recipe's own form, tried first; without one a bare list of 4 is a bbox.
         space: the space of a target that does not name one.
+        label_free: whether it need not say what is right; None will do, too.
 
     Returns:
         The target, all numbers finite, box corners in order.
@@ -73,6 +79,8 @@ def read_target(
     grounding_rewards.errors.TargetError: target of row 0, field 'target': got [1, 2, 3, 4, 5, 6]; expected 4 numbers \
 x1 y1 x2 y2 in a bare list; write a polygon as {"polygon": [x1, y1, ...]}
     """
+    if value is None and label_free:
+        return Target(space=space)
     try:
         fields = _as_mapping(value, row, native)
     except RecursionError:
@@ -80,7 +88,7 @@ x1 y1 x2 y2 in a bare list; write a polygon as {"polygon": [x1, y1, ...]}
     reader = _Reader(_sample_name(fields, row))
     if len(fields) == 1 and "bbox" in fields:
         return Target((Region(_BBOX, reader._bbox("bbox", fields["bbox"])),), space=space)
-    return reader.target(fields, space)
+    return reader.target(fields, space, label_free)
 
 
 def _sample_name(fields: Mapping[str, Any], row: int) -> str | int:
@@ -162,14 +170,14 @@ class _Reader:
     def fail(self, field: str, came: Any, expected: str) -> TargetError:
         return TargetError(self.sample, field, came, expected)
 
-    def target(self, fields: Mapping[str, Any], default: CoordSpace | None) -> Target:
+    def target(self, fields: Mapping[str, Any], default: CoordSpace | None, label_free: bool = False) -> Target:
         self.known(fields, _TARGET_KEYS, "a target")
         refusal = self.flag(fields.get("refusal"), "refusal")
         regions, actions = self.regions(fields)
         action = self.action(fields["action"]) if "action" in fields else None
         if refusal and regions:
             raise self.fail("refusal", True, "no place beside a refusal; drop one of the two")
-        if not (refusal or regions or action or actions):
+        if not (refusal or regions or action or actions or label_free):
             raise self.fail("target", dict(fields), _WIRE)
         space = self.space(fields.get("space"))
         if space in (CoordSpace.UNIT, CoordSpace.THOUSANDTHS):

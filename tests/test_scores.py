@@ -217,16 +217,55 @@ class Broken:
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        ((0.5, math.nan), "verifier odd returned nan for row 1; expected 0.0 to 1.0"),
-        ((0.5, 1.5), "verifier odd returned 1.5 for row 1; expected 0.0 to 1.0"),
-        ((0.5,), r"verifier odd returned shape \(1,\); expected \(2,\)"),
-        (("a", "b"), "verifier odd returned .*; expected 2 numbers"),
+        ((0.5, math.nan), "part 'odd': verifier Broken returned nan for row 1; expected 0.0 to 1.0"),
+        ((0.5, 1.5), "part 'odd': verifier Broken returned 1.5 for row 1; expected 0.0 to 1.0"),
+        ((0.5,), r"part 'odd': verifier Broken returned shape \(1,\); expected \(2,\)"),
+        (("a", "b"), "part 'odd': verifier Broken returned .*; expected 2 numbers"),
     ],
 )
 def test_whatever_a_verifier_returns_is_checked(returned, message):
     broken = replace(gr.recipe("gelato"), reward=weighted(odd=(1.0, Broken(returned))))
     with pytest.raises(gr.VerifierError, match=message):
         broken.score(["(1, 1)"] * 2, [[0, 0, 1, 1]] * 2)
+
+
+@dataclass(frozen=True)
+class Raising:
+    """Raises what it is told to."""
+
+    error: Exception
+    low = 0.0
+    high = 1.0
+    needs = frozenset()
+
+    def __call__(self, rollouts):
+        raise self.error
+
+
+def failing(error):
+    return Raising(error), gr.verifier(Raising(error), low=0, high=1)
+
+
+@pytest.mark.parametrize("term", failing(ZeroDivisionError("no width")))
+def test_whatever_a_verifier_raises_names_part_and_verifier(term):
+    message = "part 'odd': verifier Raising raised ZeroDivisionError: no width"
+    broken = replace(gr.recipe("gelato"), reward=weighted(odd=(1.0, term)))
+    with pytest.raises(gr.VerifierError, match=message) as raised:
+        broken.score("(1, 1)", [0, 0, 1, 1])
+    assert isinstance(raised.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize(("where", "name"), [("reward", "the reward"), ("success", "the success")])
+def test_a_whole_is_named_as_such(where, name):
+    broken = replace(gr.recipe("gelato"), **{where: Raising(KeyError("x"))})
+    with pytest.raises(gr.VerifierError, match=f"^{name}: verifier Raising raised KeyError: 'x'"):
+        broken.score("(1, 1)", [0, 0, 1, 1])
+
+
+def test_errors_about_targets_pass_through():
+    error = gr.TargetError(3, "bbox", 7, "a box")
+    with pytest.raises(gr.TargetError, match="target of row 3, field 'bbox': got 7; expected a box"):
+        replace(gr.recipe("gelato"), reward=Raising(error)).score("(1, 1)", [0, 0, 1, 1])
 
 
 def test_rows_that_abstain_get_the_total_nearest_to_nothing():

@@ -51,12 +51,15 @@ class FunctionVerifier:
         except GroundingRewardsError:
             raise
         except Exception as error:
-            raise VerifierError(f"verifier {_name(self.fn)} raised {type(error).__name__}: {error}") from error
-        return checked(returned, _name(self.fn), self.low, self.high, len(rollouts))
+            raise VerifierError(f"verifier {called(self)} raised {type(error).__name__}: {error}") from error
+        return checked(returned, called(self), self.low, self.high, len(rollouts))
 
 
-def _name(fn: Any) -> str:
-    return str(getattr(fn, "__name__", fn))
+def called(verifier: Verifier) -> str:
+    """What errors call a verifier: the function that it lifts, the place that a config names, or its class."""
+    thing = getattr(verifier, "fn", verifier)
+    name = getattr(thing, "__name__", None) or getattr(thing, "name", None)
+    return name if isinstance(name, str) else type(thing).__name__
 
 
 def checked(returned: Any, name: str, low: float, high: float, rows: int) -> Floats:
