@@ -46,6 +46,7 @@ class Case:
         sizes: sizes that scoring needs.
         boxed: whether answers are boxes.
         published: responses a second of the source's own code, where known.
+        group: rollouts of a sample, where their scores depend on each other.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Case:
     sizes: dict[str, Any] = field(default_factory=dict)
     boxed: bool = False
     published: int | None = None
+    group: int | None = None
 
 
 def thought(answer: str) -> str:
@@ -160,12 +162,16 @@ CASES = [
          BOTH, True),
     Case("ui-r1", "thought, dict", answer("[{'action': 'click', 'coordinate': [%d, %d]}]"), solution, COORDINATE, {},
          BOTH, published=54_779),
+    Case("ui-r1-dast", "..., groups of 8", answer("[{'action': 'click', 'coordinate': [%d, %d]}]"), solution,
+         COORDINATE, {}, BOTH, group=8),
     Case("ui-r1-e", "dict", lambda x, y: f"<answer>[{{'action': 'click', 'coordinate': [{x}, {y}]}}]</answer>",
          solution, COORDINATE, {}, BOTH),
     Case("gui-r1", "thought, dict",
          answer("[{'action': 'click', 'point': [%d, %d], 'input_text': 'no input text'}]"),
          lambda box: {"action": "click", "gt_bbox": list(box), "input_text": "no input text"},
          r"'point': \[(\d+), (\d+)\]", published=32_398),
+    Case("gui-rcpo", "(x, y), groups of 16", lambda x, y: f"({x}, {y})", lambda box: None, TUPLE,
+         {"response_space": "pixel"}, group=16),
     Case("ui-agile", "thought, dict", answer("[{'action': 'click', 'coordinate': [%d, %d]}]"), solution, COORDINATE, {},
          BOTH),
     Case("btl-ui", "look, thought, act", blink, tap, POINT, {}, BOTH),
@@ -237,15 +243,17 @@ def measure(case: Case, rows: int) -> str:
     responses = [text[: len(text) * 3 // 4] if bad else text for text, bad in zip(responses, broken, strict=True)]
     targets = [case.target(box) for box in boxes]
     prepared = recipe.read_targets(targets)
-    ours = best(lambda: recipe.score(responses, prepared, **case.sizes))
+    groups = None if case.group is None else (np.arange(rows) // case.group).tolist()
+    ours = best(lambda: recipe.score(responses, prepared, groups=groups, **case.sizes))
     bare = best(lambda: bare_loop(case.bare, responses, boxes))
     first = next(row for row, bad in enumerate(broken) if not bad)
     one = recipe.read_targets(targets[first : first + 1])
-    alone = call_time(lambda: recipe.score([responses[first]], one, **case.sizes))
-    read = call_time(lambda: recipe.score(responses[first], targets[first], **case.sizes))
+    group = None if groups is None else [0]
+    alone = call_time(lambda: recipe.score([responses[first]], one, groups=group, **case.sizes))
+    read = call_time(lambda: recipe.score(responses[first], targets[first], groups=group, **case.sizes))
     published = f"{rows / ours / case.published:6.1f}x" if case.published else ""
     return (
-        f"{case.name:19} {case.form:18} {rows / ours:12,.0f} {rows / bare:12,.0f} {bare / ours:6.2f}x {published:>9} "
+        f"{case.name:19} {case.form:20} {rows / ours:12,.0f} {rows / bare:12,.0f} {bare / ours:6.2f}x {published:>9} "
         f"{alone:8.0f} µs {read:8.0f} µs"
     )
 
@@ -257,7 +265,7 @@ def main() -> None:
     parser.add_argument("--only", help="the recipe to time; all without it")
     arguments = parser.parse_args()
     print(
-        f"{'recipe':19} {'answers':18} {'responses/s':>12} {'bare loop/s':>12} {'ratio':>7} {'published':>9} "
+        f"{'recipe':19} {'answers':20} {'responses/s':>12} {'bare loop/s':>12} {'ratio':>7} {'published':>9} "
         f"{'one call':>11} {'with target':>11}"
     )
     for case in CASES:

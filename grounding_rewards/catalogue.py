@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import inspect
+import json
+import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any, cast, get_args
 
-from grounding_rewards.errors import RecipeError, near
+from grounding_rewards.combine import RESERVED
+from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
 from grounding_rewards.loading import load, names_code
 from grounding_rewards.parsing import Answers, Thinking
 from grounding_rewards.plain import frozen
-from grounding_rewards.plugins import registry
+from grounding_rewards.plugins import origin, registry
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import as_space
 
 SHARED = ("response_space", "target_space", "answers", "thinking")
 """Options that every recipe takes."""
+
+_BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def recipes() -> tuple[str, ...]:
@@ -24,8 +29,8 @@ def recipes() -> tuple[str, ...]:
 
     >>> recipes()
     ('action', 'agentcpm-gui', 'btl-ui', 'click', 'composite', 'gelato', 'gelato-pixel', 'groundnext', 'gta1', \
-'gui-g1', 'gui-g2', 'gui-r1', 'infigui-g1', 'se-gui', 'ui-agile', 'ui-ins', 'ui-r1', 'ui-r1-e', 'ui-rft', 'ui-s1', \
-'ui-venus', 'ui-venus-navigation')
+'gui-g1', 'gui-g2', 'gui-r1', 'gui-rcpo', 'infigui-g1', 'se-gui', 'ui-agile', 'ui-ins', 'ui-r1', 'ui-r1-dast', \
+'ui-r1-e', 'ui-rft', 'ui-s1', 'ui-venus', 'ui-venus-navigation')
     """
     return tuple(registry().recipes)
 
@@ -49,8 +54,8 @@ def recipe(name: str | Mapping[str, Any], /, **options: Any) -> Recipe:
     >>> recipe("gelatto")
     Traceback (most recent call last):
     grounding_rewards.errors.RecipeError: unknown recipe 'gelatto'; did you mean 'gelato'? There are: action, \
-agentcpm-gui, btl-ui, click, composite, gelato, gelato-pixel, groundnext, gta1, gui-g1, gui-g2, gui-r1, infigui-g1, \
-se-gui, ui-agile, ui-ins, ui-r1, ui-r1-e, ui-rft, ui-s1, ui-venus, ui-venus-navigation
+agentcpm-gui, btl-ui, click, composite, gelato, gelato-pixel, groundnext, gta1, gui-g1, gui-g2, gui-r1, gui-rcpo, \
+infigui-g1, se-gui, ui-agile, ui-ins, ui-r1, ui-r1-dast, ui-r1-e, ui-rft, ui-s1, ui-venus, ui-venus-navigation
     """
     if isinstance(name, Mapping):
         given = dict(name)
@@ -67,10 +72,7 @@ se-gui, ui-agile, ui-ins, ui-r1, ui-r1-e, ui-rft, ui-s1, ui-venus, ui-venus-navi
             known = list(dict.fromkeys((*own, *SHARED)))
             hint = near(option, known) or "."
             raise RecipeError(f"{name}: unknown option {option!r}{hint} It takes: {', '.join(known)}")
-    built = build(**{key: value for key, value in options.items() if key in own})
-    if not isinstance(built, Recipe):
-        origin = "function" if names_code(name) else "plugin"
-        raise RecipeError(f"{name}: its {origin} returned {type(built).__name__}; expected a Recipe")
+    built = _built(name, build, {key: value for key, value in options.items() if key in own})
     shared = {key: _shared(name, key, value) for key, value in options.items() if key in SHARED}
     kept = {key: value for key, value in options.items() if value != _default(key, own, built)}
     return replace(built, **shared, name=name, options=tuple(sorted(kept.items())))
@@ -85,7 +87,14 @@ def own_options(name: str) -> dict[str, Any]:
     >>> own_options("gelato")
     {'format_weight': 0.0}
     """
-    return {key: parameter.default for key, parameter in inspect.signature(_build(name)).parameters.items()}
+    build = _build(name)
+    try:
+        parameters = inspect.signature(build).parameters
+    except (TypeError, ValueError):  # some functions written in C do not say what they take
+        parameters = None
+    if parameters is None or any(each.kind not in _BY_NAME for each in parameters.values()):
+        raise RecipeError(f"{name}{origin(build)}: its function must name each option, such as (*, weight=0.1)")
+    return {key: parameter.default for key, parameter in parameters.items()}
 
 
 def shown_with(name: str) -> dict[str, Any]:
@@ -110,12 +119,71 @@ def _build(name: str) -> Callable[..., Any]:
     found = load(name)
     if isinstance(found, Recipe):
         return lambda: found
+    if _is_verifier(found):
+        raise RecipeError(f"{name!r} is a verifier and no recipe; {_as_part(name, found)}")
     if not callable(found):
         raise RecipeError(f"recipe {name!r} is {found!r:.60}; expected a Recipe or a function that returns one")
     return cast(Callable[..., Any], found)
 
 
+def _built(name: str, build: Callable[..., Any], options: Mapping[str, Any]) -> Recipe:
+    """What a recipe's function returns.
+
+    Raises:
+        RecipeError: it raises, or returns no recipe; names the plugin it comes from.
+    """
+    try:
+        built = build(**options)
+    except RecipeError as error:
+        if not (where := origin(build)):
+            raise
+        raise RecipeError(f"{name}{where}: {error}") from error
+    except GroundingRewardsError:
+        raise
+    except Exception as error:
+        hint = f"; a function of Rollouts is no recipe: {_as_part(name, build)}" if _asks(build, options) else ""
+        raise RecipeError(f"{name}{origin(build)} cannot be built ({type(error).__name__}: {error}){hint}") from error
+    if not isinstance(built, Recipe):
+        where = "function" if names_code(name) else "plugin"
+        raise RecipeError(f"{name}{origin(build)}: its {where} returned {type(built).__name__}; expected a Recipe")
+    return built
+
+
+def _is_verifier(thing: Any) -> bool:
+    """Whether a verifier, a class of them or a function of Rollouts stands where a recipe should."""
+    if isinstance(thing, type):
+        return any("__call__" in vars(each) for each in thing.__mro__)
+    if not inspect.isroutine(thing):
+        return callable(thing) and hasattr(thing, "low") and hasattr(thing, "high")
+    try:
+        first = next(iter(inspect.signature(thing).parameters.values()))
+    except (StopIteration, TypeError, ValueError):
+        return False
+    return first.name == "rollouts" or "Rollouts" in str(first.annotation)
+
+
+def _asks(build: Callable[..., Any], options: Mapping[str, Any]) -> bool:
+    """Whether a function must be given something in place, rather than by name, that no option gives."""
+    required = [each for each in inspect.signature(build).parameters.values() if each.default is each.empty]
+    return any(each.kind is each.POSITIONAL_OR_KEYWORD and each.name not in options for each in required)
+
+
+def _as_part(name: str, thing: Any) -> str:
+    """How to be paid for a verifier."""
+    bounds = {"low": 0, "high": 1} if inspect.isroutine(thing) else {}
+    part = {"verifier": name, "weight": 1.0, **bounds}
+    return f"make it a part: recipe composite with parts={json.dumps({_label(name): part}, ensure_ascii=False)}"
+
+
+def _label(name: str) -> str:
+    label = re.split("[:/]", name)[-1]
+    return label if label.isidentifier() and label not in RESERVED else "mine"
+
+
 def _unknown(name: Any) -> RecipeError:
+    known = registry().verifiers
+    if isinstance(name, str) and name in known:
+        return RecipeError(f"{name!r} is a verifier and no recipe; {_as_part(name, known[name])}")
     return RecipeError(f"unknown recipe {name!r}{near(name, recipes()) or '.'} There are: {', '.join(recipes())}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grounding_rewards import parsing, verifiers
+from grounding_rewards import parsing, pool, verifiers
 from grounding_rewards.hookspecs import Register, hookimpl
 from grounding_rewards.recipes import (
     action,
@@ -16,11 +16,13 @@ from grounding_rewards.recipes import (
     gui_g1,
     gui_g2,
     gui_r1,
+    gui_rcpo,
     infigui_g1,
     se_gui,
     ui_agile,
     ui_ins,
     ui_r1,
+    ui_r1_dast,
     ui_rft,
     ui_s1,
     ui_venus,
@@ -79,6 +81,11 @@ def register_verifiers(register: Register) -> None:
     register("end_hit", verifiers.EndHit)
     register("action_match", verifiers.ActionMatch)
     register("refusal_match", verifiers.RefusalMatch)
+    register("consensus", verifiers.Consensus)
+    register("in_consensus", verifiers.InConsensus)
+    register("repetition", verifiers.Repetition)
+    register("novelty", verifiers.Novelty)
+    register("dast_length", verifiers.DastLength)
 
 
 @hookimpl
@@ -95,13 +102,21 @@ def register_recipes(register: Register) -> None:
     register("gui-g1", gui_g1.gui_g1)
     register("gui-g2", gui_g2.gui_g2)
     register("gui-r1", gui_r1.gui_r1)
+    register("gui-rcpo", gui_rcpo.gui_rcpo)
     register("infigui-g1", infigui_g1.infigui_g1)
     register("se-gui", se_gui.se_gui)
     register("ui-agile", ui_agile.ui_agile)
     register("ui-ins", ui_ins.ui_ins)
     register("ui-r1", ui_r1.ui_r1)
+    register("ui-r1-dast", ui_r1_dast.ui_r1_dast)
     register("ui-r1-e", ui_r1.ui_r1_e)
     register("ui-rft", ui_rft.ui_rft)
     register("ui-s1", ui_s1.ui_s1)
     register("ui-venus", ui_venus.ui_venus)
     register("ui-venus-navigation", ui_venus_navigation.ui_venus_navigation)
+
+
+@hookimpl
+def register_selectors(register: Register) -> None:
+    register("band", pool.Band)
+    register("unsolved", pool.Unsolved)

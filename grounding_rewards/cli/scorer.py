@@ -29,15 +29,20 @@ class Columns:
     model_image_size: str = "model_image_size"
     id: str = "sample_id"
 
-    def check(self, table: Table) -> None:
+    def check(self, table: Table, *, label_free: bool = False) -> None:
         """Check that the table has what it must have, and what was named other than by default.
+
+        Args:
+            table: the file.
+            label_free: whether it may go without targets.
 
         Raises:
             TableError: a column is missing.
         """
+        needed = ("response",) if label_free else ("response", "target")
         for field, default in vars(Columns()).items():
             name = getattr(self, field)
-            if field in ("response", "target") or name != default:
+            if field in needed or name != default:
                 require_column(table, name, f"--{field.replace('_', '-')}-column")
 
 
@@ -51,7 +56,7 @@ class Scorer:
 
     def batches(self, table: Table, *, by: Sequence[str] = (), whole: bool) -> Iterator[Batch]:
         """The table's batches with the columns that scoring needs; one batch where a row's score needs other rows."""
-        self.columns.check(table)
+        self.columns.check(table, label_free=self.recipe.label_free)
         for name in by:
             require_column(table, name, "--by")
         if "groups" in self.recipe.needs:
@@ -66,8 +71,8 @@ class Scorer:
             TableError: a response is no text, a size cannot be read, or a target cannot be used and should stop us;
                 names the file and the row.
         """
-        responses = self._responses(table, batch)
-        sizes = [self._sizes(table, batch, name) for name in (self.columns.image_size, self.columns.model_image_size)]
+        responses = self.responses(table, batch)
+        sizes = [self.sizes(table, batch, name) for name in (self.columns.image_size, self.columns.model_image_size)]
         raw, groups = batch.column(self.columns.target), None
         if "groups" in self.recipe.needs:
             groups = [json.dumps(name, default=str) for name in batch.column(self.columns.id)]
@@ -79,7 +84,12 @@ class Scorer:
             raise self._bad_target(table, batch, *next(iter(scores.errors.items())))
         return scores, targets
 
-    def _responses(self, table: Table, batch: Batch) -> list[str | None]:
+    def responses(self, table: Table, batch: Batch) -> list[str | None]:
+        """The column of responses.
+
+        Raises:
+            TableError: one is neither a string nor null; names the file and the row.
+        """
         responses = batch.column(self.columns.response)
         for row, text in enumerate(responses):
             if text is not None and not isinstance(text, str):
@@ -89,11 +99,11 @@ class Scorer:
                 )
         return responses
 
-    def _sizes(self, table: Table, batch: Batch, name: str) -> list[tuple[float, float] | None] | None:
+    def sizes(self, table: Table, batch: Batch, name: str) -> list[tuple[float, float] | None] | None:
         """One column of sizes, or None where no row has one. Under "abstain" an unreadable size counts as none."""
         found: list[tuple[float, float] | None] = []
         for row, value in enumerate(batch.column(name)):
-            size = _size(value)
+            size = read_size(value)
             if size is None and value is not None and self.on_bad_target == OnBadTarget.RAISE:
                 came = f"{value!r:.60}"
                 raise TableError(
@@ -117,7 +127,7 @@ class Scorer:
         return f"; the file has no column {name!r} (--{field.replace('_', '-')}-column)" if absent else ""
 
 
-def _size(value: Any) -> tuple[float, float] | None:
+def read_size(value: Any) -> tuple[float, float] | None:
     """A width and a height, from a list or from the JSON of one; None where it is neither."""
     value = read_value(value) if isinstance(value, str) else value
     if (

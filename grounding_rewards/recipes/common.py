@@ -105,13 +105,23 @@ _CENTRE = {
 }
 
 
+def written(dialect: str, point: tuple[float, float]) -> str | None:
+    """A point as an answer of a dialect; None for dialects that are not known here.
+
+    >>> written("json_2d", (200, 150))
+    '{"point_2d": [200, 150]}'
+    """
+    return _WRITTEN[dialect].format(*point) if dialect in _WRITTEN else None
+
+
 def click_example(response_space: CoordSpace, space: CoordSpace, dialect: str) -> Example | None:
     """A click on the centre of a box in pixels, as a model of that space writes it; None for other dialects."""
-    if dialect not in _WRITTEN:
+    answer = written(dialect, _CENTRE[response_space])
+    if answer is None:
         return None
     needed = sizes_needed(response_space, CoordSpace.PIXEL, into=space)
     return Example(
-        _WRITTEN[dialect].format(*_CENTRE[response_space]),
+        answer,
         frozen({"bbox": [100, 100, 300, 200]}),
         image_size=(1000, 500) if "image_size" in needed else None,
         model_image_size=(500, 250) if "model_image_size" in needed else None,

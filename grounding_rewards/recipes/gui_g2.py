@@ -22,7 +22,7 @@ _DIGITS = 3
 _SMALL = 1600
 _COMMA = f"{SPACE},{SPACE}"
 _WHOLE_BOX = rf"^(?s:.*{TURN})?{SPACE}\[{SPACE}{_COMMA.join(['[0-9]+'] * 4)}{SPACE}\]{SPACE}$"
-_SOURCE_ANSWER = re.compile(r"\[\s*" + r"\s*,\s*".join([r"(-?\d*\.?\d+)"] * 4) + r"\s*\]")
+_SOURCE_ANSWER = re.compile(r"\[\s*" + r"\s*,\s*".join([r"(-?(?:\d+(?:\.\d+)?|\.\d+))"] * 4) + r"\s*\]")
 _SOURCE_FORMAT = re.compile(r"\[\s*[0-9]+\s*(?:,\s*[0-9]+\s*){3}\]")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isfinite
 from typing import Any, Literal, get_args
 
@@ -18,12 +19,14 @@ from grounding_rewards.recipes.ui_agile_parts import BINARY, Done, Grounding, Ki
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
-from grounding_rewards.verifiers import ThinkingLength, Verifier
+from grounding_rewards.verifiers import DastLength, ThinkingLength, Verifier
 from grounding_rewards.verifiers.centredness import SHAPES
 
-Thought = Literal["simple", "plain"]
+Thought = Literal["simple", "plain", "dast"]
 
 _ACCEPTS = frozenset({ACTION, BBOX})
+_RIGHT = 2.0
+"""Above this, the four terms together are right in the eyes of ``"dast"``."""
 _ANSWER = "<think>-</think>\n<answer>[{{'action': '{}', 'coordinate': {}}}]</answer>"
 _NAMED = frozen({"solution": SOLUTION, "parameter": "Save"})
 _OTHER = "<answer>[{{'action': '{}' ,'coordinate': [0, 0, 0, 0] }}]</answer>"
@@ -57,14 +60,17 @@ def ui_agile(
             names from it.
         overlap: what is paid twice of an answered box: iou, or diou or ciou, from 0.
         format_weight: w, from 0; the source trains with 1.
-        thinking_length: the form of ``ThinkingLength`` that is added; None adds none.
+        thinking_length: the form of ``ThinkingLength`` that is added; or ``"dast"``, which adds v · ``DastLength`` of
+            the whole response among its group in its place, right where the other terms add up to more than 2; None
+            adds none.
         length_weight: v, from 0; of use with ``thinking_length``.
 
     Returns:
         A recipe with parts ``action``, ``grounding``, ``format`` and ``parameter``, with ``thinking_length`` also
-        ``thinking``, gated by ``grounded``; 0 <= total <= 4 + w + v. ``acc`` is 1 where the name is the target's, the
-        place lies in its box, also of another action than a click that has one, and the parameter, if there is one, is
-        the target's but for case. It needs the sizes of the original image and of the one the model saw.
+        ``thinking``, gated by ``grounded``, or ``length``; 0 <= total <= 4 + w + v, and from -v under ``"dast"``, which
+        needs the groups. ``acc`` is 1 where the name is the target's, the place lies in its box, also of another action
+        than a click that has one, and the parameter, if there is one, is the target's but for case. It needs the sizes
+        of the original image and of the one the model saw.
 
     Source: UI-AGILE a8f7658, ``train/src/trl_train/src/open_r1/reward.py``.
     """
@@ -77,7 +83,9 @@ def ui_agile(
         "action": (1.0, Named()), "grounding": (1.0, grounding), "format": (weight, Written()),
         "parameter": (1.0, Parameter()),
     }  # fmt: skip
-    if thinking_length is not None:
+    if thinking_length == "dast":
+        parts["length"] = (extra, DastLength(weighted(**parts), above=_RIGHT))
+    elif thinking_length is not None:
         thought = ThinkingLength(thinking_length)
         parts["thinking"] = (extra, gate(when=("grounded", grounding), then=("thought", thought)))
     return Recipe(
@@ -102,7 +110,7 @@ def ui_agile(
         exploits=_exploits(shape, weight, thinking_length, extra),
         formula=(
             "total = action + grounding + format_weight · format + parameter"
-            + (" + length_weight · thinking" if thinking_length else "")
+            + (f" + length_weight · {list(parts)[-1]}" if thinking_length else "")
             + f"\ngrounding = {_formula(shape, overlap)}, 1 of other actions\n"
             "n = max(|dx| / half the width, |dy| / half the height)"
         ),
@@ -134,7 +142,7 @@ def _exploits(shape: str, weight: float, form: Thought | None, extra: float) -> 
     right, cut, miss = _ANSWER.format("notclick", [100, 75]), _ANSWER.format(CLICK, [150.25, 75]), [0, 0]
     letter = "<think>-</think><answer>{'action': 'input_text', 'input_text': 'a'}</answer>"
     typing = frozen({"solution": _OTHER.format("input_text"), "parameter": "restaurants"})
-    return (
+    found = (
         Exploit("click-anywhere", "the action is paid without its place", 1.0 + weight,
                 Example(_ANSWER.format(CLICK, miss), SOLUTION, *SIZES)),
         Exploit("longer-name", "a name that contains the right one is right", 1.0 + middle + weight + thought,
@@ -145,8 +153,12 @@ def _exploits(shape: str, weight: float, form: Thought | None, extra: float) -> 
                 Example(letter, typing, *SIZES)),
         Exploit("cut-click", "clicks are cut to whole pixels of the original image, so that up to a pixel to the right "
                 "of the box, or below it, is in it", 1.0 + border + weight + thought, Example(cut, SOLUTION, *SIZES)),
-        *((filler,) if form and extra else ()),
+        *((filler,) if form in ("simple", "plain") and extra else ()),
     )  # fmt: skip
+    if form != "dast":
+        return found
+    # Alone in its group, a response is as long as its budget.
+    return tuple(replace(each, payoff=each.payoff + extra * (0.5 if each.payoff > _RIGHT else -0.1)) for each in found)
 
 
 def read_native(value: Any) -> dict[str, Any] | None:

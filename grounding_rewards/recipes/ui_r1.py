@@ -44,8 +44,8 @@ def ui_r1(*, form: Form = "main", format_weight: float = 1.0) -> Recipe:
     the original image and cut to whole ones; of other actions nothing more is asked. format = 1 where the response is
     ``<think>...</think><answer>...</answer>`` and no more. The first pair of answer tags is read, in thinking too.
 
-    The source's second stage also adds a reward for the length of a response among those of its group, which is left
-    out here.
+    The source's first stage of training also adds a reward for the length of a response among those of its group, which
+    is left out here: ``ui-r1-dast`` has it.
 
     Args:
         form: which of the source's files. ``"main"``: the first coordinate in the answer counts. ``"dast"``: the last
@@ -60,7 +60,7 @@ def ui_r1(*, form: Form = "main", format_weight: float = 1.0) -> Recipe:
     Source: UI-R1 2fe9bf0, ``src/ui_r1/src/open_r1/grpo_json_action_coord.py``, ``..._coord-dast.py`` and
     ``..._coord-nothink.py``.
     """
-    return _recipe("ui-r1", form, format_weight)
+    return of_form("ui-r1", form, format_weight)
 
 
 def ui_r1_e(*, format_weight: float = 1.0) -> Recipe:
@@ -74,10 +74,15 @@ def ui_r1_e(*, format_weight: float = 1.0) -> Recipe:
 
     Source: UI-R1 2fe9bf0, ``src/ui_r1/src/open_r1/grpo_json_action_coord-nothink.py``.
     """
-    return _recipe("ui-r1-e", "nothink", format_weight)
+    return of_form("ui-r1-e", "nothink", format_weight)
 
 
-def _recipe(name: str, form: Form, format_weight: float) -> Recipe:
+def of_form(name: str, form: Form, format_weight: float) -> Recipe:
+    """The recipe of one of the source's files, under a name.
+
+    Raises:
+        RecipeError: an option does not fit.
+    """
     if form not in _FORMS:
         raise RecipeError(f"option form: got {form!r:.60}; expected one of {', '.join(_FORMS)}")
     weight, thinks, last = length("format_weight", format_weight), form != "nothink", form != "main"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
+import math
 import pickle
 import warnings
 from collections.abc import Callable, Sequence
@@ -38,10 +39,10 @@ def quietly(what: str, run: Callable[[], T]) -> T:
     """
     printed = io.StringIO()
     try:
-        with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), warnings.catch_warnings():
             warnings.simplefilter("error")
             result = run()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise AssertionError(f"{what} raises {type(error).__name__}: {brief(str(error))}") from error
     if printed.getvalue():
         raise AssertionError(f"{what} prints {brief(printed.getvalue())}")
@@ -49,7 +50,9 @@ def quietly(what: str, run: Callable[[], T]) -> T:
 
 
 def same_bits(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[np.bool_]:
-    """Row by row: equal to the last bit? NaN equals NaN, and -0.0 is not 0.0."""
+    """Row by row: equal to the last bit? NaN equals NaN, and -0.0 is not 0.0. No row of two lengths is equal."""
+    if len(ours) != len(theirs):
+        return np.zeros(max(len(ours), len(theirs)), dtype=np.bool_)
     if len(ours) == 0 or ours.dtype == np.object_:
         return np.array([one == other for one, other in zip(ours, theirs, strict=True)], dtype=np.bool_)
     shape = (len(ours), -1)
@@ -77,6 +80,26 @@ def survives_copies(name: str, thing: Any) -> None:
             raise AssertionError(f"{name} cannot be {verb}: {type(error).__name__}: {brief(str(error))}") from error
         if other != thing:
             raise AssertionError(f"{name} does not equal itself {verb}: make it a frozen dataclass")
+    try:
+        hash(thing)
+    except TypeError as error:
+        raise AssertionError(
+            f"{name} has no hash ({error}): make it a frozen dataclass, with tuples for lists"
+        ) from None
+
+
+def declares_bounds(name: str, noun: str, thing: Any) -> None:
+    """Is it one at all, rather than its class or a plain function, and are its bounds finite and in order?"""
+    if isinstance(thing, type):
+        raise AssertionError(f"{name} is a class: check what it builds, such as {thing.__name__}()")
+    if not callable(thing):
+        raise AssertionError(f"{name} cannot be called: expected a {noun}, with __call__")
+    if not (hasattr(thing, "low") and hasattr(thing, "high")):
+        lift = ": lift a plain function with verifier(fn, low=, high=)" if noun == "verifier" else ""
+        raise AssertionError(f"{name} declares no low or no high{lift}")
+    low, high = thing.low, thing.high
+    if not all(isinstance(bound, int | float) for bound in (low, high)) or not -math.inf < low <= high < math.inf:
+        raise AssertionError(f"{name} declares low {low!r} and high {high!r}: expected finite bounds in order")
 
 
 def members(groups: Sequence[int] | None, rows: int) -> list[list[int]]:

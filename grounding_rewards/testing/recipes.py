@@ -91,11 +91,15 @@ def check_recipe(
 def examples_of(recipe: Recipe) -> list[Example]:
     """The recipe's own example, and a target in the wire form of each kind that it accepts.
 
+    Of a recipe without labels, the kinds are no target at all, and one that says no more than a name and sizes.
+
     >>> from grounding_rewards import recipe
     >>> [list(example.target)[0] for example in examples_of(recipe("click", response_space="unit"))][-1]
     'refusal'
     """
     own = [recipe.example] if recipe.example else []
+    if recipe.label_free:
+        return [*own, Example("", None, (1024, 512), (512, 256)), Example("", {"id": "a7", **_WIRE})]
     places = [place for kind, some in _PLACES.items() if kind in recipe.accepts for place in some]
     step = {"trajectory": "t1", "step": 0} if "trajectories" in recipe.needs else {}
     return own + [Example("", {**place, **_WIRE, **step}) for place in places]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,15 @@ from numpy.typing import NDArray
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import TargetError
 from grounding_rewards.spaces import CoordSpace, Floats
-from grounding_rewards.testing.checking import brief, close, members, quietly, same_bits, survives_copies
+from grounding_rewards.testing.checking import (
+    brief,
+    close,
+    declares_bounds,
+    members,
+    quietly,
+    same_bits,
+    survives_copies,
+)
 from grounding_rewards.testing.rows import NAN, Row, generated_rows
 from grounding_rewards.testing.tables import rollouts
 from grounding_rewards.verifiers.base import Verifier
@@ -30,8 +37,8 @@ def check_verifier(verifier: Verifier, *, scale: bool = False, translation: bool
     Checked: it declares finite ``low`` <= ``high`` and ``needs``; it returns (n,) float64, finite and within these
     bounds, also for no rows; it neither raises, warns, prints nor writes into its inputs; rows in another order have
     the same scores; each row alone (each group, where it needs groups) scores as in the batch, to the last bit (but
-    for rounding where it needs groups); it can be pickled, and copies equal it. Without image sizes it may raise
-    TargetError, and nothing else.
+    for rounding where it needs groups); it has a hash, can be pickled, and copies equal it. Without image sizes it may
+    raise TargetError, and nothing else.
 
     Args:
         verifier: what to check.
@@ -63,9 +70,7 @@ def check_verifier(verifier: Verifier, *, scale: bool = False, translation: bool
 
 
 def _declarations(name: str, verifier: Verifier) -> None:
-    low, high = (getattr(verifier, bound, math.nan) for bound in ("low", "high"))
-    if not all(isinstance(bound, int | float) for bound in (low, high)) or not -math.inf < low <= high < math.inf:
-        raise AssertionError(f"{name} declares low {low!r} and high {high!r}: expected finite bounds in order")
+    declares_bounds(name, "verifier", verifier)
     needs = getattr(verifier, "needs", None)
     if not isinstance(needs, frozenset) or not all(isinstance(need, str) for need in needs):
         raise AssertionError(f"{name} declares needs as {needs!r}: expected a frozenset of names")
@@ -125,8 +130,9 @@ class _Check:
         try:
             return self.sound(rollouts(rows, space, bare=bare), rows, f"{space}, {how}")
         except AssertionError:
+            alone = "alone" if bare is None else f"alone, {how}"
             for row in rows if len(rows) > 1 else ():
-                self.sound(rollouts([row], space, bare=bare), [row], f"{space}, alone")
+                self.sound(rollouts([row], space, bare=bare), [row], f"{space}, {alone}")
             raise
 
     def sound(self, table: Rollouts, rows: Sequence[Row], how: str) -> Floats:
@@ -134,7 +140,7 @@ class _Check:
         before = {path: np.copy(array) for path, array in _arrays("rollouts", table)} if len(rows) != 1 else {}
         scores: Any = quietly(what, lambda: self.verifier(table))
         for path, array in _arrays("rollouts", table) if before else ():
-            if not same_bits(array, before[path]).all():
+            if path not in before or not same_bits(array, before[path]).all():
                 raise AssertionError(f"{what} writes into {path}")
         if not isinstance(scores, np.ndarray) or scores.dtype != np.float64 or scores.shape != (len(rows),):
             raise AssertionError(f"{what} returns {brief(scores)}: expected float64 of shape ({len(rows)},)")
@@ -162,5 +168,9 @@ def _arrays(path: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from _arrays(f"{path}.{item.name}", getattr(value, item.name))
     elif isinstance(value, np.ndarray):
         yield path, value
+    elif isinstance(value, Mapping):
+        yield path, np.array([*map(str, value), None], dtype=np.object_)[:-1]
+        for name, each in value.items():
+            yield from _arrays(f"{path}[{name!r}]", each)
     elif isinstance(value, list):
         yield path, np.array([*value, None], dtype=np.object_)[:-1]

@@ -11,7 +11,9 @@ from grounding_rewards.verifiers.base import Verifier, verifier
 from grounding_rewards.verifiers.box_size import BoxSize
 from grounding_rewards.verifiers.centredness import Centredness
 from grounding_rewards.verifiers.collinear import NotCollinear
+from grounding_rewards.verifiers.consensus import Consensus, InConsensus
 from grounding_rewards.verifiers.corner_distance import CornerDistance
+from grounding_rewards.verifiers.dast_length import DastLength
 from grounding_rewards.verifiers.difficulty import Difficulty
 from grounding_rewards.verifiers.direction import DirectionMatch
 from grounding_rewards.verifiers.distance import DenseDistance, InsideDistance, ScreenDistance
@@ -23,6 +25,7 @@ from grounding_rewards.verifiers.judged_format import JudgedFormat
 from grounding_rewards.verifiers.noise import Noise
 from grounding_rewards.verifiers.overlap import Overlap
 from grounding_rewards.verifiers.refusal import CorrectRefusal, FalseClick, FalseRefusal
+from grounding_rewards.verifiers.repetition import Novelty, Repetition
 from grounding_rewards.verifiers.step_return import StepReturn
 from grounding_rewards.verifiers.text import TextMatch
 from grounding_rewards.verifiers.thinking_length import ThinkingLength
@@ -33,8 +36,10 @@ __all__ = [
     "ArgumentMatch",
     "BoxSize",
     "Centredness",
+    "Consensus",
     "CornerDistance",
     "CorrectRefusal",
+    "DastLength",
     "DenseDistance",
     "Difficulty",
     "DirectionMatch",
@@ -48,14 +53,17 @@ __all__ = [
     "GaussianPoint",
     "GradedFormat",
     "Hit",
+    "InConsensus",
     "InsideDistance",
     "JudgedFormat",
     "KeysMatch",
     "NearPoint",
     "Noise",
     "NotCollinear",
+    "Novelty",
     "Overlap",
     "RefusalMatch",
+    "Repetition",
     "ScreenDistance",
     "StepReturn",
     "TextMatch",

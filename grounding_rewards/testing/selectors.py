@@ -1,0 +1,93 @@
+"""Does a selector keep its promises?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from grounding_rewards.pool import SampleStats, Selector, sample_stats
+from grounding_rewards.spaces import Floats
+from grounding_rewards.testing.checking import brief, close, declares_bounds, quietly, survives_copies
+
+
+def check_selector(selector: Selector, *, seed: int = 0) -> None:
+    """Check what every selector promises, on statistics of samples of all kinds.
+
+    Some 300 samples with 0 to 16 scored rollouts: all right, all wrong, some; totals that agree, that do not, that are
+    negative or very large, and none at all.
+
+    Checked: it declares finite ``low`` <= ``high``; it returns (n,) float64, finite and within these bounds, also for
+    no samples and for one; it neither raises, warns, prints nor writes into its inputs; a second call gives the same,
+    and samples in another order have the same weights; it has a hash, can be pickled, and copies equal it.
+
+    Args:
+        selector: what to check.
+        seed: order of the samples, and their rollouts.
+
+    Raises:
+        AssertionError: a promise is broken; names the selector, the sample and what is known of it.
+
+    >>> from grounding_rewards.pool import Band
+    >>> check_selector(Band(0.25, 0.75))
+    """
+    name = f"selector {brief(selector)}"
+    declares_bounds(name, "selector", selector)
+    survives_copies(name, selector)
+    stats = generated_stats(seed)
+    weights = _weights(name, selector, stats)
+    order = np.random.default_rng(seed).permutation(len(stats))
+    _agree(name, stats, weights, _weights(name, selector, stats), "the first time and the second")
+    back = np.argsort(order)
+    _agree(name, stats, weights, _weights(name, selector, taken(stats, order))[back], "in one order and in another")
+    for some in ([], [0]):
+        _weights(name, selector, taken(stats, some))
+    bare = sample_stats(["a", "a", "b"], [1, 0, None])
+    _weights(name, selector, bare)
+
+
+def generated_stats(seed: int = 0) -> SampleStats:
+    """Statistics of samples of all kinds, in an order that the seed decides."""
+    rng = np.random.default_rng(seed)
+    ids, acc, total = list[str](), list[float | None](), list[float | None]()
+    for sample in range(300):
+        n, rate, scale = int(rng.integers(0, 17)), rng.choice([0.0, 0.2, 0.5, 1.0]), rng.choice([0.0, 1.0, -3.0, 1e6])
+        right = (rng.random(n) < rate).astype(float).tolist()
+        ids += [f"s{sample}"] * (n + 1)
+        acc += [None, *right]
+        total += [None, *(None if sample % 7 == 0 else scale * value for value in right)]
+    return taken(sample_stats(ids, acc, total), rng.permutation(300))
+
+
+def taken(stats: SampleStats, rows: Sequence[int] | np.ndarray[Any, Any]) -> SampleStats:
+    """The chosen samples in this order."""
+    chosen = np.asarray(rows, dtype=np.int64)
+    return SampleStats(**{name: column[chosen] for name, column in vars(stats).items()})
+
+
+def _weights(name: str, selector: Selector, stats: SampleStats) -> Floats:
+    """The weights, checked by themselves."""
+    what = f"{name} on {len(stats)} samples" if len(stats) != 1 else f"{name} on {_shown(stats, 0)}"
+    before = {column: values.copy() for column, values in vars(stats).items()}
+    weights: Any = quietly(what, lambda: selector(stats))
+    for column, values in vars(stats).items():
+        if repr(values.tolist()) != repr(before[column].tolist()):
+            raise AssertionError(f"{what} writes into {column}")
+    if not isinstance(weights, np.ndarray) or weights.dtype != np.float64 or weights.shape != (len(stats),):
+        raise AssertionError(f"{what} returns {brief(weights)}: expected float64 of shape ({len(stats)},)")
+    low, high = selector.low, selector.high
+    for row in np.flatnonzero(~((weights >= low) & (weights <= high)))[:1]:
+        raise AssertionError(f"{name} returns {weights[row]}, expected {low} to {high}: {_shown(stats, int(row))}")
+    return weights
+
+
+def _agree(name: str, stats: SampleStats, ours: Floats, theirs: Floats, what: str) -> None:
+    for row in np.flatnonzero(~close(ours, theirs))[:1]:
+        both = f"{float(ours[row])!r} and {float(theirs[row])!r} ({what})"
+        raise AssertionError(f"{name} returns {both}: {_shown(stats, int(row))}")
+
+
+def _shown(stats: SampleStats, row: int) -> str:
+    values = (f"{name}={values[row]!r}" for name, values in vars(stats).items())
+    return f"sample {', '.join(values)}"

@@ -1,0 +1,120 @@
+"""Do the rollouts of a group click the same place, or look around?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from grounding_rewards.columns import Rollouts
+from grounding_rewards.errors import MISSING, RecipeError, TargetError
+from grounding_rewards.grouping import by_size, stretches
+from grounding_rewards.spaces import Floats, extents
+from grounding_rewards.verifiers.base import NEEDS_SCREEN
+from grounding_rewards.verifiers.consensus import NEEDS_GROUPS, clicks
+from grounding_rewards.verifiers.hit import check_reach, within
+
+
+@dataclass(frozen=True)
+class _Near:
+    """What ``Repetition`` and ``Novelty`` share."""
+
+    radius: float | None = None
+    share: float | None = None
+
+    low = 0.0
+    high = 1.0
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return NEEDS_GROUPS if self.share is None else NEEDS_GROUPS | NEEDS_SCREEN
+
+    def __post_init__(self) -> None:
+        check_reach(self, "radius", "share")
+        if self.radius is None and self.share is None:
+            raise RecipeError(f"{type(self).__name__}: got neither radius nor share; give one of them")
+
+    def repeated(self, rollouts: Rollouts, xy: Floats) -> Floats:
+        """The share of the other rollouts of the group that click near each point: (n,), 0.0 without one."""
+        scale = np.ones((1, 2)) if self.share is None else _screens(rollouts, type(self).__name__, xy)
+        scale, reach = np.broadcast_to(scale, xy.shape), self.radius if self.share is None else self.share
+        found = np.zeros(len(xy))
+        for block in by_size(rollouts.groups, np.flatnonzero(~np.isnan((xy + scale).sum(axis=1)))):
+            for part in stretches(block):
+                mine = block[:, part]
+                away = (xy[mine][:, :, None] - xy[block][:, None]) / scale[mine][:, :, None]
+                near = within(away.reshape(-1, 2), np.zeros((1, 2)), reach)
+                found[mine] = near.reshape(*mine.shape, -1).sum(axis=2) - 1  # itself is none of the others
+        others = np.bincount(rollouts.groups)[rollouts.groups] - 1
+        return found / np.maximum(others, 1)
+
+
+@dataclass(frozen=True)
+class Repetition(_Near):
+    """The share of the other rollouts of its group that click within reach of this one: 0.0 to 1.0.
+
+    0.0 in a group of one, and for rows without a place in the image; these count among the others, near to nothing.
+    The target does not matter. A part of negative weight keeps a policy from collapsing to one place, but also pushes
+    it away from the right one: let it count among misses only.
+
+    Args:
+        radius: the reach in units of the recipe's space, itself within.
+        share: the reach as a share of the screen, ||(dx / width, dy / height)||; one of the two must be given.
+
+    Raises:
+        TargetError: ``share`` is given, the recipe works in a pixel space, and the size of an image is unknown.
+
+    A hit, or -0.2 of the share of rollouts that miss alike:
+
+    >>> from grounding_rewards.combine import affine, gate, weighted
+    >>> from grounding_rewards.verifiers import Hit
+    >>> hit = Hit()
+    >>> missed = affine("other", hit, scale=-1.0, shift=1.0)
+    >>> again = gate(when=("missed", missed), then=("repetition", Repetition(radius=14)))
+    >>> reward = weighted(hit=(1.0, hit), again=(-0.2, again))
+    >>> reward.low, reward.high, sorted(reward.needs)
+    (-0.2, 1.0, ['groups'])
+    """
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        return self.repeated(rollouts, clicks(rollouts))
+
+
+@dataclass(frozen=True)
+class Novelty(_Near):
+    """1 - repetition for rows that click in the image, else 0.0: the share of the others that click elsewhere.
+
+    1.0 in a group of one. By itself, or with a weight of its own in ``weighted`` or ``composite``, it pays a miss for
+    being alone: gate it by a hit, so that among right clicks those that no other rollout found are worth more.
+
+    Args:
+        radius: the reach, and
+        share: as in ``Repetition``.
+
+    Raises:
+        TargetError: as in ``Repetition``.
+
+    >>> from grounding_rewards.combine import gate, weighted
+    >>> from grounding_rewards.verifiers import Hit
+    >>> hit = Hit()
+    >>> found = gate(when=("inside", hit), then=("novelty", Novelty(radius=14)))
+    >>> reward = weighted(hit=(0.8, hit), found=(0.2, found))
+    >>> reward.low, reward.high, sorted(reward.needs)
+    (0.0, 1.0, ['groups'])
+    """
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        xy = clicks(rollouts)
+        return np.where(np.isnan(xy[:, 0]), 0.0, 1.0 - self.repeated(rollouts, xy))
+
+
+def _screens(rollouts: Rollouts, verifier: str, xy: Floats) -> Floats:
+    """Width and height of each row's image, in the space of the points; demanded of rows that click."""
+    space = rollouts.predictions.space
+    sizes = extents(space, rollouts.image_sizes, rollouts.model_image_sizes)
+    lacking = np.isnan(sizes).any(axis=1) & ~np.isnan(xy[:, 0]) & rollouts.targets.valid
+    if lacking.any():
+        sample = rollouts.targets.sample(int(np.argmax(lacking)))
+        expected = f"[width, height], because {verifier} measures in shares of the screen"
+        raise TargetError(sample, str(space.size_field), MISSING, expected)
+    return sizes

@@ -1,0 +1,132 @@
+"""DAST's length reward by hand: short where right, long where wrong, by the budget of the group."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.verifiers import DastLength, Hit, InsideDistance
+from grounding_rewards.verifiers.dast_length import length_rewards
+from tests.verifiers.judging import rollouts
+
+BOX = {"bbox": [0, 0, 10, 10]}
+RIGHT, WRONG = (5, 5), (50, 50)
+
+
+def judge(verifier, points, lengths, groups=None, tokens=None):
+    rows = rollouts(points, [BOX] * len(points), text=["x" * length for length in lengths])
+    groups = np.array([0] * len(points) if groups is None else groups, dtype=np.int64)
+    tokens = None if tokens is None else np.array(tokens, dtype=np.int64)
+    return verifier(replace(rows, groups=groups, token_lengths=tokens)).tolist()
+
+
+def test_a_mixed_group_by_hand():
+    # p = 1/2, L_r = (10 + 30) / 2 = 20, L_max = 40: B = 30. λ = -2/3, 0, 1/3, -1/3.
+    # Right: 0.5 + 1/3, 0.5; wrong: min(0.3 - 0.1, -0.1) = -0.1, -0.3 - 0.1 = -0.4.
+    points = [RIGHT, RIGHT, WRONG, WRONG]
+    assert judge(DastLength(), points, [10, 30, 40, 20]) == pytest.approx([5 / 6, 0.5, -0.1, -0.4], abs=1e-12)
+
+
+def test_all_right_is_measured_by_their_mean():
+    # p = 1, B = 20: λ = -0.5, 0.5; and one far longer than the mean is paid 0.1 at least.
+    assert judge(DastLength(), [RIGHT] * 2, [10, 30]) == [0.75, 0.25]
+    # B = 40: λ = -0.75 three times, and (130 - 40) / 40 = 2.25, which would be -0.625.
+    assert judge(DastLength(), [RIGHT] * 4, [10, 10, 10, 130]) == [0.875] * 3 + [0.1]
+
+
+def test_all_wrong_is_measured_by_the_longest():
+    # p = 0, B = 40: λ = -0.75, -0.5, 0.
+    assert judge(DastLength(), [WRONG] * 3, [10, 20, 40]) == pytest.approx([-0.775, -0.55, -0.1], abs=1e-12)
+
+
+def test_alone_a_response_is_its_own_budget():
+    assert judge(DastLength(), [RIGHT, WRONG], [7, 900], groups=[0, 1]) == [0.5, -0.1]
+
+
+def test_empty_texts():
+    assert judge(DastLength(), [RIGHT, WRONG], [0, 0]) == [0.5, -0.1], "B = 0: λ = 0"
+    # p = 0, B = 10: λ = -1 is the worst; p = 1, B = 5: λ = -1 is the best.
+    assert judge(DastLength(), [WRONG] * 2, [0, 10]) == [-1.0, -0.1]
+    assert judge(DastLength(), [RIGHT] * 2, [0, 10]) == [1.0, 0.1]  # 0.5 - 0.5 · 1 is 0, and 0.1 the least
+
+
+def test_tokens_go_before_characters():
+    lengths = [100, 1]
+    assert judge(DastLength(), [RIGHT] * 2, lengths, tokens=[10, 30]) == [0.75, 0.25]
+    assert judge(DastLength(), [RIGHT] * 2, lengths, tokens=[9, 9]) == [0.5, 0.5], "a padded batch tells nothing apart"
+
+
+def test_groups_of_one_batch():
+    points, lengths, groups = [RIGHT, WRONG, RIGHT, WRONG], [10, 10, 30, 40], [5, 2, 5, 2]
+    assert judge(DastLength(), points, lengths, groups=groups) == pytest.approx([0.75, -0.775, 0.25, -0.1], abs=1e-12)
+
+
+def test_what_is_right_is_said_by_any_verifier():
+    points = [(5, 5), (9, 9)]  # in the middle, and in the box
+    for correct in (InsideDistance(), "inside_distance", {"verifier": "inside_distance"}):
+        assert judge(DastLength(correct), points, [10, 10]) == [0.5, 0.5]
+        assert judge(DastLength(correct, above=0.9), points, [10, 10]) == [0.5, -0.1]
+
+
+def test_it_is_compared_hashed_and_pickled():
+    one = DastLength(correct={"verifier": "hit", "actions": ["click"]}, above=0.5)
+    for other in (DastLength({"verifier": "hit", "actions": ("click",)}, 0.5), pickle.loads(pickle.dumps(one))):
+        assert other == one
+        assert hash(other) == hash(one)
+        assert judge(other, [RIGHT], [3]) == [-0.1], "no action is named"
+    assert DastLength() == DastLength("hit") != DastLength(Hit())
+    assert (DastLength().low, DastLength().high, DastLength().needs) == (-1.0, 1.0, {"groups"})
+    assert DastLength(correct="screen_distance").needs == {"groups", "screen"}
+
+
+@pytest.mark.parametrize(
+    ("correct", "message"),
+    [
+        ("hti", "unknown verifier 'hti'; did you mean 'hit'"),
+        ({"verifier": "hit", "radius": 3}, "hit: unknown argument 'radius'"),
+        ({"weight": 3}, r"DastLength\(correct=\): got .*; expected a verifier, its name, or \{\"verifier\": NAME"),
+        ({"verifier": 5}, r"DastLength\(correct=\)"),
+        (None, r"DastLength\(correct=\): got None"),
+        (Hit, r"DastLength\(correct=\)"),
+        (7, r"DastLength\(correct=\)"),
+    ],
+)
+def test_bad_verifiers(correct, message):
+    with pytest.raises(gr.RecipeError, match=message):
+        DastLength(correct=correct)
+
+
+@pytest.mark.parametrize("above", [np.nan, np.inf, "0", None, True])
+def test_above_is_a_number(above):
+    with pytest.raises(gr.RecipeError, match=r"DastLength\(above=\): got .*; expected a number that is finite"):
+        DastLength(above=above)
+
+
+def test_as_a_part_of_ones_own():
+    parts = {"hit": 1.0, "brief": {"verifier": "dast_length", "weight": 0.5, "correct": {"verifier": "hit"}}}
+    recipe = gr.recipe("composite", response_space="pixel", parts=parts)
+    assert (recipe.low, recipe.high, recipe.needs) == (-0.5, 1.5, {"groups"})
+    texts, targets = ["(5, 5)", "it is at (5, 5)"], [BOX] * 2
+    # 6 and 15 characters, B = 10.5: λ = -3/7 and 3/7; 4 and 12 tokens, B = 8: λ = -1/2 and 1/2.
+    assert recipe.score(texts, targets, groups=[0, 0]).total == pytest.approx([1 + 5 / 14, 1 + 1 / 7], abs=1e-12)
+    assert recipe.score(texts, targets, groups=[0, 0], token_lengths=[4, 12]).total.tolist() == [1.375, 1.125]
+
+
+rows = st.lists(st.tuples(st.booleans(), st.integers(0, 10**6), st.integers(0, 3)), max_size=20)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows)
+def test_in_bounds_and_on_the_right_side(some):
+    right, lengths, groups = (np.array([row[column] for row in some]) for column in range(3))
+    found = length_rewards(right.astype(bool), lengths.astype(float), groups.astype(np.int64))
+    assert ((found >= -1) & (found <= 1)).all()
+    assert ((found >= 0.1) == right.astype(bool)).all()
+    assert ((found <= -0.1) != right.astype(bool)).all()
+    for one, (ok, length, group) in zip(found, some, strict=True):
+        longer = [f for f, (o, n, g) in zip(found, some, strict=True) if (o, g) == (ok, group) and n >= length]
+        assert all(other <= one if ok else other >= one for other in longer)

@@ -1,0 +1,115 @@
+"""The share of a group that clicks the same place, and its opposite."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.columns import Reason
+from grounding_rewards.combine import gate, weighted
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.verifiers import Hit, Novelty, Repetition
+from tests.verifiers.judging import rollouts
+
+BOX = {"bbox": [0, 0, 9, 9]}
+
+
+def judge(verifier, *points, groups=None, **more):
+    rows = rollouts(points, [BOX] * len(points), **more)
+    groups = [0] * len(points) if groups is None else groups
+    return verifier(replace(rows, groups=np.array(groups, dtype=np.int64))).tolist()
+
+
+def test_the_share_of_the_others_within_reach():
+    # Distances from the first: 5, 10, 50; from the second: 5, 5, 45; from the third: 10, 5, 40.
+    points = [(0, 0), (3, 4), (6, 8), (30, 40)]
+    assert judge(Repetition(radius=5), *points) == [1 / 3, 2 / 3, 1 / 3, 0.0], "the reach itself is within"
+    assert judge(Repetition(radius=4.9), *points) == [0.0] * 4
+    assert judge(Repetition(radius=10), *points) == [2 / 3, 2 / 3, 2 / 3, 0.0]
+    assert judge(Repetition(radius=50), *points) == [1.0] * 4
+    assert judge(Repetition(radius=0), (1, 1), (1, 1), (2, 2)) == [0.5, 0.5, 0.0]
+
+
+def test_novelty_is_the_rest_of_it():
+    assert judge(Novelty(radius=5), (0, 0), (3, 4), (6, 8)) == [0.5, 0.0, 0.5]
+
+
+def test_a_group_of_one():
+    assert judge(Repetition(radius=5), (0, 0)) == [0.0]
+    assert judge(Novelty(radius=5), (0, 0)) == [1.0]
+
+
+def test_those_that_do_not_click_are_near_nothing_and_not_new():
+    reasons = [Reason.OK, Reason.OK, Reason.REFUSED, Reason.OUT_OF_IMAGE, Reason.OUT_OF_IMAGE]
+    points = [(0, 0), (0, 0), None, (700, 0), (700, 0)]
+    assert judge(Repetition(radius=5), *points, reasons=reasons) == [0.25, 0.25, 0.0, 0.0, 0.0]
+    assert judge(Novelty(radius=5), *points, reasons=reasons) == [0.75, 0.75, 0.0, 0.0, 0.0]
+    assert judge(Novelty(radius=5), None, None) == [0.0, 0.0]
+
+
+def test_a_share_of_the_screen():
+    # 40 of 400 is 0.1 of the width; 20 of 100 is 0.2 of the height.
+    points, size = [(0, 0), (40, 0), (0, 20)], (400, 100)
+    assert judge(Repetition(share=0.1), *points, size=size) == [0.5, 0.5, 0.0]
+    assert judge(Repetition(share=0.2), *points, size=size) == [1.0, 0.5, 0.5]
+    assert judge(Repetition(share=0.1), (0, 0), (0.1, 0), (0, 0.2), space=CoordSpace.UNIT) == [0.5, 0.5, 0.0]
+
+
+def test_a_screen_must_be_known_where_somebody_clicks():
+    with pytest.raises(gr.TargetError, match=r"'image_size': got nothing; .* because Novelty measures in shares"):
+        judge(Novelty(share=0.1), (0, 0), (1, 1))
+    assert judge(Novelty(share=0.1), None, None) == [0.0, 0.0]
+    assert Repetition(share=0.1).needs == {"groups", "screen"}
+    assert Repetition(radius=5).needs == {"groups"}
+
+
+@pytest.mark.parametrize("kind", [Repetition, Novelty])
+def test_a_reach_is_needed_and_one_only(kind):
+    with pytest.raises(gr.RecipeError, match=f"{kind.__name__}: got neither radius nor share"):
+        kind()
+    with pytest.raises(gr.RecipeError, match=f"{kind.__name__}: got both radius and share"):
+        kind(radius=5, share=0.1)
+    with pytest.raises(gr.RecipeError, match=rf"{kind.__name__}\(radius=\): got -1"):
+        kind(radius=-1)
+
+
+def test_gated_by_a_hit_novelty_never_pays_a_miss():
+    hit = Hit()
+    found = gate(when=("inside", hit), then=("novelty", Novelty(radius=2)))
+    reward = weighted(hit=(0.8, hit), found=(0.2, found))
+    # Two hits at one place, one hit elsewhere, and a miss that is as new as can be.
+    assert judge(reward, (1, 1), (1, 2), (8, 8), (90, 90)) == pytest.approx([0.8 + 0.4 / 3, 0.8 + 0.4 / 3, 1.0, 0.0])
+
+
+def test_by_name_with_a_weight_below_0():
+    parts = {"hit": 1.0, "again": {"verifier": "repetition", "weight": -0.5, "radius": 3}}
+    recipe = gr.recipe("composite", response_space="pixel", parts=parts)
+    assert (recipe.low, recipe.high, recipe.needs) == (-0.5, 1.0, {"groups"})
+    assert recipe.score(["(1, 1)", "(1, 1)", "(50, 50)"], [BOX] * 3, groups=[7] * 3).total.tolist() == [0.75, 0.75, 0.0]
+
+
+points = st.lists(st.none() | st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=10)
+
+
+@settings(max_examples=40, deadline=None)
+@given(points, st.integers(0, 8), st.integers(1, 3))
+def test_against_a_count_by_hand(some, radius, groups):
+    found = judge(Repetition(radius=radius), *some, groups=[row % groups for row in range(len(some))])
+    for row, point in enumerate(some):
+        others = [other for place, other in enumerate(some) if place != row and place % groups == row % groups]
+        near = [
+            other for other in others if point and other
+            and (point[0] - other[0]) ** 2 + (point[1] - other[1]) ** 2 <= radius**2
+        ]  # fmt: skip
+        assert found[row] == (len(near) / len(others) if others else 0.0)
+
+
+def test_a_huge_group_is_compared_in_parts():
+    places = [(row % 40, row // 40) for row in range(1000)]
+    found = judge(Repetition(radius=1), *places)
+    assert found[0] == 2 / 999
+    assert found[41] == 4 / 999
+    assert sum(found) == pytest.approx(2 * (39 * 25 + 24 * 40) / 999)
