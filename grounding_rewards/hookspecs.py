@@ -30,3 +30,8 @@ def register_verifiers(register: Register) -> None:
 @hookspec
 def register_recipes(register: Register) -> None:
     """Offer recipes: ``register("name", build)``, a function of keyword-only options that returns a ``Recipe``."""
+
+
+@hookspec
+def register_selectors(register: Register) -> None:
+    """Offer selectors: ``register("name", SelectorClass)``, a frozen dataclass."""

@@ -6,14 +6,12 @@ import importlib
 import importlib.util
 import os
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-from threading import RLock
 from types import ModuleType
 from typing import Any
 
 from grounding_rewards.errors import RecipeError, near
-
-_LOADING = RLock()
 
 
 def names_code(name: Any) -> bool:
@@ -67,22 +65,31 @@ def _is_file(place: str) -> bool:
 
 
 def _file(path: Path) -> ModuleType:
-    """The module that a file makes, under a name that only this path has."""
-    import hashlib  # slow to import, and few name files
+    """The module that a file makes. Its name says its path, so that what it defines can be pickled."""
+    _check_is_file(path)
+    return importlib.import_module(f"{__name__}.{os.fsencode(path).hex()}")
 
-    name = f"grounding_rewards_file_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
-    with _LOADING:
-        if name in sys.modules:
-            return sys.modules[name]
-        if not path.is_file():
-            raise FileNotFoundError(f"there is no file {path}")
-        spec = importlib.util.spec_from_file_location(name, path)
+
+def _check_is_file(path: Path) -> None:
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+
+
+class _Files:
+    """Finds the modules of files, in processes that load a pickle too."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        parent, _, code = name.rpartition(".")
+        if parent != __name__:
+            return None
+        file = Path(os.fsdecode(bytes.fromhex(code)))
+        _check_is_file(file)
+        spec = importlib.util.spec_from_file_location(name, file)
         if spec is None or spec.loader is None:
             raise ImportError("expected a file that ends in .py")
-        module = sys.modules[name] = importlib.util.module_from_spec(spec)
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[name]
-            raise
-        return module
+        return spec
+
+
+__path__: list[str] = []  # makes this module one that others can be inside of
+sys.meta_path.append(_Files)

@@ -28,7 +28,9 @@ def test_the_wheel_holds_both_packages_and_their_type_marker(tmp_path: Path) -> 
     assert {
         "grounding_rewards/__init__.py",
         "grounding_rewards/py.typed",
+        "grounding_rewards_adapters/easyr1.py",
         "grounding_rewards_adapters/trl.py",
+        "grounding_rewards_adapters/verl.py",
         "grounding_rewards_adapters/py.typed",
     } <= names
     assert {name.split("/")[0] for name in names} == {

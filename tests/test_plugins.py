@@ -12,6 +12,7 @@ import grounding_rewards as gr
 from grounding_rewards.hookspecs import hookimpl
 from grounding_rewards.parsing import BARE_TUPLE
 from grounding_rewards.plugins import collect
+from grounding_rewards.pool import Band
 from grounding_rewards.recipes.gelato import gelato
 from grounding_rewards.verifiers import Hit
 
@@ -52,11 +53,12 @@ def test_built_ins_come_through_the_same_hooks():
         "xy_tags",
     ]  # fmt: skip
     assert list(registry.verifiers) == [
-        "action_match", "action_type", "argument_match", "box_size", "centredness", "corner_distance",
-        "correct_refusal", "dense_distance", "difficulty", "direction_match", "duration_match", "end_hit",
-        "exploration", "false_click", "false_refusal", "format", "gaussian_coverage", "gaussian_point",
-        "graded_format", "hit", "inside_distance", "keys_match", "near_point", "noise", "not_collinear",
-        "overlap", "refusal_match", "screen_distance", "text_match", "thinking_length",
+        "action_match", "action_type", "argument_match", "box_size", "centredness", "consensus", "corner_distance",
+        "correct_refusal", "dast_length", "dense_distance", "difficulty", "direction_match", "duration_match",
+        "end_hit", "exploration", "false_click", "false_refusal", "format", "gaussian_coverage", "gaussian_point",
+        "graded_format", "hit", "in_consensus", "inside_distance", "keys_match", "near_point", "noise",
+        "not_collinear", "novelty", "overlap", "refusal_match", "repetition", "screen_distance", "text_match",
+        "thinking_length",
     ]  # fmt: skip
 
 
@@ -85,11 +87,13 @@ def test_two_plugins_may_use_one_name_each_under_its_own():
     assert {"a/mine", "b/mine"} <= set(registry.recipes)
 
 
-@pytest.mark.parametrize("kind", ["parsers", "verifiers", "recipes"])
-def test_a_name_offered_twice_is_an_error_that_names_kind_name_and_distribution(kind):
+@pytest.mark.parametrize(
+    ("kind", "thing"), [("parsers", BARE_TUPLE), ("verifiers", Hit), ("recipes", gelato), ("selectors", Band)]
+)
+def test_a_name_offered_twice_is_an_error_that_names_kind_name_and_distribution(kind, thing):
     def twice(register):
-        register("same", Hit)
-        register("same", Hit)
+        register("same", thing)
+        register("same", thing)
 
     with pytest.raises(
         gr.PluginError, match=f"{kind[:-1]} 'acme/same' is offered by both acme-rewards and acme-rewards"
@@ -189,7 +193,7 @@ def test_an_installed_plugin_is_built_by_its_name(installed):
         "acme/sharp {'name': 'acme/sharp', 'answers': 'last', 'sharpness': 2.0} True [1.]"
     )  # fmt: skip
     assert option.startswith("acme/sharp: unknown option 'sharpnes'; did you mean 'sharpness'?")
-    assert wrong == "acme/wrong: its plugin returned int; expected a Recipe"
+    assert wrong == "acme/wrong (plugin 'acme' of acme-rewards): its plugin returned int; expected a Recipe"
     assert near.startswith("unknown recipe 'acme/shrap'; did you mean 'acme/sharp'?")
 
 

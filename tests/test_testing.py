@@ -245,7 +245,8 @@ def test_a_faulty_dialect_is_caught_and_named():
     check_dialect(LikeATuple())
     check_dialect(BARE_TUPLE_WHOLE, ["(1, 2)", None])
     said = fault(check_dialect, Raises())
-    assert said.startswith("dialect like_a_tuple (answers='only') on '\\ud800' raises UnicodeEncodeError")
+    assert said.startswith("dialect like_a_tuple (answers='only') on '\\ud800' raises DialectError")
+    assert "dialect 'like_a_tuple' raised UnicodeEncodeError" in said
     said = fault(check_dialect, ReadsManyOtherwise())
     assert "reads xy [[" in said
     assert "alone from '" in said
@@ -299,12 +300,12 @@ class Loose:
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
-        (with_part(too_sure), "raises VerifierError: 'verifier own returned 2.0"),
-        (with_part(breaks_on_surrogates), "raises UnicodeEncodeError"),
+        (with_part(too_sure), "part 'own': verifier too_sure returned 2.0"),
+        (with_part(breaks_on_surrogates), "verifier breaks_on_surrogates raised UnicodeEncodeError"),
         (with_part(by_position), "total is 1e-06 in a batch and 0.0 alone for response '(512, 384'"),
         (with_part(by_chance), "in a batch and"),
         (with_part(prints), "prints '"),
-        (with_part(warns), "raises RuntimeWarning"),
+        (with_part(warns), "verifier warns raised RuntimeWarning"),
         (replace(gr.recipe("gta1"), reward=Loose()), "returns a total outside 0.0 to 1.0: total 3.0, acc 1.0"),
         (
             replace(gr.recipe("gta1"), reward=Loose(factor=1.0, dtype=np.float32)),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.actions import NO_ARGUMENTS, Arguments, Objects, canonical, empty, is_known
 from grounding_rewards.columns import Predictions, Reason
+from grounding_rewards.errors import DialectError, GroundingRewardsError
 from grounding_rewards.parsing.dialect import MAX_ANSWERS, Answers, Dialect, Found
 from grounding_rewards.parsing.texts import Texts, contains
 from grounding_rewards.spaces import CoordSpace, Floats
@@ -55,7 +56,7 @@ def parse(
     whole = read_responses(responses)
     texts, unfinished = answer_texts(whole, thinking)
     texts = texts.capped(MAX_LENGTH)
-    found = dialect.find(texts, answers)
+    found = _found(dialect, texts, answers)
     xy, box, names, arguments = found.xy, found.box, found.actions, found.arguments
     if unfinished is None and _is_plain(found):
         reason = np.zeros(len(texts), dtype=np.int8)  # OK, all of them
@@ -81,6 +82,30 @@ def parse(
         usual=found.usual if texts is whole else None,
         arguments=Arguments(**arguments) if arguments else NO_ARGUMENTS,
     )
+
+
+def _found(dialect: Dialect, texts: Texts, answers: Answers) -> Found:
+    """What a dialect finds.
+
+    Raises:
+        DialectError: it raises, or what it returns is not about these texts; names the dialect and its plugin.
+    """
+    try:
+        found = dialect.find(texts, answers)
+        rows, shapes = len(texts), (found.xy.shape, found.box.shape, found.count.shape, found.dialect.shape)
+        if shapes == ((rows, 2), (rows, 4), (rows,), (rows,)):
+            return found
+        complaint, cause = f"returned xy, box, count and dialect of shapes {shapes} for {rows} texts", None
+    except GroundingRewardsError:
+        raise
+    except Exception as error:
+        complaint, cause = f"raised {type(error).__name__}: {error}", error
+    from grounding_rewards.plugins import origin
+
+    where = f"on {len(texts)} texts" if len(texts) != 1 else f"on {texts.values[0]!r:.80}"
+    raise DialectError(
+        f"dialect {getattr(dialect, 'name', dialect)!r:.80}{origin(dialect)} {complaint} {where}"
+    ) from cause
 
 
 def _blanked(name: str, column: NDArray[Any], rows: NDArray[np.bool_]) -> NDArray[Any]:

@@ -1,0 +1,52 @@
+"""Plugins on the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from grounding_rewards.cli import terminal
+from grounding_rewards.cli.terminal import printable
+from grounding_rewards.plugins import BUILT_IN
+
+Facts = dict[str, Any]
+
+
+def listing(listed: Sequence[Facts]) -> None:
+    """Print each plugin with what it adds, and a note for each that cannot be used."""
+    console = Console(file=sys.stdout, highlight=False)
+    shown = [each for each in listed if each["loaded"]]
+    for place, each in enumerate(shown):
+        if place:
+            console.print()
+        console.print(Text(printable(_title(each)), style="bold"))
+        console.print(Padding(_things(each), (0, 0, 0, 2), expand=False))
+    for each in listed:
+        if not each["loaded"]:
+            terminal.note(f"{_title(each)} is not loaded: {each['error']}")
+    if not listed:
+        terminal.note("no plugins are installed; --all lists what is built in")
+
+
+def _title(found: Facts) -> str:
+    if found["plugin"] is None:
+        return f"built in ({BUILT_IN} {found['version']})"
+    package = " ".join(filter(None, (found.get("distribution"), found.get("version"))))
+    return f"{found['plugin']} ({package})" if package else str(found["plugin"])
+
+
+def _things(found: Facts) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for whole in (True, True, False):
+        table.add_column(no_wrap=whole, overflow="fold")
+    for kind, things in found.items():
+        for place, each in enumerate(things if isinstance(things, list) else []):
+            # Names come from plugins: as Text they are shown, not read as markup.
+            table.add_row(kind if place == 0 else "", Text(printable(each["name"])), Text(printable(each["says"])))
+    return table

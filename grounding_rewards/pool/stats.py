@@ -1,0 +1,128 @@
+"""Rollouts by sample: how many there are, how many were right, mean and variance of what they were paid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.spaces import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class SampleStats:
+    """What the rollouts of m samples say, one row a sample.
+
+    Attributes:
+        sample_id: (m,) names of the samples, as they came.
+        n: (m,) how many rollouts were scored.
+        num_correct: (m,) how many of them were right.
+        mean: (m,) the mean total of the scored rollouts; NaN where there is none.
+        variance: (m,) the variance of their totals, divided by their number; NaN where there is none.
+
+    Raises:
+        PoolError: the columns differ in length.
+    """
+
+    sample_id: NDArray[np.object_]
+    n: NDArray[np.int64]
+    num_correct: NDArray[np.int64]
+    mean: Floats
+    variance: Floats
+
+    def __post_init__(self) -> None:
+        lengths = {each.name: len(getattr(self, each.name)) for each in fields(self)}
+        if len(set(lengths.values())) > 1:
+            raise PoolError(f"statistics of samples: got {lengths} rows; expected as many of each")
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    @property
+    def pass_rate(self) -> Floats:
+        """(m,) num_correct / n; NaN where no rollout was scored."""
+        return _ratio(self.num_correct, self.n)
+
+
+def sample_stats(
+    sample_ids: Sequence[Any] | NDArray[Any],
+    acc: Sequence[float | None] | NDArray[Any],
+    total: Sequence[float | None] | NDArray[Any] | None = None,
+) -> SampleStats:
+    """Statistics of samples from a table with a row a rollout.
+
+    Args:
+        sample_ids: (n,) which sample each rollout belongs to.
+        acc: (n,) 1 where it was right, 0 where it was not; None or NaN where it was not scored.
+        total: (n,) what it was paid; None or NaN where it was not. Rollouts that were not scored do not count.
+
+    Returns:
+        One row a sample, in the order in which they first appear.
+
+    Raises:
+        PoolError: lengths differ, a rollout has no sample, or a number is none; names the row.
+
+    >>> found = sample_stats(["a", "b", "a", "a"], [1, None, 0, 1], [0.5, None, 0.0, 1.0])
+    >>> found.sample_id.tolist(), found.n.tolist(), found.num_correct.tolist(), found.mean.tolist()
+    (['a', 'b'], [3, 0], [2, 0], [0.5, nan])
+    """
+    names, code = _codes(sample_ids)
+    right = _numbers("acc", acc, len(code))
+    paid = _numbers("total", [None] * len(code) if total is None else total, len(code))
+    for row in np.flatnonzero(~np.isin(right, (0.0, 1.0)) & ~np.isnan(right))[:1]:
+        raise PoolError(f"acc of row {row}: got {right[row]}; expected 0 or 1, or None where it was not scored")
+    scored = ~np.isnan(right)
+    summed = scored & ~np.isnan(paid)
+    mean = _mean(code[summed], paid[summed], len(names))
+    return SampleStats(
+        sample_id=names,
+        n=np.bincount(code[scored], minlength=len(names)).astype(np.int64),
+        num_correct=np.bincount(code[right == 1.0], minlength=len(names)).astype(np.int64),
+        mean=mean,
+        variance=_mean(code[summed], (paid[summed] - mean[code[summed]]) ** 2, len(names)),
+    )
+
+
+def _codes(sample_ids: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
+    """The samples in order of first appearance, and the place of each row's among them."""
+    ids = sample_ids.tolist() if isinstance(sample_ids, np.ndarray) else list(sample_ids)
+    try:
+        places = {name: place for place, name in enumerate(dict.fromkeys(ids))}
+    except TypeError as error:
+        raise PoolError(f"sample_ids: {error}; expected texts or whole numbers") from None
+    for name in places:
+        if name is None or name != name:
+            raise PoolError(f"sample_id of row {ids.index(name)}: got {name}; expected the name of its sample")
+    names = np.empty(len(places), dtype=np.object_)
+    names[:] = list(places)
+    return names, np.fromiter(map(places.__getitem__, ids), dtype=np.int64, count=len(ids))
+
+
+def _numbers(name: str, values: Sequence[float | None] | NDArray[Any], rows: int) -> Floats:
+    if len(values) != rows:
+        raise PoolError(f"{name}: got {len(values)} rows; expected {rows}, one for each of sample_ids")
+    try:
+        found = np.array(values, dtype=np.float64)  # None becomes NaN
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.shape != (rows,):
+        raise PoolError(f"{name}: got {values!r:.80}; expected a number for each row, or None")
+    for row in np.flatnonzero(np.isinf(found))[:1]:
+        raise PoolError(f"{name} of row {row}: got {found[row]}; expected a finite number, or None")
+    return found
+
+
+def _mean(code: NDArray[np.int64], values: Floats, samples: int) -> Floats:
+    counts = np.bincount(code, minlength=samples)
+    sums = np.bincount(code, weights=values, minlength=samples)
+    return _ratio(sums, counts)
+
+
+def _ratio(sums: NDArray[Any], counts: NDArray[np.int64]) -> Floats:
+    """Sums / counts; NaN where there is nothing to count."""
+    found: Floats = np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+    return found

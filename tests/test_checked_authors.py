@@ -1,0 +1,210 @@
+"""What ``check_verifier`` and ``check_selector`` say to an author: the fault, where it is, and what to do."""
+
+import sys
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards.pool import Band, Unsolved
+from grounding_rewards.testing import check_selector, check_verifier
+
+
+def clicked(rollouts):
+    return (~np.isnan(rollouts.predictions.xy[:, 0])).astype(np.float64)
+
+
+def nothing(rollouts):
+    return None
+
+
+def one_number(rollouts):
+    return 1.0
+
+
+def words(rollouts):
+    return np.array(["much"] * len(rollouts))
+
+
+def prints_errors(rollouts):
+    print(len(rollouts), file=sys.stderr)
+    return clicked(rollouts)
+
+
+def exits(rollouts):
+    sys.exit(3)
+
+
+def without_lengths(rollouts):
+    return rollouts.token_lengths / 1e4
+
+
+def largest(rollouts):
+    return clicked(rollouts) * np.max(clicked(rollouts))
+
+
+def adds_a_text(rollouts):
+    rollouts.text.append("more")
+    return clicked(rollouts)
+
+
+def adds_a_column(rollouts):
+    rollouts.extras["seen"] = len(rollouts)
+    return clicked(rollouts)
+
+
+def fault(check, thing):
+    with pytest.raises(AssertionError) as caught:
+        check(thing)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("fn", "message"),
+    [
+        (nothing, "verifier nothing returned shape (); expected (1,)"),
+        (one_number, "verifier one_number returned shape (); expected (1,)"),
+        (words, "verifier words returned array(['much'], dtype='<U4'); expected 1 numbers"),
+        (prints_errors, "(pixel, alone) on Row(target="),
+        (prints_errors, " prints '1"),
+        (exits, "raises SystemExit: '3'"),
+        (without_lengths, "(pixel, alone, with nothing but its needs) on Row(target="),
+        (
+            largest,
+            "(pixel, no rows) on 0 rows raises VerifierError: 'verifier largest raised ValueError: zero-size array",
+        ),
+        (adds_a_text, " writes into rollouts.text"),
+        (adds_a_column, " writes into rollouts.extras"),
+    ],
+)
+def test_a_faulty_function_is_named_with_its_fault(fn, message):
+    said = fault(check_verifier, gr.verifier(fn, low=0, high=1))
+    assert said.startswith(f"FunctionVerifier(fn=<function {fn.__name__} at ")
+    assert message in said
+
+
+def test_a_sound_function_passes():
+    check_verifier(gr.verifier(clicked, low=0, high=1))
+
+
+@dataclass
+class Open:
+    """A dataclass that is not frozen."""
+
+    low: float = 0.0
+    high: float = 1.0
+    needs: frozenset = frozenset()
+
+    def __call__(self, table):
+        return np.zeros(len(table))
+
+
+class Counts(Open):
+    """Another score at each call."""
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return type(other) is type(self)
+
+    def __call__(self, table):
+        self.calls = getattr(self, "calls", 0) + 1
+        return np.full(len(table), 1.0 / self.calls)
+
+
+@dataclass(frozen=True)
+class Mute:
+    low: float = 0.0
+    high: float = 1.0
+
+
+@pytest.mark.parametrize(
+    ("check", "thing", "message"),
+    [
+        (check_verifier, clicked, "declares no low or no high: lift a plain function with verifier(fn, low=, high=)"),
+        (check_verifier, Open, "is a class: check what it builds, such as Open()"),
+        (check_verifier, Open(), "Open(low=0.0, high=1.0, needs=frozenset()) has no hash (unhashable type: 'Open')"),
+        (check_verifier, Mute(), "Mute(low=0.0, high=1.0) cannot be called: expected a verifier, with __call__"),
+        (check_verifier, "hit", "'hit' cannot be called: expected a verifier"),
+        (check_verifier, Counts(), "returns 1.0 and 0.5 for row 0 (pixel, in a batch and alone)"),
+        (check_selector, Band, "is a class: check what it builds, such as Band()"),
+        (check_selector, Mute(), "selector Mute(low=0.0, high=1.0) cannot be called: expected a selector"),
+        (check_selector, Open(high=float("nan")), "declares low 0.0 and high nan: expected finite bounds in order"),
+        (check_selector, Open(), "has no hash"),
+        (check_selector, Counts(), "returns 1.0 and 0.5 (the first time and the second): sample sample_id='s"),
+    ],
+)
+def test_what_cannot_be_one_is_told_from_what_is_wrong_with_it(check, thing, message):
+    assert message in fault(check, thing)
+
+
+@dataclass(frozen=True)
+class Weigh:
+    """A selector around a function."""
+
+    fn: object
+    low: float = 0.0
+    high: float = 1.0
+    seen: dict = field(default_factory=dict, compare=False)
+
+    def __call__(self, stats):
+        return self.fn(stats)
+
+
+def rates(stats):
+    return stats.pass_rate
+
+
+def first_ten(stats):
+    return (np.arange(len(stats)) < 10).astype(np.float64)
+
+
+def easiest(stats):
+    return np.nan_to_num(stats.pass_rate / np.nanmax(stats.pass_rate))
+
+
+def empties(stats):
+    stats.n[:] = 0
+    return np.zeros(len(stats))
+
+
+def spread(stats):
+    return stats.variance / 1e13
+
+
+def whole(stats):
+    return stats.n
+
+
+def short(stats):
+    return np.zeros(max(len(stats) - 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("fn", "message"),
+    [
+        (rates, "returns nan, expected 0.0 to 1.0: sample sample_id='s"),
+        (first_ten, "(in one order and in another): sample sample_id='s"),
+        (easiest, "on 0 samples raises ValueError"),
+        (empties, "on 300 samples writes into n"),
+        (spread, "returns nan, expected 0.0 to 1.0"),
+        (whole, "on 300 samples returns array(["),
+        (short, "expected float64 of shape (300,)"),
+        (lambda stats: np.zeros(len(stats)), "cannot be pickled"),
+    ],
+)
+def test_a_faulty_selector_is_named_with_its_fault(fn, message):
+    said = fault(check_selector, Weigh(fn))
+    assert said.startswith("selector Weigh(fn=<function ")
+    assert message in said
+
+
+def test_sound_selectors_pass_whatever_the_seed():
+    for seed in (0, 1):
+        for selector in (Unsolved(), Band(0.2, 0.8), Band(), Band(0.5, 0.5)):
+            check_selector(selector, seed=seed)
+
+
+def test_bounds_are_those_that_the_selector_declares():
+    assert "returns 1.0, expected 0.0 to 0.5" in fault(check_selector, replace(Weigh(Unsolved()), high=0.5))

@@ -1,0 +1,210 @@
+"""The pages in docs/ are true: every block runs, in the order of its page, and gives what is shown."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards import plugins
+from grounding_rewards.cli import main
+from grounding_rewards.combine import evaluate, weighted
+from grounding_rewards.hookspecs import hookimpl
+from grounding_rewards.parsing import parse
+from grounding_rewards.plugins import collect
+from grounding_rewards.recipes.gelato import gelato
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+EXTENDING = DOCS / "extending.md"
+PLUGIN = ROOT / "examples" / "plugin"
+LAB = "/data/lab"
+INSTALLED = ("grounding-rewards plugins",)
+"""Commands that test_plugin_distribution.py runs where the plugin is installed."""
+
+PAGES = sorted(page for page in DOCS.glob("*.md") if "\n```" in page.read_text("utf-8"))
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Language and text of every block."""
+    fences = re.finditer(r"^(`{3,})(\w*)\n(.*?)^\1$", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return [(fence[2], fence[3]) for fence in fences]
+
+
+def commands(block: str) -> list[tuple[str, str]]:
+    """Every command of a console block, and what is shown below it."""
+    parts = [part.partition("\n") for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+    return [(command, output) for command, _, output in parts]
+
+
+class Reader:
+    """Somebody who types what a page shows, in one folder."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.capsys, self.names = folder, capsys, dict[str, Any]()
+
+    def python(self, block: str) -> None:
+        file = re.match(r"# (\w+\.py)\n", block)
+        if file:
+            (self.folder / file[1]).write_text(block)
+        else:
+            exec(compile(block, "block", "exec"), self.names)
+
+    def pycon(self, block: str) -> None:
+        example = doctest.DocTestParser().get_doctest(block, self.names, "page", "page", 0)
+        runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+        said: list[str] = []
+        runner.run(example, out=said.append, clear_globs=False)
+        self.names = example.globs
+        assert runner.failures == 0, "".join(said)
+
+    def console(self, block: str) -> None:
+        for command, shown in commands(block):
+            if command.startswith("cat "):
+                (self.folder / command.removeprefix("cat ")).write_text(shown)
+            elif command not in INSTALLED:
+                program, *words = shlex.split(command)
+                assert program == "grounding-rewards"
+                with pytest.raises(SystemExit) as ended:
+                    main(words)
+                printed = self.capsys.readouterr()
+                assert (ended.value.code, printed.out + printed.err) == (0, shown)
+
+    def bash(self, block: str) -> None:
+        pairs = [word.partition("=") for word in shlex.split(block.replace("\\\n", " ")) if ".reward_kwargs." in word]
+        assert all(key.startswith("+") for key, _, _ in pairs)
+        self.launch("\n".join(f"{key.rpartition('.')[2]}: {value}" for key, _, value in pairs))
+
+    def yaml(self, block: str) -> None:
+        self.launch(block, "worker", "reward", "reward_function_kwargs")
+
+    def launch(self, text: str, *path: str) -> None:
+        """What a trainer reads in its config builds the recipe that the page builds in Python."""
+        options = pytest.importorskip("yaml").safe_load(text.replace(LAB, str(self.folder)))
+        for key in path:
+            options = options[key]
+        built = gr.recipe(options.pop("recipe"), **options)
+        scores = built.score(["(20, 15)", "well, it is here, I think: (20, 15)"], [{"bbox": [10, 10, 30, 20]}] * 2)
+        assert scores.total.tolist() == pytest.approx([1.0, 0.8])
+
+    def text(self, block: str) -> None:
+        """Nothing to run."""
+
+    def toml(self, block: str) -> None:
+        shown, whole = tomllib.loads(block), tomllib.loads((PLUGIN / "pyproject.toml").read_text("utf-8"))
+        assert shown["project"].items() <= whole["project"].items()
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Reader]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(PLUGIN), *sys.path])
+    before = set(sys.modules)
+    yield Reader(tmp_path, capsys)
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith((str(tmp_path), str(PLUGIN))):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+def test_every_block_gives_what_it_shows(page: Path, reader: Reader) -> None:
+    found = blocks(page)
+    assert found
+    for language, block in found:
+        getattr(reader, language)(block)
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text("utf-8")
+    titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    places = {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+    for link in re.findall(r"\]\((?!https?:)([^)]+)\)", text):
+        file, _, place = link.partition("#")
+        assert (page.parent / file).exists(), link
+        assert file or place in places, link
+
+
+def offer(plugin: Any, name: str = "touch", distribution: str = "grounding-rewards-touch") -> tuple[str, str, Any]:
+    return name, distribution, plugin
+
+
+def hooks(**found: Callable[[Any], None]) -> SimpleNamespace:
+    return SimpleNamespace(**{name: hookimpl(hook) for name, hook in found.items()})
+
+
+class EdgeMargin:
+    low, high, needs = 0.0, 1.0, frozenset[str]()
+
+    def __call__(self, rollouts: Any) -> Any:
+        raise KeyError("xy")
+
+
+class TapTag:
+    name, names = "tap_tag", ("tap_tag",)
+
+    def find(self, texts: Any, answers: Any) -> Any:
+        raise ValueError("no number")
+
+
+def broken() -> None:
+    raise ImportError("no module")
+
+
+def errors(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """What really is said, in the order of the page's table."""
+
+    def said(run: Callable[[], object]) -> str:
+        with pytest.raises(gr.GroundingRewardsError) as caught:
+            run()
+        return str(caught.value)
+
+    def twice(register: Any) -> None:
+        register("tap", gelato)
+        register("tap", gelato)
+
+    dialect = TapTag()
+    point = SimpleNamespace(name="touch", dist=SimpleNamespace(name="grounding-rewards-touch"), load=broken)
+    good = hooks(
+        register_verifiers=lambda register: register("edge_margin", EdgeMargin),
+        register_parsers=lambda register: register("tap_tag", dialect),
+    )
+    yield said(lambda: plugins.loaded(point))  # type: ignore[arg-type]
+    yield said(lambda: collect([offer(hooks(register_verifier=lambda register: None))]))
+    yield said(lambda: collect([offer(SimpleNamespace(register_recipes=lambda register: None))]))
+    yield said(lambda: collect([offer(hooks(register_recipes=lambda register, more: None))]))  # type: ignore[misc]
+    yield said(lambda: collect([offer(hooks(register_recipes=twice))]))
+    yield said(lambda: collect([offer(good), offer(hooks(register_recipes=twice), distribution="other-rewards")]))
+    yield said(lambda: collect([offer(hooks(register_verifiers=lambda register: register("edge_margin", "hit")))]))
+    known = collect([offer(good)])
+    monkeypatch.setattr(plugins, "registry", lambda: known)
+    seen = gr.recipe("gelato").rollouts(["(1, 2)"], [[0, 0, 1, 1]])
+    yield said(lambda: evaluate(weighted(margin=(1.0, EdgeMargin())), seen))
+    yield said(lambda: parse(["(1, 2)"], dialect, space=gr.CoordSpace.PIXEL))
+
+
+def test_errors_of_plugins_are_those_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = re.findall(
+        r"^\| .* \| `([^`]*(?:plugin|touch)[^`]*)` \|$", EXTENDING.read_text("utf-8"), flags=re.MULTILINE
+    )
+    real = list(errors(monkeypatch))
+    assert len(table) == len(real) == 9
+    for shown, said in zip(table, real, strict=True):
+        pattern = ".*".join(map(re.escape, shown.split("...")))
+        assert re.match(pattern, " ".join(said.split())), (shown, said)
+
+
+def test_the_plugins_hooks_on_the_page_are_those_of_the_example() -> None:
+    (block,) = [text for language, text in blocks(EXTENDING) if language == "python" and "@hookimpl" in text]
+    whole = (PLUGIN / "grounding_rewards_touch" / "plugin.py").read_text("utf-8")
+    for line in block.splitlines():
+        assert line.replace("(register):", "(register: Register) -> None:") in whole or "hookspecs" in line
