@@ -16,44 +16,72 @@ REPORTED = 1000
 """Unusable targets that are logged at most."""
 
 
-def build(recipe: str | Mapping[str, Any] | gr.Recipe, options: Mapping[str, Any]) -> gr.Recipe:
+def build(
+    recipe: str | Mapping[str, Any] | gr.Recipe | None, options: Mapping[str, Any], key: str = "recipe"
+) -> gr.Recipe:
     """The recipe that a trainer's settings name.
 
     Raises:
-        RecipeError: no recipe is named, or options come beside a recipe that is built already.
+        RecipeError: no recipe is named (says which ``key`` to set), or options come beside a recipe that is built
+            already.
     """
     if isinstance(recipe, gr.Recipe):
         if options:
             raise gr.RecipeError(f"recipe {recipe.name} is built already; give it {', '.join(options)} there")
         return recipe
     if not recipe:
-        raise gr.RecipeError(f"no recipe is named; set recipe to one of {', '.join(gr.recipes())}")
+        raise gr.RecipeError(f"no recipe is named; set {key} to one of {', '.join(gr.recipes())}")
     return gr.recipe(recipe, **options)
 
 
-def refuse_groups(recipe: gr.Recipe, trainer: str) -> None:
-    """Raise where a score needs other rows, and the trainer does not say which, or has them in another batch."""
-    for need, does in (("groups", "compares the rollouts of one sample"), ("trajectories", "adds up a trajectory")):
+_DOES = {"groups": "compares the rollouts of one sample", "trajectories": "adds up a trajectory"}
+
+
+def refuse(recipe: gr.Recipe, **lacking: str) -> None:
+    """Raise where a score needs other rows that the trainer does not give; ``lacking`` says why, by need."""
+    for need, why in lacking.items():
         if need in recipe.needs:
-            raise gr.RecipeError(f"{recipe.name} {does}; the {trainer} adapter cannot give it those rows together")
+            raise gr.RecipeError(f"{recipe.name} {_DOES[need]}; {why}")
 
 
-def report(scores: gr.Scores, seen: set[str]) -> None:
+def report(
+    scores: gr.Scores,
+    seen: set[str],
+    *,
+    names: Sequence[str | None] = (),
+    outcome: str = "the sample abstains",
+) -> None:
     """Log each unusable target once: by the sample's id, or by what is wrong where it has none.
 
     Args:
         scores: a scored batch.
         seen: what was logged before; grows to at most REPORTED.
+        names: what else names the sample of each row whose target has no id.
+        outcome: what becomes of such a sample.
     """
-    for error in scores.errors.values():
+    for row, error in scores.errors.items():
+        error = _named(error, names[row] if names else None)
         named = isinstance(error.sample, str)
         key = error.sample if named else f"{error.field} {error.came!r:.200} {error.expected}"
         if key in seen or len(seen) >= REPORTED:
             continue
         seen.add(str(key))
-        LOG.error("%s; the sample abstains", error)
+        LOG.error("%s; %s", error, outcome)
         if len(seen) == REPORTED:
             LOG.error("%d targets cannot be used; further ones are not logged", REPORTED)
+
+
+def say_once(text: str, seen: set[str]) -> None:
+    """Log an error that was not logged before; ``seen`` grows."""
+    if text not in seen:
+        seen.add(text)
+        LOG.error("%s", text)
+
+
+def _named(error: gr.TargetError, name: str | None) -> gr.TargetError:
+    if name is None or isinstance(error.sample, str):
+        return error
+    return gr.TargetError(name, error.field, error.came, error.expected)
 
 
 def require_some_valid(scores: gr.Scores, where: str) -> None:
@@ -63,9 +91,12 @@ def require_some_valid(scores: gr.Scores, where: str) -> None:
         RecipeError: names the first complaint, and ``where`` to look.
     """
     if len(scores) and not scores.valid.any():
-        error = next(iter(scores.errors.values()))
-        count = len(scores)
-        raise gr.RecipeError(f"not one of the first {count} targets can be used; check {where}: {error}") from error
+        raise unwired(len(scores), where, next(iter(scores.errors.values())))
+
+
+def unwired(count: int, where: str, error: gr.TargetError) -> gr.RecipeError:
+    """What to raise where none of the first ``count`` targets can be used."""
+    return gr.RecipeError(f"not one of the first {count} targets can be used; check {where}: {error}")
 
 
 def metrics(scores: gr.Scores) -> dict[str, float]:

@@ -1,0 +1,44 @@
+"""``grounding-rewards where``: what a trainer's config names."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grounding_rewards.cli.terminal import printable
+from grounding_rewards.errors import RecipeError, near
+
+PACKAGE = "grounding_rewards_adapters"
+TRAINERS = {
+    "easyr1": ("{file}:compute_score",),
+    "trl": ("{file}:reward_funcs",),
+    "verl": ("pkg://{package}.verl", "{file}"),
+}
+"""By trainer, what to print; of several lines any one will do."""
+
+
+def where(trainer: Annotated[str, typer.Argument(help="easyr1, trl or verl.")]) -> None:
+    """Print where a trainer's adapter is installed, as the trainer's config names it.
+
+    For verl two lines, of which either will do as the path of its reward function.
+
+    Example: `worker.reward.reward_function=$(grounding-rewards where easyr1)`
+    """
+    if trainer not in TRAINERS:
+        hint = near(trainer, TRAINERS) or "."
+        raise RecipeError(f"where: unknown trainer {trainer!r}{hint} There are: {', '.join(TRAINERS)}")
+    file = _folder() / f"{trainer}.py"
+    for line in TRAINERS[trainer]:
+        sys.stdout.write(printable(line.format(package=PACKAGE, file=file)) + "\n")
+
+
+def _folder() -> Path:
+    spec = find_spec(PACKAGE)
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    if not folders:
+        raise RecipeError(f"where: there is no package {PACKAGE}; install grounding-rewards again, from its wheel")
+    return Path(folders[0]).absolute()

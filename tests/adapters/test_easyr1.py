@@ -1,0 +1,161 @@
+"""The EasyR1 adapter, called as EasyR1 calls it: a list of dicts in, a list of dicts out."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards.combine import weighted
+from grounding_rewards_adapters import _scorers, easyr1
+from grounding_rewards_adapters.easyr1 import compute_score
+
+BOX = {"bbox": [10, 10, 30, 20]}
+BAD = {"bbox": [30, 10, 10, 20]}
+CLICK = {"recipe": "click", "response_space": "pixel"}
+PAIR = {"recipe": "composite", "response_space": "pixel", "parts": {"hit": 0.75, "format": 0.25}}
+KEYS = ["overall", "accuracy", "format", "valid", "parsed", "in_image", "hit"]
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_scorers, "_SCORERS", {})
+
+
+def rows(*pairs: tuple[Any, Any], length: int = 5) -> list[dict[str, Any]]:
+    return [{"response": text, "response_length": length, "ground_truth": truth} for text, truth in pairs]
+
+
+def own(name: str, **changes: Any) -> gr.Recipe:
+    """A recipe that pays what verifiers see in one column."""
+    seen = {
+        "groups": lambda rollouts: rollouts.groups.astype(np.float64),
+        "lengths": lambda rollouts: (
+            np.full(len(rollouts), 99.0) if rollouts.token_lengths is None else rollouts.token_lengths.astype(float)
+        ),
+        "bonus": lambda rollouts: np.array(rollouts.extras["bonus"], dtype=float),
+    }
+    needs = ["groups"] if name == "groups" else []
+    term = gr.verifier(seen[name], low=0.0, high=99.0, needs=needs)
+    return replace(gr.recipe("click", response_space="pixel"), name="own", reward=weighted(own=(1.0, term)), **changes)
+
+
+def overall(inputs: list[dict[str, Any]], **options: Any) -> list[float]:
+    return [row["overall"] for row in compute_score(inputs, **options)]
+
+
+def test_the_constants_that_it_is_loaded_for() -> None:
+    assert (easyr1.REWARD_NAME, easyr1.REWARD_TYPE) == ("grounding_rewards", "batch")
+
+
+def test_total_acc_and_parts_under_the_same_keys() -> None:
+    texts = ["(20, 15)", "(50, 15)", "no idea", None]
+    found = compute_score(rows(*[(text, BOX) for text in texts]), **PAIR)
+    assert [list(row) for row in found] == [KEYS] * 4
+    assert [list(row.values()) for row in found] == [
+        [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+        [0.25, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0],
+        [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
+        [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
+    ]
+    assert {type(value) for row in found for value in row.values()} == {float}
+
+
+def test_format_is_parsed_where_no_part_is_called_so() -> None:
+    (found,) = compute_score(rows(("(20, 15)", BOX)), recipe="composite", response_space="pixel", parts={"hit": 1.0})
+    assert found == dict.fromkeys(KEYS, 1.0)
+    (missed,) = compute_score(rows(("?", BOX)), recipe="composite", response_space="pixel", parts={"hit": 1.0})
+    assert missed["format"] == missed["parsed"] == 0.0
+
+
+def test_an_empty_batch() -> None:
+    assert compute_score([], **CLICK) == []
+
+
+def test_a_target_that_cannot_be_used_gets_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        found = compute_score(rows(("(20, 15)", BOX), *[("(20, 15)", {**BAD, "id": "a7"})] * 3), **PAIR)
+    assert [row["overall"] for row in found] == [1.0, 0.0, 0.0, 0.0]
+    assert list(found[1].values()) == [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+    (record,) = caplog.records
+    assert record.message.startswith("target of sample 'a7', field 'bbox': got [30, 10, 10, 20]")
+    assert record.message.endswith("; the sample gets 0.0, and 0.0 for valid")
+
+
+def test_a_first_batch_without_one_usable_target_is_wiring() -> None:
+    with pytest.raises(
+        gr.RecipeError, match=r"not one of the first 2 targets can be used; check the data set's answers"
+    ):
+        compute_score(rows(("(20, 15)", BAD), ("(20, 15)", BAD)), **CLICK)
+    assert overall(rows(("(20, 15)", BOX)), **CLICK) == [1.0]
+    assert overall(rows(("(20, 15)", BAD)), **CLICK) == [0.0]
+
+
+def test_bad_target_raise() -> None:
+    with pytest.raises(gr.TargetError, match="target of row 1, field 'bbox'"):
+        compute_score(rows(("(20, 15)", BOX), ("(20, 15)", BAD)), bad_target="raise", **CLICK)
+
+
+def test_no_recipe_names_the_key_to_set() -> None:
+    with pytest.raises(
+        gr.RecipeError, match=r"no recipe is named; set worker\.reward\.reward_function_kwargs\.recipe to one of"
+    ):
+        compute_score(rows(("(20, 15)", BOX)))
+
+
+def test_rows_of_one_id_are_one_group_wherever_they_stand() -> None:
+    names = ["a", "b", "a", 3, "b", "3"]
+    inputs = rows(*[("?", {**BOX, "id": name}) for name in names])
+    assert overall(inputs, recipe=own("groups")) == [0.0, 1.0, 0.0, 2.0, 1.0, 2.0]
+    texts = rows(*[("?", json.dumps({**BOX, "id": name})) for name in names])
+    assert overall(texts, recipe=own("groups")) == [0.0, 1.0, 0.0, 2.0, 1.0, 2.0]
+
+
+def test_a_missing_id_is_an_error_that_says_where_to_put_one() -> None:
+    inputs = rows(("?", {**BOX, "id": "a"}), ("?", BOX))
+    with pytest.raises(
+        gr.RecipeError,
+        match=r'own compares the rollouts of one sample.* row 1 has no id; give .*\{"id": "a7", \.\.\.\}',
+    ):
+        compute_score(inputs, recipe=own("groups"))
+
+
+def test_a_target_that_cannot_be_read_joins_no_other_sample() -> None:
+    inputs = rows(("?", {**BOX, "id": "1"}), ("?", BAD), ("?", {**BAD, "id": "x"}), ("?", {**BOX, "id": "1"}))
+    found = compute_score(inputs, recipe=own("groups"))
+    assert [row["overall"] for row in found] == [0.0, 0.0, 0.0, 0.0]
+    assert [row["valid"] for row in found] == [1.0, 0.0, 0.0, 1.0]
+
+
+def test_a_label_free_recipe_needs_an_id_alone() -> None:
+    recipe = own("groups", label_free=True, success=gr.verifier(lambda rows: np.zeros(len(rows)), low=0, high=1))
+    assert overall(rows(("?", {"id": "a"}), ("?", '{"id": "b"}'), ("?", {"id": "a"})), recipe=recipe) == [0.0, 1.0, 0.0]
+    with pytest.raises(gr.RecipeError, match="the target of row 0 has no id"):
+        compute_score(rows(("?", None)), recipe=recipe)
+
+
+def test_trajectories_are_refused_by_name() -> None:
+    with pytest.raises(gr.RecipeError, match="ui-s1 adds up a trajectory; the EasyR1 adapter cannot"):
+        compute_score(rows(("?", BOX)), recipe="ui-s1", returns=True)
+
+
+def test_lengths_in_tokens_are_the_trainers() -> None:
+    assert overall(rows(("?", BOX), length=7), recipe=own("lengths")) == [7.0]
+    assert overall([{"response": "?", "ground_truth": BOX}], recipe=own("lengths")) == [99.0]
+    assert overall(rows(("?", BOX), length=np.int64(7)), recipe=own("lengths")) == [7.0]
+
+
+def test_own_verifiers_find_every_column() -> None:
+    inputs = [{**row, "bonus": bonus} for row, bonus in zip(rows(("?", BOX), ("?", BOX)), (0.5, 0.25), strict=True)]
+    assert overall(inputs, recipe=own("bonus")) == [0.5, 0.25]
+
+
+def test_sizes_come_from_the_target() -> None:
+    target = json.dumps({"bbox": [990, 490, 1010, 510], "image_size": [2000, 1000]})
+    options = {"recipe": "click", "response_space": "thousandths", "format_weight": 0.0}
+    assert overall(rows(("(500, 500)", target), ("(250, 500)", target)), **options) == [1.0, 0.0]
