@@ -12,7 +12,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := grounding_rewards adapters tests examples benchmarks
 
-.PHONY: setup demo test lint fix bench clean
+.PHONY: setup demo test lint fix bench docs clean
 
 setup: .venv/complete
 
@@ -41,6 +41,9 @@ fix: setup
 
 bench: setup
 	$(BIN)/python benchmarks/score.py
+
+docs: setup
+	GROUNDING_REWARDS_PLUGINS= $(BIN)/grounding-rewards gallery --out docs
 
 clean:
 	rm -rf .venv out dist

@@ -13,9 +13,13 @@ import typer
 
 from grounding_rewards import __version__
 from grounding_rewards.cli.eval import evaluate_files
+from grounding_rewards.cli.explain import explain_score
+from grounding_rewards.cli.gallery import make_gallery
+from grounding_rewards.cli.plugins import list_plugins
 from grounding_rewards.cli.recipes import list_recipes
 from grounding_rewards.cli.score import score
 from grounding_rewards.cli.terminal import printable
+from grounding_rewards.cli.where import where
 from grounding_rewards.errors import GroundingRewardsError
 
 NAME = "grounding-rewards"
@@ -53,7 +57,11 @@ def build() -> typer.Typer:
     app.callback()(_options)
     app.command("score")(score)
     app.command("eval")(evaluate_files)
+    app.command("explain")(explain_score)
     app.command("recipes")(list_recipes)
+    app.command("gallery")(make_gallery)
+    app.command("plugins")(list_plugins)
+    app.command("where")(where)
     return app
 
 

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import inspect
-import math
-import reprlib
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from typing import Any
 
-from grounding_rewards import catalogue, combine
+from grounding_rewards import catalogue
 from grounding_rewards.cli.options import built
 from grounding_rewards.columns import Reason
-from grounding_rewards.combine import Weighted, is_combination, part_names
+from grounding_rewards.combine import is_combination
 from grounding_rewards.errors import GroundingRewardsError
-from grounding_rewards.plugins import registry
+from grounding_rewards.explain.case import Case
+from grounding_rewards.explain.wording import acc_made_by, made_by, plain
 from grounding_rewards.scoring import ACTION, Example, Recipe
 from grounding_rewards.target_checks import Use
-from grounding_rewards.verifiers import JudgedFormat, Verifier
-from grounding_rewards.verifiers.base import FunctionVerifier
-from grounding_rewards.verifiers.named import OwnVerifier
+from grounding_rewards.verifiers import Verifier
 
 Facts = dict[str, Any]
-
-_SHORT = reprlib.Repr()
-_SHORT.maxstring, _SHORT.maxtuple = 48, 3
 
 
 def entry(name: str) -> Facts:
@@ -50,8 +43,8 @@ def recipe(name: str, given: Mapping[str, Any]) -> Facts:
         **_summary(found, shown),
         "formula": found.formula,
         "parts": _parts(found.reward),
-        "success": _made_by(found.success),
-        "acc": _acc(found),
+        "success": made_by(found.success),
+        "acc": acc_made_by(found),
         "accepts": sorted(found.accepts),
         "native": found.native.description if found.native else None,
         "actions": _actions(found),
@@ -66,7 +59,7 @@ def recipe(name: str, given: Mapping[str, Any]) -> Facts:
 
 
 def _summary(found: Recipe, shown: Mapping[str, Any]) -> Facts:
-    use = Use(found.space, found.response_space, found.accepts, screen="screen" in found.needs)
+    use = Use(found.space, found.response_space, found.accepts, "screen" in found.needs, label_free=found.label_free)
     return {
         "name": found.name,
         "answers": found.example.response if found.example else None,
@@ -78,7 +71,7 @@ def _summary(found: Recipe, shown: Mapping[str, Any]) -> Facts:
         "high": found.high,
         "needs": [*use.sizes(found.target_space), *sorted(found.needs - {"screen"})],
         "paper": found.source.paper,
-        "with": _plain(shown),
+        "with": plain(shown),
     }
 
 
@@ -88,16 +81,8 @@ def _parts(term: Verifier) -> list[Facts]:
         return []
     found: list[Facts] = []
     for name, part in term.children:
-        found += [*_parts(part), {"name": name, "low": part.low, "high": part.high, "made_by": _made_by(part)}]
+        found += [*_parts(part), {"name": name, "low": part.low, "high": part.high, "made_by": made_by(part)}]
     return found
-
-
-def _acc(found: Recipe) -> str:
-    """What makes ``acc`` 1, with those of its parts that the reward has not."""
-    made, known = _made_by(found.success), part_names(found.reward)
-    whole = made if made.startswith("1.0 ") else f"1 where {made} is above 0"
-    others = found.success.children if is_combination(found.success) and not _is_told(found.success) else ()
-    return "; ".join([whole, *[f"{name}: {_made_by(part)}" for name, part in others if name not in known]])
 
 
 def _actions(found: Recipe) -> list[Facts]:
@@ -124,48 +109,6 @@ ACTION_FIELDS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
 """What each field of an action in a target says, with a target that has it."""
 
 
-def _made_by(term: Verifier) -> str:
-    """A registered verifier with the arguments that are not defaults; of any other what it says of itself.
-
-    A combination is shown with the names of its parts.
-    """
-    if isinstance(term, JudgedFormat):
-        return _told(term.judge)
-    if _is_told(term):
-        return _told(type(term))
-    if isinstance(term, Weighted):
-        pairs = zip(term.weights, term.children, strict=True)
-        return " + ".join(f"{weight:g} · {name}" for weight, (name, _) in pairs)
-    if is_combination(term):
-        return f"{type(term).__name__.lower()}({', '.join(name for name, _ in term.children)})"
-    if not is_dataclass(term):
-        return repr(term)
-    values = {each.name: getattr(term, each.name) for each in fields(term) if each.repr}
-    given = [f"{name}={_short(value)}" for name, value in values.items() if value != _default(term, name)]
-    return f"{type(term).__name__}({', '.join(given)})"
-
-
-def _is_told(term: Verifier) -> bool:
-    """Whether a verifier is known to nobody by its name, so that its first sentence tells more."""
-    kind = type(term)
-    named = isinstance(term, FunctionVerifier | OwnVerifier) or kind.__module__ == combine.__name__
-    return not named and kind not in registry().verifiers.values() and bool(_told(kind))
-
-
-def _told(thing: Any) -> str:
-    """The first line of a docstring, without marks."""
-    return (inspect.getdoc(thing) or "").partition("\n")[0].replace("``", "")
-
-
-def _short(value: Any) -> str:
-    """A value as Python writes it, without the middle of a pattern and the end of a long list."""
-    return str(getattr(value, "__name__", "")) or _SHORT.repr(value)
-
-
-def _default(term: Any, name: str) -> Any:
-    return next(each.default for each in fields(term) if each.name == name)
-
-
 def _options(name: str, shown: Mapping[str, Any]) -> Facts:
     """Each option's default; null where it must be given, or is for the recipe to choose."""
     own = {
@@ -173,24 +116,22 @@ def _options(name: str, shown: Mapping[str, Any]) -> Facts:
         for key, default in catalogue.own_options(name).items()
     }
     left = {key: value for key, value in shown.items() if key in own}
-    plain = built(name, left)
-    shared = {key: getattr(plain, key) for key in catalogue.SHARED if key not in own}
-    return {key: _plain(value) for key, value in {**own, **shared}.items()}
+    bare = built(name, left)
+    shared = {key: getattr(bare, key) for key in catalogue.SHARED if key not in own}
+    return {key: plain(value) for key, value in {**own, **shared}.items()}
 
 
 def _scored(found: Recipe, example: Example) -> Facts:
     """An example and what it is paid with these options; ``error`` says why it cannot be scored, where it cannot."""
     shown = {
         "response": example.response,
-        "target": _plain(example.target),
-        "image_size": _plain(example.image_size),
-        "model_image_size": _plain(example.model_image_size),
+        "target": plain(example.target),
+        **({"group": list(example.group)} if example.group else {}),
+        "image_size": plain(example.image_size),
+        "model_image_size": plain(example.model_image_size),
     }
-    sizes = example.image_size, example.model_image_size
     try:
-        scores = found.score(
-            [example.response], [example.target], image_sizes=sizes[0], model_image_sizes=sizes[1], groups=[0]
-        )
+        scores = Case.of(example).score(found)
     except GroundingRewardsError as error:
         return {**shown, "error": str(error)}
     return {
@@ -200,15 +141,3 @@ def _scored(found: Recipe, example: Example) -> Facts:
         "reason": Reason(scores.reason[0]).name,
         "parts": {name: float(column[0]) for name, column in scores.parts.items()},
     }
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it; anything else as Python writes it."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, str):
-        return str(value)
-    known = value is None or isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
-    return value if known else repr(value)

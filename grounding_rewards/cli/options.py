@@ -79,10 +79,7 @@ def built(name: str, options: Mapping[str, Any]) -> Recipe:
         RecipeError: the name or an option does not fit.
         SpaceError: a space is unknown, or needed and missing.
     """
-    try:
-        return recipe(name, **options)
-    except TypeError as error:
-        raise RecipeError(f"{name}: an option does not fit ({error})") from error
+    return recipe(name, **options)
 
 
 def read_value(text: str) -> Any:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich import box
-from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from grounding_rewards.cli import terminal
+from grounding_rewards.cli import layout, terminal
 from grounding_rewards.cli.terminal import printable
 from grounding_rewards.plugins import BUILT_IN
 
@@ -25,14 +21,14 @@ WIDE = 100
 
 def table(listed: Sequence[Facts]) -> None:
     """Print the list: a row a recipe, below it what some are shown with, and a note for each that cannot be built."""
-    console = _console()
+    console = layout.console()
     wide = console.width >= WIDE
-    found = _table(["name", "answers", "from response\nto target", "total", "needs", "paper"], ["name"])
+    found = layout.table(["name", "answers", "from response\nto target", "total", "needs", "paper"], ["name"])
     found.columns[1].min_width, found.columns[2].no_wrap = 12, True
     found.columns[4].max_width = len("model image")
     built = [each for each in listed if "error" not in each]
     for each in built:
-        _row(found, _entry(each, wide))
+        layout.row(found, _entry(each, wide))
     console.print(found)
     for each in built:
         if each["with"]:
@@ -52,25 +48,25 @@ def _entry(found: Facts, wide: bool) -> list[str]:
 
 def one(found: Facts) -> None:
     """Print all about one recipe."""
-    console = _console()
+    console = layout.console()
     console.print(Text(printable(found["name"]), style="bold"))
     for line in found["formula"].splitlines():
-        console.print(_indented(Text(printable(line))))
+        console.print(layout.indented(Text(printable(line))))
     sections = {
-        "": _facts(_about(found)),
+        "": layout.facts(_about(found)),
         "Parts": _filled(["part", "range", "made by"], [_part(each) for each in found["parts"]]),
         "Actions in targets": _filled(["field", "says", "example"], [_action(each) for each in found["actions"]], 1),
         "Options": _filled(["option", "default", "here"], _options(found)),
-        "Departs from the source": _facts([(each["name"], each["why"]) for each in found["deviations"]]),
-        "Pays for nothing": _facts([_exploit(each) for each in found["exploits"]]),
-        "Example": _facts(_example(found["example"]) if found["example"] else []),
+        "Departs from the source": layout.facts([(each["name"], each["why"]) for each in found["deviations"]]),
+        "Pays for nothing": layout.facts([_exploit(each) for each in found["exploits"]]),
+        "Example": layout.facts(_example(found["example"]) if found["example"] else []),
     }
     for title, section in sections.items():
         if section.row_count:
             console.print()
             if title:
                 console.print(Text(title, style="bold"))
-            console.print(_indented(section))
+            console.print(layout.indented(section))
 
 
 def _about(found: Facts) -> list[tuple[str, str]]:
@@ -79,7 +75,7 @@ def _about(found: Facts) -> list[tuple[str, str]]:
         ("answers", _answer(found)),
         ("response space", found["response_space"]),
         ("targets", found["native"] or ""),
-        ("judges", ", ".join(found["accepts"])),
+        ("judges", ", ".join(found["accepts"]) or "no target: none need say what is right"),
         ("target space", found["target_space"]),
         ("works in", found["space"]),
         ("needs", ", ".join(found["needs"])),
@@ -116,6 +112,7 @@ def _exploit(exploit: Facts) -> tuple[str, str]:
 def _example(example: Facts) -> list[tuple[str, str]]:
     inputs = ("response", "target", "image_size", "model_image_size")
     rows = [(name, _written(example[name])) for name in inputs if example[name] is not None]
+    rows[1:1] = [("of its group", text) for text in example.get("group", ())]
     if "error" in example:
         return [*rows, ("not scored", example["error"])]
     scores = {**example["parts"], "total": example["total"], "acc": example["acc"]}
@@ -143,37 +140,8 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _indented(thing: Table | Text) -> Padding:
-    return Padding(thing, (0, 0, 0, 2), expand=False)
-
-
-def _console() -> Console:
-    return Console(file=sys.stdout, highlight=False)
-
-
-def _table(heads: Sequence[str], whole: Sequence[str]) -> Table:
-    found = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
-    for head in heads:
-        found.add_column(head, overflow="fold", no_wrap=head in whole)
-    return found
-
-
 def _filled(heads: Sequence[str], rows: Iterable[Sequence[str]], whole: int = 2) -> Table:
-    found = _table(heads, heads[:whole])
+    found = layout.table(heads, heads[:whole])
     for row in rows:
-        _row(found, row)
+        layout.row(found, row)
     return found
-
-
-def _facts(rows: Iterable[tuple[str, str]]) -> Table:
-    found = Table.grid(padding=(0, 2, 0, 0))
-    found.add_column(no_wrap=True)
-    found.add_column(overflow="fold")
-    for row in rows:
-        _row(found, row)
-    return found
-
-
-def _row(table: Table, cells: Iterable[str]) -> None:
-    # Names come from plugins: as Text they are shown, not read as markup.
-    table.add_row(*(Text("\n".join(map(printable, cell.split("\n")))) for cell in cells))

@@ -68,7 +68,7 @@ def write_table(
     path = Path(path)
     parquet = _is_parquet(path)
     _check_target(path, like.path)
-    with _atomic(Path(os.path.realpath(path))) as file:
+    with written_whole(Path(os.path.realpath(path))) as file:
         writer = _parquet_writer(file, path, like, new, note) if parquet else _json_writer(file, path, like, new)
         try:
             yield writer
@@ -93,7 +93,8 @@ def _check_target(path: Path, source: Path) -> None:
 
 
 @contextmanager
-def _atomic(path: Path) -> Iterator[IO[bytes]]:
+def written_whole(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to that takes the place of ``path`` when all went well, and else leaves no trace."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as file:

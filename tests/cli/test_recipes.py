@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
@@ -112,7 +113,7 @@ def bare(*, radius, answers="last"):
 def plugin(monkeypatch):
     found = plugins.collect([])
     names = MappingProxyType({**found.recipes, "acme/bare": bare, "acme/wrong": lambda: 5})
-    registry = plugins.Registry(found.parsers, found.verifiers, names)
+    registry = replace(found, recipes=names)
     monkeypatch.setattr(catalogue, "registry", lambda: registry)
 
 
@@ -132,7 +133,8 @@ def test_the_list_has_a_row_a_recipe(run):
     rows = lines(result.out)
     assert rows[1].split() == ["name", "answers", "to", "target", "total", "needs", "paper"]
     firsts = [row.split()[0] for row in rows[3:] if row[:1].strip()]
-    assert [name for name in firsts if name in gr.recipes()] == [*gr.recipes(), "action", "click", "composite"]
+    shown = ["action", "click", "composite", "gui-rcpo"]
+    assert [name for name in firsts if name in gr.recipes()] == [*gr.recipes(), *shown]
     gelato = next(row for row in rows if row.startswith("gelato "))
     assert gelato.split() == ["gelato", "(200,", "150)", "thousandths", "0", "to", "1", "Gelato"]
     assert "click is shown with response_space=pixel" in rows
@@ -326,7 +328,7 @@ def test_a_plugins_recipe_that_cannot_be_built_is_a_note(run, plugin):
     assert result.code == 0
     notes = result.err.splitlines()
     assert len(notes) == 2
-    assert notes[0].startswith("note: acme/bare is not shown: acme/bare: an option does not fit (")
+    assert notes[0].startswith("note: acme/bare is not shown: acme/bare cannot be built (TypeError: bare() missing 1 ")
     assert "radius" in notes[0]
     assert notes[1] == "note: acme/wrong is not shown: acme/wrong: its plugin returned int; expected a Recipe"
     found = json.loads(run("recipes", "--json").out)
@@ -371,3 +373,12 @@ def test_help(run, monkeypatch, width):
     assert "grounding-rewards recipes gelato --option format_weight=0.1" in text
     assert max(map(len, result.out.splitlines())) <= int(width)
     assert "recipes" in run("--help").out
+
+
+def test_a_recipe_without_labels_and_the_group_of_its_example(run):
+    text = shown(run, "gui-rcpo")
+    assert "judges no target: none need say what is right" in text
+    assert "response (200, 150) of its group (210, 155) of its group (190, 140) of its group (700, 400) target" in text
+    example = json.loads(run("recipes", "gui-rcpo", "--json").out)["example"]
+    assert example["group"] == ["(210, 155)", "(190, 140)", "(700, 400)"]
+    assert (round(example["total"], 6), example["acc"]) == (0.786667, 1.0)

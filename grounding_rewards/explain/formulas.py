@@ -1,0 +1,161 @@
+"""What each combination of parts says of itself: its formula by names, the same with scores, and each part's way in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from grounding_rewards.combine import Affine, Asymmetric, Best, Clip, Combination, Gate, Product, Steps, Weighted
+
+Values = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Worked:
+    """A combination at work on one row.
+
+    Attributes:
+        formula: by the names of the parts; "" where only the combination's docstring states it.
+        numbers: the same with their scores.
+        enters: how each part enters, in words, by name, as far as that is known.
+        weights: what each part is multiplied with, where the combination is a sum of multiples; else None.
+        constant: what such a sum adds beside the parts.
+    """
+
+    formula: str
+    numbers: str
+    enters: Mapping[str, str]
+    weights: Mapping[str, float] | None = None
+    constant: float = field(default=0.0)
+
+
+def number(value: float) -> str:
+    """A number as formulas show it: six digits, no minus before a zero.
+
+    >>> number(1219.2), number(2 / 3), number(-0.0), number(1.0)
+    ('1219.2', '0.666667', '0', '1')
+    """
+    return f"{value + 0.0:.6g}"
+
+
+def work(term: Combination, scores: Values) -> Worked:
+    """How a combination makes one score of its parts' scores.
+
+    Args:
+        term: a combination, not necessarily one of ``combine``.
+        scores: the score of each part, by name.
+
+    >>> from grounding_rewards.combine import weighted
+    >>> from grounding_rewards.verifiers import Format, Hit
+    >>> found = work(weighted(hit=(0.9, Hit()), format=(0.1, Format())), {"hit": 0.0, "format": 1.0})
+    >>> found.formula, found.numbers
+    ('0.9 · hit + 0.1 · format', '0.9 · 0 + 0.1 · 1')
+    """
+    known = _KNOWN.get(type(term))
+    if known is not None:
+        return known(term, scores)
+    listed = ", ".join(f"{name} = {number(score)}" for name, score in scores.items())
+    return Worked("", listed, {})
+
+
+def _weighted(term: Weighted, scores: Values) -> Worked:
+    names = [name for name, _ in term.parts]
+    weights = dict(zip(names, term.weights, strict=True))
+    return Worked(
+        _sum([(weights[name], name) for name in names]),
+        _sum([(weights[name], _factor(scores[name])) for name in names]),
+        {name: f"times {number(weight)}" for name, weight in weights.items()},
+        weights,
+    )
+
+
+def _product(term: Product, scores: Values) -> Worked:
+    names = [name for name, _ in term.parts]
+    numbers = " · ".join(_factor(scores[name]) for name in names)
+    return Worked(" · ".join(names), numbers, dict.fromkeys(names, "a factor"))
+
+
+def _best(term: Best, scores: Values) -> Worked:
+    names = [name for name, _ in term.parts]
+    top = max(scores[name] for name in names)
+    enters = {name: "the largest" if scores[name] == top else "not the largest" for name in names}
+    return Worked(f"max({', '.join(names)})", f"max({_listed(scores, names)})", enters)
+
+
+def _gate(term: Gate, scores: Values) -> Worked:
+    (when, _), (then, _) = term.parts
+    is_open, otherwise = scores[when] > 0, number(term.otherwise)
+    taken = number(scores[then]) if is_open else otherwise
+    why = f"{when} is {number(scores[when])}"
+    enters = {
+        when: f"above 0, so that {then} counts" if is_open else f"not above 0, so that {otherwise} counts",
+        then: "counts" if is_open else "does not count",
+    }
+    return Worked(f"{then} where {when} is above 0, else {otherwise}", f"{taken}, because {why}", enters)
+
+
+def _clip(term: Clip, scores: Values) -> Worked:
+    ((name, score),) = scores.items()
+    limits = f"limited to {number(term.low)}..{number(term.high)}"
+    enters = "as it is" if term.low <= score <= term.high else limits
+    return Worked(f"{name}, {limits}", f"{number(score)}, {limits}", {name: enters})
+
+
+def _affine(term: Affine, scores: Values) -> Worked:
+    ((name, score),) = scores.items()
+    scale, shift = term.scale, term.shift
+    return Worked(
+        _sum([(scale, name)], shift),
+        _sum([(scale, _factor(score))], shift),
+        {name: f"times {number(scale)}"},
+        {name: scale},
+        shift,
+    )
+
+
+def _asymmetric(term: Asymmetric, scores: Values) -> Worked:
+    ((name, score),) = scores.items()
+    factor = term.positive if score > 0 else term.negative
+    formula = f"{number(term.positive)} · {name} above 0, {number(term.negative)} · {name} below"
+    return Worked(formula, f"{number(factor)} · {_factor(score)}", {name: f"times {number(factor)}"}, {name: factor})
+
+
+def _steps(term: Steps, scores: Values) -> Worked:
+    ((name, score),) = scores.items()
+    taken = sum(edge <= score for edge in term.edges)
+    pairs = zip(term.values[1:], term.edges, strict=True)
+    steps = [f"{number(term.values[0])} below {number(term.edges[0])}"] if term.edges else [number(term.values[0])]
+    steps += [f"{number(value)} from {number(edge)}" for value, edge in pairs]
+    where = f"from {number(term.edges[taken - 1])} on" if taken else "below all edges"
+    numbers = f"{number(term.values[taken])}, because {name} is {number(score)}"
+    return Worked(f"by {name}: {', '.join(steps)}", numbers, {name: f"chooses the step: {where}"})
+
+
+_KNOWN: dict[type, Callable[[Any, Values], Worked]] = {
+    Weighted: _weighted, Product: _product, Best: _best, Gate: _gate, Clip: _clip, Affine: _affine,
+    Asymmetric: _asymmetric, Steps: _steps,
+}  # fmt: skip
+"""By exact type: what is derived from one of these may join otherwise."""
+
+
+def _sum(terms: Sequence[tuple[float, str]], constant: float = 0.0) -> str:
+    """Multiples added up, with minus signs in place of added negatives.
+
+    >>> _sum([(1.0, "hit"), (-0.5, "noise")], constant=-1.0)
+    'hit - 0.5 · noise - 1'
+    """
+    shown = [(weight, f"{number(abs(weight))} · {text}" if abs(weight) != 1 else text) for weight, text in terms]
+    if constant:
+        shown.append((constant, number(abs(constant))))
+    (first, text), *rest = shown
+    return ("-" if first < 0 else "") + text + "".join(f" {'-' if sign < 0 else '+'} {each}" for sign, each in rest)
+
+
+def _factor(value: float) -> str:
+    """A score inside a product: in brackets where it is negative."""
+    return f"({number(value)})" if value < 0 else number(value)
+
+
+def _listed(scores: Values, names: Sequence[str]) -> str:
+    return ", ".join(number(scores[name]) for name in names)

@@ -1,0 +1,116 @@
+"""The composition of a recipe at work on one row, part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from grounding_rewards.columns import Rollouts
+from grounding_rewards.combine import Combination, Known, evaluate, is_combination
+from grounding_rewards.explain.explanation import Term
+from grounding_rewards.explain.formulas import number, work
+from grounding_rewards.explain.wording import called_with, formula_told, made_by
+from grounding_rewards.spaces import Floats
+from grounding_rewards.verifiers import StepReturn, Verifier
+
+TOTAL, ACC = "total", "acc"
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One row of n rollouts, and what has been computed for all of them."""
+
+    rollouts: Rollouts
+    row: int
+    known: Known
+
+    def scores(self, term: Verifier, label: str) -> tuple[float, dict[str, float]]:
+        """The row's score and those of all parts inside."""
+        scores, parts = evaluate(term, self.rollouts, label, self.known)
+        return self.of(scores), {name: self.of(column) for name, column in parts.items()}
+
+    def of(self, column: Floats) -> float:
+        return float(column[self.row])
+
+
+def worked_out(term: Verifier, rollouts: Rollouts, row: int, *, name: str = TOTAL, known: Known | None = None) -> Term:
+    """A composition with the scores of one row.
+
+    What enters the total by sums and multiples alone has a ``contribution``: where the parts of a term have some, they
+    and its ``constant`` add up to its own.
+
+    Args:
+        term: a verifier or a combination.
+        rollouts: n rollouts, the target of the row usable.
+        row: the row to explain.
+        name: what to call the whole: "total" or "acc".
+        known: verifiers and their scores, as of ``combine.evaluate``.
+
+    Raises:
+        VerifierError: a verifier fails.
+    """
+    at = _Row(rollouts, row, {} if known is None else known)
+    score, parts = at.scores(term, "success" if name == ACC else "reward")
+    return _term(term, name, score, parts, 1.0 if name == TOTAL else None, at)
+
+
+def _term(term: Verifier, name: str, score: float, parts: Mapping[str, float], factor: float | None, at: _Row) -> Term:
+    """A term; ``factor`` is what it is multiplied with on its way into the total, None where that is not all."""
+    found = Term(
+        name, score, float(term.low), float(term.high), called_with(term), formula_told(term),
+        contribution=None if factor is None else factor * score,
+    )  # fmt: skip
+    if is_combination(term):
+        return _combined(term, found, parts, factor, at)
+    return _returned(term, found, parts, at) if isinstance(term, StepReturn) else found
+
+
+def _combined(term: Combination, found: Term, parts: Mapping[str, float], factor: float | None, at: _Row) -> Term:
+    worked = work(term, {name: parts[name] for name, _ in term.children})
+    inner = []
+    for name, part in term.children:
+        through = None if factor is None or worked.weights is None else factor * worked.weights[name]
+        enters = worked.enters.get(name, f"see {found.name}")
+        inner.append(replace(_term(part, name, parts[name], parts, through, at), enters=enters))
+    return replace(
+        found,
+        made_by=made_by(term),
+        formula=worked.formula or found.formula,
+        in_words=not worked.formula,
+        numbers=worked.numbers,
+        constant=0.0 if factor is None else factor * worked.constant,
+        parts=tuple(inner),
+    )
+
+
+def _returned(term: StepReturn, found: Term, shown: Mapping[str, float], at: _Row) -> Term:
+    """A discounted sum with the step's own reward, its match, and the return of the step that follows."""
+    earned, parts = at.scores(term.reward, "reward")
+    match, inside = at.scores(term.match, "match")
+    reward = _term(term.reward, "own_reward", earned, parts, None, at)
+    if shown.keys() >= parts.keys():
+        reward = replace(reward, parts=())  # these stand beside the return already
+    if match <= 0:
+        numbers = f"{number(earned)}, and no more, because the step did not match"
+    elif not _goes_on(at):
+        numbers = f"{number(earned)}, and no more, because the step that follows is not among these rows"
+    else:
+        following = (found.score - earned) / term.gamma if term.gamma else 0.0
+        numbers = f"{number(earned)} + {number(term.gamma)} · {number(following)}"
+    matched = _term(term.match, "goes_on", match, inside, None, at)
+    return replace(
+        found,
+        formula=f"own_reward + {number(term.gamma)} · the return of the next step, where goes_on is above 0",
+        in_words=False,
+        numbers=numbers,
+        parts=(replace(reward, enters="of this step"), replace(matched, enters="whether the sum goes on")),
+    )
+
+
+def _goes_on(at: _Row) -> bool:
+    """Whether the rows have the step that follows in the trajectory."""
+    rows = at.rollouts.targets.rows
+    mine = rows[at.row]
+    if mine is None or mine.step is None:
+        return False
+    return any(row and (row.trajectory, row.step) == (mine.trajectory, mine.step + 1) for row in rows)

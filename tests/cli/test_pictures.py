@@ -1,0 +1,129 @@
+"""Pictures as files: formats, screenshots, whole or not at all."""
+
+from __future__ import annotations
+
+import matplotlib
+import numpy as np
+import pytest
+from PIL import Image
+
+import grounding_rewards as gr
+from grounding_rewards.cli import pictures
+from grounding_rewards.cli.pictures import draw, sized_by
+from grounding_rewards.errors import PictureError
+from grounding_rewards.explain import Case
+from tests.cli.command import names
+
+CLICK = gr.recipe("click", response_space="pixel")
+BOX = {"bbox": [10, 10, 50, 30]}
+CASE = Case(("(20, 15)",), (BOX,))
+
+
+@pytest.fixture(autouse=True)
+def coarse(monkeypatch):
+    """Maps of few cells, which are quick."""
+    fine = pictures.picture
+    monkeypatch.setattr(pictures, "picture", lambda recipe, case: fine(recipe, case, cells=100))
+
+
+@pytest.fixture
+def screenshot(tmp_path):
+    path = tmp_path / "screen.png"
+    Image.new("RGB", (200, 100), (250, 250, 250)).save(path)
+    return path
+
+
+def drawn_with(monkeypatch):
+    """What is plotted: the pictures and the screenshot."""
+    seen = []
+    real = pictures.plot
+    monkeypatch.setattr(pictures, "plot", lambda *given: seen.append(given) or real(*given))
+    return seen
+
+
+@pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("PDF", b"%PDF")])
+def test_the_suffix_chooses_the_format_and_the_bytes_are_always_the_same(tmp_path, suffix, start):
+    paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
+    for path in paths:
+        draw([CLICK], CASE, path)
+    first, second = (path.read_bytes() for path in paths)
+    assert first.startswith(start)
+    assert first == second
+    assert matplotlib.__version__.encode() not in first
+    assert names(tmp_path) == sorted(path.name for path in paths)
+
+
+def test_the_picture_shows_something(tmp_path):
+    draw([CLICK], CASE, tmp_path / "a.png")
+    pixels = np.asarray(Image.open(tmp_path / "a.png").convert("RGB"))
+    assert 800 <= pixels.shape[1] <= 900
+    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 100
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a.gif", r"a\.gif: a picture ends in \.png, \.svg, \.pdf"),
+        ("a", "a: a picture ends in"),
+        ("no/a.png", "there is no directory"),
+        ("folder.png", "is no file"),
+    ],
+)
+def test_a_path_that_cannot_be_written_is_an_error(tmp_path, name, message):
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(PictureError, match=message):
+        draw([CLICK], CASE, tmp_path / name)
+    assert names(tmp_path) == ["folder.png"]
+
+
+def test_a_picture_that_cannot_be_drawn_leaves_the_old_one(tmp_path, monkeypatch):
+    path = tmp_path / "a.png"
+    path.write_bytes(b"old")
+    with pytest.raises(gr.TargetError):
+        draw([CLICK], Case(("(1, 2)",), ({"bbox": [3, 1]},)), path)
+
+    def broken(figure, file, **given):
+        file.write(b"half")
+        raise OSError("full")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", broken)
+    with pytest.raises(OSError, match="full"):
+        draw([CLICK], CASE, path)
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["a.png"]
+
+
+def test_the_screenshot_says_the_size_where_nothing_else_does(tmp_path, screenshot, monkeypatch):
+    seen = drawn_with(monkeypatch)
+    draw([CLICK], CASE, tmp_path / "a.png", screenshot)
+    ((shown,), image) = seen[0]
+    assert (shown.scene.window, shown.scene.known) == ((0.0, 0.0, 200.0, 100.0), True)
+    assert image.shape == (100, 200)
+    group = Case(("(20, 15)", "(9, 9)", "(8, 8)"), (BOX,) * 3, groups=("a", "a", "b"))
+    sized = sized_by(screenshot, CLICK, group)
+    assert sized.image_sizes == ((200, 100), (200, 100), None)
+
+
+@pytest.mark.parametrize(
+    ("case", "came"),
+    [
+        (Case(("(20, 15)",), ({**BOX, "image_size": [300, 100]},)), "300 x 100"),
+        (Case(("(20, 15)",), (BOX,), image_sizes=((100, 200),)), "100 x 200"),
+    ],
+)
+def test_a_size_that_is_not_the_screenshots_is_an_error(tmp_path, screenshot, case, came):
+    with pytest.raises(gr.TargetError, match=rf"'image_size': got '{came}'; expected 200 x 100, the size of .*screen"):
+        draw([CLICK], case, tmp_path / "a.png", screenshot)
+    same = Case(("(20, 15)",), ({**BOX, "image_size": [200, 100]},))
+    draw([CLICK], same, tmp_path / "a.png", screenshot)
+    assert names(tmp_path) == ["a.png", "screen.png"]
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"\x89PNG\r\n\x1a\n"])
+def test_a_screenshot_that_cannot_be_read_is_an_error(tmp_path, content):
+    broken = tmp_path / "screen.png"
+    broken.write_bytes(content)
+    with pytest.raises(PictureError, match=r"screen\.png: cannot be read as a picture"):
+        draw([CLICK], CASE, tmp_path / "a.png", broken)
+    with pytest.raises(PictureError, match=r"none\.png: cannot be read"):
+        draw([CLICK], CASE, tmp_path / "a.png", tmp_path / "none.png")

@@ -1,0 +1,311 @@
+"""Why a response is paid what it is paid: what was read, what was converted, what each part adds."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards import catalogue
+from grounding_rewards.columns import Reason
+from grounding_rewards.explain import Case, explain
+from grounding_rewards.explain.reading import MEANINGS
+from grounding_rewards.explain.terms import worked_out
+from grounding_rewards.plugins import collect
+from grounding_rewards.testing.hostile import short_responses
+from tests.golden import harness
+
+NAMES = list(collect([]).recipes)
+UNIT = [0.1, 0.1, 0.3, 0.2]
+GELATO = gr.recipe("gelato", format_weight=0.1)
+CLICK = gr.recipe("click", response_space="thousandths")
+BOX = {"bbox": [1000, 300, 1200, 400]}
+SCREEN = ((1920.0, 1080.0),)
+
+
+def build(name):
+    return gr.recipe(name, **catalogue.shown_with(name))
+
+
+def walk(term):
+    yield term
+    for part in term.parts:
+        yield from walk(part)
+
+
+def assert_adds_up(term):
+    """Where the parts of a term have contributions, they and its constant are the term's own."""
+    for each in walk(term):
+        shares = [part.contribution for part in each.parts if part.contribution is not None]
+        if shares:
+            assert len(shares) == len(each.parts)
+            assert math.isclose(sum(shares) + each.constant, each.contribution, abs_tol=1e-9)
+
+
+@pytest.fixture(params=NAMES)
+def name(request):
+    return request.param
+
+
+def test_every_example_is_explained_and_its_contributions_add_up(name):
+    recipe, case = build(name), Case.of(build(name).example)
+    found, scores = explain(recipe, case), case.score(recipe)
+    assert (found.total, found.acc, found.valid) == (scores.total[0], scores.acc[0], 1.0)
+    assert found.reason == Reason(scores.reason[0]).name == found.read.reason
+    assert found.reward.score == found.reward.contribution == found.total
+    assert (found.success.score > 0) == (found.acc == 1)
+    scored = {term.name: term.score for term in walk(found.reward)}
+    assert {part: scored[part] for part in scores.parts} == {part: x[0] for part, x in scores.parts.items()}
+    assert_adds_up(found.reward)
+    assert all(term.formula for term in [*walk(found.reward), *walk(found.success)])
+    assert {each.name for each in found.departures} == ({"documented-fence"} if name == "btl-ui" else set())
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["total"] == found.total
+    assert plain["recipe"] == repr(recipe)
+
+
+def test_no_response_is_too_hostile(name):
+    recipe = build(name)
+    case = Case.of(recipe.example)
+    for response in short_responses()[::12]:
+        found = explain(recipe, case.answering(response))
+        json.dumps(found.to_dict(), allow_nan=False)
+        assert_adds_up(found.reward)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=60), st.sampled_from(["click", "gelato", "action", "infigui-g1", "groundnext"]))
+def test_the_total_is_that_of_the_score(text, name):
+    recipe = build(name)
+    case = Case.of(recipe.example).answering(text)
+    assert explain(recipe, case).total == case.score(recipe).total[0]
+
+
+def test_a_hit():
+    found = explain(GELATO, Case(("(200, 150)",), (UNIT,)))
+    assert (found.recipe, found.options) == ("recipe('gelato', format_weight=0.1)", {"format_weight": 0.1})
+    assert found.spaces == {"response": "thousandths", "target": "unit", "formula": "unit"}
+    assert (found.read.dialect, found.read.point, found.read.space) == ("bare_tuple_whole", (200, 150), "thousandths")
+    answer, target = found.conversions
+    assert [(axis.axis, axis.value, axis.source, axis.into, axis.result) for axis in answer.axes] == [
+        ("x", 200, 1000, 1, 0.2),
+        ("y", 150, 1000, 1, 0.15),
+    ]
+    assert (answer.what, answer.source, answer.into) == ("answer", "thousandths", "unit")
+    assert (target.what, target.source, target.into, target.axes) == ("target", "unit", "unit", ())
+    assert (found.position.space, found.position.words, found.position.gap) == ("unit", "inside", 0)
+    assert (found.target.form, found.target.space) == ("native", "unit")
+    assert (found.target.places[0].kind, found.target.places[0].numbers) == ("bbox", tuple(UNIT))
+    assert (found.reward.formula, found.reward.numbers) == ("0.9 · distance + 0.1 · format", "0.9 · 1 + 0.1 · 1")
+    assert [(part.name, part.contribution, part.enters) for part in found.reward.parts] == [
+        ("distance", pytest.approx(0.9), "times 0.9"),
+        ("format", 0.1, "times 0.1"),
+    ]
+    assert found.acc_is == "1 where InsideDistance(polygon='half_open') is above 0"
+
+
+def test_sizes_say_where_they_came_from_and_pixels_how_far_it_is():
+    target = {**BOX, "image_size": [1920, 1080]}
+    for case, origin in (
+        (Case(("(635, 310)",), (BOX,), image_sizes=SCREEN), "image_size beside the target"),
+        (Case(("(635, 310)",), (target,)), "image_size of the target"),
+    ):
+        found = explain(CLICK, case)
+        assert [(each.space, each.width, each.height, each.origin) for each in found.extents] == [
+            ("thousandths", 1000, 1000, "always"),
+            ("pixel", 1920, 1080, origin),
+        ]
+        x, y = found.conversions[0].axes
+        assert (x.result, y.result) == (1219.2, pytest.approx(334.8))
+        assert found.position.words == "19.2 px right of it"
+        assert found.position.gap == pytest.approx(19.2)
+
+
+def test_of_several_answers_all_that_were_found_are_told():
+    found = explain(CLICK, Case(("(1, 2) or (3, 4)",), (BOX,), image_sizes=SCREEN))
+    assert (found.reason, found.read.point, found.position) == ("SEVERAL_ANSWERS", None, None)
+    assert found.read.found == ((1, 2), (3, 4))
+    first = explain(gr.recipe("click", response_space="pixel", answers="first"), Case(("(1, 2) or (3, 4)",), (BOX,)))
+    assert (first.reason, first.read.point, first.read.found) == ("OK", (1, 2), ((1, 2), (3, 4)))
+
+
+def test_outside_the_image():
+    found = explain(GELATO, Case(("(1200, 4)",), (UNIT,)))
+    assert (found.reason, found.total) == ("OUT_OF_IMAGE", 0.1)
+    assert found.read.meaning == "an answer was read, and it lies outside the image"
+    assert found.position.words == "0.9 right of it and 0.096 above it, 0.905106 away, in unit"
+
+
+def test_steps_inside_a_sum():
+    recipe = build("groundnext")
+    case = Case.of(recipe.example).answering(recipe.example.response.replace("[200, 150]", "[120, 110]"))
+    total = explain(recipe, case).reward
+    clipped, _ = total.parts
+    (distance,) = clipped.parts
+    assert clipped.formula == (
+        "by norm_distance: -1 below -0.5, -0.5 from -0.5, -0.1 from -0.1, 0.1 from 0, 0.5 from 0.1, 1 from 0.5"
+    )
+    assert clipped.numbers == "0.5, because norm_distance is 0.2"
+    assert (clipped.contribution, distance.contribution) == (0.5, None)
+    assert distance.enters == "chooses the step: from 0.1 on"
+
+
+def test_an_action_with_its_arguments():
+    recipe = gr.recipe("action", response_space="pixel")
+    response = '{"name": "computer_use", "arguments": {"action": "type", "text": "red hats"}}'
+    found = explain(recipe, Case((response,), ({"action": {"name": "type", "text": "red hat"}},)))
+    assert (found.read.action, found.read.arguments) == ("type", {"text": "red hats"})
+    assert found.target.action == {"name": "type", "text": "red hat"}
+    assert (found.total, found.acc, found.conversions, found.position) == (0.1, 0.0, (), None)
+
+
+def test_both_ends_of_a_drag_are_converted():
+    response = "<think>x</think>\n<action>Drag(start=(100,200), end=(100, 20))</action>"
+    target = {"point": [200, 400], "action": {"name": "drag", "to": [200, 100]}}
+    found = explain(
+        build("ui-venus-navigation"), Case((response,), (target,), 0, ((1000.0, 500.0),), ((500.0, 250.0),))
+    )
+    assert found.read.arguments == {"to": [100.0, 20.0]}
+    assert found.read.left_out == len("<think>x</think>")
+    assert {each.what: [axis.result for axis in each.axes] for each in found.conversions} == {
+        "answer": [0.2, 0.8], "end of the answer": [0.2, 0.08], "target": [0.2, 0.8], "end of the target": [0.2, 0.2],
+    }  # fmt: skip
+
+
+def test_a_step_of_a_trajectory():
+    first = '<think>p</think>\n<action>{"action": "click", "coordinate": [120, 300]}</action>'
+    second = '<think>p</think>\n<action>{"action": "type", "text": "hi"}</action>'
+    place = {"trajectory": "t1", "num_steps": 2}
+    targets = (
+        {"bbox": [200, 560, 280, 640], "action": "click", "step": 0, **place},
+        {"action": {"name": "type", "text": "hello"}, "step": 1, **place},
+    )
+    case = Case((first, second), targets, 0, ((1000.0, 2000.0),) * 2, ((500.0, 1000.0),) * 2)
+    found = explain(gr.recipe("ui-s1", returns=True), case)
+    assert (found.together.what, [(row.step, row.total) for row in found.together.rows]) == (
+        "trajectory",
+        [(0, 1.275), (1, 0.55)],
+    )
+    step_return = found.reward.parts[0]
+    assert step_return.formula == "own_reward + 0.5 · the return of the next step, where goes_on is above 0"
+    assert step_return.numbers == "1 + 0.5 · 0.55"
+    assert [(part.name, part.score, part.contribution) for part in step_return.parts] == [
+        ("own_reward", 1, None),
+        ("goes_on", 1, None),
+    ]
+    last = explain(gr.recipe("ui-s1", returns=True), Case(case.responses, targets, 1, *sizes(case)))
+    assert last.reward.parts[0].numbers == "0.55, and no more, because the step did not match"
+
+
+def sizes(case):
+    return case.image_sizes, case.model_image_sizes
+
+
+def test_the_last_step_is_followed_by_none():
+    recipe = gr.recipe("ui-s1", returns=True)
+    total = explain(recipe, Case.of(recipe.example)).reward
+    assert total.parts[0].numbers == "1, and no more, because the step that follows is not among these rows"
+
+
+def test_a_group_is_told_with_all_its_rows():
+    found = explain(build("gui-rcpo"), Case.of(build("gui-rcpo").example))
+    assert found.together.what == "group"
+    assert [row.point for row in found.together.rows] == [(200, 150), (210, 155), (190, 140), (700, 400)]
+    assert found.together.rows[0].total == found.total
+    assert found.target.compared is False
+
+
+@pytest.mark.parametrize("target", [{"bbox": [1, 2, 3]}, "?", None, 5])
+def test_of_a_bad_target_the_error_and_nothing_invented(target):
+    found = explain(GELATO, Case(("(200, 150)",), (target,)))
+    assert (found.total, found.acc, found.valid, found.reason) == (None, None, 0.0, "BAD_TARGET")
+    assert (found.reward, found.success, found.position, found.conversions, found.departures) == (
+        None,
+        None,
+        None,
+        (),
+        (),
+    )
+    assert found.error.startswith("field '")
+    assert "expected" in found.error
+    assert (found.read.reason, found.read.point, found.target) == ("OK", (200, 150), None)
+
+
+def test_a_target_without_the_size_that_is_needed_is_told_as_read():
+    found = explain(CLICK, Case(("(635, 310)",), (BOX,)))
+    assert found.error.startswith("field 'image_size': got nothing; expected [width, height]")
+    assert found.target.places[0].numbers == (1000, 300, 1200, 400)
+
+
+def test_another_rows_bad_target_does_not_matter():
+    case = Case(("(200, 150)", "?"), (UNIT, "?"))
+    assert explain(GELATO, case).total == pytest.approx(1.0)
+
+
+def test_what_is_missing_is_an_error():
+    with pytest.raises(gr.RecipeError, match="give groups="):
+        explain(build("gui-rcpo"), Case(("(1, 2)",), (None,)))
+
+
+def test_every_reason_is_told():
+    assert list(MEANINGS) == list(Reason)
+
+
+def test_a_known_score_is_not_computed_again():
+    calls = []
+    hit = gr.verifier(lambda rollouts: calls.append(1) or [0.5] * len(rollouts), low=0, high=1)
+    rollouts = Case(("(200, 150)",), (UNIT,)).rollouts(GELATO)
+    known = {}
+    assert worked_out(hit, rollouts, 0, known=known).score == 0.5
+    assert worked_out(hit, rollouts, 0, name="acc", known=known).contribution is None
+    assert calls == [1]
+
+
+@pytest.mark.parametrize("peer", harness.PEERS)
+def test_departures_from_the_source_are_those_that_apply(peer):
+    """What holds of the golden lines, told from the target and the sizes alone."""
+    adapter, told = harness.PEERS[peer], 0
+    lines = [json.loads(line) for line in (harness.directory() / f"{peer}.jsonl").read_text("utf-8").splitlines()]
+    for line in [line for line in lines if isinstance(line["response"], str) and len(line["response"]) < 4096][::15]:
+        given = {key: value and (tuple(value),) for key, value in adapter.score_options(line).items()}
+        found = explain(harness.build(peer, line), Case((line["response"],), (adapter.target(line),), **given))
+        if found.error is None:
+            wanted = harness.deviation(peer, line)
+            assert [each.name for each in found.departures][:1] == ([wanted.name] if wanted else [])
+            told += 1
+    assert told > 5
+
+
+def test_of_long_responses_no_departure_is_told():
+    recipe = build("gui-g2")
+    case = Case.of(recipe.example)
+    assert [each.name for each in explain(recipe, case.answering("[１,2,3,4]")).departures] == ["unicode-digits"]
+    assert explain(recipe, case.answering("[１,2,3,4]" + " " * 4096)).departures == ()
+    far = "9" * 1000
+    assert [each.name for each in explain(recipe, case.answering(f"[{far},{far},1,1]")).departures] == ["huge-number"]
+
+
+def test_no_departure_is_told_of_a_target_that_is_not_the_sources_own():
+    wire = {"bbox": [100, 100, 300, 200]}
+    assert explain(build("gui-g2"), Case(("[１,2,3,4]",), (wire,))).departures == ()
+
+
+def test_the_sources_own_target_as_a_json_text():
+    recipe = build("gui-g2")
+    found = explain(recipe, Case(("[１,2,3,4]",), ("[100, 100, 300, 200]",)))
+    assert (found.target.form, [each.name for each in found.departures]) == ("native", ["unicode-digits"])
+
+
+def test_where_all_answers_count_all_are_converted():
+    recipe = gr.recipe("infigui-g1", response_space="thousandths")
+    response = '[{"point_2d": [500, 150]}, {"point_2d": [200, 160]}]'
+    response = f"<think>x</think>\n{response}"
+    target = {"x1": 100, "y1": 100, "x2": 300, "y2": 200}
+    found = explain(recipe, Case((response,), (target,), model_image_sizes=((1000.0, 2000.0),)))
+    assert {each.what: [axis.result for axis in each.axes] for each in found.conversions} == {
+        "answer 1": [500, 300], "answer 2": [200, 320], "target": [],
+    }  # fmt: skip

@@ -1,0 +1,211 @@
+"""What a picture shows: panels, outlines, marks, scale."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import grounding_rewards as gr
+from grounding_rewards.errors import PictureError
+from grounding_rewards.explain import Case
+from grounding_rewards.explain.layout import layout
+from grounding_rewards.explain.overview import overview, same_target
+from grounding_rewards.explain.panel import colours, lines
+from grounding_rewards.explain.picture import picture
+from grounding_rewards.explain.plot import plot, scale
+
+CLICK = gr.recipe("click", response_space="pixel")
+STRICT = gr.recipe("click", response_space="pixel", format_weight=0.0)
+SCREEN = ((1000, 500),)
+LARGE, SMALL = {"bbox": [100, 100, 500, 300]}, {"bbox": [100, 100, 140, 120]}
+
+
+def drawn(response, target, *recipes, image=None):
+    """A picture, coarse to be quick."""
+    case = Case((response,), (target,), image_sizes=SCREEN, model_image_sizes=SCREEN)
+    return plot([picture(each, case, cells=200) for each in recipes or (CLICK,)], image)
+
+
+def panels(figure):
+    """The axes that show maps."""
+    return [axes for axes in figure.axes if axes.images]
+
+
+def found(figure, label, panel=0):
+    """The coordinates of a line of a panel."""
+    (line,) = [line for line in panels(figure)[panel].lines if line.get_label() == label]
+    return line.get_xydata().tolist()
+
+
+def texts(figure):
+    return [text.get_text() for text in figure.texts]
+
+
+def test_the_whole_screen_with_target_and_answer():
+    figure = drawn("(200, 150)", LARGE)
+    (panel,) = panels(figure)
+    assert panel.images[0].get_extent() == [0.0, 1000.0, 500.0, 0.0]
+    assert (panel.get_xlim(), panel.get_ylim()) == ((0.0, 1000.0), (500.0, 0.0))
+    assert found(figure, "target") == [[100, 100], [500, 100], [500, 300], [100, 300], [100, 100]]
+    assert found(figure, "the answer") == [[200, 150]]
+    assert panel.images[0].get_array().max() == 1.0
+    assert texts(figure) == ["click", "the answer is paid 1, acc 1, OK; the recipe pays 0 to 1"]
+    assert [text.get_text() for text in figure.legends[0].texts] == ["target", "the answer"]
+
+
+def test_a_small_target_gets_a_second_panel():
+    figure = drawn("(120, 110)", SMALL)
+    whole, closer = panels(figure)
+    assert closer.images[0].get_extent() == [20.0, 220.0, 210.0, 10.0]
+    assert found(figure, "the answer", 1) == [[120, 110]]
+    frames = [line.get_xydata()[0].tolist() for line in whole.lines if line.get_label() not in ("target", "the answer")]
+    assert frames == [[20.0, 10.0]]
+
+
+def test_a_box_is_drawn_as_a_box_and_places_that_are_no_boxes_too():
+    figure = drawn("[100,120,300,200]", LARGE, gr.recipe("gui-g2"))
+    assert found(figure, "the answer") == [[100, 120], [300, 120], [300, 200], [100, 200], [100, 120]]
+    figure = drawn("(1, 1)", {"polygon": [0, 0, 500, 0, 0, 400]})
+    assert found(figure, "target") == [[0, 0], [500, 0], [0, 400], [0, 0]]
+    regions = {"regions": [LARGE, {"circle": [700, 300, 150]}]}
+    (panel,) = panels(drawn("(1, 1)", regions))
+    assert [line.get_label() for line in panel.lines] == ["target", "target", "the answer"]
+    assert len(panel.lines[1].get_xydata()) == 73
+
+
+def test_the_rest_of_the_group_is_marked():
+    recipe = gr.recipe("gui-rcpo", response_space="pixel")
+    case = Case(("(200, 150)", "(210, 155)", "(700, 400)"), (None,) * 3, image_sizes=SCREEN * 3, groups=(0,) * 3)
+    figure = plot([picture(recipe, case, cells=100)])
+    assert found(figure, "other answers of the group") == [[210, 155], [700, 400]]
+    assert found(figure, "agreed on by the group") == [[185, 130], [225, 130], [225, 175], [185, 175], [185, 130]]
+    told = [text.get_text() for text in figure.legends[0].texts]
+    assert told == ["agreed on by the group", "other answers of the group", "the answer"]
+
+
+@pytest.mark.parametrize(
+    ("response", "told"),
+    [
+        ("nothing", "the answer is paid 0, acc 0, NO_ANSWER; the recipe pays 0 to 1"),
+        ("(2000, 0)", "the answer outside the picture is paid 0.1, acc 0, OUT_OF_IMAGE; the recipe pays 0 to 1"),
+    ],
+)
+def test_an_answer_that_cannot_be_seen_is_not_marked(response, told):
+    figure = drawn(response, LARGE)
+    assert texts(figure)[1] == told
+    assert [text.get_text() for text in figure.legends[0].texts] == ["target"]
+
+
+def test_several_recipes_stand_side_by_side_on_one_scale():
+    pixel = {"response_space": "pixel", "target_space": "pixel"}
+    infigui = gr.recipe("infigui-g1", **pixel)
+    figure = drawn("(120, 110)", SMALL, CLICK, gr.recipe("gelato", **pixel), infigui)
+    shown = panels(figure)
+    assert len(shown) == 6
+    assert {axes.images[0].get_clim() for axes in shown} == {(0.0, 2.0)}
+    assert len({round(axes.get_position().y0, 6) for axes in shown[:3]}) == 1
+    assert [text for text in texts(figure) if "paid" not in text] == ["click", "gelato", "infigui-g1"]
+    assert len(figure.axes) == 7  # one colour bar
+    ticks = figure.axes[-1].get_yticklabels()
+    assert (ticks[0].get_text(), ticks[-1].get_text()) == ("0", "2")
+
+
+def test_the_scale_runs_over_what_the_maps_pay():
+    case = Case(("(200, 150)",), (LARGE,), image_sizes=SCREEN)
+    assert scale([picture(CLICK, case, cells=50)]) == (0.1, 1.0)
+    flat = Case(("(200, 150)",), ({"refusal": True},), image_sizes=SCREEN)
+    assert scale([picture(STRICT, flat, cells=50)]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("shade", [0, 255])
+def test_a_screenshot_lies_below_the_map_in_pale_shades(shade):
+    image = np.full((50, 100, 3), shade, dtype=np.uint8)
+    image[:10] = 255 - shade
+    below, _ = panels(drawn("(200, 150)", LARGE, image=image))[0].images
+    assert below.get_extent() == [0.0, 1000.0, 500.0, 0.0]
+    assert np.unique(below.get_array().round(6)).tolist() == [0.5, 1.0]
+    assert below.get_array()[-1, 0] == 1.0  # a dark screenshot is inverted
+
+
+def test_a_screenshot_needs_a_screen():
+    recipe = gr.recipe("gelato-pixel")
+    case = Case(("(2, 3)",), ([1, 2, 30, 40],))
+    with pytest.raises(PictureError, match=r"gelato-pixel: a screenshot cannot .* give the target's model_image_size"):
+        plot([picture(recipe, case, cells=50)], np.zeros((5, 5)))
+
+
+def test_colours_get_lighter_all_the_way():
+    red, green, blue, _ = colours(False)(np.linspace(0, 1, 256)).T
+    lightness = 0.299 * red + 0.587 * green + 0.114 * blue
+    assert (np.diff(lightness) > 0).all()
+    assert lightness[-1] - lightness[0] > 0.7
+
+
+def test_over_a_screenshot_the_scale_goes_from_clear_to_dark_all_the_way():
+    *shades, solid = colours(True)(np.linspace(0, 1, 256)).T
+    red, green, blue = (1 - solid + solid * shade for shade in shades)  # on white
+    lightness = 0.299 * red + 0.587 * green + 0.114 * blue
+    assert solid[0] == 0.0
+    assert (np.diff(lightness) < 0).all()
+    assert lightness[0] - lightness[-1] > 0.7
+    shown = drawn("(2, 3)", LARGE, image=np.full((50, 100), 255))
+    paid_least = panels(shown)[0].images[1].to_rgba(np.array([[0.1]]), norm=True)
+    assert paid_least[0, 0, 3] == 0.0
+
+
+def test_marks_are_white_with_a_black_edge():
+    case = Case(("(200, 150)",), (LARGE,), image_sizes=SCREEN)
+    for line in lines(picture(CLICK, case, cells=50).scene):
+        assert line.get_color() == "white"
+        stroke = line.get_path_effects()[0]
+        assert stroke._gc["foreground"] == "black"
+
+
+def test_the_overview_has_a_panel_for_each_recipe_from_its_lowest_to_its_highest():
+    chosen = [gr.recipe(name) for name in ("gelato", "gui-g2", "ui-r1", "infigui-g1", "gta1", "ui-venus")]
+    pictures = [picture(each, same_target(each), cells=600) for each in chosen]
+    assert [each.acc for each in pictures] == [1.0] * 6
+    figure = overview(pictures)
+    highest = [f"{each.views[0].total.max():.3g}" for each in pictures]
+    assert texts(figure)[:4] == ["gelato", f"0 to {highest[0]}", "gui-g2", f"1.01 to {highest[1]}"]
+    assert [axes.images[0].get_clim() for axes in panels(figure)[2:4]] == [(2.0, 3.0), (0.0, 2.0)]
+
+
+def test_the_overview_moves_the_whole_group():
+    case = same_target(gr.recipe("gui-rcpo", response_space="pixel"))
+    assert case.responses == ("(480, 270)", "(456, 256)", "(502, 286)", "(750, 420)")
+    with pytest.raises(gr.RecipeError, match="click: has no example to draw"):
+        same_target(replace(CLICK, example=None))
+
+
+@pytest.mark.parametrize(
+    "aspects", [[[2.0]], [[0.45, 1.0]], [[1.8] * 3, [1.0] * 3], [[0.4, 3.0], [None, 1.0]], [[9.0]]]
+)
+def test_panels_keep_their_shape_and_do_not_touch(aspects):
+    found = layout(aspects)
+    width, height = found.size
+    places = [place for row in found.panels for place in row if place]
+    for aspect, place in zip([each for row in aspects for each in row if each], places, strict=True):
+        assert place[2] * width / (place[3] * height) == pytest.approx(aspect, rel=0.01)
+    for number, (x, y, w, h) in enumerate([*places, found.bar]):
+        assert x > 0
+        assert y > 0
+        assert x + w < 1
+        assert y + h < 1
+        for a, b, c, d in places[:number]:
+            assert x >= a + c or a >= x + w or y >= b + d or b >= y + h
+
+
+def test_nothing_to_draw_and_nothing_to_draw_with_are_errors(monkeypatch):
+    for make in (plot, overview):
+        with pytest.raises(PictureError, match="got no pictures"):
+            make([])
+    shown = picture(CLICK, Case(("(200, 150)",), (LARGE,), image_sizes=SCREEN), cells=50)
+    assert isinstance(plot([shown]), Figure)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(PictureError, match=r"pip install 'grounding-rewards\[report\]'"):
+        plot([shown])

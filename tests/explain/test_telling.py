@@ -1,0 +1,51 @@
+"""A target in the wire form is the same target for every recipe, and several recipes are compared by it."""
+
+import json
+
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards import catalogue
+from grounding_rewards.explain import Case
+from grounding_rewards.explain.comparing import compare
+from grounding_rewards.explain.telling import as_wire, in_wire_form
+from grounding_rewards.plugins import collect
+from grounding_rewards.wire import read_target
+
+FULL = {
+    "regions": [
+        {"bbox": [1.0, 2.0, 3.0, 4.0], "point": [2.0, 3.0], "action": {"name": "click"}},
+        {"polygon": [0.0, 0.0, 9.0, 0.0, 9.0, 9.0]},
+        {"action": {"name": "key", "keys": ["ctrl", "c"]}},
+    ],
+    "action": {"name": "drag", "to": [5.0, 6.0]}, "space": "pixel", "image_size": [10.0, 20.0], "id": "a", "task": "t",
+    "model_image_size": [5.0, 10.0], "trajectory": "t1", "step": 0, "num_steps": 2, "extra": {"mine": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wire", [FULL, {"refusal": True, "id": 3}, {"bbox": [1.0, 2.0, 3.0, 4.0]}])
+def test_there_and_back(wire):
+    assert as_wire(read_target(wire)) == wire
+    json.dumps(as_wire(read_target(wire)))
+
+
+@pytest.mark.parametrize("name", collect([]).recipes)
+def test_every_recipe_pays_the_same_for_its_example_in_the_wire_form(name):
+    recipe = gr.recipe(name, **catalogue.shown_with(name))
+    case = Case.of(recipe.example)
+    assert in_wire_form(recipe, case).score(recipe).total[0] == case.score(recipe).total[0]
+
+
+def test_what_cannot_be_read_stays():
+    assert in_wire_form(gr.recipe("gelato"), Case(("?",), ([1, 2],))).target == [1, 2]
+
+
+def test_recipes_side_by_side():
+    case = Case(("(200, 150)",), ([0.1, 0.1, 0.3, 0.3],), image_sizes=((1000.0, 1000.0),))
+    recipes = [gr.recipe(name, response_space="thousandths") for name in ("gelato", "click", "gta1")]
+    gelato, click, gta1 = compare(recipes, case)
+    assert (gelato.total, gelato.acc, gelato.reason) == (pytest.approx(0.823223), 1.0, "OK")
+    assert (click.name, click.total, click.high, click.response_space) == ("click", 1.0, 1.0, "thousandths")
+    assert (gta1.total, gta1.acc, gta1.reason) == (None, None, None)
+    assert gta1.error.startswith("field 'model_image_size': got nothing")
+    assert json.loads(json.dumps(click.to_dict()))["recipe"] == "recipe('click', response_space='thousandths')"
