@@ -28,7 +28,7 @@ demo: setup
 	$(BIN)/python examples/train_trl_cpu.py
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
 
 lint: setup
 	$(BIN)/ruff format --check $(SOURCES)

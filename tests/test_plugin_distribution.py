@@ -15,6 +15,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PLUGIN = ROOT / "examples" / "plugin"
+pytestmark = pytest.mark.xdist_group("distribution")
+
 NAMES = ["touch/edge_margin", "touch/learnable", "touch/tap", "touch/tap_tag"]
 ROW = {"sample_id": "a", "response": "<tap>104, 150</tap>", "target": {"bbox": [100, 100, 300, 200]}}
 

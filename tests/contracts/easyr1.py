@@ -31,6 +31,19 @@ def load(reward: Any) -> tuple[Any, str, str]:
     return filled, getattr(module, "REWARD_NAME", "unknown"), getattr(module, "REWARD_TYPE", "batch")
 
 
+class Manager:
+    """What EasyR1 keeps in one Ray actor: the function, loaded there, for batch after batch."""
+
+    def __init__(self, reward: Any) -> None:
+        self.score, self.name, self.kind = load(reward)
+
+    def compute_reward(self, rows: list[dict[str, Any]]) -> list[dict[str, float]]:
+        """The scores of a batch."""
+        assert self.kind == "batch"
+        found: list[dict[str, float]] = self.score(rows)
+        return found
+
+
 def inputs(responses: list[str], truths: list[Any]) -> list[dict[str, Any]]:
     """What a batch reward function is called with: text, its true length in tokens, the data set's answer."""
     return [

@@ -14,6 +14,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 pytestmark = [
+    pytest.mark.xdist_group("trl"),
     pytest.mark.timeout(240),
     pytest.mark.filterwarnings("default"),  # the trainer and its dependencies warn about themselves
 ]

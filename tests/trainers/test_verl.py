@@ -22,8 +22,10 @@ import grounding_rewards as gr
 import grounding_rewards_adapters
 from grounding_rewards.plugins import registry
 from tests.adapters.own_terms import BOX, PAID, named_in_a_config, write_plugin, write_terms
+from tests.contracts import easyr1
 
 pytestmark = [
+    pytest.mark.xdist_group("verl"),
     pytest.mark.skipif(find_spec("verl") is None, reason="verl is not installed; it needs a Python below 3.13"),
     pytest.mark.timeout(240),
     pytest.mark.filterwarnings("default"),  # verl and its dependencies warn about themselves
@@ -32,6 +34,7 @@ pytestmark = [
 README = Path(__file__).parents[2] / "adapters" / "README.md"
 FILE = Path(grounding_rewards_adapters.__file__).parent / "verl.py"
 PACKAGE = "pkg://grounding_rewards_adapters.verl"
+EASYR1 = f"{FILE.with_name('easyr1.py')}:compute_score"
 LAUNCH = "reward.custom_reward_function"
 WAYS = ("module", "file", "recipe in a module", "recipe in a file", "plugin", "recipe of a plugin")
 
@@ -206,10 +209,16 @@ def test_own_code_inside_ray_workers(lab: Path, base: Any) -> None:
             for text in PAID
         ]
         alone = [row["score"] for row in ray.get(jobs, timeout=120)]
+        settings = {"reward_function": EASYR1, "reward_function_kwargs": options}
+        manager = ray.remote(num_cpus=1)(easyr1.Manager).remote(settings)  # one actor, as in EasyR1
+        rows = easyr1.inputs(list(PAID), [BOX] * len(PAID))
+        batched = [row["overall"] for row in ray.get(manager.compute_reward.remote(rows), timeout=120)]
+        ray.kill(manager)
         scored = actor.compute_rm_score(batch(list(PAID)))
     finally:
         ray.shutdown()
     assert alone == [*PAID.values()] * 3
+    assert batched == [1.0, 0.25, 0.75, 0.0]
     assert scored.batch["rm_scores"].tolist() == [[0.0, 1.0], [0.0, 0.25], [0.0, 0.75], [0.0, 0.0]]
     assert scored.non_tensor_batch["hit"].tolist() == [1.0, 1.0, 0.0, 0.0]
     for name in three:
