@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
-from grounding_rewards.loading import absolute, load, names_code
+from grounding_rewards.loading import current, load, names_code
 from grounding_rewards.plain import frozen
-from grounding_rewards.plugins import origin, shown
+from grounding_rewards.plugins import left_out, origin, shown
+from grounding_rewards.promises import complaint
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,14 @@ class Kind:
         keys: what one declares; a plain function is given these in its place, the bounds at least.
         takes: what one is called with.
         lift: makes one of a plain function and these keys.
+        beside: what else a config says of one, so that no argument can be called so.
     """
 
     noun: str
     keys: tuple[str, ...]
     takes: str
     lift: Callable[..., Any]
-
-    def fits(self, thing: Any) -> bool:
-        """Whether it is one."""
-        return not isinstance(thing, type) and callable(thing) and all(hasattr(thing, key) for key in self.keys)
+    beside: tuple[str, ...] = ()
 
     def built(self, name: str, thing: Any, arguments: Mapping[str, Any]) -> Any:
         """One of these from what a name stands for, and plain arguments.
@@ -41,33 +39,42 @@ class Kind:
             RecipeError: it is none, or an argument is unknown, missing or not to its liking.
         """
         if isinstance(thing, type):
+            self._check_names(name, thing, self.beside)
             built = _made(name, thing, arguments)
-        elif self.fits(thing):
-            if arguments:
-                raise RecipeError(f"{name} is built already; got {', '.join(arguments)}, expected no arguments")
-            built = thing
-        elif callable(thing):
+        elif callable(thing) and _is_bare(thing):
             built = self._lifted(name, thing, arguments)
+        elif arguments and callable(thing):
+            raise RecipeError(f"{name} is built already; got {', '.join(arguments)}, expected no arguments")
         else:
             built = thing
-        try:
-            good = self.fits(built) and -math.inf < built.low <= built.high < math.inf
-        except Exception:  # low is None, or a property that fails
-            good = False
-        if not good:
+        if wrong := complaint(built, self.keys):
+            what = f"a {type(built).__name__}" if callable(built) else shown(built)
             raise RecipeError(
-                f"{name} is {shown(built)}; expected a {self.noun} with finite bounds low <= high, a class of them, or "
-                f"a function of {self.takes}"
+                f"{name} is {what}; expected a {self.noun} with finite bounds low <= high, a class of them, or a "
+                f"function of {self.takes}; this {wrong}"
             )
         return built
 
     def _lifted(self, name: str, fn: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        self._check_names(name, fn, (*self.keys, *self.beside))
         more = {key: value for key, value in arguments.items() if key not in self.keys}
         check_arguments(name, fn, more, skip=1)
         if not {"low", "high"} <= set(arguments):
             raise RecipeError(f"{name} is a plain function; give the bounds of its scores, such as low: 0 and high: 1")
         given = Bound(fn, tuple(more.items())) if more else fn
-        return self.lift(given, **{key: arguments[key] for key in self.keys if key in arguments})
+        try:
+            return self.lift(given, **{key: arguments[key] for key in self.keys if key in arguments})
+        except RecipeError as error:
+            raise RecipeError(f"{name}: {error}") from None
+
+    def _check_names(self, name: str, fn: Callable[..., Any], taken: tuple[str, ...]) -> None:
+        """Complain of an argument that a config could not give, because what stands under its name is taken first."""
+        for argument in _parameters(fn):
+            if argument in taken:
+                raise RecipeError(
+                    f"{name}: its argument {argument!r} cannot be given, because a config means its own {argument!r} "
+                    f"by that; rename it, such as {argument}_"
+                )
 
     def named(
         self, name: Any, known: Mapping[str, Any], arguments: Mapping[str, Any] | None, own: Callable[..., Any]
@@ -88,9 +95,10 @@ class Kind:
             label = f"{name}{origin(known[name])}" if "/" in name else name
             return self.built(label, known[name], plain)
         if names_code(name):
-            return own(absolute(name), tuple(plain.items()))
+            return own(current(name), tuple(plain.items()))
+        hint = left_out(name) or near(name, known) or "."
         raise RecipeError(
-            f"unknown {self.noun} {name!r:.80}{near(name, known) or '.'} There are: {', '.join(known)}; "
+            f"unknown {self.noun} {name!r:.80}{hint} There are: {', '.join(known)}; "
             "your own by module:attr or /path/file.py:attr"
         )
 
@@ -153,7 +161,7 @@ def _made(name: str, kind: Callable[..., Any], arguments: Mapping[str, Any]) -> 
         return kind(**arguments)
     except (GroundingRewardsError, TypeError, ValueError) as error:
         raise RecipeError(f"{name}: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise RecipeError(f"{name} cannot be built ({type(error).__name__}: {error})") from error
 
 
@@ -163,9 +171,8 @@ def check_arguments(name: str, fn: Callable[..., Any], arguments: Mapping[str, A
     Raises:
         RecipeError: one is unknown or missing.
     """
-    try:
-        signature = inspect.signature(fn)
-    except ValueError:  # some functions written in C do not say what they take
+    signature = _signature(fn)
+    if signature is None:
         return
     parameters = dict(list(signature.parameters.items())[skip:])
     anything = any(each.kind == inspect.Parameter.VAR_KEYWORD for each in parameters.values())
@@ -177,3 +184,24 @@ def check_arguments(name: str, fn: Callable[..., Any], arguments: Mapping[str, A
         signature.bind(*[None] * skip, **arguments)
     except TypeError as error:
         raise RecipeError(f"{name}: {error}") from None
+
+
+def _is_bare(thing: Any) -> bool:
+    """Whether it declares no bounds, as a plain function does not."""
+    try:
+        return not (hasattr(thing, "low") or hasattr(thing, "high"))
+    except Exception:  # a property of somebody's class
+        return False
+
+
+def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:
+    """What something takes; None for some functions written in C, which do not say."""
+    try:
+        return inspect.signature(fn)
+    except ValueError:
+        return None
+
+
+def _parameters(fn: Callable[..., Any]) -> tuple[str, ...]:
+    signature = _signature(fn)
+    return tuple(signature.parameters) if signature else ()

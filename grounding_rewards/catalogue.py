@@ -11,10 +11,10 @@ from typing import Any, cast, get_args
 
 from grounding_rewards.combine import RESERVED
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
-from grounding_rewards.loading import load, names_code
+from grounding_rewards.loading import absolute, current, in_full, load, names_code
 from grounding_rewards.parsing import Answers, Thinking
 from grounding_rewards.plain import frozen
-from grounding_rewards.plugins import origin, registry
+from grounding_rewards.plugins import left_out, makes_callables, origin, registry
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import as_space
 
@@ -41,7 +41,7 @@ def recipe(name: str | Mapping[str, Any], /, **options: Any) -> Recipe:
     Args:
         name: a name from ``recipes()``; or ``module:attr`` or ``/path/file.py:attr`` of a ``Recipe`` or of a function
             of keyword-only options that returns one; or a mapping with ``name`` and options, as ``Recipe.to_dict``
-            returns.
+            returns. The recipe keeps paths in full, as those among its options, so that it can be built anywhere.
         options: the recipe's own, and for every recipe ``response_space``, ``target_space``, ``answers`` ("only",
             "first", "last", "all") and ``thinking`` ("closed", "open", "read").
 
@@ -64,7 +64,7 @@ infigui-g1, se-gui, ui-agile, ui-ins, ui-r1, ui-r1-dast, ui-r1-e, ui-rft, ui-s1,
     if not isinstance(name, str):
         raise _unknown(name)
     build, own = _build(name), own_options(name)
-    options = {option: frozen(value) for option, value in options.items()}
+    options = in_full(frozen(options))
     for option, value in options.items():
         if not isinstance(value, Hashable):
             raise RecipeError(f"{name}: option {option}: got {value!r:.80}; expected plain values")
@@ -75,7 +75,7 @@ infigui-g1, se-gui, ui-agile, ui-ins, ui-r1, ui-r1-dast, ui-r1-e, ui-rft, ui-s1,
     built = _built(name, build, {key: value for key, value in options.items() if key in own})
     shared = {key: _shared(name, key, value) for key, value in options.items() if key in SHARED}
     kept = {key: value for key, value in options.items() if value != _default(key, own, built)}
-    return replace(built, **shared, name=name, options=tuple(sorted(kept.items())))
+    return replace(built, **shared, name=absolute(name), options=tuple(sorted(kept.items())))
 
 
 def own_options(name: str) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _build(name: str) -> Callable[..., Any]:
         return known[name]
     if not names_code(name):
         raise _unknown(name)
-    found = load(name)
+    found = load(current(name))
     if isinstance(found, Recipe):
         return lambda: found
     if _is_verifier(found):
@@ -140,7 +140,7 @@ def _built(name: str, build: Callable[..., Any], options: Mapping[str, Any]) -> 
         raise RecipeError(f"{name}{where}: {error}") from error
     except GroundingRewardsError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         hint = f"; a function of Rollouts is no recipe: {_as_part(name, build)}" if _asks(build, options) else ""
         raise RecipeError(f"{name}{origin(build)} cannot be built ({type(error).__name__}: {error}){hint}") from error
     if not isinstance(built, Recipe):
@@ -152,7 +152,7 @@ def _built(name: str, build: Callable[..., Any], options: Mapping[str, Any]) -> 
 def _is_verifier(thing: Any) -> bool:
     """Whether a verifier, a class of them or a function of Rollouts stands where a recipe should."""
     if isinstance(thing, type):
-        return any("__call__" in vars(each) for each in thing.__mro__)
+        return makes_callables(thing)
     if not inspect.isroutine(thing):
         return callable(thing) and hasattr(thing, "low") and hasattr(thing, "high")
     try:
@@ -184,7 +184,8 @@ def _unknown(name: Any) -> RecipeError:
     known = registry().verifiers
     if isinstance(name, str) and name in known:
         return RecipeError(f"{name!r} is a verifier and no recipe; {_as_part(name, known[name])}")
-    return RecipeError(f"unknown recipe {name!r}{near(name, recipes()) or '.'} There are: {', '.join(recipes())}")
+    hint = left_out(name) or near(name, recipes()) or "."
+    return RecipeError(f"unknown recipe {name!r}{hint} There are: {', '.join(recipes())}")
 
 
 def _shared(name: str, option: str, value: Any) -> Any:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.actions import NO_ARGUMENTS, Arguments
 from grounding_rewards.errors import TargetError
+from grounding_rewards.promises import seal
 from grounding_rewards.spaces import CoordSpace, Floats
 from grounding_rewards.targets import Targets
 
@@ -76,6 +77,12 @@ class Predictions:
     def __len__(self) -> int:
         return len(self.reason)
 
+    def seal(self) -> None:
+        """Let nobody write into the columns."""
+        seal(self.xy, self.box, self.reason, self.dialect, self.actions, self.points, self.offsets, self.usual)
+        if self.arguments is not NO_ARGUMENTS:
+            seal(*vars(self.arguments).values())
+
     @property
     def parsed(self) -> NDArray[np.bool_]:
         """(n,) True where an answer was read: a place, an action or a refusal."""
@@ -105,6 +112,12 @@ class Rollouts:
 
     def __len__(self) -> int:
         return len(self.predictions.reason)
+
+    def sealed(self) -> Rollouts:
+        """The same, after which nobody can write into the columns: one term would change what the next one sees."""
+        self.predictions.seal()
+        seal(self.groups, self.token_lengths)
+        return self
 
     @property
     def image_sizes(self) -> Floats:

@@ -17,7 +17,9 @@ from typing import Protocol, TypeGuard
 import numpy as np
 
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.errors import GroundingRewardsError, RecipeError, VerifierError
+from grounding_rewards.errors import RecipeError, TargetError, VerifierError
+from grounding_rewards.plugins import origin, shown
+from grounding_rewards.promises import VERIFIER, complaint
 from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers.base import Verifier, called, checked
 
@@ -27,7 +29,6 @@ RESERVED = frozenset({
 })  # fmt: skip
 """Names that trainers or score tables use themselves; no part is called so."""
 
-_VERIFIER = ("low", "high", "needs")
 _WHOLE = ("reward", "success")
 
 Known = dict[int, tuple[Verifier, Floats]]
@@ -79,18 +80,19 @@ def _evaluate(term: Verifier, rollouts: Rollouts, label: str, known: Known, part
 
 def _scored(term: Verifier, rollouts: Rollouts, label: str) -> Floats:
     """A verifier's scores, or an error that names the part, the verifier and the plugin it comes from."""
+    kind: type[Exception] = VerifierError
     try:
-        return checked(term(rollouts), called(term), term.low, term.high, len(rollouts))
-    except VerifierError as error:
-        complaint, cause = str(error), error.__cause__ or error
-    except GroundingRewardsError:
+        return checked(term, term(rollouts), len(rollouts))
+    except TargetError:
         raise
-    except Exception as error:
-        complaint, cause = f"verifier {called(term)} raised {type(error).__name__}: {error}", error
-    from grounding_rewards.plugins import origin
-
-    where = f"the {label}" if label in _WHOLE else f"part {label!r}"
-    raise VerifierError(f"{where}{origin(term)}: {complaint}") from cause
+    except VerifierError as error:
+        said, cause = str(error), error.__cause__ or error
+    except RecipeError as error:  # about what the caller gave, such as a column of ``extras``
+        said, cause, kind = str(error), error, RecipeError
+    except (Exception, SystemExit) as error:
+        said, cause = f"verifier {called(term)} raised {type(error).__name__}: {error}", error
+    where = label if label in _WHOLE else f"part {label!r}"
+    raise kind(f"{where}{origin(term)}: {said}") from cause
 
 
 def part_names(term: Verifier) -> list[str]:
@@ -108,10 +110,8 @@ class _Parts:
         if not self.parts:
             raise RecipeError(f"{type(self).__name__}: got no parts; name at least one")
         for name, part in self.parts:
-            if isinstance(part, type) or not callable(part) or not all(hasattr(part, key) for key in _VERIFIER):
-                raise RecipeError(
-                    f"part {name!r}: got {part!r:.80}; expected a verifier, such as Hit(), or verifier(fn, low=, high=)"
-                )
+            if wrong := complaint(part, VERIFIER):
+                raise RecipeError(f"part {name!r}: got {shown(part)}, which {wrong}")
         names = part_names(self)  # type: ignore[arg-type]
         for name in names:
             if name in RESERVED or not name.isidentifier():

@@ -54,8 +54,9 @@ def consensus_region(
     they are not. Of equally large ones it is the topmost, then the leftmost. Nothing is trained and no label is needed.
 
     Args:
-        places: what was answered, in pixels: (n, 2) points or (n, 4) boxes x1 y1 x2 y2, NaN where there is no answer;
-            or what a recipe parsed, ``Scores.predictions``, of which answers outside the image do not vote.
+        places: what was answered, in pixels: (n, 2) points or (n, 4) boxes x1 y1 x2 y2, NaN where there is no answer
+            (and none beyond ±1e12); or what a recipe parsed, ``Scores.predictions``, of which answers outside the image
+            do not vote.
         size: the side of the square about a point, and about the centre of a box without area; above 0.
         image_size: (w, h) of the image, in the same pixels: regions end at its border.
 
@@ -78,7 +79,8 @@ def consensus_region(
 
     Source: GUI-RC, from the paper, which draws 64 samples at a temperature of 0.5.
     """
-    if isinstance(size, bool) or not isinstance(size, int | float) or not 0 < size <= LARGEST:
+    numbers = int | float | np.integer | np.floating
+    if isinstance(size, bool) or not isinstance(size, numbers) or not 0 < size <= LARGEST:
         raise RecipeError(f"consensus_region(size=): got {size!r:.80}; expected a length above 0")
     regions = _clipped(voting_regions(*_answers(places), float(size)), image_size)
     voting = voters(regions)
@@ -105,8 +107,9 @@ def _answers(places: ArrayLike | Predictions) -> tuple[Floats, Floats]:
     if isinstance(places, Predictions):
         return np.where((places.reason == Reason.OK)[:, None], places.xy, np.nan), places.box
     try:
-        table = np.asarray(places, dtype=np.float64)
-    except (TypeError, ValueError):
+        table = np.asarray(places)
+        table = table.astype(np.float64) if table.dtype.kind in "iufO" else np.zeros(1)
+    except (TypeError, ValueError, OverflowError):
         table = np.zeros(1)
     if table.shape == (0,):
         table = table.reshape(0, 2)
@@ -114,7 +117,7 @@ def _answers(places: ArrayLike | Predictions) -> tuple[Floats, Floats]:
         raise RecipeError(
             f"consensus_region(places=): got {places!r:.80}; expected n points x y, n boxes x1 y1 x2 y2, or predictions"
         )
-    answered: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(table), axis=1)
+    answered: NDArray[np.bool_] = np.logical_and.reduce(np.abs(table) <= LARGEST, axis=1)
     table = np.where(answered[:, None], table, np.nan)
     return (table, nowhere(len(table), 4)) if table.shape[1] == 2 else ((table[:, :2] + table[:, 2:]) / 2, table)
 

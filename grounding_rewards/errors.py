@@ -83,11 +83,15 @@ def near(name: Any, known: Iterable[str]) -> str:
 
     >>> near("hti", ["hit", "format"])
     "; did you mean 'hit'?"
+    >>> near("press", ["click", "acme/press"])
+    "; did you mean 'acme/press'?"
     """
     import difflib  # for errors alone
 
-    found = difflib.get_close_matches(f"{name!s:.80}", list(known), n=1)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    names = list(known)
+    meant = {**{each.rpartition("/")[2]: each for each in names}, **{each: each for each in names}}
+    found = difflib.get_close_matches(f"{name!s:.80}", meant, n=1)
+    return f"; did you mean {meant[found[0]]!r}?" if found else ""
 
 
 class _Missing:

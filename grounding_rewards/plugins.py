@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from grounding_rewards.errors import PluginError
+from grounding_rewards.errors import PluginError, RecipeError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -39,13 +41,20 @@ class Registry:
     plugins: tuple[Offer, ...] = field(default=(), kw_only=True)
 
 
-@cache
 def registry() -> Registry:
     """The registry of this process: built-ins and the installed plugins.
 
     Raises:
         PluginError: a plugin does not load, or two claim one name.
+        RecipeError: a plugin asks while it loads; becomes a PluginError that names it.
     """
+    if _LOADING.get():
+        raise RecipeError("it builds a recipe while plugins load; do that inside a function that it registers")
+    return _registry()
+
+
+@cache
+def _registry() -> Registry:
     points = installed()
     wanted = chosen()
     known = {point.name for point in points}
@@ -53,6 +62,19 @@ def registry() -> Registry:
         if name not in known:
             raise PluginError(f"plugin {name!r}, named in {LOAD}, is not installed; there are: {sorted(known)}")
     return collect([loaded(point) for point in points if wanted is None or point.name in wanted])
+
+
+_LOADING = ContextVar("_LOADING", default=False)
+
+
+@contextmanager
+def _loading() -> Iterator[None]:
+    """While a plugin's own code runs, there is no registry."""
+    token = _LOADING.set(True)
+    try:
+        yield
+    finally:
+        _LOADING.reset(token)
 
 
 def installed() -> list[EntryPoint]:
@@ -70,6 +92,19 @@ def chosen() -> frozenset[str] | None:
     return None if wanted is None else frozenset(name.strip() for name in wanted.split(",") if name.strip())
 
 
+def left_out(name: Any) -> str:
+    """What an error adds where a name is unknown because its plugin is left out; "" where that is not why.
+
+    >>> left_out("plugin/brief")
+    ''
+    """
+    plugin, slash, _ = str(name).partition("/")
+    wanted = chosen()
+    if not slash or wanted is None or plugin in wanted or plugin not in {point.name for point in installed()}:
+        return ""
+    return f"; plugin {plugin!r} is installed, but {LOAD} leaves it out."
+
+
 def distribution_of(point: EntryPoint) -> str:
     """What pip calls the package that a plugin came with."""
     return point.dist.name if point.dist else point.value
@@ -83,7 +118,8 @@ def loaded(point: EntryPoint) -> Offer:
     """
     distribution = distribution_of(point)
     try:
-        return point.name, distribution, point.load()
+        with _loading():
+            return point.name, distribution, point.load()
     except (Exception, SystemExit) as error:  # a script that was meant to be run ends the process that imports it
         raise PluginError(
             f"plugin {point.name!r} of {distribution} does not load ({type(error).__name__}: {error}); "
@@ -161,14 +197,15 @@ def collect(plugins: Iterable[Offer]) -> Registry:
     owners: dict[str, tuple[str, str]] = {}
     for name, distribution, plugin in [("", BUILT_IN, default_plugin), *offers]:
         if (name or BUILT_IN) in owners:
-            both = f"{owners[name or BUILT_IN][1]} and {distribution}"
-            raise PluginError(f"plugin {name!r} is offered by both {both}; uninstall one")
+            other = owners[name or BUILT_IN][1]
+            both = f"by both {other} and {distribution}" if other != distribution else f"twice by {distribution}"
+            raise PluginError(f"plugin {name!r} is offered {both}; uninstall one")
         if name and not _is_name(name):
             raise PluginError(f"plugin {name!r} of {distribution}: {_NAME}; rename its entry point")
         try:
             manager.register(plugin, name=name or BUILT_IN)
             manager.check_pending()
-        except (pluggy.PluginValidationError, ValueError) as error:
+        except (Exception, SystemExit) as error:  # it is somebody's object that is looked at
             raise PluginError(f"plugin {name!r} of {distribution} is not valid: {error}") from error
         _check_hooks(manager, plugin, name, distribution)
         owners[name or BUILT_IN] = (name, distribution)
@@ -179,52 +216,86 @@ def _check_hooks(manager: pluggy.PluginManager, plugin: Any, name: str, distribu
     """Complain of hooks that would never run: those without the mark, and a plugin that has none."""
     marked = [caller.name for caller in manager.get_hookcallers(plugin) or ()]
     hooks = [f"register_{kind}" for kind in KINDS]
-    for hook in hooks:
-        if hook not in marked and callable(getattr(plugin, hook, None)):
+    start = f"plugin {name!r} of {distribution}"
+    if isinstance(plugin, type):
+        raise PluginError(f"{start} is {shown(plugin)}; let its entry point name an instance of it, or a module")
+    for each in sorted(set(dir(plugin)) - set(marked)):
+        if (meant := _hook_meant(each, hooks)) and callable(getattr(plugin, each, None)):
+            misspelt = "" if each == meant else f" and is no hook: call it {meant}"
             raise PluginError(
-                f"plugin {name!r} of {distribution}: its {hook} has no mark; write @hookimpl above it "
+                f"{start}: its {each} has no mark{misspelt}; write @hookimpl above it "
                 "(from grounding_rewards.hookspecs import hookimpl)"
             )
+    if not marked and getattr(getattr(plugin, "__spec__", None), "_initializing", False):
+        raise PluginError(f"{start} builds a recipe while it is imported; do that inside a function that it registers")
     if not marked:
         raise PluginError(
-            f"plugin {name!r} of {distribution} offers nothing: {shown(plugin)} has none of {', '.join(hooks)}; "
+            f"{start} offers nothing: {shown(plugin)} has none of {', '.join(hooks)}; "
             "let its entry point name the module that has"
         )
 
 
+def _hook_meant(name: str, hooks: list[str]) -> str:
+    """The hook that a name is, or is misspelt from; "" for none."""
+    if not name.startswith("register_"):
+        return ""
+    import difflib  # a good plugin has no such name without the mark
+
+    return next(iter(difflib.get_close_matches(name, hooks, n=1, cutoff=0.85)), "")
+
+
+@dataclass
+class _Register:
+    """What a hook is given to offer things with, while it runs."""
+
+    kind: str
+    plugin: str
+    distribution: str
+    found: dict[str, Any]
+    closed: bool = False
+
+    def __call__(self, name: str, thing: Any) -> None:
+        full = f"{self.plugin}/{name}" if self.plugin else name
+        what, owner = f"{self.kind[:-1]} {full!r}", f"plugin {self.plugin!r} of {self.distribution}"
+        if self.closed:
+            raise PluginError(f"{owner}: {what} comes too late: register_{self.kind} has returned; call register in it")
+        if wrong := _wrong(self.kind, name, thing):
+            raise PluginError(f"{owner}: {what}: {wrong}")
+        if full in self.found:
+            raise PluginError(f"{what} is offered twice by {self.distribution}; rename one")
+        self.found[full] = thing
+
+
 def _gather(manager: pluggy.PluginManager, owners: Mapping[str, tuple[str, str]], kind: str) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
-    origins: dict[str, str] = {}
     for implementation in getattr(manager.hook, f"register_{kind}").get_hookimpls():
         plugin, distribution = owners[implementation.plugin_name]
-
-        def register(name: str, thing: Any, plugin: str = plugin, distribution: str = distribution) -> None:
-            full = f"{plugin}/{name}" if plugin else name
-            wrong = _wrong(kind, name, thing)
-            if wrong:
-                raise PluginError(f"plugin {plugin!r} of {distribution}: {kind[:-1]} {full!r}: {wrong}")
-            if full in found:
-                raise PluginError(
-                    f"{kind[:-1]} {full!r} is offered by both {origins[full]} and {distribution}; rename one"
-                )
-            found[full], origins[full] = thing, distribution
-
+        register = _Register(kind, plugin, distribution, found)
         try:
-            implementation.function(register)
+            with _loading():
+                returned = implementation.function(register)
         except PluginError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise PluginError(
                 f"plugin {plugin!r} of {distribution} fails in register_{kind} ({type(error).__name__}: {error})"
             ) from error
+        register.closed = True
+        if returned is not None:  # a dict of things, or the rest of a hook with yield or async, would be lost
+            if inspect.iscoroutine(returned):
+                returned.close()
+            raise PluginError(
+                f"plugin {plugin!r} of {distribution}: its register_{kind} returned {shown(returned)}; expected None: "
+                "call register(name, thing) for each thing, without return, yield, async and wrapper=True"
+            )
     return MappingProxyType(dict(sorted(found.items())))
 
 
-_NAME = "a name is a text without spaces, ':' and '/'"
+_NAME = "a name is a text without spaces, ',', ':' and '/'"
 
 
 def _is_name(name: Any) -> bool:
-    return isinstance(name, str) and bool(name) and name.isprintable() and not set(name) & set(" :/")
+    return isinstance(name, str) and bool(name) and name.isprintable() and not set(name) & set(" ,:/")
 
 
 def _wrong(kind: str, name: Any, thing: Any) -> str:
@@ -235,11 +306,13 @@ def _wrong(kind: str, name: Any, thing: Any) -> str:
     return "" if fits(thing) else f"got {shown(thing)}; expected {expected}"
 
 
-def _is_dialect(thing: Any) -> bool:
-    return not isinstance(thing, type) and callable(getattr(thing, "find", None)) and hasattr(thing, "names")
+def is_dialect(thing: Any) -> bool:
+    """Whether it is a dialect, rather than a class of them."""
+    finds = not isinstance(thing, type) and callable(getattr(thing, "find", None)) and hasattr(thing, "names")
+    return finds and isinstance(getattr(thing, "name", None), str)
 
 
-def _makes_callables(thing: Any) -> bool:
+def makes_callables(thing: Any) -> bool:
     """Whether it can be called or, of a class, whether what it makes can be."""
     if isinstance(thing, type):
         return any("__call__" in vars(each) for each in thing.__mro__)
@@ -247,10 +320,10 @@ def _makes_callables(thing: Any) -> bool:
 
 
 _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "parsers": (_is_dialect, "a dialect with name, names and find, such as a PatternDialect"),
-    "verifiers": (_makes_callables, "a class of verifiers, a frozen dataclass with low, high, needs and __call__"),
+    "parsers": (is_dialect, "a dialect with name, names and find, such as a PatternDialect"),
+    "verifiers": (makes_callables, "a class of verifiers, a frozen dataclass with low, high, needs and __call__"),
     "recipes": (callable, "a function of keyword-only options that returns a Recipe"),
-    "selectors": (_makes_callables, "a class of selectors, a frozen dataclass with low, high and __call__"),
+    "selectors": (makes_callables, "a class of selectors, a frozen dataclass with low, high and __call__"),
 }
 
 

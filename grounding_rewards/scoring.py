@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
 from grounding_rewards.combine import Known, evaluate, part_names
 from grounding_rewards.errors import RecipeError
+from grounding_rewards.given import group_codes, read_extras, read_lengths, read_sizes
 from grounding_rewards.parsing.dialect import Answers, Dialect
 from grounding_rewards.parsing.parse import MAX_LENGTH, Thinking, parse, read_responses
+from grounding_rewards.plugins import shown
+from grounding_rewards.promises import VERIFIER, complaint
 from grounding_rewards.spaces import PIXEL, CoordSpace, Floats, convert
 from grounding_rewards.targets import BadTarget, Targets
 from grounding_rewards.truth import NativeForm
@@ -134,6 +137,12 @@ class Recipe:
     formula: str = ""
     example: Example | None = field(default=None, compare=False)
 
+    def __post_init__(self) -> None:
+        for role in ("reward", "success"):
+            term = getattr(self, role)
+            if wrong := complaint(term, VERIFIER):
+                raise RecipeError(f"{self.name}: {role}: got {shown(term)}, which {wrong}")
+
     def __repr__(self) -> str:
         """How to build it again: the name and the options that are not defaults."""
         return f"recipe({', '.join([repr(self.name), *(f'{name}={value!r}' for name, value in self.options)])})"
@@ -166,6 +175,8 @@ class Recipe:
         """Read targets once, in this recipe's native form and space or the wire form, to score them many times."""
         if isinstance(targets, Targets):
             return targets.unlabelled() if self.label_free else targets
+        if targets is None:
+            raise RecipeError(f"{self.name} compares responses with targets: got None; expected a target for each")
         return Targets.from_list(
             targets, native=self.native, space=self.target_space, bad_target=bad_target, label_free=self.label_free
         )
@@ -258,9 +269,9 @@ class Recipe:
             screen="screen" in self.needs,
             trajectories="trajectories" in self.needs,
             label_free=self.label_free,
-            image_sizes=None if image_sizes is None else _sizes("image_sizes", image_sizes, rows),
+            image_sizes=None if image_sizes is None else read_sizes("image_sizes", image_sizes, rows),
             model_image_sizes=(
-                None if model_image_sizes is None else _sizes("model_image_sizes", model_image_sizes, rows)
+                None if model_image_sizes is None else read_sizes("model_image_sizes", model_image_sizes, rows)
             ),
             bad_target=bad_target,
         )
@@ -271,10 +282,10 @@ class Recipe:
             predictions=into_space(predictions, self.space, ready),
             targets=ready,
             text=texts.capped(MAX_LENGTH),
-            groups=_group_codes(groups, rows),
-            token_lengths=None if token_lengths is None else _lengths(token_lengths, rows),
-            extras=extras or {},
-        )
+            groups=group_codes(groups, rows),
+            token_lengths=None if token_lengths is None else read_lengths(token_lengths, rows),
+            extras=read_extras(extras, rows) if extras else {},
+        ).sealed()
 
     def _judge(self, rollouts: Rollouts) -> Scores:
         known: Known = {}
@@ -341,39 +352,3 @@ def _extent(space: CoordSpace, targets: Targets) -> Floats | float | None:
     if space.extent is not None:
         return space.extent
     return targets.known_image_sizes if space is PIXEL else targets.known_model_image_sizes
-
-
-def _sizes(name: str, sizes: Any, rows: int) -> Floats:
-    """(n, 2) or (2,) sizes, or a list with None where a row has none; anything else is an error that names ``name``."""
-    if isinstance(sizes, list | tuple) or getattr(sizes, "dtype", None) == np.object_:
-        sizes = [(np.nan, np.nan) if size is None else size for size in sizes]
-    try:
-        table = np.asarray(sizes, dtype=np.float64)
-    except (TypeError, ValueError):
-        table = np.zeros(0)
-    if rows == 0 and table.size == 0:
-        return np.zeros((0, 2))
-    if table.shape not in ((2,), (rows, 2)):
-        raise RecipeError(
-            f"{name}: got {sizes!r:.80}; expected [width, height], or one such pair for each of {rows} rows"
-        )
-    return np.broadcast_to(table, (rows, 2))
-
-
-def _lengths(lengths: Sequence[int] | NDArray[Any], rows: int) -> NDArray[np.int64]:
-    """(n,) whole numbers from 0; anything else is an error."""
-    found = np.asarray(lengths)
-    if rows == 0 and found.size == 0:
-        return np.zeros(0, dtype=np.int64)
-    if found.shape != (rows,) or found.dtype.kind not in "iu" or (found < 0).any():
-        raise RecipeError(f"token_lengths: got {lengths!r:.80}; expected a whole number from 0 for each of {rows} rows")
-    return found.astype(np.int64)
-
-
-def _group_codes(groups: Sequence[Any] | NDArray[Any] | None, rows: int) -> NDArray[np.int64]:
-    if groups is None:
-        return np.arange(rows, dtype=np.int64)
-    if len(groups) != rows:
-        raise RecipeError(f"groups: got {len(groups)}; expected one for each of {rows} rows")
-    codes: dict[Any, int] = {}
-    return np.array([codes.setdefault(group, len(codes)) for group in groups], dtype=np.int64)

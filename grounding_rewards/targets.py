@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.alternatives import Alternatives, alternatives_of
 from grounding_rewards.errors import RecipeError, TargetError
+from grounding_rewards.promises import seal
 from grounding_rewards.regions import Regions, bounding_box, converted, regions_of
 from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, CoordSpace, Floats, as_space, convert, nowhere
 from grounding_rewards.target_checks import Use, unusable
@@ -74,12 +75,16 @@ class Targets:
     @cached_property
     def refusal(self) -> NDArray[np.bool_]:
         """(n,) True where nothing on the screen fits."""
-        return np.array([row is not None and row.refusal for row in self.rows], dtype=np.bool_)
+        found = np.array([row is not None and row.refusal for row in self.rows], dtype=np.bool_)
+        seal(found)
+        return found
 
     @cached_property
     def acts(self) -> NDArray[np.bool_]:
         """(n,) True where the target names an action (``rows`` has it)."""
-        return np.array([row is not None and row.acts for row in self.rows], dtype=np.bool_)
+        found = np.array([row is not None and row.acts for row in self.rows], dtype=np.bool_)
+        seal(found)
+        return found
 
     @cached_property
     def alternatives(self) -> Alternatives:
@@ -194,7 +199,7 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         model_image_sizes: Floats | None = None,
         bad_target: BadTarget = "raise",
     ) -> Targets:
-        """Bring all places into one space, checking what a recipe needs of them.
+        """Bring all places into one space, checking what a recipe needs of them; nobody can write into the result.
 
         Args:
             into: the space in which the recipe's formula works.
@@ -228,7 +233,10 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
 
     def _prepared(self, into: CoordSpace, default: CoordSpace | None, use: Use, bad_target: BadTarget) -> Targets:
         declared = self if default is None or None not in self.spaces else self._declared(default)
-        return declared._checked(use, bad_target)._converted(into)
+        found = declared._checked(use, bad_target)._converted(into)
+        seal(*found._known)
+        found.regions.seal()
+        return found
 
     def _declared(self, space: CoordSpace) -> Targets:
         """The same with a space for rows that named none."""

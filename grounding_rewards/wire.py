@@ -64,7 +64,7 @@ def read_target(
         row: names the sample in errors where the target has no ``id``.
         native: the recipe's own form, tried first; without one a bare list of 4 is a bbox.
         space: the space of a target that does not name one.
-        label_free: whether it need not say what is right; None will do, too.
+        label_free: whether it need not say what is right: None will do, and so will a text that is no JSON.
 
     Returns:
         The target, all numbers finite, box corners in order.
@@ -79,7 +79,7 @@ def read_target(
     grounding_rewards.errors.TargetError: target of row 0, field 'target': got [1, 2, 3, 4, 5, 6]; expected 4 numbers \
 x1 y1 x2 y2 in a bare list; write a polygon as {"polygon": [x1, y1, ...]}
     """
-    if value is None and label_free:
+    if label_free and (value is None or (isinstance(value, str) and not value.lstrip().startswith(("{", "[")))):
         return Target(space=space)
     try:
         fields = _as_mapping(value, row, native)

@@ -1,6 +1,8 @@
 """What ``check_verifier`` and ``check_selector`` say to an author: the fault, where it is, and what to do."""
 
+import itertools
 import sys
+import warnings
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -54,6 +56,41 @@ def adds_a_column(rollouts):
     return clicked(rollouts)
 
 
+def masked(rollouts):
+    return np.ma.masked_array(clicked(rollouts))
+
+
+def seeds(rollouts):
+    np.random.seed(0)  # noqa: NPY002
+    return clicked(rollouts)
+
+
+def is_quiet(rollouts):
+    np.seterr(all="ignore")
+    return clicked(rollouts)
+
+
+def ignores(rollouts):
+    warnings.simplefilter("ignore")
+    return clicked(rollouts)
+
+
+def two(rollouts):
+    if len(rollouts) == 2:
+        raise ValueError("two")
+    return clicked(rollouts)
+
+
+def short_texts(rollouts):
+    if any(len(text) > 20_000 for text in rollouts.text):
+        raise ValueError("long")
+    return clicked(rollouts)
+
+
+def easy(rollouts):
+    return np.array([float(value == "easy") for value in rollouts.extras["difficulty"]])
+
+
 def fault(check, thing):
     with pytest.raises(AssertionError) as caught:
         check(thing)
@@ -63,12 +100,12 @@ def fault(check, thing):
 @pytest.mark.parametrize(
     ("fn", "message"),
     [
-        (nothing, "verifier nothing returned shape (); expected (1,)"),
+        (nothing, "verifier nothing returned None; expected 1 numbers"),
         (one_number, "verifier one_number returned shape (); expected (1,)"),
         (words, "verifier words returned array(['much'], dtype='<U4'); expected 1 numbers"),
         (prints_errors, "(pixel, alone) on Row(target="),
         (prints_errors, " prints '1"),
-        (exits, "raises SystemExit: '3'"),
+        (exits, "raises VerifierError: 'verifier exits raised SystemExit: 3'"),
         (without_lengths, "(pixel, alone, with nothing but its needs) on Row(target="),
         (
             largest,
@@ -84,8 +121,61 @@ def test_a_faulty_function_is_named_with_its_fault(fn, message):
     assert message in said
 
 
+@dataclass(frozen=True)
+class Bare:
+    """A verifier without the checks that ``gr.verifier`` makes itself."""
+
+    fn: object
+    low = 0.0
+    needs = frozenset()
+
+    @property
+    def high(self):
+        return 1.0
+
+    def __call__(self, rollouts):
+        return self.fn(rollouts)
+
+
+class Rising(Bare):
+    @property
+    def high(self):
+        return 1.0 + next(COUNT)
+
+
+class OtherHash(Bare):
+    def __hash__(self):
+        return next(COUNT)
+
+
+COUNT = itertools.count()
+
+
+@pytest.mark.parametrize(
+    ("verifier", "message"),
+    [
+        (Bare(masked), "returns masked_array("),
+        (Bare(seeds), "(pixel, in a batch) on "),
+        (Bare(seeds), " changes the state of numpy.random, which all code shares: leave it alone"),
+        (Bare(is_quiet), " changes numpy's handling of errors, which"),
+        (Bare(ignores), " changes the filters of warnings, which"),
+        (Bare(two), "(pixel, 2 rows) on 2 rows raises ValueError: 'two'"),
+        (Bare(short_texts), "raises ValueError: 'long'"),
+        (Rising(clicked), "declares low, high, needs as (0.0, "),
+        (OtherHash(clicked), "has another hash than its copy, which equals it"),
+    ],
+)
+def test_a_fault_that_few_runs_show_is_named(verifier, message):
+    handling = np.geterr()
+    try:
+        assert message in fault(check_verifier, verifier)
+    finally:
+        np.seterr(**handling)
+
+
 def test_a_sound_function_passes():
     check_verifier(gr.verifier(clicked, low=0, high=1))
+    check_verifier(gr.verifier(easy, low=0, high=1), extras={"difficulty": ["easy", "hard", None]})
 
 
 @dataclass
@@ -103,7 +193,8 @@ class Open:
 class Counts(Open):
     """Another score at each call."""
 
-    __hash__ = object.__hash__
+    def __hash__(self):
+        return 1
 
     def __eq__(self, other):
         return type(other) is type(self)
@@ -122,15 +213,23 @@ class Mute:
 @pytest.mark.parametrize(
     ("check", "thing", "message"),
     [
-        (check_verifier, clicked, "declares no low or no high: lift a plain function with verifier(fn, low=, high=)"),
-        (check_verifier, Open, "is a class: check what it builds, such as Open()"),
+        (
+            check_verifier,
+            clicked,
+            "declares no low and no high and no needs: lift a plain function with verifier(fn, low=, high=)",
+        ),
+        (check_verifier, Open, "is a class: build it, such as Open()"),
         (check_verifier, Open(), "Open(low=0.0, high=1.0, needs=frozenset()) has no hash (unhashable type: 'Open')"),
         (check_verifier, Mute(), "Mute(low=0.0, high=1.0) cannot be called: expected a verifier, with __call__"),
         (check_verifier, "hit", "'hit' cannot be called: expected a verifier"),
         (check_verifier, Counts(), "returns 1.0 and 0.5 for row 0 (pixel, in a batch and alone)"),
-        (check_selector, Band, "is a class: check what it builds, such as Band()"),
+        (check_selector, Band, "is a class: build it, such as Band()"),
         (check_selector, Mute(), "selector Mute(low=0.0, high=1.0) cannot be called: expected a selector"),
-        (check_selector, Open(high=float("nan")), "declares low 0.0 and high nan: expected finite bounds in order"),
+        (
+            check_selector,
+            Open(high=float("nan")),
+            "declares low 0.0 and high nan: expected finite numbers, low <= high",
+        ),
         (check_selector, Open(), "has no hash"),
         (check_selector, Counts(), "returns 1.0 and 0.5 (the first time and the second): sample sample_id='s"),
     ],

@@ -24,6 +24,11 @@ def test_one_answer_is_its_own_square():
     assert (found.xy, found.votes, found.of, found.members, found.box) == ((100, 80), 1, 2, (1,), (95, 75, 105, 85))
 
 
+@pytest.mark.parametrize("size", [np.int64(10), np.float32(10), 10])
+def test_numbers_of_numpy_will_do(size):
+    assert consensus_region([(100, 80)], size=size).box == (95, 75, 105, 85)
+
+
 def test_an_l_is_clicked_inside_it():
     # A bar on the left and a bar at the bottom, both touching the corner square that joins them: v is 1 everywhere.
     found = consensus_region([[0, 0, 10, 90], [0, 90, 10, 100], [10, 90, 100, 100]])
@@ -64,7 +69,9 @@ def test_the_border_of_the_image_ends_regions():
     assert consensus_region([(900, 900)], image_size=(640, 480)) is None
 
 
-@pytest.mark.parametrize("places", [[], np.zeros((0, 4)), [[np.nan, np.nan]], [[np.inf, 1.0]], [[np.nan] * 4]])
+@pytest.mark.parametrize(
+    "places", [[], np.zeros((0, 4)), [[np.nan, np.nan]], [[np.inf, 1.0]], [[np.nan] * 4], [[1e300, 1e300]] * 3]
+)
 def test_no_answer_no_region(places):
     assert consensus_region(places) is None
 
@@ -77,6 +84,9 @@ def test_no_answer_no_region(places):
         (("(1, 2)",), r"places=\)"),
         (([(1, 2)], 0), r"size=\): got 0; expected a length above 0"),
         (([(1, 2)], np.nan), r"size=\)"),
+        (([(1, 2)], True), r"size=\)"),
+        ((np.zeros((2, 2), complex),), r"places=\)"),
+        (([["1", "2"]],), r"places=\)"),
         (([(1, 2)], "50"), r"size=\)"),
         (([(1, 2)], 50, (0, 100)), r"image_size=\): got \(0, 100\); expected \(width, height\)"),
         (([(1, 2)], 50, 100), r"image_size=\)"),

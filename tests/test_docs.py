@@ -180,6 +180,8 @@ def errors(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     )
     yield said(lambda: plugins.loaded(point))  # type: ignore[arg-type]
     yield said(lambda: collect([offer(hooks(register_verifier=lambda register: None))]))
+    yield said(lambda: collect([offer(hooks(register_recipes=lambda register: {"tap": gelato}))]))
+    yield said(lambda: collect([offer(hooks(register_recipes=lambda register: gr.recipe("gelato")))]))
     yield said(lambda: collect([offer(SimpleNamespace(register_recipes=lambda register: None))]))
     yield said(lambda: collect([offer(hooks(register_recipes=lambda register, more: None))]))  # type: ignore[misc]
     yield said(lambda: collect([offer(hooks(register_recipes=twice))]))
@@ -197,7 +199,7 @@ def test_errors_of_plugins_are_those_of_the_table(monkeypatch: pytest.MonkeyPatc
         r"^\| .* \| `([^`]*(?:plugin|touch)[^`]*)` \|$", EXTENDING.read_text("utf-8"), flags=re.MULTILINE
     )
     real = list(errors(monkeypatch))
-    assert len(table) == len(real) == 9
+    assert len(table) == len(real) == 11
     for shown, said in zip(table, real, strict=True):
         pattern = ".*".join(map(re.escape, shown.split("...")))
         assert re.match(pattern, " ".join(said.split())), (shown, said)

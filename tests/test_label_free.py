@@ -25,7 +25,7 @@ def test_no_targets_at_all():
     assert SAME.score("(500, 500)", None).total.tolist() == [1.0]
 
 
-@pytest.mark.parametrize("target", [None, {}, {"id": "a"}, '{"id": "a", "image_size": [1000, 500]}'])
+@pytest.mark.parametrize("target", [None, {}, {"id": "a"}, "OK button", "", '{"id": "a", "image_size": [1000, 500]}'])
 def test_targets_that_say_nothing_of_what_is_right(target):
     scores = SAME.score(TEXTS, [target] * 2)
     assert scores.valid.tolist() == [1.0, 1.0]

@@ -1,6 +1,8 @@
 """Code that a config names by ``module:attr`` or ``/path/file.py:attr``."""
 
+import importlib.util
 import pickle
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -46,7 +48,8 @@ def test_a_file_runs_once(tmp_path):
 def test_a_relative_path_is_one_from_the_working_directory(own, monkeypatch):
     monkeypatch.chdir(own.parent)
     assert load("own.py:build") is load(f"{own}:build") is load("./own.py:build")
-    assert absolute("own.py:build") == f"{own}:build"
+    assert load("sub/../own.py:build") is load("own.py:build")
+    assert absolute("own.py:build") == absolute("sub/../own.py:build") == f"{own}:build"
 
 
 def test_two_files_of_one_name_are_two_modules(own, tmp_path):
@@ -90,6 +93,56 @@ def test_a_file_that_fails_leaves_nothing_and_may_be_mended(tmp_path):
     assert set(sys.modules) == before
     path.write_text("x = 1  # mended")
     assert load(f"{path}:x") == 1
+
+
+def test_a_file_that_ends_the_process_is_an_error(tmp_path):
+    (tmp_path / "script.py").write_text("raise SystemExit(0)")
+    with pytest.raises(gr.RecipeError, match=r"script.py:x' does not load \(SystemExit: 0\)"):
+        load(f"{tmp_path}/script.py:x")
+
+
+def test_a_file_that_has_changed_makes_nothing_new_and_what_was_made_stays(tmp_path):
+    path = tmp_path / "brief.py"
+    path.write_text("def brief(rollouts): return [0.25] * len(rollouts)")
+    brief = {"verifier": f"{path}:brief", "weight": 1, "low": 0, "high": 1}
+    recipe = gr.recipe("composite", response_space="pixel", parts={"brief": brief})
+    path.touch()
+    assert gr.recipe(recipe.to_dict()) == recipe
+    path.write_text("def brief(rollouts): return [0.75] * len(rollouts)\nmore = brief\ndef build(): pass")
+    changed = "brief.py has changed since this process ran it; restart the process"
+    for part in (brief, {**brief, "verifier": f"{path}:more"}):
+        with pytest.raises(gr.RecipeError, match=changed):
+            gr.recipe("composite", response_space="pixel", parts={"brief": part})
+    with pytest.raises(gr.RecipeError, match=changed):
+        gr.recipe(f"{path}:build")
+    again = pickle.loads(pickle.dumps(recipe))  # a worker of a run that goes on
+    assert again.score("(1, 2)", {"bbox": [0, 0, 9, 9]}).total.tolist() == [0.25]
+
+
+SCRIPT = """
+import grounding_rewards as gr
+print("runs as", __name__)
+def brief(rollouts): return [0.25] * len(rollouts)
+part = {"verifier": f"{__file__}:NAME", "weight": 1, "low": 0, "high": 1}
+recipe = gr.recipe("composite", response_space="pixel", parts={"brief": part})
+print(recipe.score("(1, 2)", {"bbox": [0, 0, 9, 9]}).total)
+def below(rollouts): return [0.5] * len(rollouts)
+"""
+
+
+def test_a_script_that_names_a_function_of_its_own_does_not_run_again(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text(SCRIPT.replace("NAME", "brief"))
+    ran = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (ran.stdout, ran.stderr) == ("runs as __main__\n[0.25]\n", "")
+    path.write_text(SCRIPT.replace("NAME", "below"))
+    ran = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+    assert ran.stdout == "runs as __main__\n"
+    assert f"{path} has no 'below', as far as it has run: define that above the line that names it" in ran.stderr
+
+
+def test_a_module_that_no_file_made_is_not_there():
+    assert importlib.util.find_spec("grounding_rewards.loading.no_hex") is None
 
 
 def test_a_text_file_is_no_code(tmp_path):

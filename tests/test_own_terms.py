@@ -147,6 +147,28 @@ def test_another_process_in_another_folder_reads_what_files_define(own, tmp_path
     assert totals == [[1.0, 0.5, 0.5], [1.0, 0.5, 0.5], [1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
 
 
+def test_recipes_keep_paths_in_full_so_that_they_are_built_again_in_another_folder(own, tmp_path, monkeypatch):
+    relative = "sub/../own_terms_of_a_test.py"
+    recipes = [
+        composite(verifier=f"{relative}:Brief"),
+        gr.recipe("composite", response_space="pixel", parts={"hit": 1}, success={"verifier": f"{relative}:Brief"}),
+        gr.recipe("composite", response_space="pixel", parts={"hit": 1}, success=f"{relative}:LIFTED"),
+        gr.recipe("click", response_space="pixel", dialect=f"{relative}:TAP"),
+        gr.recipe(f"{relative}:build", words=3),
+    ]
+    assert recipes[-1].to_dict() == {"name": f"{own}:build", "words": 3}
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for recipe in recipes:
+        assert gr.recipe(json.loads(json.dumps(recipe.to_dict()))) == recipe
+
+
+def test_a_pattern_that_looks_like_a_path_is_left_as_it_is():
+    part = {"verifier": "format", "weight": 1, "pattern": "a/b.py:c"}
+    recipe = gr.recipe("composite", response_space="pixel", parts={"form": part})
+    assert recipe.to_dict()["parts"]["form"]["pattern"] == "a/b.py:c"
+
+
 def test_what_a_file_defines_is_pickled_by_the_files_path(own):
     brief = load(f"{own}:Brief")(7)
     assert pickle.loads(pickle.dumps(brief)) == brief
@@ -177,5 +199,6 @@ def test_a_recipe_of_ones_own_on_the_command_line(run, own, tmp_path):
         assert run("score", source, "--recipe", name, "--option", "words=5", "--out", out).code == 0
         assert read_rows(out)[0]["total"] == 1.0
         assert json.loads(run("recipes", name, "--json").out)["options"]["words"] == 2
+        assert json.loads(run("eval", source, "--recipe", name, "--json").out)[0]["correct"] == 1
     assert "is a verifier and no recipe" in run.error("score", source, "--recipe", f"{own}:brief", "--out", out)
     assert "has no 'biuld'; did you mean 'build'" in run.error("recipes", f"{own}:biuld")

@@ -58,7 +58,7 @@ def test_a_thing_of_the_wrong_kind_is_named_with_what_was_expected(kind, thing, 
         collected(kind, "mine", thing)
 
 
-@pytest.mark.parametrize("name", ["", "my hit", "other/hit", "a:b", "tab\there", None, 5, "new\nline"])
+@pytest.mark.parametrize("name", ["", "my hit", "other/hit", "a:b", "a,b", "tab\there", None, 5, "new\nline"])
 def test_a_name_that_no_config_could_use_is_an_error(name):
     with pytest.raises(gr.PluginError, match=r"'acme' of acme-rewards: verifier .*: a name is a text without spaces"):
         collected("verifiers", name, Hit)
@@ -75,6 +75,82 @@ def test_a_hook_without_its_mark_is_an_error_and_not_silence():
         gr.PluginError, match="'acme' of acme-rewards: its register_recipes has no mark; write @hookimpl"
     ):
         collect([("acme", "acme-rewards", bare)])
+
+
+@pytest.mark.parametrize("name", ["register_recipe", "register_receipes"])
+def test_a_misspelt_hook_without_its_mark_is_an_error_beside_good_ones(name):
+    plugin = offering(register_verifiers=lambda register: register("hit", Hit))
+    setattr(plugin, name, lambda register: None)
+    message = f"'acme' of acme-rewards: its {name} has no mark and is no hook: call it register_recipes; write @hookim"
+    with pytest.raises(gr.PluginError, match=message):
+        collect([("acme", "acme-rewards", plugin)])
+
+
+def test_a_helper_of_the_hooks_is_no_misspelt_hook():
+    plugin = offering(register_verifiers=lambda register: register("hit", Hit))
+    plugin.register_all, plugin.registry_of_recipes = lambda register: None, dict
+    assert collect([("acme", "acme-rewards", plugin)]).verifiers["acme/hit"] is Hit
+
+
+def returns_a_dict(register):
+    return {"hit": Hit}
+
+
+def yields(register):
+    yield register("hit", Hit)
+
+
+async def waits(register):
+    register("hit", Hit)
+
+
+@pytest.mark.parametrize(
+    ("hook", "mark", "came"),
+    [
+        (returns_a_dict, {}, r"\{'hit': <class"),
+        (yields, {}, "<generator object yields"),
+        (waits, {}, "<coroutine object waits"),
+        (yields, {"wrapper": True}, "<generator object yields"),
+        (yields, {"hookwrapper": True}, "<generator object yields"),
+    ],
+)
+def test_a_hook_whose_things_would_be_lost_is_an_error(hook, mark, came):
+    def fresh(register):  # marks stay on a function
+        return hook(register)
+
+    marked = hookimpl(hook if mark else fresh, **mark)
+    message = (
+        rf"^plugin 'acme' of acme-rewards: its register_verifiers returned {came}.*; expected None: call register\("
+    )
+    with pytest.raises(gr.PluginError, match=message):
+        collect([("acme", "acme-rewards", SimpleNamespace(register_verifiers=marked))])
+
+
+def test_register_takes_no_names_of_others_and_none_after_its_hook():
+    with pytest.raises(gr.PluginError, match=r"acme-rewards fails in .*unexpected keyword argument 'plugin'"):
+        collect(
+            [("acme", "acme-rewards", offering(register_verifiers=lambda register: register("a", Hit, plugin="b")))]
+        )
+    kept = []
+    known = collect([("acme", "acme-rewards", offering(register_verifiers=lambda register: kept.append(register)))])
+    with pytest.raises(gr.PluginError, match="verifier 'acme/late' comes too late: register_verifiers has returned"):
+        kept[0]("late", Hit)
+    assert "acme/late" not in known.verifiers
+
+
+def test_a_class_as_a_plugin_is_told_to_be_an_instance():
+    with pytest.raises(
+        gr.PluginError, match=r"'acme' of acme-rewards is <class '.*Acme'>; let .* name an instance of it"
+    ):
+        collect([("acme", "acme-rewards", Acme)])
+
+
+def test_a_hook_that_ends_the_process_is_an_error():
+    def ends(register):
+        raise SystemExit
+
+    with pytest.raises(gr.PluginError, match=r"'acme' of acme-rewards fails in register_recipes \(SystemExit: \)"):
+        collect([("acme", "acme-rewards", offering(register_recipes=ends))])
 
 
 def test_a_plugin_without_hooks_is_an_error_and_not_silence():
@@ -139,6 +215,10 @@ def fails(*, size=1):
     raise ZeroDivisionError("oh no")
 
 
+def ends(*, size=1):
+    raise SystemExit(0)
+
+
 def any_option(**options):
     return gr.recipe("gelato")
 
@@ -171,6 +251,7 @@ class Acme:
     @hookimpl
     def register_recipes(self, register):
         register("fails", fails)
+        register("ends", ends)
         register("refuses", refuses)
         register("any", any_option)
         register("wrong", lambda: 5)
@@ -198,6 +279,7 @@ def score(**options):
     ("name", "options", "message"),
     [
         ("acme/fails", {}, rf"^acme/fails{ACME} cannot be built \(ZeroDivisionError: oh no\)$"),
+        ("acme/ends", {}, rf"^acme/ends{ACME} cannot be built \(SystemExit: 0\)$"),
         ("acme/refuses", {}, rf"^acme/refuses{ACME}: size: got 1; expected 2$"),
         ("acme/any", {"size": 1}, rf"^acme/any{ACME}: its function must name each option"),
         ("acme/wrong", {}, rf"^acme/wrong{ACME}: its plugin returned int; expected a Recipe$"),
@@ -222,8 +304,8 @@ def test_what_cannot_be_built_is_named_with_its_plugin(acme, name, options, mess
     ("dialect", "message"),
     [
         ("acme/raises", rf"^dialect 'rubbish'{ACME} raised ValueError: what\? on 2 texts$"),
-        ("acme/nothing", rf"^dialect 'rubbish'{ACME} raised AttributeError: 'NoneType' .* on 2 texts$"),
-        ("acme/half", rf"^dialect 'rubbish'{ACME} returned xy, box, count and dialect of shapes \(\(1, 2\), \(2, 4\)"),
+        ("acme/nothing", rf"^dialect 'rubbish'{ACME} returned None on 2 texts; expected a Found$"),
+        ("acme/half", rf"^dialect 'rubbish'{ACME} returned xy: float64 of shape \(1, 2\) on 2 texts; expected floats"),
     ],
 )
 def test_a_dialect_that_breaks_on_a_text_is_named_with_its_plugin(acme, dialect, message):

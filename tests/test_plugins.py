@@ -95,9 +95,7 @@ def test_a_name_offered_twice_is_an_error_that_names_kind_name_and_distribution(
         register("same", thing)
         register("same", thing)
 
-    with pytest.raises(
-        gr.PluginError, match=f"{kind[:-1]} 'acme/same' is offered by both acme-rewards and acme-rewards"
-    ):
+    with pytest.raises(gr.PluginError, match=f"^{kind[:-1]} 'acme/same' is offered twice by acme-rewards; rename one"):
         collect([("acme", "acme-rewards", offering(**{f"register_{kind}": twice}))])
 
 
@@ -106,6 +104,8 @@ def test_two_distributions_under_one_plugin_name_are_an_error_that_names_both():
         collect([("acme", "acme-rewards", Plugin()), ("acme", "other-rewards", Plugin())])
     with pytest.raises(gr.PluginError, match="offered by both grounding-rewards and thief"):
         collect([("grounding-rewards", "thief", Plugin())])
+    with pytest.raises(gr.PluginError, match="plugin 'acme' is offered twice by acme-rewards; uninstall one"):
+        collect([("acme", "acme-rewards", Plugin()), ("acme", "acme-rewards", Plugin())])
 
 
 def test_a_wrong_signature_is_an_error_that_names_the_distribution():
@@ -215,6 +215,33 @@ def test_a_chosen_plugin_that_is_not_installed_is_an_error(installed):
     # A typo here would otherwise switch off the plugin that was meant.
     error = run(installed, "gr.recipes()", plugins="amce")
     assert "plugin 'amce', named in GROUNDING_REWARDS_PLUGINS, is not installed; there are: ['acme', 'broken']" in error
+
+
+def test_an_unknown_name_of_a_plugin_that_is_left_out_says_so(installed):
+    hint = "; plugin 'acme' is installed, but GROUNDING_REWARDS_PLUGINS leaves it out."
+    part = "gr.recipe('composite', response_space='pixel', parts={'a': {'verifier': 'acme/x', 'weight': 1}})"
+    for code in ("gr.recipe('acme/sharp')", part, "gr.recipe('click', response_space='pixel', dialect='acme/x')"):
+        assert hint in run(installed, code, plugins=""), code
+    assert "did you mean 'gelato'?" in run(installed, "gr.recipe('gelatto')", plugins="")
+
+
+EARLY = "import grounding_rewards as gr\nBASE = gr.recipe('gelato')\n" + GOOD
+ON_HOOK = GOOD.replace('    register("sharp", build)', '    import grounding_rewards as gr; gr.recipe("gelato")')
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "start"),
+    [
+        (EARLY, "", "'early' of early-rewards does not load (RecipeError: it builds a recipe while plugins load"),
+        (ON_HOOK, "", "'early' of early-rewards fails in register_recipes (RecipeError: it builds a recipe while plug"),
+        (EARLY, "import early_plugin", "'early' of early-rewards builds a recipe while it is imported"),
+    ],
+)
+def test_a_plugin_that_builds_a_recipe_while_it_loads_is_named(tmp_path, source, code, start):
+    install(tmp_path, "early", "early-rewards", source)
+    said = run(tmp_path, f"{code}\ngr.recipe('gelato')")
+    assert f"PluginError: plugin {start}" in said
+    assert "do that inside a function that it registers" in said
 
 
 def test_hooks_run_when_a_recipe_is_built_not_on_import_nor_while_scoring(installed):

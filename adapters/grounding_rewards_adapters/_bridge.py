@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import grounding_rewards as gr
+from grounding_rewards.sizes import read_size
 
 LOG = logging.getLogger("grounding_rewards")
 
@@ -71,10 +72,10 @@ def report(
             LOG.error("%d targets cannot be used; further ones are not logged", REPORTED)
 
 
-def say_once(text: str, seen: set[str]) -> None:
-    """Log an error that was not logged before; ``seen`` grows."""
-    if text not in seen:
-        seen.add(text)
+def say_once(text: str, seen: set[str], about: str = "") -> None:
+    """Log an error, where none was logged before ``about`` the same, or of the same text; ``seen`` grows."""
+    if (about or text) not in seen:
+        seen.add(about or text)
         LOG.error("%s", text)
 
 
@@ -106,6 +107,19 @@ def metrics(scores: gr.Scores) -> dict[str, float]:
     found = {name: float(column[usable].mean()) if usable.any() else 0.0 for name, column in means.items()}
     shares = {f"reason/{kind.name.lower()}": float((scores.reason == kind).mean()) for kind in gr.Reason}
     return {**found, "valid": float(scores.valid.mean()), **shares}
+
+
+def read_sizes(name: str, column: Sequence[Any], seen: set[str]) -> list[tuple[float, float] | None]:
+    """The sizes in a column; None where there is none, or none that can be read, which is logged once.
+
+    Such a row is judged where no size is needed, and is not valid where one is.
+    """
+    sizes = [read_size(value) for value in column]
+    for value, size in zip(column, sizes, strict=True):
+        if size is None and value is not None:
+            complaint = f"{name}: got {value!r:.80}; expected [width, height]; anything else counts as unknown"
+            say_once(complaint, seen, about=name)
+    return sizes
 
 
 def image_sizes(columns: Sequence[Any]) -> list[tuple[int, int] | None]:

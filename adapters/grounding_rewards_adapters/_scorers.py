@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from threading import RLock
 from typing import Any
 
 import numpy as np
 
 import grounding_rewards as gr
+from grounding_rewards.further import reads_further
+from grounding_rewards.loading import in_full
 from grounding_rewards.plain import frozen
 from grounding_rewards.spaces import Floats
 from grounding_rewards.targets import BadTarget, Targets
@@ -43,7 +46,7 @@ class Scorer:
     recipe: gr.Recipe
     trainer: Trainer
     bad_target: BadTarget = "abstain"
-    _seen: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
     _rows: int = 0
     _wired: bool = False
     _lock: RLock = field(default_factory=RLock)
@@ -73,8 +76,13 @@ class Scorer:
                 self._watch(scores, names)
         return scores
 
+    @cached_property
+    def reads_further(self) -> bool:
+        """Whether scores may depend on lengths in tokens or further columns."""
+        return reads_further(self.recipe)
+
     def _watch(self, scores: gr.Scores, names: Sequence[str | None]) -> None:
-        _bridge.report(scores, self._seen, names=names, outcome="the sample gets 0.0, and 0.0 for valid")
+        _bridge.report(scores, self.seen, names=names, outcome="the sample gets 0.0, and 0.0 for valid")
         self._wired = self._wired or bool(scores.valid.any())
         self._rows += 0 if self._wired else len(scores)
         if not self._wired and self._rows >= self.trainer.patience:
@@ -98,17 +106,27 @@ def scorer(trainer: Trainer, recipe: Any, bad_target: BadTarget, options: Mappin
         RecipeError: no recipe is named, it or an option is unknown, or it needs what the trainer does not give.
     """
     built = recipe if isinstance(recipe, gr.Recipe) else None
-    settings = frozen([trainer.name, recipe if built is None else id(built), bad_target, options])
+    named = recipe if built is None else id(built)
     try:
+        settings = frozen({"trainer": trainer.name, "name": named, "bad_target": bad_target, "options": options})
         key = json.dumps(settings)
-    except (TypeError, ValueError) as error:
-        raise gr.RecipeError(f"options of {recipe!r:.80}: got {dict(options)!r:.200}; expected plain values") from error
+    except gr.GroundingRewardsError:
+        raise
+    except Exception as error:  # OmegaConf's own, where a value is still missing
+        complaint = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise gr.RecipeError(
+            f"options of {recipe!r:.80}: got {dict(options)!r:.200}; expected plain values ({complaint})"
+        ) from error
+    if ".py:" in key:  # a relative path is another file's once the working directory has changed
+        settings = in_full(settings)
+        key = json.dumps(settings)
     found = _SCORERS.get(key)
     if found is None:
         with _LOCK:
             found = _SCORERS.get(key)
             if found is None:
-                found = _SCORERS[key] = _made(trainer, settings[1] if built is None else built, bad_target, settings[3])
+                given = settings["name"] if built is None else built
+                found = _SCORERS[key] = _made(trainer, given, bad_target, settings["options"])
     return found
 
 

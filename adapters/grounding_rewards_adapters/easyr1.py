@@ -6,11 +6,12 @@ Functions only and absolute imports: EasyR1 loads this file by its path, under a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import index
 from typing import Any
 
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.targets import BadTarget, Targets
-from grounding_rewards_adapters import _scorers
+from grounding_rewards_adapters import _bridge, _scorers
 
 REWARD_NAME = "grounding_rewards"
 REWARD_TYPE = "batch"
@@ -36,7 +37,7 @@ def compute_score(
     Args:
         reward_inputs: n rows of ``response``, ``response_length`` in tokens and ``ground_truth``, the target, in wire
             form, as a JSON string of it, or in the recipe's native form. Rows whose targets have one ``id`` are one
-            group. Verifiers find all columns in ``Rollouts.extras``.
+            group; 1 and "1" are one id. Verifiers find all columns in ``Rollouts.extras``.
         recipe: a recipe's name, its dict form, or a recipe.
         bad_target: ``"abstain"``, or ``"raise"`` at the first target that cannot be used.
         options: the recipe's options, such as ``response_space`` or ``format_weight``.
@@ -59,12 +60,11 @@ def compute_score(
     names = dict.fromkeys([*_GIVEN, *(name for row in reward_inputs for name in row)])
     columns = {name: [row.get(name) for row in reward_inputs] for name in names}
     targets = scorer.read(columns["ground_truth"])
-    lengths: list[Any] = columns["response_length"]
     scores = scorer.score(
         columns["response"],
         targets,
-        groups=_groups(targets, scorer.recipe.name) if "groups" in scorer.recipe.needs else None,
-        token_lengths=None if None in lengths else [int(length) for length in lengths],
+        groups=_groups(targets, scorer) if "groups" in scorer.recipe.needs else None,
+        token_lengths=_lengths(columns["response_length"]) if scorer.reads_further else None,
         extras=columns,
     )
     beside = _scorers.beside(scores)
@@ -72,9 +72,28 @@ def compute_score(
     return _scorers.rows({"overall": _scorers.totals(scores), "accuracy": scores.acc, "format": form, **beside})
 
 
-def _groups(targets: Targets, name: str) -> list[Any]:
+def _lengths(given: Sequence[Any]) -> list[int] | None:
+    """Lengths in tokens; None where a row has none."""
+    lengths: list[int] = []
+    for row, length in enumerate(given):
+        if length is None:
+            return None
+        try:
+            whole = -1 if isinstance(length, bool) else index(length)
+        except (TypeError, ValueError):
+            whole = -1
+        if whole < 0:
+            raise RecipeError(
+                f"response_length of row {row}: got {length!r:.60}; expected how many tokens the response has, a whole "
+                "number from 0"
+            )
+        lengths.append(whole)
+    return lengths
+
+
+def _groups(targets: Targets, scorer: _scorers.Scorer) -> list[Any]:
     """The id of each row's target; a row whose target cannot be read and names none is a group of its own."""
-    groups: list[Any] = []
+    name, groups = scorer.recipe.name, list[Any]()
     for row, target in enumerate(targets.rows):
         sample = targets.errors[row].sample if target is None else target.id
         if sample is None:
@@ -83,4 +102,13 @@ def _groups(targets: Targets, name: str) -> list[Any]:
                 f'the target of row {row} has no id; give each target one, such as {{"id": "a7", ...}}'
             )
         groups.append(("unread", row) if target is None and sample == row else str(sample))
+    named = [group for group in groups if isinstance(group, str)]
+    if 1 < len(named) == len(set(named)):
+        _bridge.say_once(
+            f"{name} compares the rollouts of one sample; got {len(named)} rows of which no two have one id, so that "
+            "each is compared with itself alone. In training, let worker.rollout.n be 2 or more, and give targets the "
+            "id of their sample; in validation with one rollout a sample, such scores say nothing",
+            scorer.seen,
+            about="no two rows of one id",
+        )
     return groups

@@ -98,11 +98,16 @@ class RecipeReward:
                 "Name the one that holds the targets: reward_funcs(..., target_column=...)"
             )
         images = columns.get("images") if columns.get("images") is not None else columns.get("image")
+        sizes = {
+            name: _bridge.read_sizes(name, columns[name], self._reported)
+            for name in ("image_size", "model_image_size")
+            if columns.get(name) is not None
+        }
         scores = self.recipe.score(
             [response_text(completion) for completion in completions],
             columns.get(self.target_column),
-            image_sizes=columns.get("image_size") if images is None else _bridge.image_sizes(images),
-            model_image_sizes=columns.get("model_image_size"),
+            image_sizes=sizes.get("image_size") if images is None else _bridge.image_sizes(images),
+            model_image_sizes=sizes.get("model_image_size"),
             groups=self._groups(len(completions), columns),
             token_lengths=_token_lengths(columns.get("completion_ids")),
             extras=columns,

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from grounding_rewards.errors import TargetError
 from grounding_rewards.targets import BadTarget, Targets
-from grounding_rewards.wire import read_target
-from grounding_rewards_adapters import _scorers
+from grounding_rewards_adapters import _bridge, _scorers
 
 _TRAINER = _scorers.Trainer(
     name="verl",
@@ -23,7 +21,7 @@ _TRAINER = _scorers.Trainer(
     },
     patience=64,
 )
-_SIZES = ("image_size", "model_image_size")
+_SIZE_FIELDS = ("image_size", "model_image_size")
 
 
 def compute_score(
@@ -68,29 +66,22 @@ def compute_score(
     scorer = _scorers.scorer(_TRAINER, recipe, bad_target, options)
     info = extra_info if isinstance(extra_info, Mapping) else {}
     targets = scorer.read([ground_truth])
-    targets, sizes = _sized(targets, info, bad_target)
     scores = scorer.score(
         [solution_str],
         targets,
         names=[None if info.get("index") is None else f"index {info['index']}"],
         extras={**{key: [value] for key, value in info.items()}, "data_source": [data_source]},
-        **sizes,
+        **_sizes(scorer, targets, info),
     )
     columns = {"score": _scorers.totals(scores), "acc": scores.acc, **_scorers.beside(scores)}
     return _scorers.rows(columns)[0]
 
 
-def _sized(targets: Targets, info: Mapping[str, Any], bad_target: BadTarget) -> tuple[Targets, dict[str, Any]]:
-    """Sizes that the target lacks; where they are none, a target in its place that says so."""
+def _sizes(scorer: _scorers.Scorer, targets: Targets, info: Mapping[str, Any]) -> dict[str, Any]:
+    """Sizes that the target lacks, as ``Recipe.score`` takes them."""
     known = targets.known_image_sizes, targets.known_model_image_sizes
-    given = {
-        key: info[key] for key, own in zip(_SIZES, known, strict=True) if own is None and info.get(key) is not None
+    return {
+        f"{name}s": _bridge.read_sizes(f"extra_info.{name}", [info[name]], scorer.seen)
+        for name, own in zip(_SIZE_FIELDS, known, strict=True)
+        if own is None and info.get(name) is not None
     }
-    if not given or targets.errors:
-        return targets, {}
-    try:
-        read = read_target(given, label_free=True)
-    except TargetError:
-        named = {**given, "id": targets.rows[0] and targets.rows[0].id}
-        return Targets.from_list([named], bad_target=bad_target, label_free=True), {}
-    return targets, {f"{key}s": [getattr(read, key)] for key in given}

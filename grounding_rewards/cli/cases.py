@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from grounding_rewards.cli.options import OnBadTarget, read_value
-from grounding_rewards.cli.scorer import Columns, Scorer, read_size
+from grounding_rewards.cli.scorer import Columns, Scorer
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.explain.case import Case, Size
+from grounding_rewards.further import reads_further
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.sizes import read_size
 from grounding_rewards.tables import Batch, Table, open_table
 
 
@@ -59,57 +60,64 @@ def example(recipe: Recipe) -> Case:
     return Case.of(recipe.example)
 
 
-def row_of(file: Path, row: int, recipe: Recipe, columns: Columns) -> Case:
-    """A row of a table, with the rows of its group or trajectory where the recipe needs these.
+def row_of(file: Path, row: int, recipes: Sequence[Recipe], columns: Columns) -> Case:
+    """A row of a table, with the rows of its group or trajectory where a recipe needs these.
 
     Args:
         file: JSON lines or Parquet.
         row: counted from 0.
-        recipe: which judges it.
+        recipes: which judge it; the first is the one whose form of targets the table has.
         columns: which columns hold what.
 
     Raises:
         TableError: there is no such row or column, a response is no text, or a size cannot be read.
     """
-    table, scorer = open_table(file), Scorer(recipe, columns, OnBadTarget.RAISE)
-    rows = 0
-    for batch in scorer.batches(table, whole=False):
+    table, rows = open_table(file), 0
+    columns.check(table, label_free=recipes[0].label_free)
+    scorers = [Scorer(each, columns, OnBadTarget.RAISE) for each in recipes]
+    grouped = next((each for each in scorers if "groups" in each.recipe.needs), None)
+    widest = grouped or next((each for each in scorers if "trajectories" in each.recipe.needs), scorers[0])
+    further = any(map(reads_further, recipes))
+    for batch in widest.batches(table, by=table.columns if further else (), whole=False):
         rows = batch.start + len(batch)
         if batch.start <= row < rows:
-            return _case(table, scorer, batch, row - batch.start)
+            return _case(table, scorers, grouped, batch, row - batch.start, further=further)
     raise TableError(f"{file}: --row: got {row}; expected one from 0 to {rows - 1}")
 
 
-def _case(table: Table, scorer: Scorer, batch: Batch, index: int) -> Case:
-    indices = _together(scorer, batch, index)
+def _case(
+    table: Table, scorers: Sequence[Scorer], grouped: Scorer | None, batch: Batch, index: int, *, further: bool
+) -> Case:
+    scorer, found, groups = scorers[0], {index}, None
+    targets = batch.column(scorer.columns.target)
+    if any(each.recipe.needs & {"groups", "trajectories"} for each in scorers):
+        read = scorer.recipe.read_targets(targets, bad_target="abstain")
+        if grouped is not None:
+            groups = grouped.samples(table, batch, read)
+            found |= _same(groups, index)
+        if any("trajectories" in each.recipe.needs for each in scorers):
+            found |= _same([row and row.trajectory for row in read.rows], index)
+    indices = sorted(found)
     alone = [_alone(batch, each) for each in indices]
-    found = [scorer.responses(table, each)[0] for each in alone]
     names = scorer.columns.image_size, scorer.columns.model_image_size
     sizes = [[scorer.sizes(table, each, name) for each in alone] for name in names]
-    columns = [tuple(size[0] if size else None for size in column) for column in sizes]
-    targets = batch.column(scorer.columns.target)
+    known = [tuple(size[0] if size else None for size in column) for column in sizes]
+    lengths = [each[0] for each in (scorer.lengths(table, one) for one in alone) if each] if further else []
     return Case(
-        tuple(found),
+        tuple(scorer.responses(table, each)[0] for each in alone),
         tuple(targets[each] for each in indices),
         indices.index(index),
-        columns[0] if any(columns[0]) else None,
-        columns[1] if any(columns[1]) else None,
-        (0,) * len(indices) if "groups" in scorer.recipe.needs else None,
+        known[0] if any(known[0]) else None,
+        known[1] if any(known[1]) else None,
+        None if groups is None else tuple(groups[each] for each in indices),
+        token_lengths=tuple(lengths) if len(lengths) == len(indices) else None,
+        extras=tuple(batch.rows[each] for each in indices) if further else None,
+        names=tuple(batch.start + each for each in indices),
     )
 
 
-def _together(scorer: Scorer, batch: Batch, index: int) -> list[int]:
-    """The rows that are scored with one row, itself included."""
-    if "groups" in scorer.recipe.needs:
-        return _same([json.dumps(name, default=str) for name in batch.column(scorer.columns.id)], index)
-    if "trajectories" in scorer.recipe.needs:
-        targets = scorer.recipe.read_targets(batch.column(scorer.columns.target), bad_target="abstain")
-        return _same([row and row.trajectory for row in targets.rows], index)
-    return [index]
-
-
-def _same(values: Sequence[Any], index: int) -> list[int]:
-    return [index] if values[index] is None else [row for row, value in enumerate(values) if value == values[index]]
+def _same(values: Sequence[Any], index: int) -> set[int]:
+    return set() if values[index] is None else {row for row, value in enumerate(values) if value == values[index]}
 
 
 def _alone(batch: Batch, index: int) -> Batch:

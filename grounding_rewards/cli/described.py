@@ -37,7 +37,11 @@ def recipe(name: str, given: Mapping[str, Any]) -> Facts:
         SpaceError: a space is unknown.
     """
     shown = {**catalogue.shown_with(name), **given}
-    found = built(name, shown)
+    return facts(name, built(name, shown), shown)
+
+
+def facts(name: str, found: Recipe, shown: Mapping[str, Any]) -> Facts:
+    """What there is to say of a recipe built with the options ``shown``; its example is scored here and now."""
     source = found.source
     return {
         **_summary(found, shown),

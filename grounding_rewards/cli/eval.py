@@ -9,15 +9,13 @@ import typer
 
 from grounding_rewards.cli import options, show, terminal
 from grounding_rewards.cli.scorer import Columns, Scorer
-from grounding_rewards.errors import SpaceError
 from grounding_rewards.evaluation import Evaluation, evaluate, merge
-from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.tables import open_table
 
 
 def evaluate_files(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="JSON lines (.jsonl) or Parquet (.parquet).")],
-    response_space: options.NeededResponseSpace = None,
+    response_space: options.ResponseSpace = None,
     by: Annotated[list[str] | None, typer.Option(metavar="FIELD", help="Also break down by this column.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a file.")] = False,
     recipe: Annotated[str, typer.Option("--recipe", metavar="NAME", help="The recipe whose `acc` counts.")] = "click",
@@ -28,6 +26,7 @@ def evaluate_files(
     image_size_column: options.ImageSizeColumn = "image_size",
     model_image_size_column: options.ModelImageSizeColumn = "model_image_size",
     id_column: options.IdColumn = "sample_id",
+    token_length_column: options.TokenLengthColumn = "token_length",
 ) -> None:
     """Count how often a model was right, with 95 % Wilson intervals.
 
@@ -35,16 +34,18 @@ def evaluate_files(
 
     Example: `grounding-rewards eval responses.jsonl --response-space thousandths --by ui_type`
     """
-    if response_space is None:
-        raise SpaceError(f"eval needs --response-space, the space that the model answers in: {', '.join(CoordSpace)}")
-    columns = Columns(response_column, target_column, image_size_column, model_image_size_column, id_column)
+    columns = Columns(
+        response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
+    )
     scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target)
     fields = list(dict.fromkeys(by or ()))
     found = [(str(file), _evaluate(file, scorer, fields)) for file in files]
     if as_json:
         terminal.print_json([_plain(file, each, scorer) for file, each in found])
     else:
-        show.evaluations(found)
+        show.evaluations(found, label_free=scorer.recipe.label_free)
+        if scorer.recipe.label_free:
+            terminal.note(options.unlabelled(scorer.recipe))
 
 
 def _evaluate(file: Path, scorer: Scorer, by: list[str]) -> Evaluation:
@@ -59,4 +60,4 @@ def _evaluate(file: Path, scorer: Scorer, by: list[str]) -> Evaluation:
 
 
 def _plain(file: str, found: Evaluation, scorer: Scorer) -> dict[str, Any]:
-    return {"file": file, "recipe": scorer.recipe.to_dict(), **found.to_dict()}
+    return {"file": file, "recipe": scorer.recipe.to_dict(), **options.marked(scorer.recipe), **found.to_dict()}

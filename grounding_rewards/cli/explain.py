@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +12,11 @@ import typer
 from grounding_rewards import catalogue
 from grounding_rewards.cli import cases, options, show_explanation, terminal
 from grounding_rewards.cli.scorer import Columns
-from grounding_rewards.errors import RecipeError
+from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.explain import Case, explain
 from grounding_rewards.explain.comparing import compare
+from grounding_rewards.explain.facts import Extent
+from grounding_rewards.explain.places import BESIDE
 from grounding_rewards.explain.telling import in_wire_form
 from grounding_rewards.scoring import Recipe
 
@@ -61,6 +64,7 @@ def explain_score(
     image_size_column: options.ImageSizeColumn = "image_size",
     model_image_size_column: options.ModelImageSizeColumn = "model_image_size",
     id_column: options.IdColumn = "sample_id",
+    token_length_column: options.TokenLengthColumn = "token_length",
 ) -> None:
     """Explain a score: what was read, how it was converted, what each part is worth and adds, and why.
 
@@ -69,22 +73,28 @@ def explain_score(
 
     Example: `grounding-rewards explain gelato --response '(200, 150)' --target '[0.1, 0.1, 0.3, 0.2]'`
     """
+    columns = Columns(
+        response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
+    )
     _check(response, file, row, {"--target": target, "--image-size": image_size,
-           "--model-image-size": model_image_size, "--group": group}, image, plot)  # fmt: skip
+           "--model-image-size": model_image_size, "--group": group or None}, columns)  # fmt: skip
+    _check_picture(plot, image)
     options_given = options.read_options(option, response_space)
     shown = catalogue.shown_with(name) if response is None and file is None else {}
     recipe = options.built(name, {**shown, **options_given})
-    others, left_out = _others(compare_with, {**shown, **options_given})
+    others, left_out = _others(name, compare_with, {**shown, **options_given})
     if file is not None:
-        columns = Columns(response_column, target_column, image_size_column, model_image_size_column, id_column)
-        case = cases.row_of(file, row or 0, recipe, columns)
+        case = cases.row_of(file, row or 0, [recipe, *others], columns)
     elif response is not None:
         case = cases.given(recipe, response, target, group or (), image_size, model_image_size)
     else:
         case = cases.example(recipe)
+    sized = case if image is None else _sized(recipe, case, image)
+    given = {"image_size": image_size, "model_image_size": model_image_size}
+    told = _origins(columns if file is not None else None, given, case, sized, image)
+    _print(recipe, others, sized, left_out, as_json, told)
     if plot is not None:
-        case = _drawn([recipe, *others], case, plot, image)
-    _print(recipe, others, case, left_out, as_json)
+        _draw([recipe, *others], sized, plot, image)
 
 
 def _check(
@@ -92,8 +102,7 @@ def _check(
     file: Path | None,
     row: int | None,
     beside: Mapping[str, Any],
-    image: Path | None,
-    plot: Path | None,
+    columns: Columns,
 ) -> None:
     """Complain about options that say nothing together.
 
@@ -105,25 +114,78 @@ def _check(
     if (file is None) != (row is None):
         raise RecipeError(f"--{'row' if file else 'file'}: got nothing; expected --file and --row together")
     for name, value in beside.items():
-        if value and response is None:
+        if value is not None and response is None:
             raise RecipeError(f"{name}: got it without --response; a row of a file and an example bring their own")
+    for field, default in vars(Columns()).items():
+        if file is None and getattr(columns, field) != default:
+            option = f"--{field.replace('_', '-')}-column"
+            raise RecipeError(f"{option}: got it without --file and --row, the row that has such a column")
+
+
+def _check_picture(plot: Path | None, image: Path | None) -> None:
+    """Complain about a picture that cannot be drawn, before anything is said.
+
+    Raises:
+        RecipeError: there is a screenshot, and nothing to draw over it.
+        PictureError: the file cannot be written, or matplotlib is not installed.
+    """
     if image is not None and plot is None:
         raise RecipeError("--image: got it without --plot, the picture to draw")
+    if plot is not None:
+        from grounding_rewards.cli import pictures  # slow to import, and few draw
+
+        pictures.check(plot)
 
 
-def _others(names: str | None, given: Mapping[str, Any]) -> tuple[list[Recipe], LeftOut]:
-    """The recipes to compare with, each with those options that it takes, and the options that it does not take."""
+def _others(first: str, names: str | None, given: Mapping[str, Any]) -> tuple[list[Recipe], LeftOut]:
+    """The recipes to compare with, each with those options that it takes, and the options that it does not take.
+
+    Raises:
+        RecipeError: none is named, one is named twice or is the first, or an option does not fit.
+    """
+    if names is None:
+        return [], {}
     found, left_out = [], LeftOut()
-    for name in [each.strip() for each in (names or "").split(",") if each.strip()]:
+    listed = [each.strip() for each in names.split(",") if each.strip()]
+    if not listed or len({first, *listed}) <= len(listed):
+        raise RecipeError(
+            f"--compare: got {names!r:.80}; expected recipes other than {first}, each named once, such as gelato,gta1"
+        )
+    for name in listed:
         takes = {*catalogue.own_options(name), *catalogue.SHARED}
-        found.append(options.built(name, {key: value for key, value in given.items() if key in takes}))
+        # What it cannot be built without is shown with the rest of the recipe; no space is guessed, though.
+        shown = {key: value for key, value in catalogue.shown_with(name).items() if key != "response_space"}
+        found.append(options.built(name, {**shown, **{key: value for key, value in given.items() if key in takes}}))
         if not takes >= given.keys():
             left_out[name] = sorted(given.keys() - takes)
     return found, left_out
 
 
-def _print(recipe: Recipe, others: Sequence[Recipe], case: Case, left_out: LeftOut, as_json: bool) -> None:
+def _origins(
+    columns: Columns | None, given: Mapping[str, str | None], case: Case, sized: Case, image: Path | None
+) -> dict[str, str]:
+    """Who says the sizes that do not stand in the target, by space."""
+    found = {}
+    for space, name in (("pixel", "image_size"), ("model_pixel", "model_image_size")):
+        if getattr(case, f"{name}s") is not None and columns is not None:
+            found[space] = f"column {getattr(columns, name)} of the file"
+        elif given[name] is not None:
+            found[space] = f"--{name.replace('_', '-')}"
+    if sized is not case:
+        found["pixel"] = f"the size of {image}"
+    return found
+
+
+def _print(
+    recipe: Recipe,
+    others: Sequence[Recipe],
+    case: Case,
+    left_out: LeftOut,
+    as_json: bool,
+    origins: Mapping[str, str],
+) -> None:
     found = explain(recipe, case)
+    found = replace(found, extents=tuple(_told(each, origins) for each in found.extents))
     compared = compare([recipe, *others], case) if others else ()
     if as_json:
         more = [{**each.to_dict(), "left_out": left_out.get(each.name, [])} for each in compared]
@@ -134,10 +196,24 @@ def _print(recipe: Recipe, others: Sequence[Recipe], case: Case, left_out: LeftO
         show_explanation.comparison(compared, left_out)
 
 
-def _drawn(recipes: Sequence[Recipe], case: Case, out: Path, image: Path | None) -> Case:
-    """Draw, and return the case with the size that the screenshot has."""
-    from grounding_rewards.cli.pictures import draw, sized_by  # slow to import, and few draw
+def _told(extent: Extent, origins: Mapping[str, str]) -> Extent:
+    """The same, where it is beside the target, with where that is."""
+    beside = extent.origin.endswith(BESIDE)
+    return replace(extent, origin=origins.get(extent.space, extent.origin)) if beside else extent
 
-    sized = case if image is None else sized_by(image, recipes[0], case)
-    draw(recipes, in_wire_form(recipes[0], sized) if len(recipes) > 1 else sized, out, image)
-    return sized
+
+def _sized(recipe: Recipe, case: Case, image: Path) -> Case:
+    """The case with the size that the screenshot has; as it is where the target says another, or cannot be read."""
+    from grounding_rewards.cli.pictures import sized_by
+
+    try:
+        return sized_by(image, recipe, case)
+    except TargetError:
+        return case
+
+
+def _draw(recipes: Sequence[Recipe], case: Case, out: Path, image: Path | None) -> None:
+    from grounding_rewards.cli.pictures import draw
+
+    for note in draw(recipes, in_wire_form(recipes[0], case) if len(recipes) > 1 else case, out, image):
+        terminal.note(note)

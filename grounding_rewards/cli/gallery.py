@@ -85,7 +85,8 @@ def shown(name: str, cells: int = CELLS) -> Shown:
     """
     given = catalogue.shown_with(name)
     try:
-        facts, recipe = described.recipe(name, {}), options.built(name, given)
+        recipe = options.built(name, given)
+        facts = described.facts(name, recipe, given)
     except GroundingRewardsError as error:
         return Shown({"name": name, "error": str(error)})
     if recipe.example is None:

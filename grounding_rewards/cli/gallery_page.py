@@ -31,7 +31,7 @@ def page(
     """The whole page.
 
     Args:
-        found: what ``described.recipe`` says of each recipe; only ``name`` and ``error`` of one that cannot be built.
+        found: what ``described.facts`` says of each recipe; only ``name`` and ``error`` of one that cannot be built.
         pictures: where each recipe's picture is, from the page.
         missing: why a recipe has no picture.
         overview: where the picture of all of them is; None where there is none.
@@ -51,7 +51,7 @@ def page(
 
 def _list(found: Iterable[Facts]) -> str:
     rows = [
-        [_link(each["name"]), _bounds(each), each["response_space"], ", ".join(each["needs"]) or "nothing more",
+        [_link(each["name"]), _bounds(each), _space(each), _needs(each) or "nothing more",
          _paper(each).partition(":")[0]]
         for each in found if "error" not in each
     ]  # fmt: skip
@@ -77,16 +77,26 @@ def _about(facts: Facts) -> str:
     rows = [
         ("pays", f"{_bounds(facts)}"),
         ("acc", _plain(facts["acc"])),
-        ("answers", f"{_code(facts['dialect'])}, in {facts['response_space']}"),
+        ("answers", f"{_code(facts['dialect'])}, in {_space(facts)}"),
         ("targets", _targets(facts)),
         ("judges", ", ".join(facts["accepts"])),
         ("works in", facts["space"]),
-        ("needs", ", ".join(facts["needs"])),
+        ("needs", _needs(facts)),
         ("shown with", shown and _code(shown)),
         ("from", _plain(_paper(facts))),
         ("source", source and _plain(source)),
     ]
     return "\n".join(f"- **{name}**: {text}" for name, text in rows if text)
+
+
+def _space(facts: Facts) -> str:
+    space = str(facts["response_space"])
+    return f"the space given; here {space}" if "response_space" in facts["with"] else space
+
+
+def _needs(facts: Facts) -> str:
+    """What must be there beside responses and targets, and the options that it cannot be built without."""
+    return ", ".join([*facts["needs"], *(f"option {_code(name)}" for name in facts["with"])])
 
 
 def _targets(facts: Facts) -> str:

@@ -25,7 +25,6 @@ class OnBadTarget(StrEnum):
 _PANEL = "Columns of the file"
 _SPACES = f"The space that the model answers in: {', '.join(CoordSpace)}."
 ResponseSpace = Annotated[str | None, typer.Option(metavar="SPACE", help=f"{_SPACES} Default: the recipe's own.")]
-NeededResponseSpace = Annotated[str | None, typer.Option(metavar="SPACE", help=f"{_SPACES} Must be given.")]
 Options = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="KEY=VALUE", help="An option of the recipe; may be given several times."),
@@ -42,7 +41,12 @@ ImageSizeColumn = Annotated[
 ModelImageSizeColumn = Annotated[
     str, typer.Option(help="The same of the image that the model saw, where needed.", rich_help_panel=_PANEL)
 ]
-IdColumn = Annotated[str, typer.Option(help="The sample's name, for errors.", rich_help_panel=_PANEL)]
+IdColumn = Annotated[
+    str, typer.Option(help="The sample's name, for groups and errors; else its target's id.", rich_help_panel=_PANEL)
+]
+TokenLengthColumn = Annotated[
+    str, typer.Option(help="How many tokens the response has, for rewards of length.", rich_help_panel=_PANEL)
+]
 
 
 def build_recipe(name: str, options: Sequence[str] | None, response_space: str | None) -> Recipe:
@@ -80,6 +84,16 @@ def built(name: str, options: Mapping[str, Any]) -> Recipe:
         SpaceError: a space is unknown, or needed and missing.
     """
     return recipe(name, **options)
+
+
+def marked(recipe: Recipe) -> dict[str, bool]:
+    """What JSON says beside the ``acc`` of a recipe that looks at no target; nothing for others."""
+    return {"label_free": True} if recipe.label_free else {}
+
+
+def unlabelled(recipe: Recipe) -> str:
+    """What to say beside the ``acc`` of a recipe that looks at no target."""
+    return f"{recipe.name} compares nothing with targets: its acc does not say that a response is right"
 
 
 def read_value(text: str) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,15 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.errors import PictureError, TargetError
+from grounding_rewards.cli import terminal
+from grounding_rewards.errors import GroundingRewardsError, PictureError, TargetError
 from grounding_rewards.explain.case import Case, Size
-from grounding_rewards.explain.picture import picture
-from grounding_rewards.explain.plot import figures, plot
+from grounding_rewards.explain.picture import Picture, picture
+from grounding_rewards.explain.plot import check_screen, figures, plot
+from grounding_rewards.explain.reward_map import Advance
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.files import written_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from PIL import Image
 
 _UNSIGNED: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
@@ -29,29 +33,47 @@ _UNSIGNED: dict[str, dict[str, None]] = {
 """What each format would say about when and by what it was written: without it the same picture is the same file."""
 
 
-def draw(recipes: Sequence[Recipe], case: Case, out: Path, image: Path | None = None) -> None:
+def draw(recipes: Sequence[Recipe], case: Case, out: Path, image: Path | None = None) -> list[str]:
     """Draw what recipes pay over the screen, and write the picture whole or not at all.
 
     Args:
-        recipes: one, or several to draw side by side on one scale.
+        recipes: one, or several to draw side by side on one scale; those that cannot be drawn are left out.
         case: the rollout to show.
         out: a file that ends in .png, .svg or .pdf.
         image: a screenshot to draw below; its size is that of the original image where the target does not say.
 
+    Returns:
+        Why recipes are left out, a sentence for each.
+
     Raises:
         PictureError: the file has another suffix or no directory, or the screenshot cannot be read.
-        TargetError: a target cannot be used, or says another size than the screenshot has.
-        RecipeError: the place cannot be exchanged, or something that a recipe needs is missing.
         OSError: the file cannot be written.
+        GroundingRewardsError: no recipe can be drawn. This is why the first one cannot: its target cannot be used, or
+            says another size than the screenshot has; its place cannot be exchanged; something it needs is missing.
     """
     check(out)
     figures()
-    shot = None
-    if image is not None:
-        shot = _screenshot(image)
-        for each in recipes:
-            case = sized_by(image, each, case)
-    save(plot([picture(each, case) for each in recipes], shot), out)
+    shot = None if image is None else _screenshot(image)
+    drawn: list[Picture] = []
+    failed: list[tuple[str, GroundingRewardsError]] = []
+    with terminal.progress("drawing") as advance:
+        for number, each in enumerate(recipes):
+            try:
+                sized = case if image is None else sized_by(image, each, case)
+                found = picture(each, sized, advance=_within(advance, number, len(recipes)))
+                if shot is not None:
+                    check_screen(found)
+                drawn.append(found)
+            except GroundingRewardsError as error:
+                failed.append((each.name, error))
+    if not drawn and failed:
+        raise failed[0][1]
+    save(plot(drawn, shot), out)
+    return [f"{name} is left out of the picture: {error}" for name, error in failed]
+
+
+def _within(advance: Advance, number: int, of: int) -> Advance:
+    return lambda share: advance((number + share) / of)
 
 
 def check(out: Path) -> None:
@@ -91,9 +113,7 @@ def sized_by(image: Path, recipe: Recipe, case: Case) -> Case:
         PictureError: the screenshot cannot be read, or matplotlib is not installed.
         TargetError: the target cannot be read, or says another size.
     """
-    figures()
-    height, width = _screenshot(image).shape
-    size, known = (float(width), float(height)), _known(recipe, case)
+    size, known = _size(image), _known(recipe, case)
     if known is not None:
         if tuple(known) != size:
             came, expected = [f"{w:.0f} x {h:.0f}" for w, h in (known, size)]
@@ -108,11 +128,24 @@ def sized_by(image: Path, recipe: Recipe, case: Case) -> Case:
 
 def _screenshot(path: Path) -> NDArray[np.uint8]:
     """A screenshot in shades of grey (h, w)."""
-    from PIL import Image  # matplotlib brings it
+    with _opened(path) as found:
+        return np.asarray(found.convert("L"))
+
+
+def _size(path: Path) -> Size:
+    """Width and height of a screenshot, which is not decoded for it."""
+    with _opened(path) as found:
+        return float(found.width), float(found.height)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Image.Image]:
+    figures()  # complains where matplotlib is missing, which brings PIL
+    from PIL import Image
 
     try:
         with Image.open(path) as found:
-            return np.asarray(found.convert("L"))
+            yield found
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise PictureError(f"{path}: cannot be read as a picture ({error})") from error
 

@@ -40,6 +40,7 @@ def score(
     image_size_column: options.ImageSizeColumn = "image_size",
     model_image_size_column: options.ModelImageSizeColumn = "model_image_size",
     id_column: options.IdColumn = "sample_id",
+    token_length_column: options.TokenLengthColumn = "token_length",
 ) -> None:
     """Score every row of a file with a recipe, and write the rows with their scores.
 
@@ -50,13 +51,17 @@ def score(
 
     Example: `grounding-rewards score rollouts.jsonl --recipe gelato --out scored.parquet`
     """
-    columns = Columns(response_column, target_column, image_size_column, model_image_size_column, id_column)
+    columns = Columns(
+        response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
+    )
     scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target)
     summary = _write(file, out, scorer, prefix)
     if as_json:
         terminal.print_json(summary)
     else:
         sys.stderr.write(terminal.printable(_line(summary)) + "\n")
+        if scorer.recipe.label_free:
+            terminal.note(options.unlabelled(scorer.recipe))
 
 
 def _write(file: Path, out: Path, scorer: Scorer, prefix: str) -> dict[str, Any]:
@@ -127,6 +132,7 @@ def _summary(file: Path, out: Path, recipe: Recipe, found: Evaluation, total: fl
         "file": str(file),
         "out": str(out),
         "recipe": recipe.to_dict(),
+        **options.marked(recipe),
         "rows": found.n + found.not_valid,
         "valid": found.n,
         "mean_total": total / found.n if found.n else None,
@@ -138,10 +144,11 @@ def _summary(file: Path, out: Path, recipe: Recipe, found: Evaluation, total: fl
 
 def _line(summary: dict[str, Any]) -> str:
     left_out = summary["rows"] - summary["valid"]
+    share = "mean acc" if summary.get("label_free") else "hit rate"
     mean = "-" if summary["mean_total"] is None else f"{summary['mean_total']:.4f}"
     return (
         f"{summary['rows']} rows scored with {summary['recipe']['name']}"
         f"{f' ({left_out} of them not valid)' if left_out else ''}: mean total {mean}, "
-        f"hit rate {terminal.percent(summary['hit_rate'])}, parse rate {terminal.percent(summary['parse_rate'])}; "
+        f"{share} {terminal.percent(summary['hit_rate'])}, parse rate {terminal.percent(summary['parse_rate'])}; "
         f"written to {summary['out']}"
     )

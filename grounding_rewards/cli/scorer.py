@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from grounding_rewards.cli.options import OnBadTarget, read_value
+from grounding_rewards.cli.options import OnBadTarget
 from grounding_rewards.columns import Scores
 from grounding_rewards.errors import TableError, TargetError
+from grounding_rewards.further import reads_further
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.sizes import read_size
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import require_column
 from grounding_rewards.targets import Targets
@@ -28,6 +29,7 @@ class Columns:
     image_size: str = "image_size"
     model_image_size: str = "model_image_size"
     id: str = "sample_id"
+    token_length: str = "token_length"
 
     def check(self, table: Table, *, label_free: bool = False) -> None:
         """Check that the table has what it must have, and what was named other than by default.
@@ -59,26 +61,32 @@ class Scorer:
         self.columns.check(table, label_free=self.recipe.label_free)
         for name in by:
             require_column(table, name, "--by")
-        if "groups" in self.recipe.needs:
+        if "groups" in self.recipe.needs and self.columns.target not in table.columns:
             require_column(table, self.columns.id, "--id-column")
+        columns = None if reads_further(self.recipe) else [*vars(self.columns).values(), *by]
         size = np.iinfo(np.int32).max if self.recipe.needs & {"groups", "trajectories"} else None
-        return table.batches([*vars(self.columns).values(), *by], whole=whole, size=size)
+        return table.batches(columns, whole=whole, size=size)
 
     def score(self, table: Table, batch: Batch) -> tuple[Scores, Targets]:
         """Score a batch.
 
         Raises:
-            TableError: a response is no text, a size cannot be read, or a target cannot be used and should stop us;
-                names the file and the row.
+            TableError: a response is no text, a size or length cannot be read, a sample has no name where rows are
+                compared, or a target cannot be used and should stop us; names the file and the row.
         """
         responses = self.responses(table, batch)
         sizes = [self.sizes(table, batch, name) for name in (self.columns.image_size, self.columns.model_image_size)]
-        raw, groups = batch.column(self.columns.target), None
-        if "groups" in self.recipe.needs:
-            groups = [json.dumps(name, default=str) for name in batch.column(self.columns.id)]
-        targets = self.recipe.read_targets(raw, bad_target="abstain")
+        targets = self.recipe.read_targets(batch.column(self.columns.target), bad_target="abstain")
+        further = reads_further(self.recipe)
         scores = self.recipe.score(
-            responses, targets, image_sizes=sizes[0], model_image_sizes=sizes[1], groups=groups, bad_target="abstain"
+            responses,
+            targets,
+            image_sizes=sizes[0],
+            model_image_sizes=sizes[1],
+            groups=self.samples(table, batch, targets) if "groups" in self.recipe.needs else None,
+            token_lengths=self.lengths(table, batch) if further else None,
+            extras=_extras(table, batch) if further else None,
+            bad_target="abstain",
         )
         if self.on_bad_target == OnBadTarget.RAISE and not scores.valid.all():
             raise self._bad_target(table, batch, *next(iter(scores.errors.items())))
@@ -98,6 +106,51 @@ class Scorer:
                     f"{table.path}, {batch.place(row)}: {self.columns.response}: got {came}; expected a string or null"
                 )
         return responses
+
+    def samples(self, table: Table, batch: Batch, targets: Targets) -> list[Hashable]:
+        """The name of each row's sample, as text: in its column, else the ``id`` of its target.
+
+        A row without one whose target cannot be read is a sample of its own.
+
+        Raises:
+            TableError: a row has neither; names the file and the row.
+        """
+        found: list[Hashable] = []
+        for row, given in enumerate(batch.column(self.columns.id)):
+            target = targets.rows[row]
+            if given is None:
+                given = targets.errors[row].sample if target is None else target.id
+                if target is None and given == row:
+                    found.append(("unread", row))
+                    continue
+            name = _text(given)
+            if name is None:
+                came = "null" if given is None else f"{given!r:.60}"
+                raise TableError(
+                    f"{table.path}, {batch.place(row)}: {self.columns.id}: got {came}; expected the sample's name, a "
+                    f"text or a whole number, in this column (--id-column) or as id of the target: {self.recipe.name} "
+                    "compares the rollouts of one sample"
+                )
+            found.append(name)
+        return found
+
+    def lengths(self, table: Table, batch: Batch) -> list[int] | None:
+        """The column of lengths in tokens, or None where no row has one.
+
+        Raises:
+            TableError: one is no whole number from 0, or some rows have none; names the file and the row.
+        """
+        given = batch.column(self.columns.token_length)
+        if all(length is None for length in given):
+            return None
+        for row, length in enumerate(given):
+            if type(length) not in (int, float) or length != length // 1 or not 0 <= length <= LARGEST:
+                came = "null" if length is None else f"{length!r:.60}"
+                raise TableError(
+                    f"{table.path}, {batch.place(row)}: {self.columns.token_length}: got {came}; expected how many "
+                    "tokens the response has, a whole number from 0, in every row or in none"
+                )
+        return [int(length) for length in given]
 
     def sizes(self, table: Table, batch: Batch, name: str) -> list[tuple[float, float] | None] | None:
         """One column of sizes, or None where no row has one. Under "abstain" an unreadable size counts as none."""
@@ -127,13 +180,16 @@ class Scorer:
         return f"; the file has no column {name!r} (--{field.replace('_', '-')}-column)" if absent else ""
 
 
-def read_size(value: Any) -> tuple[float, float] | None:
-    """A width and a height, from a list or from the JSON of one; None where it is neither."""
-    value = read_value(value) if isinstance(value, str) else value
-    if (
-        not isinstance(value, list)
-        or len(value) != 2
-        or not all(type(side) in (int, float) and 1 <= side <= LARGEST for side in value)
-    ):
-        return None
-    return float(value[0]), float(value[1])
+def _extras(table: Table, batch: Batch) -> dict[str, list[Any]]:
+    """All columns of a batch, as verifiers find them in ``Rollouts.extras``."""
+    return {
+        name: batch.column(name)
+        for name in dict.fromkeys([*table.columns, *(key for row in batch.rows for key in row)])
+    }
+
+
+def _text(name: Any) -> str | None:
+    """A sample's name as text: 1, "1" and 1.0, as files hold 1 beside nulls, are one; None where it is no name."""
+    if isinstance(name, float) and name.is_integer():
+        name = int(name)
+    return str(name) if isinstance(name, str) or type(name) is int else None

@@ -21,22 +21,28 @@ from grounding_rewards.evaluation import Evaluation
 Found = Sequence[tuple[str, Evaluation]]
 
 
-def evaluations(found: Found) -> None:
-    """Print evaluations, a path and its counts each: accuracies, reasons, refusals and breakdowns."""
+def evaluations(found: Found, *, label_free: bool = False) -> None:
+    """Print evaluations, a path and its counts each: accuracies, reasons, refusals and breakdowns.
+
+    Args:
+        found: what to print.
+        label_free: whether ``acc`` stands for something else than being right, which nobody knows.
+    """
+    heads = _LABEL_FREE if label_free else _FIGURES
     console = Console(file=sys.stdout, highlight=False)
     paths = [Path(path) for path, _ in found]
     counts = [each for _, each in found]
-    console.print(_accuracies(_named([path.stem for path in paths], paths, counts)))
+    console.print(_accuracies(_named([path.stem for path in paths], paths, counts), heads))
     parts = _named(_differing([path.stem for path in paths]), paths, counts)
     console.print(_reasons(parts))
     if any(each.refusals and each.refusals.targets for each in counts):
         console.print(_refusals(parts))
     for name in counts[0].by:
-        console.print(_breakdown(name, parts))
+        console.print(_breakdown(name, parts, heads))
 
 
-def _accuracies(parts: Found) -> Table:
-    table = _table(None, ["file"], _FIGURES)
+def _accuracies(parts: Found, heads: list[str]) -> Table:
+    table = _table(None, ["file"], heads)
     for name, each in parts:
         _row(table, [name, *_figures(each)])
     return table
@@ -65,9 +71,9 @@ def _refusals(parts: Found) -> Table:
     return table
 
 
-def _breakdown(field: str, parts: Found) -> Table:
+def _breakdown(field: str, parts: Found, heads: list[str]) -> Table:
     # Beside a column of file names the parse rate would not fit into 80 columns.
-    shown = _FIGURES if len(parts) == 1 else _FIGURES[:-1]
+    shown = heads if len(parts) == 1 else heads[:-1]
     table = _table(f"By {printable(field)}", [field, *_file_column(parts)], shown)
     totals: Counter[str] = Counter()
     for _, each in parts:
@@ -88,6 +94,7 @@ def _group(table: Table, value: str, rows: Iterable[tuple[str, list[str]]], part
 
 
 _FIGURES = ["n", "correct", "accuracy", "95 % interval", "parsed"]
+_LABEL_FREE = ["n", "acc = 1", "mean acc", "95 % interval", "parsed"]
 
 
 def _figures(found: Evaluation) -> list[str]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
 from grounding_rewards.cli import layout, show_terms
+from grounding_rewards.cli.show_group import MOST, together
 from grounding_rewards.cli.show_terms import Rows, range_of
+from grounding_rewards.cli.values import action_of, clipped, fields_of, listed, point_of, written
 from grounding_rewards.explain.comparing import Compared
-from grounding_rewards.explain.explanation import Conversion, Explanation, Extent, Numbers, Read, Together, Told
+from grounding_rewards.explain.explanation import Explanation
+from grounding_rewards.explain.facts import Conversion, Extent, Position, Read, Told
 from grounding_rewards.explain.formulas import number
 
-LONGEST, MOST = 800, 12
-"""Characters of a response and rows of a group that are shown."""
+LONGEST = 800
+"""Characters of a response that are shown."""
 
 _ANSWERS = {
     "only": "only a single one counts", "first": "the first counts", "last": "the last counts", "all": "all count",
@@ -54,7 +55,7 @@ def comparison(found: Sequence[Compared], left_out: Mapping[str, Sequence[str]])
 
 def _given(found: Explanation) -> dict[str, Table]:
     """What was there before any score."""
-    said = _clipped(found.response, LONGEST).splitlines() or ["(no text)"]
+    said = clipped(found.response, LONGEST).splitlines() or ["(no text)"]
     sections = {"Response": layout.lines(said), "Read": layout.facts(_read(found.read))}
     if found.target is not None:
         sections["Target"] = layout.facts(_target(found.target))
@@ -70,12 +71,12 @@ def _scored(found: Explanation, width: int) -> dict[str, Table]:
     sections = {
         "Conversions": layout.facts(_conversions(found)),
         "On the screen": layout.facts(_position(found)),
-        "Reward": layout.facts(show_terms.worked(found.reward, width), gap=1),
+        "Reward": show_terms.total(found, width),
         "Parts": show_terms.parts(found.reward),
         "acc": show_terms.acc(found, width),
     }
     if found.together is not None:
-        sections[f"The {found.together.what}"] = _together(found.together)
+        sections[f"The {found.together.what}"] = together(found.together)
     sections["Formulas"] = layout.facts(show_terms.formulas(found), apart=True)
     sections["Departs from the source here"] = layout.facts([(each.name, each.why) for each in found.departures])
     return sections
@@ -90,9 +91,9 @@ def _verdict(found: Explanation) -> str:
 def _read(read: Read) -> Rows:
     rows = [("reason", f"{read.reason}: {read.meaning}"), ("dialect", _dialect(read)), ("answer", _answer(read))]
     if read.arguments:
-        rows.append(("says", _fields(read.arguments)))
+        rows.append(("says", fields_of(read.arguments)))
     if read.found:
-        points = [_point(point) if point else "one without a place" for point in read.found[:MOST]]
+        points = [point_of(point) if point else "one without a place" for point in read.found[:MOST]]
         more = [f"{len(read.found) - MOST} more"] if len(read.found) > MOST else []
         rows.append(("found", f"{', '.join([*points, *more])}; of several, {_ANSWERS[read.answers]}"))
     elif read.reason in ("SEVERAL_ANSWERS", "TOO_MANY"):
@@ -115,9 +116,9 @@ def _dialect(read: Read) -> str:
 def _answer(read: Read) -> str:
     action = read.action or ""
     if read.box is not None:
-        return f"{action} box {_listed(read.box)}, its centre {_point(read.point or ())}, in {read.space}".lstrip()
+        return f"{action} box {listed(read.box)}, its centre {point_of(read.point or ())}, in {read.space}".lstrip()
     if read.point is not None:
-        return f"{action} {_point(read.point)} in {read.space}".lstrip()
+        return f"{action} {point_of(read.point)} in {read.space}".lstrip()
     return action or ("a refusal" if read.reason == "REFUSED" else "none")
 
 
@@ -126,14 +127,12 @@ def _target(target: Told) -> Rows:
     rows: Rows = [("refusal", "nothing on the screen fits")] if target.refusal else []
     for index, place in enumerate(target.places):
         name = f"place {index + 1}" if several else "place"
-        marked = f", marked at {_point(place.point)}" if place.point else ""
-        action = f", {_action(place.action)}" if place.action else ""
+        marked = f", marked at {point_of(place.point)}" if place.point else ""
+        action = f", {action_of(place.action)}" if place.action else ""
         alone = f"; alone it would earn {number(place.alone)}" if place.alone is not None else ""
-        rows.append((name, f"{place.kind} {_listed(place.numbers)} in {target.space}{marked}{action}{alone}"))
-    rows += [("action", _action(action)) for action in (target.action, *target.actions) if action]
-    rows += [
-        (name, _listed(value) if name.endswith("size") else _written(value)) for name, value in target.says.items()
-    ]
+        rows.append((name, f"{place.kind} {listed(place.numbers)} in {target.space}{marked}{action}{alone}"))
+    rows += [("action", action_of(action)) for action in (target.action, *target.actions) if action]
+    rows += [(name, listed(value) if name.endswith("size") else written(value)) for name, value in target.says.items()]
     if not target.compared:
         rows.append(("note", "nothing is compared with what it says"))
     if target.form == "native":
@@ -148,7 +147,7 @@ def _conversions(found: Explanation) -> Rows:
             rows.append((move.what, f"{move.source} -> {move.into}"))
             rows += [("", line) for line in _axes(move)]
         elif move.source == move.into:
-            rows.append((move.what, f"{move.source}, which is what the formula works in"))
+            rows.append((move.what, f"{move.source}, the space of the formula: not converted"))
         else:
             rows.append((move.what, f"{move.source} -> {move.into}: the size is not known, so that it lies nowhere"))
     return [*rows, *[(each.space, _extent(each)) for each in found.extents]]
@@ -163,7 +162,7 @@ def _axes(move: Conversion) -> list[str]:
         lines.append(f"{each.axis}: {number(each.value)} {sign} {scale} = {number(each.result)}")
     if len(move.axes) <= 4:
         return lines
-    return [*lines[:2], f"and so on: {_listed(tuple(each.result for each in move.axes))}"]
+    return [*lines[:2], f"and so on: {listed(tuple(each.result for each in move.axes))}"]
 
 
 def _extent(extent: Extent) -> str:
@@ -177,70 +176,27 @@ def _position(found: Explanation) -> Rows:
     if where is None:
         return []
     of_original = "px of the original image" if where.space == "pixel" else where.space
-    answer = f"box {_listed(where.box)}, its centre {_point(where.point)}" if where.box else _point(where.point)
     name = f"place {where.nearest + 1}, the nearest" if len(where.places) > 1 else "target"
-    return [
-        (
-            "first answer" if found.read.answers == "all" and found.read.found else "answer",
-            f"{answer}, in {of_original}",
-        ),
-        (name, _listed(where.places[where.nearest])),
+    if found.positions:
+        rows = [(name, listed(where.places[where.nearest]))]
+        rows += [(f"answer {index + 1}", _lies(each, of_original)) for index, each in enumerate(found.positions[:MOST])]
+        more = len(found.positions) - MOST
+        return [*rows, *([("...", f"{more} more")] if more > 0 else [])]
+    answer = f"box {listed(where.box)}, its centre {point_of(where.point)}" if where.box else point_of(where.point)
+    rows = [
+        ("answer", f"{answer}, in {of_original}"),
+        (name, listed(where.places[where.nearest])),
         ("so it is", where.words),
     ]
+    if found.acc is not None and where.inside != (found.acc > 0):
+        own = "the recipe's own rule decides, of borders or of more than the place: see acc and Formulas"
+        rows.append((f"acc is {number(found.acc)}", own))
+    return rows
 
 
-def _together(together: Together) -> Table:
-    step = together.what == "trajectory"
-    table = layout.table(
-        ["row", *(["step"] if step else []), "total", "acc", "point", "reason", "response"], ["row", "total"]
-    )
-    for mate in together.rows[:MOST]:
-        point = _point(mate.point) if mate.point else "-"
-        said = _clipped(" ".join((mate.response or "").split()), 40)
-        steps = [str(mate.step)] if step else []
-        layout.row(table, [str(mate.row), *steps, number(mate.total), number(mate.acc), point, mate.reason, said])
-    if len(together.rows) > MOST:
-        layout.row(table, ["...", f"{len(together.rows) - MOST} more"])
-    return table
-
-
-def _clipped(text: str | None, length: int) -> str:
-    """A text without its middle where it is long."""
-    text = text or ""
-    if len(text) <= length:
-        return text
-    half = length // 2
-    return f"{text[:half]}... ({len(text) - 2 * half} more characters) ...{text[-half:]}" if length > 99 else (
-        f"{text[: length - 3]}..."
-    )  # fmt: skip
-
-
-def _point(point: Numbers) -> str:
-    return f"({_listed(point)})"
-
-
-def _listed(numbers: Iterable[float]) -> str:
-    return ", ".join(number(each) for each in numbers)
-
-
-def _action(action: Mapping[str, Any]) -> str:
-    name, rest = action["name"], {key: value for key, value in action.items() if key != "name"}
-    return f"{name} {_fields(rest)}".rstrip()
-
-
-def _fields(fields: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={_written(value)}" for name, value in fields.items())
-
-
-def _written(value: Any) -> str:
-    """A value as JSON, whole numbers without a point."""
-    return json.dumps(_whole(value), ensure_ascii=False)
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_whole(each) for each in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _lies(where: Position, space: str) -> str:
+    nearest = f", of place {where.nearest + 1}" if len(where.places) > 1 else ""
+    return f"{point_of(where.point)}, in {space}: {where.words}{nearest}"
 
 
 def _section(console: Console, title: str, content: Table) -> None:

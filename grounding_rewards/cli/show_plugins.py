@@ -43,7 +43,7 @@ def _title(found: Facts) -> str:
 
 def _things(found: Facts) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
-    for whole in (True, True, False):
+    for whole in (True, False, False):
         table.add_column(no_wrap=whole, overflow="fold")
     for kind, things in found.items():
         for place, each in enumerate(things if isinstance(things, list) else []):

@@ -28,13 +28,23 @@ def parts(reward: Term) -> Table:
     return table
 
 
+def total(found: Explanation, width: int) -> Table:
+    """What makes the total: the recipe's formula, then the compositions with their numbers."""
+    table = layout.lines(found.formula.splitlines())
+    rows = worked(found.reward, width) if found.reward else []
+    if found.formula and rows:
+        layout.row(table, [""])
+    table.add_row(layout.facts(rows, gap=1))
+    return table
+
+
 def acc(found: Explanation, width: int) -> Table:
     """What makes acc, in words and, of a combination, with its numbers."""
     made_so = found.acc_is
-    if found.success is not None and not found.success.parts and made_so.endswith(" is above 0"):
+    if found.success is not None and not found.success.numbers and made_so.endswith(" is above 0"):
         made_so += f"; it is {number(found.success.score)}"
     table = layout.lines([f"{number(found.acc or 0.0)}: {made_so}"])
-    if found.success is not None and found.success.parts:
+    if found.success is not None and found.success.numbers:
         table.add_row(layout.facts(worked(found.success, width), gap=1))
     return table
 
@@ -64,12 +74,13 @@ def _walk(term: Term, depth: int = 0) -> Iterable[tuple[int, Term]]:
 
 def formulas(found: Explanation) -> Rows:
     """What each verifier says of itself, once."""
-    rows: Rows = []
+    rows: dict[str, str] = {}
     for whole in (found.reward, found.success):
         for _, term in _walk(whole) if whole else ():
-            if term.in_words and not any(told.startswith(term.made_by + "\n") for _, told in rows):
-                rows.append((term.name, f"{term.made_by}\n{_flowing(term.formula)}"))
-    return rows
+            head = "" if term.formula.startswith(term.made_by) else f"{term.made_by}\n"
+            if term.in_words:
+                rows.setdefault(f"{head}{_flowing(term.formula)}", term.name)
+    return [(name, told) for told, name in rows.items()]
 
 
 def _flowing(text: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from grounding_rewards.columns import Rollouts, Scores
-from grounding_rewards.errors import RecipeError
+from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.scoring import Example, Recipe
 
 Size = tuple[float, float]
@@ -24,6 +25,8 @@ class Case:
         model_image_sizes: the same of the images that the model saw.
         groups: which sample each response belongs to; None where every row is its own group.
         token_lengths: how many tokens each response has, where that is known.
+        extras: each row's further columns, by name.
+        names: what each row is called, such as its number in a file; None where they are counted from 0.
 
     Raises:
         RecipeError: lengths differ, or there is no such row.
@@ -41,6 +44,8 @@ class Case:
     model_image_sizes: tuple[Size | None, ...] | None = None
     groups: tuple[Any, ...] | None = None
     token_lengths: tuple[int, ...] | None = None
+    extras: tuple[Mapping[str, Any], ...] | None = None
+    names: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         rows = len(self.responses)
@@ -82,23 +87,39 @@ class Case:
         """The scores of all rows, with another response in the row to explain where one is given.
 
         Raises:
-            TargetError: a target cannot be used.
+            TargetError: the target of the row to explain cannot be used; others abstain.
             RecipeError: something that the recipe needs is missing.
         """
         case = self if response is None else self.answering(response)
-        return recipe.score(list(case.responses), list(case.targets), **case.given())
+        scores = recipe.score(list(case.responses), list(case.targets), **case.given(), bad_target="abstain")
+        self._check(scores.errors)
+        return scores
 
     def rollouts(self, recipe: Recipe) -> Rollouts:
         """What the recipe's verifiers see of all rows.
 
         Raises:
-            TargetError: a target cannot be used.
+            TargetError: the target of the row to explain cannot be used; others abstain.
             RecipeError: something that the recipe needs is missing.
         """
-        return recipe.rollouts(list(self.responses), list(self.targets), **self.given())
+        found = recipe.rollouts(list(self.responses), list(self.targets), **self.given(), bad_target="abstain")
+        self._check(found.targets.errors)
+        return found
+
+    def name(self, row: int) -> int:
+        """What a row is called."""
+        return row if self.names is None else self.names[row]
+
+    def _check(self, errors: Mapping[int, TargetError]) -> None:
+        error = errors.get(self.row)
+        if error is not None:
+            sample = self.name(self.row) if isinstance(error.sample, int) else error.sample
+            raise TargetError(sample, error.field, error.came, error.expected)
 
     def given(self) -> dict[str, Any]:
         """What ``Recipe.score`` takes beside responses and targets, by keyword."""
         sizes = {"image_sizes": self.image_sizes, "model_image_sizes": self.model_image_sizes}
         listed = {name: None if column is None else list(column) for name, column in sizes.items()}
-        return {**listed, "groups": self.groups, "token_lengths": self.token_lengths}
+        names = dict.fromkeys(name for row in self.extras or () for name in row)
+        extras = {name: [row.get(name) for row in self.extras or ()] for name in names}
+        return {**listed, "groups": self.groups, "token_lengths": self.token_lengths, "extras": extras}

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.explanation import Departure, Extent
+from grounding_rewards.explain.explanation import Departure
+from grounding_rewards.explain.facts import Extent
 from grounding_rewards.explain.telling import in_source_form
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import MODEL_PIXEL, PIXEL

@@ -6,17 +6,21 @@ from dataclasses import replace
 from typing import Any
 
 from grounding_rewards.columns import Reason, Rollouts, Scores
-from grounding_rewards.combine import Known
+from grounding_rewards.combine import Known, is_combination
 from grounding_rewards.errors import TargetError
 from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.departing import departures
-from grounding_rewards.explain.explanation import Explanation, Mate, Together, Told
-from grounding_rewards.explain.places import conversions, extents, position
+from grounding_rewards.explain.explanation import Explanation, Mate, Together
+from grounding_rewards.explain.facts import Told
+from grounding_rewards.explain.places import conversions, extents
+from grounding_rewards.explain.position import position, positions
 from grounding_rewards.explain.reading import numbers_of, read
 from grounding_rewards.explain.telling import alone, complaint, told
 from grounding_rewards.explain.terms import ACC, worked_out
 from grounding_rewards.explain.wording import acc_made_by, plain
+from grounding_rewards.explain.workings import lengths_of
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.verifiers import DastLength, Verifier
 
 
 def explain(recipe: Recipe, case: Case) -> Explanation:
@@ -51,6 +55,7 @@ def explain(recipe: Recipe, case: Case) -> Explanation:
             "target": recipe.target_space.value,
             "formula": recipe.space.value,
         },
+        formula=recipe.formula,
         response=case.response,
         read=read(recipe, case.response, Reason(rollouts.predictions.reason[case.row])),
         target=_told(recipe, case),
@@ -85,6 +90,7 @@ def _scored(found: Explanation, recipe: Recipe, case: Case, rollouts: Rollouts, 
         extents=tuple(each for each in reach if each.space in used),
         conversions=moves,
         position=where,
+        positions=positions(recipe, case.row, rollouts),
         together=_together(recipe, case, rollouts, scores),
         departures=departures(recipe, case, reach),
     )
@@ -109,13 +115,24 @@ def _tried(target: Told, recipe: Recipe, case: Case) -> Told:
 def _together(recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) -> Together | None:
     """The rows of the same group or trajectory, where the score depends on them."""
     if "groups" in recipe.needs:
-        mine = rollouts.groups == rollouts.groups[case.row]
-        return Together("group", tuple(_mate(row, case, rollouts, scores) for row in mine.nonzero()[0].tolist()))
-    if "trajectories" in recipe.needs:
+        what, rows = "group", (rollouts.groups == rollouts.groups[case.row]).nonzero()[0].tolist()
+    elif "trajectories" in recipe.needs:
         wanted = _trajectory(rollouts, case.row)
-        rows = [row for row in range(len(rollouts)) if _trajectory(rollouts, row) == wanted]
-        return Together("trajectory", tuple(_mate(row, case, rollouts, scores) for row in rows))
-    return None
+        what, rows = "trajectory", [row for row in range(len(rollouts)) if _trajectory(rollouts, row) == wanted]
+    else:
+        return None
+    mates = [_mate(row, case, rollouts, scores) for row in rows]
+    if any(isinstance(part, DastLength) for part in _verifiers(recipe.reward)):
+        lengths = lengths_of(rollouts)[0]
+        mates = [replace(mate, length=int(lengths[row])) for mate, row in zip(mates, rows, strict=True)]
+    return Together(what, recipe.space.value, tuple(mates))
+
+
+def _verifiers(term: Verifier) -> list[Verifier]:
+    """The verifiers inside a term."""
+    if not is_combination(term):
+        return [term]
+    return [found for _, child in term.children for found in _verifiers(child)]
 
 
 def _trajectory(rollouts: Rollouts, row: int) -> Any:
@@ -126,11 +143,12 @@ def _trajectory(rollouts: Rollouts, row: int) -> Any:
 def _mate(row: int, case: Case, rollouts: Rollouts, scores: Scores) -> Mate:
     target = rollouts.targets.rows[row]
     return Mate(
-        row=row,
+        row=case.name(row),
         response=case.responses[row],
         point=numbers_of(rollouts.predictions.xy[row]),
         total=float(scores.total[row]),
         acc=float(scores.acc[row]),
         reason=Reason(scores.reason[row]).name,
         step=None if target is None else target.step,
+        explained=row == case.row,
     )

@@ -6,151 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
+from grounding_rewards.explain.facts import Conversion, Extent, Numbers, Position, Read, Told
 from grounding_rewards.explain.wording import plain
-
-Numbers = tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Read:
-    """What was read from the response, in the space in which it is written.
-
-    Attributes:
-        reason: name of the ``Reason``.
-        meaning: what that says, in a sentence.
-        dialect: the dialect that matched; None where none did.
-        tried: the dialects that were tried, in order.
-        space: the space of the response.
-        answers: the policy where there are several: only, first, last or all.
-        thinking: the policy about thinking: closed, open or read.
-        left_out: characters of thinking that were left out.
-        cut: characters before the last 64 KiB, which were left out.
-        action: name of the action; None where the answer names none.
-        arguments: what the action says beside its place.
-        point: x and y answered, the centre of an answered box.
-        box: x1 y1 x2 y2 answered.
-        found: the answers found, their points, where there are several; None in place of one without a point.
-    """
-
-    reason: str
-    meaning: str
-    dialect: str | None
-    tried: tuple[str, ...]
-    space: str
-    answers: str
-    thinking: str
-    left_out: int
-    cut: int
-    action: str | None
-    arguments: Mapping[str, Any]
-    point: Numbers | None
-    box: Numbers | None
-    found: tuple[Numbers | None, ...]
-
-
-@dataclass(frozen=True)
-class Place:
-    """A place of the target as it is written there.
-
-    Attributes:
-        kind: bbox, polygon, circle or point.
-        numbers: its numbers in the order of the wire form.
-        point: the point marked in it.
-        action: what to do there, where that is not said for all places.
-        alone: the total if this were the only place, where there are several.
-    """
-
-    kind: str
-    numbers: Numbers
-    point: Numbers | None = None
-    action: Mapping[str, Any] | None = None
-    alone: float | None = None
-
-
-@dataclass(frozen=True)
-class Told:
-    """The target as read.
-
-    Attributes:
-        form: "native" for the form of the recipe's source, else "wire".
-        space: the space of its places; None where there is none.
-        places: any of which is right.
-        refusal: whether nothing on the screen fits.
-        action: what to do, in the recipe's words.
-        actions: actions that would be right in place of all others.
-        says: sizes, id, trajectory, step and whatever else it has.
-        compared: False of a recipe that compares nothing with targets.
-    """
-
-    form: str
-    space: str | None
-    places: tuple[Place, ...]
-    refusal: bool
-    action: Mapping[str, Any] | None
-    actions: tuple[Mapping[str, Any], ...]
-    says: Mapping[str, Any]
-    compared: bool = True
-
-
-@dataclass(frozen=True)
-class Extent:
-    """How far a space reaches, and who says so."""
-
-    space: str
-    width: float
-    height: float
-    origin: str
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One coordinate's way: ``value · (into / source) = result``, or ``value / source`` into unit."""
-
-    axis: str
-    value: float
-    source: float
-    into: float
-    result: float
-
-
-@dataclass(frozen=True)
-class Conversion:
-    """What was brought from one space into another, coordinate by coordinate; nothing where both are one space."""
-
-    what: str
-    source: str
-    into: str
-    axes: tuple[Axis, ...] = ()
-
-
-@dataclass(frozen=True)
-class Position:
-    """Where the answer lies and how far that is from the target.
-
-    Attributes:
-        space: pixel where the sizes are known, else the space of the formula.
-        point: the answered point.
-        box: the answered box.
-        places: x1 y1 x2 y2 around each place of the target.
-        nearest: which place is the nearest.
-        inside: whether the point lies in it, borders included.
-        gap: how far the point is from it, 0 inside.
-        words: the same in words.
-    """
-
-    space: str
-    point: Numbers
-    box: Numbers | None
-    places: tuple[Numbers, ...]
-    nearest: int
-    inside: bool
-    gap: float
-    words: str
 
 
 @dataclass(frozen=True)
 class Mate:
-    """One of the rows that were scored together."""
+    """One of the rows that were scored together.
+
+    Attributes:
+        row: what it is called: its number in the file, or among these rows.
+        response: as it came.
+        point: the point that it answers with, in the space of the formula.
+        total: what it is paid.
+        acc: 1.0 for full success, else 0.0.
+        reason: name of the ``Reason``.
+        step: of a trajectory, which step it is.
+        length: of the response in tokens where they are known, else in characters; None where it does not matter.
+        explained: whether this is the row that is explained.
+    """
 
     row: int
     response: str | None
@@ -159,13 +33,22 @@ class Mate:
     acc: float
     reason: str
     step: int | None = None
+    length: int | None = None
+    explained: bool = False
 
 
 @dataclass(frozen=True)
 class Together:
-    """The rows without which the score cannot be told: a group, or the rollouts of a trajectory."""
+    """The rows without which the score cannot be told: a group, or the rollouts of a trajectory.
+
+    Attributes:
+        what: "group" or "trajectory".
+        space: the space of the points.
+        rows: all of them, the explained one included.
+    """
 
     what: str
+    space: str
     rows: tuple[Mate, ...]
 
 
@@ -178,12 +61,15 @@ class Term:
         score: what it is worth here.
         low: the least that it can be.
         high: the most.
-        made_by: the verifier with the arguments that are not defaults, or how the parts are put together.
-        formula: of a combination the formula by names of parts, of a verifier its formula in words.
+        made_by: the verifier with the arguments that are not defaults or that its formula names, or how the parts are
+            put together.
+        formula: of a combination the formula by names of parts, of a verifier its formula in words, and what each
+            argument says that is not a default.
         in_words: whether it is in words, which of a combination that is not one of ``combine`` it is, too.
-        numbers: the formula of a combination with the scores of the parts.
+        numbers: the formula of a combination with the scores of the parts; of a verifier what it counted or measured
+            on the way, "" where that is not told.
         enters: how it enters what it is a part of.
-        contribution: what it adds to the total; None where it does not enter by sums and scalings alone.
+        contribution: what it adds to the total; None where it does not enter by sums, multiples and choices alone.
         constant: what is added to the total here beside the parts.
         parts: the parts of a combination.
     """
@@ -219,12 +105,14 @@ class Explanation:
         name: its name.
         options: the options that are not defaults.
         spaces: the spaces of the response, of targets that do not name one, and of the formula.
+        formula: what makes the total, as the recipe states it.
         response: as it came.
         read: what was read from it.
         target: the target as read; None where it cannot be read or there is none.
         extents: the sizes that conversions used.
         conversions: of the answer and of the target's places into the space of the formula.
         position: where the answer lies, and how far from the target.
+        positions: the same of every answer, where all of several count.
         together: the rows that were scored together, where the recipe needs them.
         reward: what makes the total, part by part.
         success: what makes ``acc``, part by part.
@@ -241,6 +129,7 @@ class Explanation:
     name: str
     options: Mapping[str, Any]
     spaces: Mapping[str, str]
+    formula: str
     response: str | None
     read: Read
     target: Told | None
@@ -255,6 +144,7 @@ class Explanation:
     extents: tuple[Extent, ...] = ()
     conversions: tuple[Conversion, ...] = ()
     position: Position | None = None
+    positions: tuple[Position, ...] = ()
     together: Together | None = None
     departures: tuple[Departure, ...] = field(default=())
 

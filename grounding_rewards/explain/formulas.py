@@ -19,7 +19,8 @@ class Worked:
         formula: by the names of the parts; "" where only the combination's docstring states it.
         numbers: the same with their scores.
         enters: how each part enters, in words, by name, as far as that is known.
-        weights: what each part is multiplied with, where the combination is a sum of multiples; else None.
+        weights: what each part is multiplied with, where the combination is a sum of multiples here: 1 for the part
+            that is chosen, 0 for the others; else None.
         constant: what such a sum adds beside the parts.
     """
 
@@ -80,7 +81,9 @@ def _best(term: Best, scores: Values) -> Worked:
     names = [name for name, _ in term.parts]
     top = max(scores[name] for name in names)
     enters = {name: "the largest" if scores[name] == top else "not the largest" for name in names}
-    return Worked(f"max({', '.join(names)})", f"max({_listed(scores, names)})", enters)
+    chosen = next(name for name in names if scores[name] == top)
+    weights = {name: float(name == chosen) for name in names}
+    return Worked(f"max({', '.join(names)})", f"max({_listed(scores, names)})", enters, weights)
 
 
 def _gate(term: Gate, scores: Values) -> Worked:
@@ -92,14 +95,17 @@ def _gate(term: Gate, scores: Values) -> Worked:
         when: f"above 0, so that {then} counts" if is_open else f"not above 0, so that {otherwise} counts",
         then: "counts" if is_open else "does not count",
     }
-    return Worked(f"{then} where {when} is above 0, else {otherwise}", f"{taken}, because {why}", enters)
+    formula, numbers = f"{then} where {when} is above 0, else {otherwise}", f"{taken}, because {why}"
+    weights = {when: 0.0, then: float(is_open)}
+    return Worked(formula, numbers, enters, weights, 0.0 if is_open else term.otherwise)
 
 
 def _clip(term: Clip, scores: Values) -> Worked:
     ((name, score),) = scores.items()
     limits = f"limited to {number(term.low)}..{number(term.high)}"
-    enters = "as it is" if term.low <= score <= term.high else limits
-    return Worked(f"{name}, {limits}", f"{number(score)}, {limits}", {name: enters})
+    inside = term.low <= score <= term.high
+    enters, weights = ("as it is", {name: 1.0}) if inside else (limits, None)
+    return Worked(f"{name}, {limits}", f"{number(score)}, {limits}", {name: enters}, weights)
 
 
 def _affine(term: Affine, scores: Values) -> Worked:

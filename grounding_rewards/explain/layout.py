@@ -12,7 +12,10 @@ WIDTH, TALLEST, NARROWEST = 9.0, 4.0, 2.3
 """The figure's width, a panel's height and a column's width at most and at least; 100 dots an inch are meant."""
 
 LEFT, RIGHT, TOP, BOTTOM, GAP = 0.62, 1.0, 0.8, 0.82, 0.55
-_BAR, _BAR_GAP, _LEAST = 0.16, 0.18, 5.8
+_BAR, _BAR_GAP, _BELOW, _LEAST = 0.16, 0.18, 0.2, 5.8
+
+
+_FLATTEST = 5.0  # a panel's longer side over its shorter one: beyond that it is stretched, so that something is seen
 
 
 @dataclass(frozen=True)
@@ -29,27 +32,26 @@ class Layout:
     panels: tuple[tuple[Place | None, ...], ...]
     bar: Place
 
-    def left(self, column: int) -> float:
-        """Where a column begins, as a share of the width."""
-        return next(row[column][0] for row in self.panels if row[column])  # type: ignore[index]
 
-
-def layout(aspects: Sequence[Sequence[float | None]]) -> Layout:
+def layout(aspects: Sequence[Sequence[float | None]], titled: Sequence[bool] = ()) -> Layout:
     """Lay out rows of panels, all rows with as many columns.
 
     Args:
         aspects: width over height of each panel; None where there is none.
+        titled: for each row, whether there is room for titles above it; the first has always.
 
     >>> found = layout([[2.0]])
     >>> found.size, [round(share, 2) for share in found.panels[0][0]]
     ((9.0, 5.31), [0.07, 0.15, 0.82, 0.69])
     """
-    widths, heights = _grid([[aspect and min(max(aspect, 0.2), 5.0) for aspect in row] for row in aspects])
+    drawn = [[aspect and shaped(aspect) for aspect in row] for row in aspects]
+    widths, heights = _grid(drawn)
+    gaps = [TOP, *(TOP + _BELOW if title else GAP for title in [*titled, *[False] * len(aspects)][1 : len(aspects)])]
     whole = max(LEFT + sum(widths) + GAP * (len(widths) - 1) + RIGHT, _LEAST)
-    high = TOP + sum(heights) + GAP * (len(heights) - 1) + BOTTOM
+    high = sum(heights) + sum(gaps) + BOTTOM
     panels = []
-    for number, row in enumerate(aspects):
-        top = high - TOP - sum(heights[:number]) - GAP * number
+    for number, row in enumerate(drawn):
+        top = high - sum(heights[:number]) - sum(gaps[: number + 1])
         places: list[Place | None] = []
         for column, aspect in enumerate(row):
             left = LEFT + sum(widths[:column]) + GAP * column
@@ -61,6 +63,15 @@ def layout(aspects: Sequence[Sequence[float | None]]) -> Layout:
         (round(whole, 2), round(high, 2)), tuple(panels),
         _shares(bar, high - TOP, _BAR, min(high - TOP - BOTTOM, TALLEST), whole, high),
     )  # fmt: skip
+
+
+def shaped(aspect: float) -> float:
+    """The width over the height with which a panel is drawn.
+
+    >>> shaped(1.6), shaped(500.0)
+    (1.6, 5.0)
+    """
+    return min(max(aspect, 1 / _FLATTEST), _FLATTEST)
 
 
 def _grid(aspects: Sequence[Sequence[float | None]]) -> tuple[list[float], list[float]]:

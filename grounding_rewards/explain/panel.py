@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 COLOURS = "viridis"
 """Evenly spaced to the eye, and lighter all the way from low to high, so that it reads in grey."""
 
-_SOLID = 0.85  # how solid the highest total is over a screenshot
-_SHADES = (0.5, 1.0)  # between which a screenshot lies, so that it does not darken the map
+_SOLID = 0.5  # how solid the highest total is over a screenshot, so that what is below it can still be read
+_SHADES = (0.4, 1.0)  # between which a screenshot lies, so that it does not darken the map
 _TARGET = {"color": "white", "linewidth": 1.3, "solid_joinstyle": "miter"}
 _POINT = {"color": "white", "linestyle": "none", "marker": "x", "markersize": 6.0, "markeredgewidth": 1.3}
 _CLICK = {"color": "white", "linestyle": "none", "marker": "+", "markersize": 12.0, "markeredgewidth": 1.8}
 _BOX = {"color": "white", "linewidth": 1.5, "linestyle": (0, (4, 3))}
 _OTHER = {"color": "white", "linestyle": "none", "marker": "o", "markersize": 4.0, "markeredgewidth": 0.0}
 _CLOSER = {"color": "white", "linewidth": 0.7, "solid_joinstyle": "miter"}
+_TICK = 45.0, 22.0  # dots between two numbers at each axis
 
 Style = dict[str, Any]
 
@@ -50,7 +51,7 @@ def colours(over: bool) -> Colormap:
 
 
 def draw(
-    axes: Axes, shown: Scene, view: RewardMap, bounds: tuple[float, float], image: NDArray[Any] | None, inner: bool
+    axes: Axes, shown: Scene, view: RewardMap, bounds: tuple[float, float], image: Floats | None, inner: bool
 ) -> None:
     """Draw one view.
 
@@ -59,13 +60,13 @@ def draw(
         shown: what stands on the screen.
         view: the map; its window is what the panel covers.
         bounds: the totals that the ends of the colour scale stand for.
-        image: (h, w) or (h, w, 3 or 4) screenshot below the map, 0 to 255; None for none.
+        image: (h, w) screenshot below the map, as of ``pale``; None for none.
         inner: whether the view is a closer one of another panel, which outlines it.
     """
     x1, y1, x2, y2 = view.window
     if image is not None:
         extent = (0.0, shown.width, shown.height, 0.0)
-        axes.imshow(_grey(image), cmap="gray", vmin=0.0, vmax=1.0, extent=extent, aspect="auto")
+        axes.imshow(image, cmap="gray", vmin=0.0, vmax=1.0, extent=extent, aspect="auto")
     axes.imshow(
         view.total, cmap=colours(image is not None), vmin=bounds[0], vmax=bounds[1], extent=(x1, x2, y2, y1),
         aspect="auto", interpolation="nearest",
@@ -73,9 +74,12 @@ def draw(
     axes.set_autoscale_on(False)
     axes.set_xlim(x1, x2)
     axes.set_ylim(y2, y1)
-    axes.locator_params(nbins=5 if inner else 6)
+    wide, high = axes.get_window_extent().size
+    most = 5 if inner else 6
+    axes.locator_params(axis="x", nbins=int(np.clip(wide / _TICK[0], 1, most)))
+    axes.locator_params(axis="y", nbins=int(np.clip(high / _TICK[1], 1, most)))
     axes.tick_params(labelsize=8, length=3, color="0.4")
-    for line in lines(shown):
+    for line in lines(shown, view.window):
         axes.add_line(line)
 
 
@@ -85,27 +89,37 @@ def frame(axes: Axes, window: Window) -> None:
     axes.add_line(_line(_closed(np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]])), _CLOSER, "", 0.5))
 
 
-def lines(shown: Scene) -> Iterable[Line2D]:
-    """What stands on a screen as lines and marks, the answer last; the label of each says what it is."""
+def lines(shown: Scene, window: Window | None = None) -> Iterator[Line2D]:
+    """What stands on a screen as lines and marks, the answers last; the label of each says what it is.
+
+    Args:
+        shown: the screen.
+        window: what of it can be seen; the whole if None. Marks outside are left out.
+    """
+    window = window or shown.window
     for corners in shown.outlines:
         if len(corners) == 1:
-            yield _line(corners, _POINT, "target", 0.9)
+            yield from _marks(corners, window, _POINT, "target", 0.9)
         else:
             yield _line(_closed(corners), _TARGET, "target", 0.9)
-    marked = shown.marks[~np.isnan(shown.marks).any(axis=1)]
-    if len(marked):
-        yield _line(marked, _POINT, "point of the target", 1.1)
+    yield from _marks(shown.marks, window, _POINT, "point of the target", 1.1)
     if shown.consensus is not None:
         yield _line(_closed(shown.consensus), _TARGET, "agreed on by the group", 0.9)
-    if len(shown.others):
-        yield _line(shown.others, _OTHER, "other answers of the group", 1.2)
-    if shown.answer is None or not shown.visible:
-        return
-    if len(shown.answer) == 4:
-        x1, y1, x2, y2 = shown.answer.tolist()
-        yield _line(_closed(np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]])), _BOX, "the answer", 0.9)
-    else:
-        yield _line(shown.answer[None], _CLICK, "the answer", 1.3)
+    if shown.answer is not None and shown.visible:
+        if len(shown.answer) == 4:
+            x1, y1, x2, y2 = shown.answer.tolist()
+            yield _line(_closed(np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]])), _BOX, "the answer", 0.9)
+        else:
+            yield from _marks(shown.answer[None], window, _CLICK, "the answer", 1.3)
+    yield from _marks(shown.others, window, _OTHER, "other answers of the group", 1.2)
+
+
+def _marks(points: Floats, window: Window, style: Style, label: str, edge: float) -> Iterator[Line2D]:
+    """Those of the points (k, 2) that can be seen, whole even where they lie at the border."""
+    x1, y1, x2, y2 = window
+    seen = points[((points >= (x1, y1)) & (points <= (x2, y2))).all(axis=1)]
+    if len(seen):
+        yield _line(seen, {**style, "clip_on": False, "zorder": 3}, label, edge)
 
 
 def _closed(corners: Floats) -> Floats:
@@ -122,12 +136,22 @@ def _line(points: Floats, style: Style, label: str, edge: float) -> Line2D:
     return Line2D(*points.T, label=label, path_effects=effects, **style)
 
 
-def _grey(image: NDArray[Any]) -> Floats:
+def pale(image: NDArray[Any]) -> Floats:
     """Lightness of a screenshot (h, w) in pale shades; a dark one is inverted, or it would darken the whole map."""
+    shades, (low, high) = _lightness(image), _SHADES
+    pale: Floats = low + (high - low) * (1.0 - shades if dark(image) else shades)
+    return pale
+
+
+def dark(image: NDArray[Any]) -> bool:
+    """Whether a screenshot is a dark one, which is shown inverted."""
+    return bool(_lightness(image).mean() < 0.5)
+
+
+def _lightness(image: NDArray[Any]) -> Floats:
+    """(h, w) from 0 to 1."""
     shades = np.asarray(image, dtype=np.float64)
     if shades.ndim == 3:
         shades = shades[..., :3] @ np.array([0.299, 0.587, 0.114])
-    shades = np.clip(shades / 255.0, 0.0, 1.0)
-    low, high = _SHADES
-    pale: Floats = low + (high - low) * (1.0 - shades if shades.mean() < 0.5 else shades)
-    return pale
+    light: Floats = np.clip(shades / 255.0, 0.0, 1.0)
+    return light

@@ -10,7 +10,7 @@ import numpy as np
 
 from grounding_rewards.actions import ARGUMENTS
 from grounding_rewards.columns import PARSED, Predictions, Reason
-from grounding_rewards.explain.explanation import Numbers, Read
+from grounding_rewards.explain.facts import Numbers, Read
 from grounding_rewards.explain.wording import plain
 from grounding_rewards.parsing.parse import MAX_LENGTH, answer_texts, parse, read_responses
 from grounding_rewards.scoring import Recipe

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +18,13 @@ from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import CoordSpace, Floats
 
 CELLS = 160 * 90
-MOST_ROWS, MOST_CHARACTERS, MOST_TRAJECTORIES = 300_000, 30_000_000, 1_000
-"""What scoring a map may take: rows in one call, characters of all responses, calls one by one."""
+MOST_ROWS, MOST_PAIRS, MOST_CHARACTERS, MOST_TRAJECTORIES = 300_000, 50_000_000, 30_000_000, 1_000
+"""What scoring a map may take: rows, pairs of rows of one group, characters of all responses, calls one by one."""
+
+AT_ONCE = 40_000  # rows that are scored in one call
+
+Advance = Callable[[float], None]
+"""Takes the share that is done, 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +41,9 @@ class RewardMap:
         low: the lowest total that the recipe can pay.
         high: the highest.
         box: width and height of the box answered at every place, before the screen cuts it off; None for a click.
+        answered: what is answered at every place, in words.
+        exemplary: whether the recipe's example is what moves, because the response answers with no place.
+        step: (2,) how far apart the places are that the response can say, in ``space``.
     """
 
     window: Window
@@ -46,16 +55,32 @@ class RewardMap:
     low: float
     high: float
     box: tuple[float, float] | None
+    answered: str
+    exemplary: bool
+    step: tuple[float, float]
+
+    @property
+    def coarse(self) -> bool:
+        """Whether several cells show what one and the same answer is paid."""
+        x1, y1, x2, y2 = self.window
+        return self.step[0] > (x2 - x1) / len(self.x) or self.step[1] > (y2 - y1) / len(self.y)
 
 
 def reward_map(
-    recipe: Recipe, case: Case, *, window: Window | None = None, cells: int = CELLS, shown: Scene | None = None
+    recipe: Recipe,
+    case: Case,
+    *,
+    window: Window | None = None,
+    cells: int = CELLS,
+    shown: Scene | None = None,
+    advance: Advance | None = None,
 ) -> RewardMap:
     """What a recipe pays for an answer at every place of the screen.
 
     The place in the case's response is exchanged for the centre of each cell, or for a box of the target's size there,
     cut off at the edges of the screen; numbers are as exact as the response's own. A response that answers with no
-    place is replaced by the recipe's example. All other responses of the group or the trajectory stay.
+    place is replaced by the recipe's example. All other responses of the group or the trajectory stay; those whose
+    target cannot be used are not valid.
 
     Args:
         recipe: the reward.
@@ -63,9 +88,10 @@ def reward_map(
         window: x1 y1 x2 y2 of what to cover, in the space of ``scene``; the whole screen if None.
         cells: about how many there may be; fewer where a group or a trajectory is scored for each.
         shown: the case's scene, where it is known.
+        advance: is told how much is done.
 
     Raises:
-        TargetError: a target cannot be used.
+        TargetError: the row's target cannot be used.
         RecipeError: the place cannot be exchanged, the window is empty, or something that the recipe needs is missing.
 
     >>> from grounding_rewards import recipe
@@ -81,39 +107,48 @@ def reward_map(
         raise RecipeError(
             f"{recipe.name}: window {window}, cells {cells}: expected x1 < x2, y1 < y2 and 1 cell or more"
         )
-    written = _template(recipe, case, shown)
+    written, exemplary = _template(recipe, case, shown)
     own = with_its_group(recipe, case)
     columns, rows = _grid(width / height, _affordable(recipe, own, cells))
     x, y = _centres(window[0], width, columns), _centres(window[1], height, rows)
     centres = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    box = _box_size(recipe, shown, written) if written.box else None
+    box, answered = _box_size(shown) if written.box else (None, "a click")
     places = centres if box is None else _boxes(centres, box, shown)
     texts = written.write(shown.converted(places, shown.space, recipe.response_space))
-    total, acc = _scored(recipe, own, texts)
+    total, acc = _scored(recipe, own, texts, advance or (lambda done: None))
     shape = rows, columns
     return RewardMap(
-        window, shown.space, x, y, total.reshape(shape), acc.reshape(shape), recipe.low, recipe.high, box
+        window, shown.space, x, y, total.reshape(shape), acc.reshape(shape), recipe.low, recipe.high, box, answered,
+        exemplary, _step(recipe, shown, written),
     )  # fmt: skip
 
 
-def _template(recipe: Recipe, case: Case, shown: Scene) -> Template:
+def _template(recipe: Recipe, case: Case, shown: Scene) -> tuple[Template, bool]:
+    """The response's, or else that of the recipe's example, and whether it is the example's."""
     extent = shown.extent_in(recipe.response_space)
     found = template(recipe, case.response, extent)
-    if found is None and recipe.example is not None:
+    if found is not None:
+        return found, False
+    if recipe.example is not None:
         found = template(recipe, recipe.example.response, extent)
     if found is None:
         raise RecipeError(
             f"{recipe.name}: neither the response nor the recipe's example answers with a place, so that there is no "
             "map; give --response with an answer"
         )
-    return found
+    return found, True
+
+
+def _step(recipe: Recipe, shown: Scene, written: Template) -> tuple[float, float]:
+    width, height = shown.extent_in(recipe.response_space)
+    return shown.width / width * 10.0**-written.decimals, shown.height / height * 10.0**-written.decimals
 
 
 def _affordable(recipe: Recipe, own: Case, cells: int) -> int:
     if "trajectories" in recipe.needs:
         return min(cells, MOST_TRAJECTORIES)
-    length = sum(len(response or "") for response in own.responses)
-    return max(1, min(cells, MOST_ROWS // len(own.responses), MOST_CHARACTERS // max(length, 1)))
+    rows, length = len(own.responses), sum(len(response or "") for response in own.responses)
+    return max(1, min(cells, MOST_ROWS // rows, MOST_PAIRS // rows**2, MOST_CHARACTERS // max(length, 1)))
 
 
 def _grid(aspect: float, cells: int) -> tuple[int, int]:
@@ -126,12 +161,15 @@ def _centres(start: float, length: float, cells: int) -> Floats:
     return start + (np.arange(cells, dtype=np.float64) + 0.5) * (length / cells)
 
 
-def _box_size(recipe: Recipe, shown: Scene, written: Template) -> tuple[float, float]:
+def _box_size(shown: Scene) -> tuple[tuple[float, float], str]:
     """That of the target's first place that has an extent; else of the answer; else a tenth of the screen."""
-    for x1, y1, x2, y2 in [*shown.boxes, *([] if shown.answer is None or len(shown.answer) < 4 else [shown.answer])]:
+    told = [(box, "a box of the target's size") for box in shown.boxes]
+    if shown.answer is not None and len(shown.answer) == 4:
+        told.append((shown.answer, "a box of the answer's size"))
+    for (x1, y1, x2, y2), words in told:
         if x2 > x1 and y2 > y1:
-            return float(x2 - x1), float(y2 - y1)
-    return shown.width / 10, shown.height / 10
+            return (float(x2 - x1), float(y2 - y1)), words
+    return (shown.width / 10, shown.height / 10), "a box of a tenth of the screen"
 
 
 def _boxes(centres: Floats, size: tuple[float, float], shown: Scene) -> Floats:
@@ -140,13 +178,16 @@ def _boxes(centres: Floats, size: tuple[float, float], shown: Scene) -> Floats:
     return np.hstack((np.maximum(centres - half, 0.0), np.minimum(centres + half, extent)))
 
 
-def _scored(recipe: Recipe, own: Case, texts: list[str]) -> tuple[Floats, Floats]:
-    """Total and acc (k,) of the row with each text, all in one call where rows do not hang together by name."""
-    if "trajectories" in recipe.needs:
-        each = [own.score(recipe, text) for text in texts]
-        return np.array([one.total[own.row] for one in each]), np.array([one.acc[own.row] for one in each])
-    found, rows = _together(recipe, own, texts), len(own.responses)
-    return found.total[own.row :: rows], found.acc[own.row :: rows]
+def _scored(recipe: Recipe, own: Case, texts: list[str], advance: Advance) -> tuple[Floats, Floats]:
+    """Total and acc (k,) of the row with each text."""
+    by_name, rows = "trajectories" in recipe.needs, len(own.responses)
+    total, acc, step = np.zeros(len(texts)), np.zeros(len(texts)), 1 if by_name else max(1, AT_ONCE // rows)
+    for start in range(0, len(texts), step):
+        part = slice(start, start + step)
+        found = own.score(recipe, texts[start]) if by_name else _together(recipe, own, texts[part])
+        total[part], acc[part] = found.total[own.row :: rows], found.acc[own.row :: rows]
+        advance(min(start + step, len(texts)) / len(texts))
+    return total, acc
 
 
 def _together(recipe: Recipe, own: Case, texts: list[str]) -> Scores:
@@ -155,7 +196,8 @@ def _together(recipe: Recipe, own: Case, texts: list[str]) -> Scores:
     responses = [*own.responses] * cells
     responses[own.row :: len(own.responses)] = texts
     given: dict[str, Any] = {
-        name: None if column is None else [*column] * cells for name, column in own.given().items()
+        name: None if column is None else [*column] * cells for name, column in own.given().items() if name != "extras"
     }
     given["groups"] = np.repeat(np.arange(cells), len(own.responses))
-    return recipe.score(responses, [*own.targets] * cells, **given)
+    given["extras"] = {name: column * cells for name, column in own.given()["extras"].items()}
+    return recipe.score(responses, [*own.targets] * cells, **given, bad_target="abstain")

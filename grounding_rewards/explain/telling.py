@@ -11,7 +11,7 @@ import numpy as np
 
 from grounding_rewards.errors import TargetError
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.explanation import Place, Told
+from grounding_rewards.explain.facts import Place, Told
 from grounding_rewards.explain.wording import plain
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.truth import Action, Region, RegionKind, Target

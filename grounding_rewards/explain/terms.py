@@ -10,6 +10,7 @@ from grounding_rewards.combine import Combination, Known, evaluate, is_combinati
 from grounding_rewards.explain.explanation import Term
 from grounding_rewards.explain.formulas import number, work
 from grounding_rewards.explain.wording import called_with, formula_told, made_by
+from grounding_rewards.explain.workings import workings
 from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import StepReturn, Verifier
 
@@ -36,8 +37,8 @@ class _Row:
 def worked_out(term: Verifier, rollouts: Rollouts, row: int, *, name: str = TOTAL, known: Known | None = None) -> Term:
     """A composition with the scores of one row.
 
-    What enters the total by sums and multiples alone has a ``contribution``: where the parts of a term have some, they
-    and its ``constant`` add up to its own.
+    What enters the total by sums, multiples and choices alone has a ``contribution``: where the parts of a term have
+    some, they and its ``constant`` add up to its own.
 
     Args:
         term: a verifier or a combination.
@@ -56,9 +57,10 @@ def worked_out(term: Verifier, rollouts: Rollouts, row: int, *, name: str = TOTA
 
 def _term(term: Verifier, name: str, score: float, parts: Mapping[str, float], factor: float | None, at: _Row) -> Term:
     """A term; ``factor`` is what it is multiplied with on its way into the total, None where that is not all."""
+    formula = formula_told(term)
     found = Term(
-        name, score, float(term.low), float(term.high), called_with(term), formula_told(term),
-        contribution=None if factor is None else factor * score,
+        name, score, float(term.low), float(term.high), called_with(term, formula), formula,
+        numbers=workings(term, at.rollouts, at.row, score), contribution=None if factor is None else factor * score,
     )  # fmt: skip
     if is_combination(term):
         return _combined(term, found, parts, factor, at)

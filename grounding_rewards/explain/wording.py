@@ -8,18 +8,22 @@ import re
 import reprlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from enum import Enum
 from typing import Any
 
 from grounding_rewards import combine
+from grounding_rewards.building import Bound
 from grounding_rewards.combine import Weighted, is_combination, part_names
 from grounding_rewards.plugins import registry
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.verifiers import JudgedFormat, Verifier
+from grounding_rewards.verifiers import Format, JudgedFormat, Verifier
 from grounding_rewards.verifiers.base import FunctionVerifier
 from grounding_rewards.verifiers.named import OwnVerifier
 
+_MANY = 20
 _SHORT = reprlib.Repr()
 _SHORT.maxstring, _SHORT.maxtuple = 48, 3
+_ARGUMENT = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 _SECTION = re.compile(r"(Args|Attributes|Raises|Returns|Source|Yields|Examples?)\b[^\n]*:|>>> ")
 
 
@@ -44,12 +48,25 @@ def made_by(term: Verifier) -> str:
     return called_with(term)
 
 
-def called_with(term: Verifier) -> str:
-    """A verifier's class with the arguments that are not defaults."""
+def called_with(term: Verifier, formula: str = "") -> str:
+    """A verifier's class with the arguments that are not defaults, and those that a formula names.
+
+    Of a class that is nobody's to build, what it says of itself.
+
+    >>> from grounding_rewards.verifiers import Consensus
+    >>> called_with(Consensus(), "the square of side size")
+    'Consensus(size=50.0)'
+    """
     if not is_dataclass(term):
         return repr(term)
+    if type(term).__name__.startswith("_"):
+        return told(type(term))
     values = {each.name: getattr(term, each.name) for each in fields(term) if each.repr}
-    given = [f"{name}={_short(value)}" for name, value in values.items() if value != _default(term, name)]
+    given = [
+        f"{name}={_short(value)}"
+        for name, value in values.items()
+        if value != _default(term, name) or (value is not None and re.search(rf"\b{name}\b", formula))
+    ]
     return f"{type(term).__name__}({', '.join(given)})"
 
 
@@ -86,7 +103,27 @@ def formula_told(term: Verifier) -> str:
         return f"{term.high:g} where this holds of the text, else {term.low:g}:\n\n{_paragraphs(term.judge)}"
     if isinstance(term, OwnVerifier):
         return formula_told(term.inner)
-    return _paragraphs(getattr(term.fn, "fn", term.fn) if isinstance(term, FunctionVerifier) else type(term))
+    if isinstance(term, FunctionVerifier):
+        return _paragraphs(getattr(term.fn, "fn", term.fn))
+    if isinstance(term, Format) and term.pattern is not None:
+        return f"1.0 where this pattern occurs in the text, else 0.0:\n\n{term.pattern!r}"
+    return "\n\n".join([_paragraphs(type(term)), *_arguments(term)])
+
+
+def _arguments(term: Verifier) -> list[str]:
+    """What the docstring says of each argument that is not a default, and the value where it is shown nowhere whole."""
+    if not is_dataclass(term) or is_combination(term):
+        return []
+    said = dict(_ARGUMENT.findall(inspect.getdoc(type(term)) or ""))
+    told = []
+    for each in fields(term):
+        value = getattr(term, each.name)
+        if not each.init or not each.repr or value == each.default:
+            continue
+        line, whole = " ".join(said.get(each.name, "").replace("``", "").split()), _plainly(value)
+        if line or _short(value) != whole:
+            told.append(f"{each.name} = {whole}" + (f": {line}" if line else ""))
+    return told
 
 
 def _paragraphs(thing: Any) -> str:
@@ -117,7 +154,17 @@ def _short(value: Any) -> str:
     """A value as Python writes it, without the middle of a pattern and the end of a long list; parts by their names."""
     if is_combination(value):
         return made_by(value)
-    return str(getattr(value, "__name__", "")) or _SHORT.repr(value)
+    if isinstance(value, Bound):
+        return f"{value.__name__}({', '.join(f'{name}={_short(each)}' for name, each in value.arguments)})"
+    plainly = value.value if isinstance(value, Enum) else value
+    return str(getattr(value, "__name__", "")) or _SHORT.repr(plainly)
+
+
+def _plainly(value: Any) -> str:
+    """The same in full, but for a list of very many things."""
+    if isinstance(value, list | tuple) and len(value) > _MANY:
+        return _short(value)
+    return repr(value) if isinstance(value, str | list | tuple) and not isinstance(value, Enum) else _short(value)
 
 
 def _default(term: Any, name: str) -> Any:

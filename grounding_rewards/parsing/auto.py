@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,17 @@ from grounding_rewards.parsing.box_tokens import BOX_TOKENS, POINT_TAG
 from grounding_rewards.parsing.calls import CLICK_CALL, KEYWORD_CALL, PYAUTOGUI
 from grounding_rewards.parsing.corner_pairs import CORNER_LISTS, CORNER_TUPLES
 from grounding_rewards.parsing.cropped import CROPPED
-from grounding_rewards.parsing.dialect import Answers, Dialect, Found, PatternDialect, contain, nothing, put
+from grounding_rewards.parsing.dialect import (
+    Answers,
+    Dialect,
+    Found,
+    PatternDialect,
+    check_patterns,
+    contain,
+    nothing,
+    put,
+)
+from grounding_rewards.parsing.finding import find, is_own
 from grounding_rewards.parsing.json_2d import JSON_2D
 from grounding_rewards.parsing.json_compact import JSON_COMPACT
 from grounding_rewards.parsing.json_coordinate import JSON_COORDINATE
@@ -116,6 +127,11 @@ class AutoDialect:
         ordered = sorted(range(len(usual)), key=lambda index: not fits[index])
         return (*[usual[index] for index in ordered], *rest)
 
+    def check_patterns(self) -> None:
+        """Complain of patterns that cannot be used: those of all dialects inside. It compiles them, which is slow."""
+        for dialect in (*self.dialects, *self.usual):
+            check_patterns(dialect)
+
     @cached_property
     def _steps(self) -> tuple[_Step, ...]:
         """The dialects in the order in which they run, those of groups in their place."""
@@ -131,9 +147,9 @@ class AutoDialect:
 
 
 class _Step(NamedTuple):
-    """A dialect, the index of its first name, and what lets a text through to it."""
+    """How a dialect finds, the index of its first name, and what lets a text through to it."""
 
-    dialect: Dialect
+    find: Callable[[Texts, Answers], Found]
     first: int
     signs: tuple[str, ...]
     pattern: str | None
@@ -147,7 +163,8 @@ class _Step(NamedTuple):
 
 def _step(dialect: Dialect, first: int) -> _Step:
     pattern = dialect.full_pattern if isinstance(dialect, PatternDialect) else None
-    return _Step(dialect, first, getattr(dialect, "signs", ()), pattern)
+    finds = dialect.find if is_own(dialect) else partial(find, dialect)
+    return _Step(finds, first, getattr(dialect, "signs", ()), pattern)
 
 
 class _Finds:
@@ -160,7 +177,7 @@ class _Finds:
 
     def run(self, step: _Step, texts: Texts, rows: Rows | list[int]) -> Rows | list[int]:
         """Run a dialect on the texts of some rows; return those in which it found an answer."""
-        found = step.dialect.find(texts, self.answers)
+        found = step.find(texts, self.answers)
         self.parts.append((rows, found))
         if np.count_nonzero(found.count) == len(rows):
             np.add(found.dialect, step.first, out=found.dialect)

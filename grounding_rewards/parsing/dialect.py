@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.actions import empty
 from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing.patterns import complaint
 from grounding_rewards.parsing.texts import (
     SPACE,
     Column,
@@ -120,15 +121,27 @@ class PatternDialect:
     def _compiled(self) -> re.Pattern[str]:
         return compiled(self.full_pattern)
 
+    def check_patterns(self) -> None:
+        """Complain of patterns and signs that cannot be used, before there are texts.
+
+        Raises:
+            RecipeError: RE2 and Python's re do not both read one alike, or its groups say no place.
+        """
+        _ = self._refuses
+
     @cached_property
     def _refuses(self) -> bool:
-        compiled_all = [self._compiled, *map(compiled, self.inner)]
-        names = {name for each in compiled_all for name in each.groupindex}
-        places = [place for place in _PLACES if place <= names]
-        if any(each.groups > len(each.groupindex) for each in compiled_all) or (names and not places):
+        check_texts(self, "signs", "inner")
+        whole = self.full_pattern if isinstance(self.pattern, str) else self.pattern
+        usual = groups_of(self.name, self.usual)
+        outer = groups_of(self.name, whole)
+        names = outer.union(*(groups_of(self.name, each) for each in self.inner))
+        body = {"body"} if self.inner else set()
+        if (names and not any(place <= names for place in _PLACES)) or not usual <= names or not body <= outer:
+            came = f"{sorted(names)}{f', in usual {sorted(usual)}' if usual else ''}"
             raise RecipeError(
-                f"dialect {self.name}: got groups {sorted(names)}, some perhaps without a name; expected x and y, or "
-                "x1, y1, x2 and y2, as (?P<x>...), and (?:...) for the others; only a refusal has no groups"
+                f"dialect {self.name}: got groups {came}; expected x and y, or x1, y1, x2 and y2, in usual no others, "
+                "and body around inner; only a refusal has no groups"
             )
         return not names
 
@@ -252,6 +265,44 @@ class PatternDialect:
         if len(several):
             counts[several] = count(texts.take(several), self.full_pattern)
         return counts
+
+
+def check_patterns(dialect: Any) -> None:
+    """Complain of a dialect's patterns, where it is of a class that has any.
+
+    Raises:
+        RecipeError: one cannot be used.
+    """
+    check = getattr(dialect, "check_patterns", None)
+    if check is not None:
+        check()
+
+
+def groups_of(dialect: str, pattern: Any) -> set[str]:
+    """The names of a pattern's groups.
+
+    Raises:
+        RecipeError: RE2 and Python's re do not both read it, and alike, or a group has no name.
+    """
+    wrong = complaint(pattern)
+    if wrong is None:
+        found = compiled(pattern)
+        if found.groups == len(found.groupindex):
+            return set(found.groupindex)
+        wrong = "a name for each group, as in (?P<x>...), and (?:...) for what is none"
+    raise RecipeError(f"dialect {dialect}: got the pattern {pattern!r:.80}; expected {wrong}")
+
+
+def check_texts(dialect: Any, *fields: str) -> None:
+    """Complain of fields that are no tuples of texts: a text alone would be read letter by letter.
+
+    Raises:
+        RecipeError: one is none.
+    """
+    for name in fields:
+        value = getattr(dialect, name)
+        if not isinstance(value, tuple | list) or not all(isinstance(each, str) for each in value):
+            raise RecipeError(f'dialect {dialect.name}: {name}: got {value!r:.80}; expected texts, such as ("<tap>",)')
 
 
 class _Place(NamedTuple):

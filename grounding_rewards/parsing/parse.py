@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from grounding_rewards.actions import NO_ARGUMENTS, Arguments, Objects, canonical, empty, is_known
 from grounding_rewards.columns import Predictions, Reason
-from grounding_rewards.errors import DialectError, GroundingRewardsError
 from grounding_rewards.parsing.dialect import MAX_ANSWERS, Answers, Dialect, Found
+from grounding_rewards.parsing.finding import find
 from grounding_rewards.parsing.texts import Texts, contains
 from grounding_rewards.spaces import CoordSpace, Floats
 
@@ -46,6 +46,7 @@ def parse(
 
     Raises:
         TypeError: a response is neither a string nor None.
+        DialectError: the dialect raises, or returns something other than what it found in n texts.
 
     >>> from grounding_rewards.parsing import BARE_TUPLE
     >>> found = parse(["<think>(1, 1)?</think>(30, 40)", "(1, 2) or (3, 4)"], BARE_TUPLE, space=CoordSpace.PIXEL)
@@ -56,7 +57,7 @@ def parse(
     whole = read_responses(responses)
     texts, unfinished = answer_texts(whole, thinking)
     texts = texts.capped(MAX_LENGTH)
-    found = _found(dialect, texts, answers)
+    found = find(dialect, texts, answers)
     xy, box, names, arguments = found.xy, found.box, found.actions, found.arguments
     if unfinished is None and _is_plain(found):
         reason = np.zeros(len(texts), dtype=np.int8)  # OK, all of them
@@ -82,30 +83,6 @@ def parse(
         usual=found.usual if texts is whole else None,
         arguments=Arguments(**arguments) if arguments else NO_ARGUMENTS,
     )
-
-
-def _found(dialect: Dialect, texts: Texts, answers: Answers) -> Found:
-    """What a dialect finds.
-
-    Raises:
-        DialectError: it raises, or what it returns is not about these texts; names the dialect and its plugin.
-    """
-    try:
-        found = dialect.find(texts, answers)
-        rows, shapes = len(texts), (found.xy.shape, found.box.shape, found.count.shape, found.dialect.shape)
-        if shapes == ((rows, 2), (rows, 4), (rows,), (rows,)):
-            return found
-        complaint, cause = f"returned xy, box, count and dialect of shapes {shapes} for {rows} texts", None
-    except GroundingRewardsError:
-        raise
-    except Exception as error:
-        complaint, cause = f"raised {type(error).__name__}: {error}", error
-    from grounding_rewards.plugins import origin
-
-    where = f"on {len(texts)} texts" if len(texts) != 1 else f"on {texts.values[0]!r:.80}"
-    raise DialectError(
-        f"dialect {getattr(dialect, 'name', dialect)!r:.80}{origin(dialect)} {complaint} {where}"
-    ) from cause
 
 
 def _blanked(name: str, column: NDArray[Any], rows: NDArray[np.bool_]) -> NDArray[Any]:

@@ -3,6 +3,8 @@
 Where two of them meet, at most one may end or begin with white space: two runs in a row take quadratic time.
 """
 
+import re
+
 from grounding_rewards.parsing.texts import NUMBER, SPACE
 
 SPACES = SPACE.removesuffix("*") + "+"
@@ -35,6 +37,16 @@ _CLOSE = rf"{SPACE}(?:[)\]]{SPACE}){{0,2}}"
 _BETWEEN = rf"(?:{GAP}|{SPACE}[)\]]{SPACE}(?:,{SPACE})?[(\[]{SPACE})"
 _POINT = rf"(?P<x>{NUMBER}){GAP}(?P<y>{NUMBER})"
 _BOX = rf"(?P<x1>{NUMBER}){GAP}(?P<y1>{NUMBER}){_BETWEEN}(?P<x2>{NUMBER}){GAP}(?P<y2>{NUMBER})"
+
+
+def either_case(words: str) -> str:
+    """Words with each small letter in either case. Under ``(?i:`` re takes a dotless i for i, and RE2 does not.
+
+    >>> either_case("tap|up")
+    '[Tt][Aa][Pp]|[Uu][Pp]'
+    """
+    return re.sub("[a-z]", lambda found: f"[{found[0].upper()}{found[0]}]", words)
+
 
 PLACE = rf"{_OPEN}(?:{_POINT}|{_BOX}){_CLOSE}"
 """Two or four numbers with commas or spaces, with brackets or without, for use between a pair of tags or quotes.

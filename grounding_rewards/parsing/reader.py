@@ -8,7 +8,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.parsing.dialect import Answers, Found, alone, contain, nothing, places
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing.dialect import (
+    Answers,
+    Found,
+    alone,
+    check_texts,
+    contain,
+    groups_of,
+    nothing,
+    places,
+)
 from grounding_rewards.parsing.texts import COORDINATE_LIMIT, Texts, contains, extract
 
 Place = Sequence[float]
@@ -43,6 +53,19 @@ class ReaderDialect:
     def names(self) -> tuple[str, ...]:
         """The dialect itself."""
         return (self.name,)
+
+    def check_patterns(self) -> None:
+        """Complain of a pattern or signs that cannot be used.
+
+        Raises:
+            RecipeError: RE2 and Python's re do not both read it alike, or its groups say no place.
+        """
+        check_texts(self, "signs", "must")
+        groups = groups_of(self.name, self.pattern)
+        if not {"x", "y"} <= groups and not {"x1", "y1", "x2", "y2"} <= groups:
+            raise RecipeError(
+                f"dialect {self.name}: got groups {sorted(groups)}; expected x and y, or x1, y1, x2 and y2"
+            )
 
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""
@@ -106,7 +129,7 @@ class ReaderDialect:
 
 def as_place(place: Place) -> tuple[tuple[float, float], tuple[float, ...] | None]:
     """A place's point and box, if it is one, within ±COORDINATE_LIMIT."""
-    numbers = [min(max(float(number), -COORDINATE_LIMIT), COORDINATE_LIMIT) for number in place]
+    numbers = [max(min(COORDINATE_LIMIT, float(number)), -COORDINATE_LIMIT) for number in place]  # so NaN is far, too
     if len(numbers) == 2:
         return (numbers[0], numbers[1]), None
     x1, y1, x2, y2 = numbers

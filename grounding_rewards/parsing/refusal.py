@@ -7,11 +7,11 @@ refusal
 """
 
 from grounding_rewards.parsing.dialect import PatternDialect
-from grounding_rewards.parsing.pieces import KEY
+from grounding_rewards.parsing.pieces import KEY, either_case
 from grounding_rewards.parsing.texts import SPACE
 
 _SENTINEL = "|".join(rf"{number}{SPACE},{SPACE}{number}" for number in ("-1", "-100"))
-_WORD = "(?i:refusal|null|none|there are none)"
+_WORD = f"(?:{either_case('refusal|null|none|there are none')})"
 _ANSWER = rf"""["'`]*(?:{_WORD}|[(\[]{SPACE}(?:{_SENTINEL}){SPACE}[)\]])["'`.]*"""
 
 REFUSAL = PatternDialect(

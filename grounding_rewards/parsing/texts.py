@@ -1,7 +1,7 @@
 """Patterns over many texts at once: vectorised from some dozens of rows, Python's re below, the same result.
 
 Patterns stay in the common subset of RE2 and re: explicit ASCII classes, no look-around, no back-references, no
-backslash classes. Each is written so that re, too, needs time linear in the text.
+backslash classes; ``$`` is the text's very end. Each is written so that re, too, needs time linear in the text.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.parsing.patterns import for_re
 from grounding_rewards.spaces import Floats
 
 VECTOR_ROWS = 48
@@ -131,7 +132,7 @@ def _to_arrow(values: list[str]) -> Any:
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
     """The pattern for Python's re, compiled once."""
-    return re.compile(pattern)
+    return re.compile(for_re(pattern))
 
 
 def matches(texts: Texts, pattern: str) -> NDArray[np.bool_]:

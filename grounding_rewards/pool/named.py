@@ -8,19 +8,20 @@ from typing import Any, ClassVar
 
 from grounding_rewards.building import Kind, Own
 from grounding_rewards.errors import RecipeError
+from grounding_rewards.plugins import shown
 from grounding_rewards.pool.selectors import FunctionSelector, Selector
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.promises import SELECTOR, is_bound
 from grounding_rewards.spaces import Floats
 
 
 def _lift(fn: Callable[[SampleStats], Floats], *, low: Any, high: Any) -> FunctionSelector:
-    for bound in (low, high):
-        if isinstance(bound, bool) or not isinstance(bound, int | float):
-            raise RecipeError(f"selector {fn!r:.60}: got bounds {low!r:.40} and {high!r:.40}; expected numbers")
+    if not (is_bound(low) and is_bound(high)) or low > high:
+        raise RecipeError(f"got bounds {shown(low)} and {shown(high)}; expected finite numbers, low <= high")
     return FunctionSelector(fn, float(low), float(high))
 
 
-_KIND = Kind("selector", ("low", "high"), "SampleStats", _lift)
+_KIND = Kind("selector", SELECTOR, "SampleStats", _lift)
 
 
 def selector(name: str | Mapping[str, Any], /, **arguments: Any) -> Selector:

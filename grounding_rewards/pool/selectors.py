@@ -8,9 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
-from grounding_rewards.errors import GroundingRewardsError, SelectorError
+from grounding_rewards.errors import SelectorError
 from grounding_rewards.plugins import origin, shown
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.promises import SELECTOR, complaint, within
 from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import options
 
@@ -95,30 +96,23 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
         selector: weighs them; build one with ``pool.selector("band", low_rate=0.2)``.
 
     Raises:
-        SelectorError: the selector raised, or returned something other than m finite weights within its bounds; names
-            it, its plugin and the sample.
+        SelectorError: it is none, it raised, or it returned something other than m finite weights within its bounds;
+            names it, its plugin and the sample.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> stats = sample_stats(["easy", "easy", "new", "hard", "hard"], [1, 1, None, 0, 1])
     >>> select(stats, Unsolved()).tolist(), select(stats, Band(0.25, 0.75)).tolist()
     ([0.0, 1.0, 1.0], [0.0, 0.0, 1.0])
     """
-    name = f"selector {shown(selector)}"
-    try:
-        returned = selector(stats)
-    except GroundingRewardsError:
-        raise
-    except Exception as error:
-        raise SelectorError(f"{name}{origin(selector)} raised {type(error).__name__}: {error}") from error
-    try:
-        weights = np.asarray(returned, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise SelectorError(f"{name}{origin(selector)} returned {shown(returned)}; expected weights") from None
-    if weights.shape != (len(stats),):
-        raise SelectorError(f"{name}{origin(selector)} returned shape {weights.shape}; expected ({len(stats)},)")
-    for row in np.flatnonzero(~((weights >= selector.low) & (weights <= selector.high)))[:1]:
-        raise SelectorError(
-            f"{name}{origin(selector)} returned {weights[row]} for sample {stats.sample_id[row]!r}; expected "
-            f"{selector.low} to {selector.high}: clip it, or declare wider bounds"
-        )
-    return weights
+    said, cause = complaint(selector, SELECTOR), None
+    if not said:
+        try:
+            returned = selector(stats)
+        except (Exception, SystemExit) as error:
+            said, cause = f"raised {type(error).__name__}: {error}", error
+    if not said:
+        try:
+            return within(returned, selector.low, selector.high, len(stats), stats.named)
+        except ValueError as error:
+            said = str(error)
+    raise SelectorError(f"selector {shown(selector)}{origin(selector)} {said}") from cause

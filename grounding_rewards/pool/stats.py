@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.errors import PoolError
+from grounding_rewards.promises import seal
 from grounding_rewards.spaces import Floats
 
 
@@ -42,6 +43,10 @@ class SampleStats:
     def __len__(self) -> int:
         return len(self.n)
 
+    def named(self, row: int) -> str:
+        """How errors call a sample."""
+        return f"sample {self.sample_id[row]!r}"
+
     @property
     def pass_rate(self) -> Floats:
         """(m,) num_correct / n; NaN where no rollout was scored."""
@@ -61,7 +66,7 @@ def sample_stats(
         total: (n,) what it was paid; None or NaN where it was not. Rollouts that were not scored do not count.
 
     Returns:
-        One row a sample, in the order in which they first appear.
+        One row a sample, in the order in which they first appear. The columns cannot be written into.
 
     Raises:
         PoolError: lengths differ, a rollout has no sample, or a number is none; names the row.
@@ -78,13 +83,15 @@ def sample_stats(
     scored = ~np.isnan(right)
     summed = scored & ~np.isnan(paid)
     mean = _mean(code[summed], paid[summed], len(names))
-    return SampleStats(
+    found = SampleStats(
         sample_id=names,
         n=np.bincount(code[scored], minlength=len(names)).astype(np.int64),
         num_correct=np.bincount(code[right == 1.0], minlength=len(names)).astype(np.int64),
         mean=mean,
         variance=_mean(code[summed], (paid[summed] - mean[code[summed]]) ** 2, len(names)),
     )
+    seal(*vars(found).values())  # a selector that wrote into them would change what the next one sees
+    return found
 
 
 def _codes(sample_ids: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.object_], NDArray[np.int64]]:

@@ -34,7 +34,7 @@ class LinkMatch:
     it marks one, less than ``share`` of the screen away, ||(dx / width, dy / height)||. ``Swipe``: the same direction.
     ``Type``: an F1 of the words (``token_f1``) of at least ``words``. ``Home`` and ``Back``: all that is said. Other
     actions are never right. The border of a box is outside, and a place without a box holds nothing. A target in the
-    wire form may also use the names of ``actions.ACTIONS``, and a place alone there asks for a tap; a bare point of
+    wire form may also use the names of the shared vocabulary, and a place alone there asks for a tap; a bare point of
     BTL-UI's own rows asks for a bare point. Of several alternatives the best.
 
     Args:

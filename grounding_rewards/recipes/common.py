@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from grounding_rewards.errors import RecipeError, TargetError
+from grounding_rewards.errors import RecipeError, TargetError, near
 from grounding_rewards.parsing import Dialect
+from grounding_rewards.parsing.dialect import check_patterns
 from grounding_rewards.plain import frozen
 from grounding_rewards.scoring import Deviation, Example
 from grounding_rewards.spaces import CoordSpace, sizes_needed
@@ -47,18 +48,24 @@ def dialect_named(name: str) -> Dialect:
     """A dialect by name, built in or from a plugin; or by ``module:attr`` or ``/path/file.py:attr``.
 
     Raises:
-        RecipeError: there is none of that name.
+        RecipeError: there is none of that name, or RE2 and Python's re do not read its patterns alike.
     """
-    from grounding_rewards.loading import load, names_code
-    from grounding_rewards.plugins import registry
+    from grounding_rewards.loading import current, load, names_code
+    from grounding_rewards.plugins import is_dialect, left_out, origin, registry, shown
 
     known: Mapping[str, Dialect] = registry().parsers
     if not isinstance(name, str) or (name not in known and not names_code(name)):
-        own = "or your own by module:attr or /path/file.py:attr"
+        own = f"or your own by module:attr or /path/file.py:attr{left_out(name) or near(name, known)}"
         raise RecipeError(f"option dialect: got {name!r:.80}; expected one of {', '.join(known)}; {own}")
-    found: Any = known[name] if name in known else load(name)
-    if isinstance(found, type) or not hasattr(found, "find") or not hasattr(found, "names"):
-        raise RecipeError(f"option dialect: {name} is {found!r:.60}; expected a dialect, such as a PatternDialect")
+    found: Any = known[name] if name in known else load(current(name))
+    if not is_dialect(found):
+        expected = "a dialect with name, names and find, such as a PatternDialect"
+        raise RecipeError(f"option dialect: {name} is {shown(found)}; expected {expected}")
+    if name not in known or "/" in name:  # tests check those that are built in: it takes time
+        try:
+            check_patterns(found)
+        except RecipeError as error:
+            raise RecipeError(f"option dialect: {name}{origin(found)}: {error}") from error
     return cast(Dialect, found)
 
 

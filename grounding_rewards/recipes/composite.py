@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from grounding_rewards.combine import RESERVED, best, weighted
+from grounding_rewards.combine import RESERVED, best, is_combination, weighted
 from grounding_rewards.errors import RecipeError, SpaceError, near
 from grounding_rewards.plain import Fields, frozen
 from grounding_rewards.recipes.common import click_example, dialect_named, in_vocabulary, shown_with
@@ -16,23 +17,41 @@ from grounding_rewards.verifiers import (
     ActionMatch,
     ActionType,
     ArgumentMatch,
+    Consensus,
     CorrectRefusal,
+    DastLength,
+    Difficulty,
     DirectionMatch,
     DurationMatch,
     EndHit,
+    Format,
+    GradedFormat,
     Hit,
+    InConsensus,
     KeysMatch,
     NearPoint,
+    Noise,
+    NotCollinear,
+    Novelty,
     RefusalMatch,
+    Repetition,
     TextMatch,
+    ThinkingLength,
     Verifier,
 )
-from grounding_rewards.verifiers.named import verifier_named
+from grounding_rewards.verifiers.base import FunctionVerifier
+from grounding_rewards.verifiers.named import OwnVerifier, verifier_named
 
 _KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION)
 _OF_ACTIONS = (
     ActionMatch, ActionType, ArgumentMatch, DirectionMatch, DurationMatch, EndHit, KeysMatch, RefusalMatch, TextMatch,
 )  # fmt: skip
+_FREE = (
+    Consensus, Difficulty, Format, FunctionVerifier, GradedFormat, InConsensus, Noise, NotCollinear, Novelty,
+    OwnVerifier, Repetition, ThinkingLength,
+)  # fmt: skip
+_UNLABELLED = frozen({"id": "a7"})
+_ACC = "\nacc = 1 where success, which looks at no target, is above 0: it does not say that a response is right"
 _SHARED = "vocabulary"
 _PART = 'a weight such as 0.5, or {"verifier": NAME, "weight": 0.5, ...} with what the verifier takes'
 
@@ -46,6 +65,7 @@ def composite(
     space: CoordSpace | str = CoordSpace.PIXEL,
     dialect: str | None = None,
     accepts: Iterable[str] | None = None,
+    label_free: bool = False,
 ) -> Recipe:
     """Weights over any verifiers, named in a config of plain values.
 
@@ -69,6 +89,9 @@ def composite(
         accepts: kinds of target that it can judge: bbox, polygon, circle, point, refusal, action. Default: the first
             three; point where a ``hit`` or ``action_match`` has a reach around points, refusal where a part is
             ``correct_refusal``, ``refusal_match`` or ``action_match``, action where a part judges actions.
+        label_free: whether nothing is compared with targets, which then may be None or say no more than ``id`` and
+            sizes. ``acc`` does not say that a response is right then: ``success`` is one that looks at no target, by
+            default ``in_consensus`` of the same size as the first part that is a ``consensus``.
 
     Returns:
         A recipe with the named parts. Its bounds follow from theirs and the weights. Targets that do not name their
@@ -93,16 +116,22 @@ def composite(
     if response_space is None:
         spaces = ", ".join(CoordSpace)
         raise SpaceError(f"composite needs response_space, the space that the model answers in: {spaces}")
+    if not isinstance(label_free, bool):
+        raise RecipeError(f"composite: option label_free: got {label_free!r:.80}; expected true or false")
     fields = _fields(parts)
     terms = {name: _term(name, each) for name, each in fields.items()}
     weights = {name: _weight(name, each["weight"]) for name, each in fields.items()}
-    acc = _success(success, terms)
+    acc = _success(success, terms, label_free)
     dialect = dialect or ("auto_action" if any(isinstance(term, _OF_ACTIONS) for term in terms.values()) else "auto")
     found = dialect_named(dialect)
     for name, term in (*terms.items(), ("success" if success else "the default success", acc)):
         if isinstance(term, _OF_ACTIONS) and getattr(term, "names", _SHARED) == _SHARED:
             in_vocabulary(found, f"{name} ({type(term).__name__})")
     response, inside = as_space(response_space), as_space(space)
+    example = click_example(response, inside, dialect)
+    if label_free:
+        _check_free(accepts, {**terms, "success": acc})
+        example = example and replace(example, target=_UNLABELLED)
     return Recipe(
         name="composite",
         dialect=found,
@@ -111,10 +140,11 @@ def composite(
         space=inside,
         response_space=response,
         target_space=CoordSpace.PIXEL,
-        accepts=_accepts(accepts, [*terms.values(), acc]),
+        accepts=frozenset() if label_free else _accepts(accepts, [*terms.values(), acc]),
         source=Source("grounding-rewards"),
-        formula=_formula(weights, fields),
-        example=click_example(response, inside, dialect),
+        label_free=label_free,
+        formula=_formula(weights, fields) + (_ACC if label_free else ""),
+        example=example,
     )
 
 
@@ -161,7 +191,42 @@ def _weight(label: str, value: Any) -> float:
     return float(value)
 
 
-def _success(given: Any, terms: Mapping[str, Verifier]) -> Verifier:
+def _check_free(accepts: Any, terms: Mapping[str, Verifier]) -> None:
+    if accepts is not None:
+        raise RecipeError(f"composite: option accepts: got {accepts!r:.80}; expected none beside label_free")
+    for name, term in terms.items():
+        if not _is_free(term):
+            raise RecipeError(
+                f"composite: {name}: {type(term).__name__} compares with targets, and label_free does without; leave "
+                "out one of the two"
+            )
+
+
+def _is_free(term: Verifier) -> bool:
+    """Whether a verifier looks at no target; code of one's own is taken at its word."""
+    if isinstance(term, DastLength):
+        return _is_free(term.judge)
+    if is_combination(term):
+        return all(_is_free(child) for _, child in term.children)
+    return isinstance(term, _FREE) or not type(term).__module__.startswith("grounding_rewards.")
+
+
+def _agreed(terms: Iterable[Verifier]) -> Verifier:
+    """Whether a response is where its group agrees, as the first part counts that."""
+    for term in terms:
+        if isinstance(term, Consensus):
+            return InConsensus(term.size)
+        if isinstance(term, InConsensus):
+            return term
+    raise RecipeError(
+        "composite: option success: got nothing; expected, beside label_free and without a part that is a consensus, "
+        'what makes acc: the name of a part, or a verifier that looks at no target, such as "in_consensus"'
+    )
+
+
+def _success(given: Any, terms: Mapping[str, Verifier], label_free: bool) -> Verifier:
+    if given is None and label_free:
+        return _agreed(terms.values())
     if given is None and any(isinstance(term, _OF_ACTIONS) for term in terms.values()):
         return next((term for term in terms.values() if isinstance(term, ActionMatch)), _match(terms.values()))
     if given is None:
@@ -176,6 +241,8 @@ def _success(given: Any, terms: Mapping[str, Verifier]) -> Verifier:
             f"composite: option success: got {given!r:.80}; expected the name of a part ({', '.join(terms)}) or of a "
             'verifier, or {"verifier": NAME, ...}'
         )
+    if "weight" in fields:
+        raise RecipeError("composite: option success: got a weight; expected none, because acc is 0 or 1: leave it out")
     try:
         return verifier_named(fields["verifier"], _arguments(fields))
     except RecipeError as error:

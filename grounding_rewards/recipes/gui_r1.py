@@ -124,7 +124,13 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
 
 @dataclass(frozen=True)
 class _Matched:
-    """1.0 where the action is right, with its point or text, else 0.0; see ``gui_r1``. Of several alternatives any."""
+    """1.0 where the action is the target's, case aside, and so is its point or text, else 0.0.
+
+    A click must be in the box, its border outside (but not that of a box without width or height), or less than 140
+    pixels from a target that is only a point. What is typed, selected or scrolled must have F1 >= 0.5 with the target's
+    text or direction, over the sets of lower-cased words, or both are one word and one is part of the other. Of every
+    other action nothing more is asked. Of several alternatives any.
+    """
 
     low = 0.0
     high = 1.0

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from grounding_rewards import geometry
 from grounding_rewards.actions import Arguments
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.parsing.texts import SPACE, as_texts
+from grounding_rewards.parsing.texts import SPACE, as_texts, matches
 from grounding_rewards.recipes.solutions import CLICK
 from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import Overlap
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 from grounding_rewards.verifiers.centredness import centredness
-from grounding_rewards.verifiers.patterns import occurs
 
 Kind = Literal["iou", "diou", "ciou"]
 Bools = NDArray[np.bool_]
@@ -42,7 +41,13 @@ class Named:
 
 @dataclass(frozen=True)
 class Grounding:
-    """What the place is worth where the action is right; 1.0 of an action without one."""
+    """Where the action is right, 1 + f(n) of a click inside, or 2 · ``overlap`` of a box; else 0.0.
+
+    n = max(|dx| / half the width, |dy| / half the height), 0 at the centre of the target and 1 at its edge; f is the
+    ``shape``, as of ``Centredness``, such as exp(-4 n²) for gaussian; binary pays 1.0 for a click or a centre
+    inside, and nothing for boxes. Everything is cut to whole pixels first, and borders count. ``overlap`` is an overlap
+    of both boxes, at least 0. An action without a place is worth 1.0, one that is not the target's 0.0.
+    """
 
     shape: str
     overlap: Kind
@@ -88,7 +93,7 @@ class Written:
             others = [name != "" and CLICK not in name for name in predictions.actions.tolist()]
             written = written | np.array(others, dtype=np.bool_)
         for pattern in _TAGS:
-            written = written & occurs(texts, pattern)
+            written = written & matches(texts, pattern)
         return written.astype(np.float64)
 
 

@@ -152,7 +152,10 @@ class _Action:
 
 @dataclass(frozen=True)
 class _Coordinate:
-    """1.0 where the action is the target's and, of a click, the point, cut to whole pixels, lies in its place."""
+    """1.0 where the action is the target's and, of a click, the point, cut to whole pixels, lies in its place.
+
+    Borders count, and no edge is cut: (300.9, 200) lies in a box that ends at 300.
+    """
 
     low = 0.0
     high = 1.0
@@ -191,7 +194,7 @@ def _same(rollouts: Rollouts, names: NDArray[np.object_]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class _Written:
-    """1.0 where the response is the tags of its form and no more, else 0.0: every one of the patterns occurs."""
+    """1.0 where the response is the tags of its form and no more, else 0.0: every one of the ``patterns`` occurs."""
 
     patterns: tuple[str, ...]
 

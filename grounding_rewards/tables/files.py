@@ -102,9 +102,11 @@ def written_whole(path: Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             partial.unlink()
+        if isinstance(error, OSError) and error.filename == str(partial):
+            raise type(error)(error.errno, error.strerror, str(path)) from None
         raise
 
 

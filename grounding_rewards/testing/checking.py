@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
-import math
 import pickle
+import random
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from grounding_rewards.promises import complaint
 
 T = TypeVar("T")
 
@@ -31,8 +33,13 @@ def brief(value: Any, length: int = 300) -> str:
     return text if len(text) <= length else f"{text[:length]}…"
 
 
-def quietly(what: str, run: Callable[[], T]) -> T:
+def quietly(what: str, run: Callable[[], T], *, settled: bool = False) -> T:
     """The result of something that must neither raise, warn nor print.
+
+    Args:
+        what: how errors begin.
+        run: does it.
+        settled: also look whether it changes what all code of the process shares, which takes some time.
 
     Raises:
         AssertionError: it does; the message begins with ``what``.
@@ -41,12 +48,30 @@ def quietly(what: str, run: Callable[[], T]) -> T:
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), warnings.catch_warnings():
             warnings.simplefilter("error")
+            if settled:  # the same seed again shows, once a number was drawn
+                random.random(), np.random.random()  # noqa: NPY002
+            before = _shared() if settled else {}
             result = run()
+            after = _shared() if settled else {}
     except (Exception, SystemExit) as error:
         raise AssertionError(f"{what} raises {type(error).__name__}: {brief(str(error))}") from error
+    changed = [name for name, value in before.items() if after[name] != value]
+    if changed:
+        raise AssertionError(f"{what} changes {' and '.join(changed)}, which all code shares: leave it alone")
     if printed.getvalue():
         raise AssertionError(f"{what} prints {brief(printed.getvalue())}")
     return result
+
+
+def _shared() -> dict[str, Any]:
+    """What a verifier could change for everybody else."""
+    drawn: Any = np.random.get_state(legacy=False)  # noqa: NPY002
+    return {
+        "the state of random": random.getstate(),
+        "the state of numpy.random": (drawn["state"]["pos"], drawn["state"]["key"].tobytes()),
+        "numpy's handling of errors": np.geterr(),
+        "the filters of warnings": list(warnings.filters),
+    }
 
 
 def same_bits(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[np.bool_]:
@@ -81,25 +106,31 @@ def survives_copies(name: str, thing: Any) -> None:
         if other != thing:
             raise AssertionError(f"{name} does not equal itself {verb}: make it a frozen dataclass")
     try:
-        hash(thing)
+        same = hash(thing) == hash(copy.deepcopy(thing))
     except TypeError as error:
         raise AssertionError(
             f"{name} has no hash ({error}): make it a frozen dataclass, with tuples for lists"
         ) from None
+    if not same:
+        raise AssertionError(f"{name} has another hash than its copy, which equals it: make it a frozen dataclass")
 
 
-def declares_bounds(name: str, noun: str, thing: Any) -> None:
-    """Is it one at all, rather than its class or a plain function, and are its bounds finite and in order?"""
-    if isinstance(thing, type):
-        raise AssertionError(f"{name} is a class: check what it builds, such as {thing.__name__}()")
-    if not callable(thing):
-        raise AssertionError(f"{name} cannot be called: expected a {noun}, with __call__")
-    if not (hasattr(thing, "low") and hasattr(thing, "high")):
-        lift = ": lift a plain function with verifier(fn, low=, high=)" if noun == "verifier" else ""
-        raise AssertionError(f"{name} declares no low or no high{lift}")
-    low, high = thing.low, thing.high
-    if not all(isinstance(bound, int | float) for bound in (low, high)) or not -math.inf < low <= high < math.inf:
-        raise AssertionError(f"{name} declares low {low!r} and high {high!r}: expected finite bounds in order")
+def declared(name: str, keys: Sequence[str], thing: Any) -> tuple[Any, ...]:
+    """What a verifier or a selector declares.
+
+    Raises:
+        AssertionError: it is none, such as a class or a plain function, or what it declares makes no sense.
+    """
+    if wrong := complaint(thing, keys):
+        raise AssertionError(f"{name} {wrong}")
+    return tuple(getattr(thing, key) for key in keys)
+
+
+def check_unchanged(name: str, keys: Sequence[str], thing: Any, before: tuple[Any, ...]) -> None:
+    """Does it declare what it declared before?"""
+    after = tuple(getattr(thing, key) for key in keys)
+    if after != before:
+        raise AssertionError(f"{name} declares {', '.join(keys)} as {after}, and {before} before: expected the same")
 
 
 def members(groups: Sequence[int] | None, rows: int) -> list[list[int]]:

@@ -10,12 +10,16 @@ import numpy as np
 from grounding_rewards.actions import ARGUMENTS, empty
 from grounding_rewards.columns import CLICKED, Predictions, Reason
 from grounding_rewards.parsing import Answers, Dialect, parse
+from grounding_rewards.parsing.dialect import check_patterns
 from grounding_rewards.parsing.texts import COORDINATE_LIMIT, VECTOR_ROWS
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.testing.checking import brief, quietly, survives_copies
 from grounding_rewards.testing.hostile import hostile_responses
 
 _FEW = VECTOR_ROWS - 1
+_SHORT, _VARIED = 1000, 16
+_WIDE = str.maketrans("0123456789", "\uff10\uff11\uff12\uff13\uff14\uff15\uff16\uff17\uff18\uff19")
+_BLANK, _DOTLESS = str.maketrans(" ", "\xa0"), str.maketrans("i", "\u0131")
 
 
 def check_dialect(dialect: Dialect, responses: Sequence[str | None] | None = None) -> None:
@@ -24,7 +28,9 @@ def check_dialect(dialect: Dialect, responses: Sequence[str | None] | None = Non
     Checked: it neither raises, warns nor prints; many texts (arrow and RE2) and few (Python's re) are read as each
     alone, to the last bit; a place is there only where an answer was read, and there is a place or an action's name
     wherever one was; places are finite and within ``COORDINATE_LIMIT``;
-    under ``"all"`` the list of answers begins with that place; it can be pickled, and copies equal it.
+    under ``"all"`` the list of answers begins with that place; it can be pickled, and copies equal it. The first few
+    texts are also read with a line feed behind them, and with their digits, spaces and small i as other scripts have
+    them: there patterns mean two things.
 
     Args:
         dialect: what to check.
@@ -37,9 +43,17 @@ def check_dialect(dialect: Dialect, responses: Sequence[str | None] | None = Non
     >>> check_dialect(BARE_TUPLE, ["(1, 2)", "(1, 2) or (3, 4)", "(", None])
     """
     texts = hostile_responses() if responses is None else list(responses)
+    texts = list(
+        dict.fromkeys([*texts, *_otherwise([text for text in texts if text and len(text) < _SHORT][:_VARIED])])
+    )
+    quietly(f"dialect {dialect.name}", lambda: check_patterns(dialect))
     survives_copies(f"dialect {dialect.name}", dialect)
     for answers in get_args(Answers):
         _check(f"dialect {dialect.name} (answers={answers!r})", dialect, texts, answers)
+
+
+def _otherwise(texts: Sequence[str]) -> list[str]:
+    return [each for text in texts for each in (f"{text}\n", *(text.translate(to) for to in (_WIDE, _BLANK, _DOTLESS)))]
 
 
 def _check(name: str, dialect: Dialect, texts: list[str | None], answers: Answers) -> None:
@@ -55,7 +69,7 @@ def _check(name: str, dialect: Dialect, texts: list[str | None], answers: Answer
         _sound(name, text, found)
         alone.append(_row(found, 0))
     # The short ones so often that those which one dialect leaves for the next are many again.
-    short = [place for place, text in enumerate(texts) if len(text or "") < 1000]
+    short = [place for place, text in enumerate(texts) if len(text or "") < _SHORT]
     many = short * VECTOR_ROWS if len(short) < VECTOR_ROWS else short
     for chosen in [[*many, *range(len(texts))]] + [
         list(range(start, min(start + _FEW, len(texts)))) for start in range(0, len(texts), _FEW)

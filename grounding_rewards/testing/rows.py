@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from grounding_rewards.columns import Reason
+from grounding_rewards.parsing.parse import MAX_LENGTH
 from grounding_rewards.parsing.texts import COORDINATE_LIMIT
 from grounding_rewards.testing.hostile import short_responses
 
@@ -27,6 +28,7 @@ _ARGUMENTS: tuple[dict[str, Any], ...] = (
     {"status": "failure"}, {"button": "right"}, {"text": "é" * 5000}, {"to": (COORDINATE_LIMIT, -COORDINATE_LIMIT)},
     {"direction": "点击", "raw": {"POINT": [1, 2]}}, {"text": "hello", "direction": "left", "app": "Clock", "keys": ()},
 )  # fmt: skip
+_LONG = ("(1, 2) " * (MAX_LENGTH // 7), "<think>" + "x" * (MAX_LENGTH - 7))
 _BARE_REASONS = tuple(reason for reason in Reason if reason not in (Reason.OK, Reason.OUT_OF_IMAGE, Reason.BAD_TARGET))
 
 
@@ -46,6 +48,7 @@ class Row:
         image_size: of the original image; NaN where unknown. The model sees half of it.
         group: the sample that the row belongs to.
         tokens: length of the response.
+        extras: further columns.
     """
 
     target: Any
@@ -59,6 +62,7 @@ class Row:
     image_size: Pair
     group: int
     tokens: int
+    extras: Mapping[str, Any] = field(default_factory=dict)
 
     def moved(self, factor: float, shift: Pair) -> Row:
         """The same rollout on a screen that is ``factor`` times as large, with all places shifted."""
@@ -86,12 +90,21 @@ def generated_rows(seed: int = 0) -> list[Row]:
         rows.append(
             Row(
                 target, point, box, _more_points(point, place) if reason == Reason.OK else (), reason,
-                _ACTIONS[place % len(_ACTIONS)], _ARGUMENTS[place % len(_ARGUMENTS)], texts[place % len(texts)],
+                _ACTIONS[place % len(_ACTIONS)], _ARGUMENTS[place % len(_ARGUMENTS)],
+                _LONG[place] if place < len(_LONG) else texts[place % len(texts)],
                 (NAN, NAN) if unknown else _SIZES[place % len(_SIZES)], int(rng.integers(len(pairs) // 5)),
                 int(rng.integers(1, 2000)),
             )
         )  # fmt: skip
     return rows
+
+
+def with_extras(rows: list[Row], extras: Mapping[str, Sequence[Any]]) -> list[Row]:
+    """The rows with further columns, whose values they have in turn."""
+    return [
+        replace(row, extras={name: values[place % len(values)] for name, values in extras.items()})
+        for place, row in enumerate(rows)
+    ]
 
 
 def _bounds(target: Any) -> Box:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.pool import SampleStats, Selector, sample_stats
+from grounding_rewards.promises import SELECTOR
 from grounding_rewards.spaces import Floats
-from grounding_rewards.testing.checking import brief, close, declares_bounds, quietly, survives_copies
+from grounding_rewards.testing.checking import brief, check_unchanged, close, declared, quietly, survives_copies
 
 
 def check_selector(selector: Selector, *, seed: int = 0) -> None:
@@ -33,7 +34,7 @@ def check_selector(selector: Selector, *, seed: int = 0) -> None:
     >>> check_selector(Band(0.25, 0.75))
     """
     name = f"selector {brief(selector)}"
-    declares_bounds(name, "selector", selector)
+    before = declared(name, SELECTOR, selector)
     survives_copies(name, selector)
     stats = generated_stats(seed)
     weights = _weights(name, selector, stats)
@@ -45,6 +46,7 @@ def check_selector(selector: Selector, *, seed: int = 0) -> None:
         _weights(name, selector, taken(stats, some))
     bare = sample_stats(["a", "a", "b"], [1, 0, None])
     _weights(name, selector, bare)
+    check_unchanged(name, SELECTOR, selector, before)
 
 
 def generated_stats(seed: int = 0) -> SampleStats:
@@ -70,11 +72,11 @@ def _weights(name: str, selector: Selector, stats: SampleStats) -> Floats:
     """The weights, checked by themselves."""
     what = f"{name} on {len(stats)} samples" if len(stats) != 1 else f"{name} on {_shown(stats, 0)}"
     before = {column: values.copy() for column, values in vars(stats).items()}
-    weights: Any = quietly(what, lambda: selector(stats))
+    weights: Any = quietly(what, lambda: selector(stats), settled=True)
     for column, values in vars(stats).items():
         if repr(values.tolist()) != repr(before[column].tolist()):
             raise AssertionError(f"{what} writes into {column}")
-    if not isinstance(weights, np.ndarray) or weights.dtype != np.float64 or weights.shape != (len(stats),):
+    if type(weights) is not np.ndarray or weights.dtype != np.float64 or weights.shape != (len(stats),):
         raise AssertionError(f"{what} returns {brief(weights)}: expected float64 of shape ({len(stats)},)")
     low, high = selector.low, selector.high
     for row in np.flatnonzero(~((weights >= low) & (weights <= high)))[:1]:

@@ -18,13 +18,16 @@ from grounding_rewards.testing.rows import NAN, Row
 _KINDS = frozenset({BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION})
 
 
-def rollouts(rows: Sequence[Row], space: CoordSpace, *, bare: frozenset[str] | None = None) -> Rollouts:
+def rollouts(
+    rows: Sequence[Row], space: CoordSpace, *, bare: frozenset[str] | None = None, extras: Sequence[str] = ()
+) -> Rollouts:
     """The rows as a verifier of a recipe that works in ``space`` sees them.
 
     Args:
         rows: any of ``generated_rows``.
         space: into which predictions and targets are brought.
         bare: names of what must be there (``needs``): the rest of what a recipe may not have is left out.
+        extras: names of the further columns.
     """
     sizes = np.array([row.image_size for row in rows], dtype=np.float64).reshape(-1, 2)
     targets = Targets.from_list([row.target for row in rows], space=CoordSpace.PIXEL, bad_target="abstain").prepare(
@@ -52,8 +55,8 @@ def rollouts(rows: Sequence[Row], space: CoordSpace, *, bare: frozenset[str] | N
         text=[row.text for row in rows],
         groups=_codes([row.group for row in rows]),
         token_lengths=np.array([row.tokens for row in rows], dtype=np.int64) if counted else None,
-        extras={},
-    )
+        extras={name: [row.extras[name] for row in rows] for name in extras},
+    ).sealed()
 
 
 def _codes(groups: list[int]) -> Any:

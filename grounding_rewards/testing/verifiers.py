@@ -12,39 +12,51 @@ from numpy.typing import NDArray
 
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import TargetError
+from grounding_rewards.promises import VERIFIER
 from grounding_rewards.spaces import CoordSpace, Floats
 from grounding_rewards.testing.checking import (
     brief,
+    check_unchanged,
     close,
-    declares_bounds,
+    declared,
     members,
     quietly,
     same_bits,
     survives_copies,
 )
-from grounding_rewards.testing.rows import NAN, Row, generated_rows
+from grounding_rewards.testing.rows import NAN, Row, generated_rows, with_extras
 from grounding_rewards.testing.tables import rollouts
 from grounding_rewards.verifiers.base import Verifier
 
 
-def check_verifier(verifier: Verifier, *, scale: bool = False, translation: bool = False, seed: int = 0) -> None:
+def check_verifier(
+    verifier: Verifier,
+    *,
+    scale: bool = False,
+    translation: bool = False,
+    seed: int = 0,
+    extras: Mapping[str, Sequence[Any]] | None = None,
+) -> None:
     """Check what every verifier promises, over rollouts of all kinds in all four spaces.
 
     Some 900 rollouts: boxes (also without extent, beside the image, with a marked point), polygons, circles, points,
     several places, refusals, actions with arguments and unusable targets; points on, in, beside and far from them (up
     to ``COORDINATE_LIMIT``), boxes (inverted, empty, huge), ragged lists of answers, and no place for every reason.
+    Responses have up to 64 KiB.
 
-    Checked: it declares finite ``low`` <= ``high`` and ``needs``; it returns (n,) float64, finite and within these
-    bounds, also for no rows; it neither raises, warns, prints nor writes into its inputs; rows in another order have
-    the same scores; each row alone (each group, where it needs groups) scores as in the batch, to the last bit (but
-    for rounding where it needs groups); it has a hash, can be pickled, and copies equal it. Without image sizes it may
-    raise TargetError, and nothing else.
+    Checked: it declares finite ``low`` <= ``high`` and known ``needs``, and the same ones ever after; it returns (n,)
+    float64, finite and within these bounds, also for no rows; it neither raises, warns, prints, writes into its inputs
+    (arrays cannot be written into) nor changes what all code shares, such as seeds; rows in another order have the same
+    scores; each row alone (each group, where it needs groups) scores as in the batch, to the last bit (but for rounding
+    where it needs groups); it has a hash, can be pickled, and copies equal it. Without image sizes it may raise
+    TargetError, and nothing else.
 
     Args:
         verifier: what to check.
         scale: also check that nothing changes when predictions, targets and image sizes grow by a power of two.
         translation: also check that nothing changes when predictions and targets move by whole numbers.
         seed: order and groups of the rollouts.
+        extras: values of the further columns that it reads, by name; the rollouts have them in turn.
 
     Raises:
         AssertionError: a promise is broken; names the verifier, the row and what is in it.
@@ -55,25 +67,20 @@ def check_verifier(verifier: Verifier, *, scale: bool = False, translation: bool
     Traceback (most recent call last):
     AssertionError: Hit(...) returns ... for row ... (as it was and grown by 4): Row(target={'bbox': ...
     """
-    name, rows = brief(verifier), generated_rows(seed)
-    _declarations(name, verifier)
+    name, columns = brief(verifier), tuple(extras or ())
+    rows = with_extras(generated_rows(seed), extras or {})
+    before = declared(name, VERIFIER, verifier)
     survives_copies(name, verifier)
     for turn, space in enumerate(CoordSpace):
-        _Check(name, verifier, [row for row in rows if row.group % len(CoordSpace) == turn]).space(space)
-    check = _Check(name, verifier, rows)
+        _Check(name, verifier, [row for row in rows if row.group % len(CoordSpace) == turn], columns).space(space)
+    check = _Check(name, verifier, rows, columns)
     check.without_sizes()
     if scale:
         check.moved("grown by 4", 4.0, (0.0, 0.0))
         check.moved("shrunk by 2", 0.5, (0.0, 0.0))
     if translation:
         check.moved("moved by (24, -16)", 1.0, (24.0, -16.0))
-
-
-def _declarations(name: str, verifier: Verifier) -> None:
-    declares_bounds(name, "verifier", verifier)
-    needs = getattr(verifier, "needs", None)
-    if not isinstance(needs, frozenset) or not all(isinstance(need, str) for need in needs):
-        raise AssertionError(f"{name} declares needs as {needs!r}: expected a frozenset of names")
+    check_unchanged(name, VERIFIER, verifier, before)
 
 
 Equal = Callable[[Any, Any], NDArray[np.bool_]]
@@ -84,6 +91,7 @@ class _Check:
     name: str
     verifier: Verifier
     rows: list[Row]
+    columns: tuple[str, ...]
 
     @property
     def grouped(self) -> bool:
@@ -104,6 +112,10 @@ class _Check:
         order = np.random.default_rng(len(rows)).permutation(len(rows)).tolist()
         self.agree(batch, order, self.scores(order, space, "shuffled"), f"{space}, in a batch and in another order")
         self.agree(batch, rows, self.scores(rows, space, "again"), f"{space}, the first time and the second")
+        for few in (range(2), range(4)):  # as many as a point and a box have numbers
+            scores = self.scores(few, space, f"{len(few)} rows")
+            if not self.grouped:
+                self.agree(batch, few, scores, f"{space}, in a batch and in {len(few)} rows")
         self.scores([], space, "no rows")
         self.scores(rows, space, "with nothing but its needs", bare=self.verifier.needs)
 
@@ -111,15 +123,15 @@ class _Check:
         """A size that a formula cannot do without is a TargetError, and nothing else is an error."""
         unknown = [replace(row, image_size=(NAN, NAN)) for row in self.rows]
         try:
-            self.sound(rollouts(unknown, CoordSpace.PIXEL), unknown, "without image sizes")
+            self.sound(self.table(unknown, CoordSpace.PIXEL), unknown, "without image sizes")
         except AssertionError as error:
             if not isinstance(error.__cause__, TargetError):
                 raise
 
     def moved(self, how: str, factor: float, shift: tuple[float, float]) -> None:
         """Moved out of the image, a point keeps its reason: only where it lies relative to its target matters here."""
-        table = rollouts([row.moved(factor, shift) for row in self.rows], CoordSpace.PIXEL)
-        reason = rollouts(self.rows, CoordSpace.PIXEL).predictions.reason
+        table = self.table([row.moved(factor, shift) for row in self.rows], CoordSpace.PIXEL)
+        reason = self.table(self.rows, CoordSpace.PIXEL).predictions.reason
         table = replace(table, predictions=replace(table.predictions, reason=reason))
         after = self.sound(table, self.rows, how)
         self.agree(self.first, range(len(self.rows)), after, f"as it was and {how}", close)
@@ -128,21 +140,26 @@ class _Check:
         """The scores, checked by themselves; where something is wrong and can be seen in one row, it is named."""
         rows = [self.rows[row] for row in chosen]
         try:
-            return self.sound(rollouts(rows, space, bare=bare), rows, f"{space}, {how}")
+            return self.sound(self.table(rows, space, bare), rows, f"{space}, {how}")
         except AssertionError:
             alone = "alone" if bare is None else f"alone, {how}"
             for row in rows if len(rows) > 1 else ():
-                self.sound(rollouts([row], space, bare=bare), [row], f"{space}, {alone}")
+                self.sound(self.table([row], space, bare), [row], f"{space}, {alone}")
             raise
+
+    def table(self, rows: Sequence[Row], space: CoordSpace, bare: frozenset[str] | None = None) -> Rollouts:
+        """The rows as the verifier sees them."""
+        return rollouts(rows, space, bare=bare, extras=self.columns)
 
     def sound(self, table: Rollouts, rows: Sequence[Row], how: str) -> Floats:
         what = f"{self.name} ({how}) on " + (brief(rows[0], 400) if len(rows) == 1 else f"{len(rows)} rows")
-        before = {path: np.copy(array) for path, array in _arrays("rollouts", table)} if len(rows) != 1 else {}
-        scores: Any = quietly(what, lambda: self.verifier(table))
-        for path, array in _arrays("rollouts", table) if before else ():
+        whole = len(rows) != 1
+        before = {path: np.copy(array) for path, array in _inputs(table, whole)}
+        scores: Any = quietly(what, lambda: self.verifier(table), settled=whole)
+        for path, array in _inputs(table, whole):
             if path not in before or not same_bits(array, before[path]).all():
                 raise AssertionError(f"{what} writes into {path}")
-        if not isinstance(scores, np.ndarray) or scores.dtype != np.float64 or scores.shape != (len(rows),):
+        if type(scores) is not np.ndarray or scores.dtype != np.float64 or scores.shape != (len(rows),):
             raise AssertionError(f"{what} returns {brief(scores)}: expected float64 of shape ({len(rows)},)")
         low, high = self.verifier.low, self.verifier.high
         for row in np.flatnonzero(~((scores >= low) & (scores <= high)))[:1]:
@@ -157,6 +174,15 @@ class _Check:
         for place in np.flatnonzero(~equal(ours, theirs))[:1]:
             both = f"{float(ours[place])!r} and {float(theirs[place])!r} for row {rows[place]} ({what})"
             raise AssertionError(f"{self.name} returns {both}: {brief(self.rows[rows[place]], 400)}")
+
+
+def _inputs(table: Rollouts, whole: bool) -> Iterator[tuple[str, Any]]:
+    """What could be written into, by where it is: all of a table, or what no array protects."""
+    if whole:
+        yield from _arrays("rollouts", table)
+    else:
+        yield from _arrays("rollouts.text", table.text)
+        yield from _arrays("rollouts.extras", table.extras)
 
 
 def _arrays(path: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -45,7 +45,7 @@ _REFUSED = np.int8(Reason.REFUSED)
 class RefusalMatch:
     """1.0 where the target is a refusal or impossible, and the response refuses or finishes as impossible, else 0.0.
 
-    Names are in the vocabulary of ``actions.ACTIONS``: ``finished`` with a status such as impossible, infeasible or
+    Names are those of the shared vocabulary: ``finished`` with a status such as impossible, infeasible or
     failure says of the whole task what a refusal says of the screen. Either will do for either.
     """
 
@@ -82,11 +82,11 @@ def _impossible(rollouts: Rollouts) -> NDArray[np.bool_]:
 class ActionMatch:
     """1.0 where the action is one of the target's alternatives in every respect, else 0.0.
 
-    For one and the same alternative the action must be of its type, as words of ``actions.ACTIONS``; hit its place,
-    borders included, where it has one; and agree with each argument that it has: text by a rule, direction, app, status
-    and button as they are, keys in any order, the end of a drag by the reach of places, duration within a tolerance.
-    What an alternative does not name is not asked for. Of ``finished`` the outcome must agree: success, impossible, or
-    a status of its own; without a status it is success. A refusal target: ``RefusalMatch``.
+    For one and the same alternative the action must be of its type, in the words of the shared vocabulary; hit its
+    place, borders included, where it has one; and agree with each argument that it has: text by a rule, direction, app,
+    status and button as they are, keys in any order, the end of a drag by the reach of places, duration within a
+    tolerance. What an alternative does not name is not asked for. Of ``finished`` the outcome must agree: success,
+    impossible, or a status of its own; without a status it is success. A refusal target: ``RefusalMatch``.
 
     Args:
         point_radius: reach around places and ends that are only a point, in units of the recipe's space; None where

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, VerifierError
+from grounding_rewards.plugins import shown
+from grounding_rewards.promises import is_bound, read_needs, within
 from grounding_rewards.spaces import Floats
 
 NEEDS_NOTHING: frozenset[str] = frozenset()
@@ -50,9 +49,9 @@ class FunctionVerifier:
             returned = self.fn(rollouts)
         except GroundingRewardsError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise VerifierError(f"verifier {called(self)} raised {type(error).__name__}: {error}") from error
-        return checked(returned, called(self), self.low, self.high, len(rollouts))
+        return checked(self, returned, len(rollouts))
 
 
 def called(verifier: Verifier) -> str:
@@ -62,28 +61,16 @@ def called(verifier: Verifier) -> str:
     return name if isinstance(name, str) else type(thing).__name__
 
 
-def checked(returned: Any, name: str, low: float, high: float, rows: int) -> Floats:
+def checked(term: Verifier, returned: Any, rows: int) -> Floats:
     """What a verifier returned, as n float64 scores.
 
     Raises:
         VerifierError: it is no array of n numbers between ``low`` and ``high``; names the verifier and the row.
     """
     try:
-        scores = np.asarray(returned, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise VerifierError(f"verifier {name} returned {returned!r:.80}; expected {rows} numbers") from None
-    if scores.shape != (rows,):
-        raise VerifierError(f"verifier {name} returned shape {scores.shape}; expected ({rows},)")
-    if rows == 1 and low <= scores.item() <= high:  # a single call: as below, at a tenth of the cost
-        return scores
-    inside = (scores >= low) & (scores <= high)
-    if np.count_nonzero(inside) < rows:
-        row = int(np.argmin(inside))
-        raise VerifierError(
-            f"verifier {name} returned {scores[row]} for row {row}; expected {low} to {high}: "
-            "clip it, or declare wider bounds"
-        )
-    return scores
+        return within(returned, term.low, term.high, rows)
+    except ValueError as error:
+        raise VerifierError(f"verifier {called(term)} {error}") from None
 
 
 def verifier(
@@ -95,18 +82,25 @@ def verifier(
         fn: maps ``Rollouts`` of n rows to n scores. A module-level function keeps the recipe picklable.
         low: the lowest score it can return.
         high: the highest.
-        needs: what it must be given beside the rows themselves, such as ``"groups"``.
+        needs: what it must be given beside the rows themselves: ``"groups"``, ``"screen"``, ``"trajectories"``, or
+            several. A verifier in the place of ``fn`` adds its own.
 
     Raises:
-        RecipeError: ``fn`` cannot be called, or the bounds are not finite and in order.
+        RecipeError: ``fn`` is a class or cannot be called, the bounds are not finite and in order, or a need is
+            unknown.
 
+    >>> import numpy as np
     >>> short = verifier(lambda rollouts: np.array([float(len(text) < 20) for text in rollouts.text]), low=0, high=1)
     >>> short.low, short.high
     (0.0, 1.0)
     """
     if not callable(fn):
-        raise RecipeError(f"verifier(fn): got {fn!r}; expected a function of Rollouts")
-    numbers = all(isinstance(bound, int | float) and math.isfinite(bound) for bound in (low, high))
-    if not numbers or low > high:
-        raise RecipeError(f"verifier(low=, high=): got {low!r} and {high!r}; expected finite bounds with low <= high")
-    return FunctionVerifier(fn, float(low), float(high), frozenset([needs] if isinstance(needs, str) else needs))
+        raise RecipeError(f"verifier(fn): got {shown(fn)}; expected a function of Rollouts")
+    if isinstance(fn, type):
+        raise RecipeError(f"verifier(fn): got the class {fn.__name__}; build it: {fn.__name__}()")
+    if not is_bound(low) or not is_bound(high) or low > high:
+        raise RecipeError(
+            f"verifier(low=, high=): got {shown(low)} and {shown(high)}; expected finite bounds with low <= high"
+        )
+    own = getattr(fn, "needs", ())
+    return FunctionVerifier(fn, float(low), float(high), read_needs(needs) | read_needs(own))

@@ -49,8 +49,8 @@ class Consensus:
 class InConsensus:
     """1.0 where the point lies in the consensus of its group, else 0.0: where v = v_max, and v_max >= ``votes``.
 
-    v and v_max are those of ``Consensus``. Where several places have equally many votes, each of them is the
-    consensus. 0.0 for rows without a place in the image.
+    v and v_max are those of ``Consensus``, whose squares have the side ``size``. Where several places have equally many
+    votes, each of them is the consensus. 0.0 for rows without a place in the image.
 
     Args:
         size: as in ``Consensus``.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.plain import frozen
+from grounding_rewards.promises import VERIFIER, complaint
 from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import Verifier
@@ -59,6 +60,7 @@ class DastLength:
         object.__setattr__(self, "judge", self._judge())
 
     def _judge(self) -> Verifier:
+        expected = 'a verifier, its name, or {"verifier": NAME, ...}'
         if isinstance(self.correct, str):
             return verifier_named(self.correct)
         if isinstance(self.correct, Mapping):
@@ -66,16 +68,22 @@ class DastLength:
             name = given.pop("verifier", None)
             if isinstance(name, str):
                 return verifier_named(name, given)
-        elif not isinstance(self.correct, type) and all(hasattr(self.correct, key) for key in ("low", "high", "needs")):
-            return self.correct
-        raise options.wrong(self, "correct", 'a verifier, its name, or {"verifier": NAME, ...}')
+        else:
+            wrong = complaint(self.correct, VERIFIER)
+            if not wrong:
+                return self.correct
+            expected += f"; this {wrong}"
+        raise options.wrong(self, "correct", expected)
 
     @property
     def needs(self) -> frozenset[str]:
         return NEEDS_GROUPS | self.judge.needs
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        return length_rewards(self.judge(rollouts) > self.above, _lengths(rollouts), rollouts.groups)
+        from grounding_rewards.combine import evaluate  # which imports the verifiers
+
+        right = evaluate(self.judge, rollouts, "correct")[0] > self.above
+        return length_rewards(right, _lengths(rollouts), rollouts.groups)
 
 
 def length_rewards(right: NDArray[np.bool_], lengths: Floats, groups: NDArray[np.int64]) -> Floats:

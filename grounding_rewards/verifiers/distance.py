@@ -37,7 +37,8 @@ class InsideDistance:
     A hit on a box without extent is worth 1.0. Several places: the best one's score.
 
     Args:
-        polygon: border rule of polygons, as in ``Hit``.
+        polygon: border rule of polygons, as in ``Hit``: ``"half_open"`` has left and top edges in, right and bottom
+            edges out.
     """
 
     polygon: PolygonRule = "inclusive"

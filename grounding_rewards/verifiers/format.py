@@ -11,11 +11,11 @@ import numpy as np
 
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing.texts import as_texts
+from grounding_rewards.parsing.patterns import complaint
+from grounding_rewards.parsing.texts import as_texts, matches
 from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
-from grounding_rewards.verifiers.patterns import complaint, occurs
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Format:
     def __call__(self, rollouts: Rollouts) -> Floats:
         if self.pattern is None:
             return rollouts.predictions.parsed.astype(np.float64)
-        return occurs(as_texts(rollouts.text), self.pattern).astype(np.float64)
+        return matches(as_texts(rollouts.text), self.pattern).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class GradedFormat:
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         texts = as_texts(rollouts.text)
-        found = [*(occurs(texts, pattern) for pattern, _ in self._pairs), rollouts.predictions.parsed]
+        found = [*(matches(texts, pattern) for pattern, _ in self._pairs), rollouts.predictions.parsed]
         # Both sums add up from left to right, so that all elements together make exactly 1.
         part = reduce(add, [weight * each for weight, each in zip(self._weights, found, strict=True)])
         return np.asarray(part / reduce(add, self._weights), dtype=np.float64)

@@ -28,7 +28,7 @@ POLYGON, CIRCLE, POINT = (np.int8(kind) for kind in (RegionKind.POLYGON, RegionK
 class Hit:
     """1.0 where the predicted point lies in any of the target's places, else 0.0.
 
-    bbox: x1 <= x <= x2 and y1 <= y <= y2. Circle: within the radius. Polygon: by ``polygon``. Point: at most
+    bbox: x1 <= x <= x2 and y1 <= y <= y2. Circle: within the radius. Polygon: by the rule ``polygon``. Point: at most
     ``point_radius`` or ``point_share`` away. No predicted point, or a refusal target: 0.0.
 
     Args:

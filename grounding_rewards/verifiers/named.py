@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from grounding_rewards.building import Kind, Own
+from grounding_rewards.promises import VERIFIER
 from grounding_rewards.verifiers.base import Verifier, verifier
 
-_KIND = Kind("verifier", ("low", "high", "needs"), "Rollouts", verifier)
+_KIND = Kind("verifier", VERIFIER, "Rollouts", verifier, beside=("verifier", "weight"))
 
 
 def verifier_named(name: str, arguments: Mapping[str, Any] | None = None) -> Verifier:

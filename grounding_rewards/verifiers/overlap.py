@@ -23,7 +23,7 @@ _LOWEST = {"iou": 0.0, "giou": -1.0, "diou": -1.0, "ciou": -1.5}
 class Overlap:
     """Intersection over union of the predicted box P and the target's box B, or one of its three extensions.
 
-    With C the smallest box around both, w and h the sides of a box, and c its centre:
+    By ``kind``, with C the smallest box around both, w and h the sides of a box, and c its centre:
 
     iou = |P ∩ B| / |P ∪ B|, in [0, 1].
     giou = iou - (|C| - |P ∪ B|) / |C|, in [-1, 1].

@@ -150,6 +150,37 @@ def test_lengths_in_tokens_are_the_trainers() -> None:
     assert overall(rows(("?", BOX), length=np.int64(7)), recipe=own("lengths")) == [7.0]
 
 
+@pytest.mark.parametrize("length", [-1, 3.7, 3.0, "12", True, b"3", [3], float("nan"), float("inf")])
+def test_odd_lengths_are_errors_where_lengths_may_be_used(length: Any) -> None:
+    inputs = [*rows(("(20, 15)", BOX)), *rows(("(20, 15)", BOX), length=length)]
+    assert overall(inputs, **CLICK) == [1.0, 1.0]
+    with pytest.raises(gr.RecipeError, match=r"response_length of row 1: got .*; expected how many tokens"):
+        compute_score(inputs, recipe=own("lengths"))
+
+
+def test_groups_of_one_row_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    """It stops nothing: EasyR1 may validate with one rollout a sample, before it trains."""
+    recipe = {"recipe": "gui-rcpo", "response_space": "pixel"}
+    lone, pair = rows(*[("(1, 1)", {"id": name}) for name in "abc"]), rows(*[("(1, 1)", {"id": "a"})] * 2)
+    with caplog.at_level(logging.ERROR):
+        assert overall(pair, **recipe) == [1.0, 1.0]
+        assert overall(lone[:1], **recipe) == [1.0]
+        assert caplog.records == []
+        assert overall(lone, **recipe) == [1.0, 1.0, 1.0]
+        assert overall(lone[:2], **recipe) == [1.0, 1.0]
+    (record,) = caplog.records
+    assert record.message.startswith(
+        "gui-rcpo compares the rollouts of one sample; got 3 rows of which no two have one id"
+    )
+
+
+def test_a_config_that_lacks_a_value_is_an_error_of_ours() -> None:
+    omegaconf = pytest.importorskip("omegaconf", reason="omegaconf comes with verl, which needs a Python below 3.13")
+    parts = omegaconf.OmegaConf.create({"hit": {"verifier": "hit", "weight": "???"}})
+    with pytest.raises(gr.RecipeError, match=r"expected plain values \(MissingMandatoryValue: Missing mandatory"):
+        compute_score(rows(("?", BOX)), recipe="composite", response_space="pixel", parts=parts)
+
+
 def test_own_verifiers_find_every_column() -> None:
     inputs = [{**row, "bonus": bonus} for row, bonus in zip(rows(("?", BOX), ("?", BOX)), (0.5, 0.25), strict=True)]
     assert overall(inputs, recipe=own("bonus")) == [0.5, 0.25]

@@ -122,6 +122,14 @@ def test_samples_that_differ_in_what_their_pictures_show_are_two() -> None:
     assert repeated([["p"] * 12, pictures], 12).tolist() == [0] * 4 + [1] * 4 + [2] * 4
 
 
+@pytest.mark.parametrize(("shades", "size"), [("aabbaa", 2), ("abab", 1), ("aabbaabb", 2), ("aabbbbaa", 2)])
+def test_pictures_in_the_middle_count_too(shades: str, size: int) -> None:
+    pictures = [picture(ord(shade)) for shade in shades]
+    assert repeated([["p"] * len(shades), pictures], len(shades)).tolist() == [
+        row // size for row in range(len(shades))
+    ]
+
+
 class Unread:
     """A picture that must not be read."""
 

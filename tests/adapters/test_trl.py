@@ -179,6 +179,17 @@ def test_sizes_come_from_columns_where_there_is_no_image() -> None:
     assert model(completions=["(100, 50)"], target=[target], **sizes) == [1.0]
 
 
+def test_odd_sizes_in_columns_do_no_harm_where_none_is_needed(caplog: pytest.LogCaptureFixture) -> None:
+    target, sizes = {"bbox": [990, 490, 1010, 510]}, ["junk", "[2000, 1000]", None]
+    (reward,) = reward_funcs("click", response_space="pixel", format_weight=0.0)
+    rows = {"target": [target] * 3, "image_size": sizes}
+    with caplog.at_level(logging.ERROR):
+        assert reward(completions=["(1000, 500)"] * 3, **rows) == [1.0, 1.0, 1.0]
+    assert [record.message[:21] for record in caplog.records] == ["image_size: got 'junk"]
+    (needing,) = reward_funcs("click", response_space="thousandths", format_weight=0.0)
+    assert needing(completions=["(500, 500)"] * 3, **rows) == [None, 1.0, None]
+
+
 def test_a_verifier_of_ones_own_sees_the_columns() -> None:
     bonus = gr.verifier(lambda rollouts: np.array(rollouts.extras["bonus"]), low=0.0, high=1.0)
     (reward,) = reward_funcs(replace(gr.recipe("gelato"), reward=weighted(bonus=(1.0, bonus))))

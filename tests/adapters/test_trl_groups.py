@@ -124,6 +124,12 @@ def test_a_label_free_recipe_needs_no_target_column() -> None:
     assert reward(completions=["?"] * 4, prompts=["p"] * 4, target=targets) == [0.0, 0.0, 1.0, 1.0]
 
 
+def test_plain_texts_as_targets_are_left_out_of_a_label_free_recipe() -> None:
+    (reward,) = reward_funcs(free(GROUPS))
+    targets = ["OK button", "OK button", "Cancel", "Cancel"]
+    assert reward(completions=["?"] * 4, prompts=["p"] * 4, target=targets) == [0.0, 0.0, 1.0, 1.0]
+
+
 def test_it_still_pickles() -> None:
     (reward,) = reward_funcs(paying(GROUPS), num_generations=2)
     copy = pickle.loads(pickle.dumps(reward))

@@ -134,13 +134,27 @@ def test_sizes_come_from_extra_info_where_the_target_has_none() -> None:
 
 
 @pytest.mark.parametrize("size", [[100], "large", [0, 50], {}, [float("nan"), 5], [None, None], 7, object()])
-def test_a_size_that_is_none_is_a_bad_target(size: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_size_that_is_none_is_a_bad_target_where_it_is_needed(size: Any, caplog: pytest.LogCaptureFixture) -> None:
     call("(200, 300)", {**BOX, "image_size": [100, 50]}, **THOUSANDTHS)
     with caplog.at_level(logging.ERROR):
         found = call("(200, 300)", {**BOX, "id": "a7"}, {"image_size": size}, **THOUSANDTHS)
     assert (found["score"], found["valid"]) == (0.0, 0.0)
-    (record,) = caplog.records
-    assert "target of sample 'a7', field 'image_size'" in record.message
+    size_said, target_said = [record.message for record in caplog.records]
+    assert size_said.startswith("extra_info.image_size: got ")
+    assert size_said.endswith("; expected [width, height]; anything else counts as unknown")
+    assert "target of sample 'a7', field 'image_size'" in target_said
+
+
+def test_a_size_that_is_none_does_no_harm_where_none_is_needed(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        for size in ("junk", "large"):
+            found = call("(20, 15)", BOX, {"image_size": size}, recipe="click", response_space="pixel")
+            assert (found["score"], found["valid"]) == (1.0, 1.0)
+    assert [record.message[:32] for record in caplog.records] == ["extra_info.image_size: got 'junk"]
+
+
+def test_a_size_may_be_json() -> None:
+    assert call("(200, 300)", BOX, {"image_size": "[100, 50]"}, **THOUSANDTHS)["score"] == 1.0
 
 
 def test_extra_info_is_not_changed_and_may_be_anything() -> None:
@@ -202,6 +216,16 @@ def test_32_threads_build_the_recipe_once(tmp_path: Path) -> None:
     from grounding_rewards.loading import load
 
     assert load(f"{path}:CALLS") == [1]
+
+
+def test_a_relative_path_is_another_file_in_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = {"own": {"verifier": "own.py:own", "weight": 1, "low": 0, "high": 1}}
+    for score in (0.25, 0.75):
+        folder = tmp_path / str(score)
+        folder.mkdir()
+        (folder / "own.py").write_text(f"def own(rollouts): return [{score}] * len(rollouts)")
+        monkeypatch.chdir(folder)
+        assert call(recipe="composite", response_space="pixel", parts=parts)["score"] == score
 
 
 def test_32_threads_log_a_bad_target_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -164,9 +164,17 @@ def test_bad_targets(run, tmp_path):
     assert found["reasons"] == {"OK": 1, "BAD_TARGET": 1}
 
 
+def test_the_response_space_may_be_the_recipes_own(run, tmp_path):
+    source = write_rows(tmp_path / "a.jsonl", row("(500, 250)", [0.4, 0.2, 0.6, 0.3]))
+    words = ("eval", source, "--recipe", "gelato", "--json")
+    (own,), (unit,) = json.loads(run(*words).out), json.loads(run(*words, "--response-space", "unit").out)
+    assert (own["correct"], own["reasons"], own["recipe"]) == (1, {"OK": 1}, {"name": "gelato"})
+    assert (unit["correct"], unit["reasons"]) == (0, {"OUT_OF_IMAGE": 1})
+
+
 def test_mistakes(run, files, tmp_path):
     assert run.error("eval", files[0]) == (
-        "eval needs --response-space, the space that the model answers in: pixel, model_pixel, unit, thousandths"
+        "click needs response_space, the space that the model answers in: pixel, model_pixel, unit, thousandths"
     )
     message = run.error("eval", files[0], "--response-space", "pixels")
     assert "'pixels'; use one of pixel, model_pixel, unit, thousandths" in message

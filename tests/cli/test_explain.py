@@ -35,10 +35,10 @@ Conversions
   answer       thousandths -> unit
                x: 235 / 1000 = 0.235
                y: 150 / 1000 = 0.15
-  target       unit, which is what the formula works in
+  target       unit, the space of the formula: not converted
   unit         both sides are 1
   thousandths  both sides are 1000
-  pixel        1920 x 1080, image_size beside the target
+  pixel        1920 x 1080, --image-size
 
 On the screen
   answer    (451.2, 162), in px of the original image
@@ -46,6 +46,9 @@ On the screen
   so it is  inside
 
 Reward
+  total = (1 - format_weight) · distance + format_weight · format
+  distance = 1 - ||p - c|| / diagonal inside, 0 outside
+
   total = 0.9 · distance + 0.1 · format = 0.9 · 0.843475 + 0.1 · 1 = 0.859128
 
 Parts
@@ -73,9 +76,12 @@ Target
   place  bbox 1000, 300, 1200, 400 in pixel
 
 Conversions
-  target  pixel, which is what the formula works in
+  target  pixel, the space of the formula: not converted
 
 Reward
+  total = (1 - format_weight) · outcome + format_weight · format
+  outcome = max(hit, refusal)
+
   total   = 0.9 · outcome + 0.1 · format = 0.9 · 0 + 0.1 · 0 = 0
   outcome = max(hit, refusal) = max(0, 0) = 0
 
@@ -84,8 +90,8 @@ Parts
   ─────────────────────────────────────────────
   total        0      0 to 1  0
     outcome    0      0 to 1  0     times 0.9
-      hit      0      0 to 1        the largest
-      refusal  0      0 to 1        the largest
+      hit      0      0 to 1  0     the largest
+      refusal  0      0 to 1  0     the largest
     format     0      0 to 1  0     times 0.1
 
 acc
@@ -175,6 +181,22 @@ def test_words_around_the_numbers(run):
     assert "answer    box 1, 2, 3, 4, its centre (2, 3), in px of the original image\n" in found
 
 
+@pytest.mark.parametrize(
+    ("name", "response", "target", "words"),
+    [
+        ("gelato", "(300, 150)", '{"polygon": [0.1, 0.1, 0.3, 0.1, 0.3, 0.2, 0.1, 0.2]}', "on its border"),
+        ("gta1", "(100.5, 50)", '{"bbox": [10, 10, 100.9, 100], "space": "model_pixel"}', "inside"),
+        ("ui-r1", "<think>-</think>\n<answer>[{'action': 'click', 'coordinate': [100.5, 75]}]</answer>",
+         '{"bbox": [0, 0, 100, 100]}', "0.5 px right of it"),
+    ],
+)  # fmt: skip
+def test_where_the_recipe_has_its_own_rule_for_borders_that_is_said(run, name, response, target, words):
+    sizes = ("--image-size", "1000,1000", "--model-image-size", "1000,1000") if name == "ui-r1" else ()
+    found = shown(run, name, "--response", response, "--target", target, *sizes)
+    assert f"so it is  {words}\n" in found
+    assert "the recipe's own rule decides, of borders or of more" in found
+
+
 def test_long_polygons_and_responses_are_clipped(run):
     polygon = '{"polygon": [100, 100, 200, 100, 150, 200], "space": "thousandths", "image_size": [2000, 500]}'
     words = ("--response-space", "pixel", "--response", "x" * 900 + "\x1b[31m(300, 60)", "--target", polygon)
@@ -217,24 +239,17 @@ def test_side_by_side(run):
 def test_a_row_of_a_file(run, table):
     found = as_json(run, "ui-s1", "--file", table, "--row", "2")
     assert (found["response"], found["read"]["action"], found["together"]) == (STEP.format("wait"), "wait", None)
-    assert found["extents"][1]["origin"] == "image_size beside the target"
+    assert found["extents"][1]["origin"] == "column image_size of the file"
     found = as_json(run, "ui-s1", "--option", "returns=true", "--file", table, "--row", "2")
-    assert [(row["row"], row["step"]) for row in found["together"]["rows"]] == [(0, 0), (1, 1)]
+    assert [(row["row"], row["step"]) for row in found["together"]["rows"]] == [(0, 0), (2, 1)]
     assert found["response"] == STEP.format("wait")
-
-
-def test_a_row_comes_with_its_group(run, tmp_path):
-    rows = [{"sample_id": name, "response": said} for name, said in (("a", "(1, 2)"), ("b", "(9, 9)"), ("a", "(3, 4)"))]
-    file = write_rows(tmp_path / "in.jsonl", *[{**row, "target": None} for row in rows])
-    found = as_json(run, "gui-rcpo", "--response-space", "pixel", "--file", file, "--row", "2")
-    assert [row["response"] for row in found["together"]["rows"]] == ["(1, 2)", "(3, 4)"]
-    assert found["response"] == "(3, 4)"
 
 
 def test_a_picture_is_drawn_of_all_recipes_with_targets_in_the_wire_form(run, monkeypatch, tmp_path):
     drawn = []
     pictures = types.ModuleType("pictures")
-    pictures.draw = lambda *words: drawn.append(words)
+    pictures.check = lambda out: None
+    pictures.draw = lambda *words: drawn.append(words) or []
     pictures.sized_by = lambda image, recipe, case: Case(case.responses, case.targets, 0, ((8.0, 6.0),))
     monkeypatch.setitem(sys.modules, "grounding_rewards.cli.pictures", pictures)
     words = ("gelato", "--response", "(200, 150)", "--target", TARGET, "--plot", tmp_path / "o.png")
@@ -258,6 +273,14 @@ def test_a_picture_is_drawn_of_all_recipes_with_targets_in_the_wire_form(run, mo
         (["gelato", "--response", "x", "--file", "f"], "--response and --file: got both; expected one of them"),
         (["gelato", "--image", "x.png"], "--image: got it without --plot"),
         (["gelato", "--response", "x", "--target", TARGET, "--image-size", "big"], "--image-size: got 'big'; expected"),
+        (["gelato", "--target", ""], "--target: got it without --response"),
+        (["gelato", "--image-size", ""], "--image-size: got it without --response"),
+        (["gelato", "--response", "x", "--target", TARGET, "--image-size", ""], "--image-size: got ''; expected W,H"),
+        (["gelato", "--response-column", "x"], "--response-column: got it without --file and --row"),
+        (["gelato", "--compare", " ,"], "--compare: got ' ,'; expected recipes other than gelato, each named once"),
+        (["gelato", "--compare", "gta1,gta1"], "--compare: got 'gta1,gta1'; expected recipes other than gelato"),
+        (["gelato", "--compare", "gelato"], "--compare: got 'gelato'; expected recipes other than gelato"),
+        (["gelato", "--plot", "x.gif"], "x.gif: a picture ends in .png, .svg, .pdf"),
         (["gelatto"], "unknown recipe 'gelatto'; did you mean 'gelato'?"),
         (["gelato", "--compare", "gelatto"], "unknown recipe 'gelatto'"),
         (["click", "--response", "x", "--target", TARGET], "click needs response_space"),

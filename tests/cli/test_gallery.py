@@ -55,6 +55,16 @@ def test_the_page_in_docs_has_a_section_and_a_picture_for_every_recipe():
     assert "Cannot be shown" not in text
 
 
+def test_the_table_says_which_options_must_be_given():
+    told = {name: gallery.described.recipe(name, {}) for name in ("gelato", "click", "composite")}
+    lines = {name: gallery_page.page([facts], {}, {name: ""}, None, []).splitlines() for name, facts in told.items()}
+    rows = {name: next(line for line in page if line.startswith(f"| [{name}]")) for name, page in lines.items()}
+    assert rows["gelato"].startswith("| [gelato](#gelato) | 0 to 1 | thousandths | nothing more |")
+    assert "| the space given; here pixel | option `response_space` |" in rows["click"]
+    assert "| option `response_space`, option `parts` |" in rows["composite"]
+    assert "- **needs**: option `response_space`" in lines["click"]
+
+
 def test_the_pictures_in_docs_are_there_and_show_something():
     assert names(DOCS / "pictures") == sorted(f"{name}.png" for name in ("overview", *NAMES)), "run `make docs`"
     sizes = []

@@ -56,6 +56,19 @@ def test_eval_counts_agreement(run, tmp_path):
     }  # fmt: skip
 
 
+def test_acc_is_not_called_right(run, tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", *[{**row, "kind": row["sample_id"]} for row in ROWS])
+    note = "note: gui-rcpo compares nothing with targets: its acc does not say that a response is right\n"
+    found = run("eval", source, *RCPO, "--by", "kind")
+    assert found.out.count("acc = 1   mean acc") == 2
+    assert "correct" not in found.out
+    assert found.err == note
+    scored = run("score", source, *RCPO, "--out", tmp_path / "out.jsonl")
+    assert "mean acc 20.0 %, parse rate 80.0 %" in scored.err
+    assert scored.err.endswith(note)
+    assert json.loads(run("eval", source, *RCPO, "--json").out)[0]["label_free"] is True
+
+
 def test_what_is_still_needed(run, tmp_path):
     source = write_rows(tmp_path / "in.jsonl", *ROWS)
     out = ("--out", tmp_path / "out.jsonl")

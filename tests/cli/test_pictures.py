@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
+
 import matplotlib
 import numpy as np
 import pytest
 from PIL import Image
 
 import grounding_rewards as gr
-from grounding_rewards.cli import pictures
+from grounding_rewards.cli import pictures, terminal
 from grounding_rewards.cli.pictures import draw, sized_by
 from grounding_rewards.errors import PictureError
 from grounding_rewards.explain import Case
@@ -23,7 +26,7 @@ CASE = Case(("(20, 15)",), (BOX,))
 def coarse(monkeypatch):
     """Maps of few cells, which are quick."""
     fine = pictures.picture
-    monkeypatch.setattr(pictures, "picture", lambda recipe, case: fine(recipe, case, cells=100))
+    monkeypatch.setattr(pictures, "picture", lambda *given, **more: fine(*given, **more, cells=100))
 
 
 @pytest.fixture
@@ -91,6 +94,44 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_old_one(tmp_path, monkeypatch
         draw([CLICK], CASE, path)
     assert path.read_bytes() == b"old"
     assert names(tmp_path) == ["a.png"]
+
+
+def test_recipes_that_cannot_be_drawn_are_left_out_and_said(tmp_path, monkeypatch):
+    seen = drawn_with(monkeypatch)
+    gelato, gta1 = gr.recipe("gelato", target_space="pixel"), gr.recipe("gta1")
+    assert draw([gta1, CLICK, gelato], CASE, tmp_path / "a.png") == [
+        "gta1 is left out of the picture: target of row 0, field 'model_image_size': got nothing; expected [width, "
+        "height], because the recipe brings targets in thousandths into model_pixel",
+        "gelato is left out of the picture: target of row 0, field 'image_size': got nothing; expected [width, "
+        "height], because the recipe brings responses in thousandths, targets in pixel into unit",
+    ]
+    assert [each.name for each in seen[0][0]] == ["click"]
+    assert draw([CLICK], CASE, tmp_path / "a.png") == []
+    with pytest.raises(gr.TargetError, match="brings targets in thousandths into model_pixel"):
+        draw([gta1, gelato], CASE, tmp_path / "b.png")
+    assert names(tmp_path) == ["a.png"]
+
+
+def test_a_recipe_whose_screen_is_unknown_does_not_keep_a_screenshot_from_the_others(tmp_path, screenshot, monkeypatch):
+    seen = drawn_with(monkeypatch)
+    (note,) = draw([CLICK, gr.recipe("gelato-pixel")], CASE, tmp_path / "a.png", screenshot)
+    assert note.startswith("gelato-pixel is left out of the picture: gelato-pixel: a screenshot cannot be drawn below")
+    assert [each.name for each in seen[0][0]] == ["click"]
+
+
+def test_a_mate_whose_target_cannot_be_used_is_drawn_with_the_rest(tmp_path):
+    recipe = gr.recipe("gui-rcpo", response_space="pixel")
+    bad = Case(("(20, 15)", "(21, 15)"), ({"image_size": [100, 50]}, {"image_size": 7}), groups=(0, 0))
+    assert draw([recipe], bad, tmp_path / "a.png") == []
+    with pytest.raises(gr.TargetError, match="'image_size': got 7"):
+        draw([recipe], replace(bad, row=1), tmp_path / "b.png")
+
+
+def test_how_much_is_drawn_is_told(tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr(terminal, "progress", lambda what: nullcontext(told.append))
+    draw([CLICK, CLICK], replace(CASE, image_sizes=((1000, 500),)), tmp_path / "a.png")
+    assert told == [0.25, 0.5, 0.75, 1.0]  # of either recipe the whole and a closer view
 
 
 def test_the_screenshot_says_the_size_where_nothing_else_does(tmp_path, screenshot, monkeypatch):

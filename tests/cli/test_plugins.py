@@ -97,6 +97,16 @@ def test_a_plugin_with_what_it_adds(run, installed):
     assert json.loads(run("plugins", "--json").out) == [ACME_FACTS]
 
 
+def test_a_narrow_terminal_folds_names_and_drops_no_letter(run, installed, monkeypatch):
+    long = "a_very_long_name_of_a_verifier_that_nobody_can_read"
+    installed(point("acme", "acme-rewards", verifiers=lambda register: register(long, Ours)))
+    monkeypatch.setenv("COLUMNS", "40")
+    names = [line[13:].split()[0] for line in run("plugins").out.splitlines()[1:]]
+    assert "".join(names).startswith("acme/a_very_long_name_of")
+    words = run("plugins").out.split()
+    assert all(letters in "".join(words) for letters in ("verifiers", "[bold]", "ours[/bold]"))
+
+
 def test_what_does_not_load_is_noted_and_the_rest_is_listed(run, installed):
     def taken(register):
         register("pair", Hit)

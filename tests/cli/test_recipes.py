@@ -201,7 +201,7 @@ def shown(run, *words):
     [
         ("ui-r1", "acc 1.0 where the action is the target's and, of a click, the point, cut to whole pixels, lies in "
                   "its place."),
-        ("gui-r1", "acc 1.0 where the action is right, with its point or text, else 0.0; see gui_r1."),
+        ("gui-r1", "acc 1.0 where the action is the target's, case aside, and so is its point or text, else 0.0."),
         ("ui-s1", "acc 1.0 for a match; of a HARMFUL step for any other action in its place. needs"),
         ("ui-venus-navigation", "acc 1.0 where every term of one alternative is as high as it can be, else 0.0. paper"),
         ("btl-ui", "acc 1 where gate(link, own_action) is above 0; own_action: 1.0 where the response names an action"),

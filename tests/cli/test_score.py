@@ -180,7 +180,8 @@ def test_a_recipe_that_compares_rollouts_sees_whole_groups(run, tmp_path, monkey
     assert run("score", write_rows(tmp_path / "in.jsonl", *rows), *words).code == 0
     assert seen == [[0, 1] * 4500]
     bare = write_rows(tmp_path / "bare.jsonl", {"response": "", "target": BOX})
-    assert "no column 'sample_id' (--id-column)" in run.error("score", bare, *words)
+    message = run.error("score", bare, *words)
+    assert "row 0 (line 1): sample_id: got null; expected the sample's name, a text or a whole number, in" in message
 
 
 def test_a_recipe_that_adds_up_trajectories_sees_them_whole(run, tmp_path):

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from grounding_rewards import plugins
 from grounding_rewards.cli.where import where
-from grounding_rewards.plugins import registry
 from grounding_rewards_adapters import _scorers
 from tests.adapters.own_terms import BOX, PAID, named_in_a_config, write_plugin, write_terms
 from tests.contracts import easyr1
@@ -29,9 +29,9 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     write_plugin(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(_scorers, "_SCORERS", {})
-    registry.cache_clear()
+    plugins._registry.cache_clear()
     yield tmp_path
-    registry.cache_clear()
+    plugins._registry.cache_clear()
     for name in ("lab_terms", "lab_plugin", easyr1.MODULE):
         sys.modules.pop(name, None)
 

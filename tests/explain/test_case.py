@@ -10,6 +10,17 @@ UNIT = [0.1, 0.1, 0.3, 0.2]
 GELATO = gr.recipe("gelato")
 
 
+def test_the_own_target_counts_by_the_name_of_its_row_and_those_of_mates_do_not():
+    case = Case(("(200, 150)", "?"), (UNIT, [1, 2]), names=(7, 9))
+    assert case.score(GELATO).valid.tolist() == [1.0, 0.0]
+    assert case.rollouts(GELATO).targets.valid.tolist() == [True, False]
+    for judge in (case.score, case.rollouts):
+        bad = Case(case.responses, case.targets, 1, names=case.names)
+        judge = getattr(bad, judge.__name__)
+        with pytest.raises(gr.TargetError, match="target of row 9, field"):
+            judge(GELATO)
+
+
 def test_an_example_becomes_the_first_row_with_its_group_behind_it():
     case = Case.of(Example("(1, 2)", UNIT, image_size=(10, 20), group=("(3, 4)", "(5, 6)")))
     assert case.responses == ("(1, 2)", "(3, 4)", "(5, 6)")

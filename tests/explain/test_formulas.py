@@ -63,7 +63,7 @@ def test_each_combination(term, scores, formula, numbers, enters):
     assert (found.formula, found.numbers, dict(found.enters)) == (formula, numbers, enters)
 
 
-def test_contributions_go_through_sums_and_multiples_and_no_farther():
+def test_contributions_go_through_sums_multiples_and_choices():
     inner = combine.affine("scaled", combine.asymmetric("side", always(-0.5), 1.5, 0.5), 2.0, -1.0)
     whole = combine.weighted(one=(0.5, inner), two=(2.0, combine.best(a=always(0.25), b=always(0.5))))
     total = worked_out(whole, ROLLOUTS, 0)
@@ -71,8 +71,24 @@ def test_contributions_go_through_sums_and_multiples_and_no_farther():
     (scaled,) = one.parts
     assert (one.score, one.contribution, one.constant) == (-1.5, -0.75, -0.5)
     assert (scaled.contribution, scaled.parts[0].contribution) == (-0.25, -0.25)
-    assert (two.contribution, [part.contribution for part in two.parts]) == (1.0, [None, None])
+    assert (two.contribution, [part.contribution for part in two.parts]) == (1.0, [0.0, 1.0])
     assert (total.score, total.contribution) == (0.25, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("term", "contributions", "constant"),
+    [
+        (combine.best(a=always(0.5), b=always(0.5)), [0.5, 0.0], 0),
+        (combine.gate(when=("a", always(1.0)), then=("b", always(0.25)), otherwise=-1), [0.0, 0.25], 0),
+        (combine.gate(when=("a", always(0.0)), then=("b", always(0.25)), otherwise=-1), [0.0, 0.0], -1),
+        (combine.clip("a", always(0.5), 0, 1), [0.5], 0),
+        (combine.clip("a", always(1.5), 0, 1), [None], 0),
+        (combine.steps("a", always(0.5), [0.5], [-1, 1]), [None], 0),
+    ],
+)
+def test_what_is_chosen_contributes_and_what_is_limited_does_not(term, contributions, constant):
+    total = worked_out(term, ROLLOUTS, 0)
+    assert ([part.contribution for part in total.parts], total.constant) == (contributions, constant)
 
 
 def test_a_combination_of_ones_own_says_what_its_docstring_says():

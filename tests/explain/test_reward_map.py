@@ -33,6 +33,7 @@ def test_a_small_map_in_full():
     assert found.acc.tolist() == [[0.0] * 4, [0.0, 1.0, 1.0, 0.0], [0.0] * 4]
     assert (found.window, found.space.value, found.box) == ((0.0, 0.0, 400.0, 300.0), "pixel", None)
     assert (found.low, found.high) == (0.0, 1.0)
+    assert (found.answered, found.exemplary, found.step) == ("a click", False, (1.0, 1.0))
 
 
 def test_cells_are_paid_what_answers_there_are_paid():
@@ -52,7 +53,7 @@ def test_a_recipe_of_boxes_gets_boxes_of_the_targets_size_cut_off_at_the_edges()
     recipe = gr.recipe("gui-g2")
     case = Case(("[10,20,30,40]",), ([100, 100, 300, 200],), image_sizes=((400, 300),))
     found = reward_map(recipe, case, cells=12)
-    assert found.box == (200.0, 100.0)
+    assert (found.box, found.answered) == ((200.0, 100.0), "a box of the target's size")
     said = ["[0,0,150,100]", "[50,100,250,200]", "[250,200,400,300]"]
     cells = [found.total[0, 0], found.total[1, 1], found.total[2, 3]]
     assert cells == recipe.score(said, [[100, 100, 300, 200]] * 3, image_sizes=(400, 300)).total.tolist()
@@ -101,6 +102,19 @@ def test_a_large_group_gets_fewer_cells(monkeypatch):
     case = Case(("(1, 2)",) * 4, (None,) * 4, groups=(0,) * 4)
     assert reward_map(recipe, case, window=(0, 0, 10, 10)).total.size == 9
     assert reward_map(CLICK, Case(("(1, 2)",), (BOX,)), window=(0, 0, 10, 10)).total.size == 36
+    monkeypatch.setattr("grounding_rewards.explain.reward_map.MOST_PAIRS", 64)
+    assert reward_map(recipe, case, window=(0, 0, 10, 10)).total.size == 4
+
+
+def test_cells_are_scored_some_at_a_time_and_it_is_told_how_many(monkeypatch):
+    recipe = gr.recipe("gui-rcpo", response_space="pixel")
+    case = Case(("(1, 2)", "(60, 3)"), (None,) * 2, groups=(0, 0))
+    told = []
+    whole = reward_map(recipe, case, window=(0, 0, 100, 100), cells=9, advance=told.append)
+    monkeypatch.setattr("grounding_rewards.explain.reward_map.AT_ONCE", 8)
+    parts = reward_map(recipe, case, window=(0, 0, 100, 100), cells=9, advance=told.append)
+    assert told == [1.0, 4 / 9, 8 / 9, 1.0]
+    assert parts.total.tolist() == whole.total.tolist()
 
 
 def test_a_long_response_gets_fewer_cells():
@@ -124,7 +138,9 @@ def test_the_other_steps_of_a_trajectory_stay():
 @pytest.mark.parametrize("response", [None, "nothing", "(1, 2) (3, 4)"])
 def test_a_response_without_a_place_leaves_the_map_to_the_example(response):
     case = Case((response,), (BOX,), image_sizes=((400, 300),))
-    assert reward_map(CLICK, case, cells=12).acc.tolist() == [[0.0] * 4, [0.0, 1.0, 1.0, 0.0], [0.0] * 4]
+    found = reward_map(CLICK, case, cells=12)
+    assert found.acc.tolist() == [[0.0] * 4, [0.0, 1.0, 1.0, 0.0], [0.0] * 4]
+    assert found.exemplary
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,7 @@ def test_other_answers_are_those_of_the_group_where_the_group_matters():
         ({"regions": [{"bbox": [100, 100, 110, 110]}, {"bbox": [120, 100, 140, 110]}]}, (20.0, 5.0, 220.0, 205.0)),
         ({"regions": [{"bbox": [0, 0, 40, 40]}, {"bbox": [500, 300, 540, 340]}]}, (420.0, 220.0, 620.0, 420.0)),
         ({"refusal": True}, None),
+        ({"bbox": [0, 0, 4, 480]}, None),
     ],
 )
 def test_a_small_target_gets_a_closer_view(target, window):
@@ -98,6 +99,6 @@ def test_a_small_target_gets_a_closer_view(target, window):
 
 def test_without_a_target_the_answers_get_the_closer_view():
     case = Case(("(200, 150)", "(210, 155)"), ({"image_size": [1000, 500]},) * 2, groups=(0, 0))
-    assert closer(scene(gr.recipe("gui-rcpo", response_space="pixel"), case)) == ((180.0, 127.5, 230.0, 177.5),)
+    assert closer(scene(gr.recipe("gui-rcpo", response_space="pixel"), case)) == ((137.5, 85.0, 272.5, 220.0),)
     lone = Case(("?",), ({"image_size": [1000, 500]},), groups=(0,))
     assert closer(scene(gr.recipe("gui-rcpo", response_space="pixel"), lone)) == ()

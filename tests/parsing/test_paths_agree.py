@@ -1,5 +1,8 @@
 """Many texts run through arrow and RE2, few through Python's re: both must read the same, to the last bit."""
 
+import re
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -8,9 +11,14 @@ from hypothesis import strategies as st
 from grounding_rewards.columns import Predictions, Reason
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import AUTO, BARE_TUPLE, BARE_TUPLE_WHOLE, REFUSAL, AutoDialect, PatternDialect, parse
+from grounding_rewards.parsing.actions.dialect import ActionDialect
+from grounding_rewards.parsing.actions.guards import Gated
+from grounding_rewards.parsing.dialect import check_patterns
+from grounding_rewards.parsing.reader import ReaderDialect
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, matches
 from grounding_rewards.recipes.gta1 import _THINK_ANSWER
 from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.testing import check_dialect
 from tests.parsing.fragments import ANSWERS, responses
 
 
@@ -105,9 +113,90 @@ def test_a_pattern_with_an_anchor_inside_is_counted_alike():
             assert {Reason(code).name for code in found.reason} == {reason}
 
 
+XY = "(?P<x>[0-9]+):(?P<y>[0-9]+)"
+
+
 @pytest.mark.parametrize(
-    "pattern", [r"@([0-9]+):([0-9]+)", r"@(?P<x>[0-9]+)", r"@(?P<left>[0-9]+):(?P<top>[0-9]+)", r"(refusal)"]
+    ("options", "message"),
+    [
+        ({"pattern": r"@(?P<x>[0-9]+)"}, r"dialect own: got groups \['x'\]; expected x and y"),
+        ({"pattern": r"@(?P<left>[0-9]+):(?P<top>[0-9]+)"}, r"got groups \['left', 'top'\]; expected x and y"),
+        ({"pattern": r"@([0-9]+):([0-9]+)"}, r"got the pattern '@.*'; expected a name for each group"),
+        ({"pattern": r"(refusal)"}, "expected a name for each group"),
+        ({"pattern": None}, "dialect own: got the pattern None; expected a pattern"),
+        ({"pattern": None, "whole": True}, "dialect own: got the pattern None; expected a pattern"),
+        ({"pattern": "(?P<x>"}, r"expected a pattern \(missing \)"),
+        ({"pattern": r"@(?P<x>\d+):(?P<y>\d+)"}, r"without \\d: write a set of ASCII characters, such as \[0-9\]"),
+        ({"pattern": f"@{XY}(?=;)"}, r"a pattern without \(\?="),
+        ({"pattern": f"(?i:at){XY}"}, r"without \(\?i:: write both cases, such as \[Cc\]lick"),
+        ({"pattern": f"@{XY}", "usual": rf"^@{XY}\s*$"}, r"without \\s"),
+        ({"pattern": f"@{XY}", "usual": "^(?P<x1>1)$"}, r"in usual \['x1'\]; expected x and y"),
+        ({"pattern": "@(?P<body>.*)", "inner": (r"(?P<x>1)(?P<y>\w)",)}, r"without \\w"),
+        ({"pattern": "@(.*)", "inner": ("(?P<x>1)", "(?P<y>1)")}, "expected a name for each group"),
+        ({"pattern": "@.*", "inner": ("(?P<x>1)", "(?P<y>1)")}, "and body around inner"),
+        ({"pattern": f"@{XY}", "signs": "@"}, r"dialect own: signs: got '@'; expected texts, such as \(\"<tap>\",\)"),
+    ],
 )
-def test_a_pattern_whose_groups_say_no_place_is_an_error(pattern):
-    with pytest.raises(RecipeError, match=r"dialect own: got groups .* expected x and y"):
-        parse(["@1:2"], PatternDialect("own", pattern), space=CoordSpace.PIXEL)
+@pytest.mark.parametrize("rows", [1, VECTOR_ROWS])
+def test_a_pattern_that_cannot_be_used_is_an_error_however_many_texts(options, message, rows):
+    with pytest.raises(RecipeError, match=message):
+        parse(["@1:2"] * rows, PatternDialect("own", **options), space=CoordSpace.PIXEL)
+
+
+@dataclass(frozen=True)
+class Tap:
+    """Reads few texts by one pattern and many by another."""
+
+    alone: str
+    name: str = "tap"
+    names: tuple = ("tap",)
+
+    def find(self, texts, answers):
+        if texts.vectorised:
+            return PatternDialect("tap", f"<{XY}>", whole=True).find(texts, answers)
+        found = [re.search(self.alone, text) for text in texts.values]
+        same = [f"<{int(match['x'])}:{int(match['y'])}>" if match else "" for match in found]
+        return PatternDialect("tap", f"<{XY}>", whole=True).find(Texts(same), answers)
+
+
+@pytest.mark.parametrize(
+    ("alone", "text"),
+    [
+        (r"^\s*<(?P<x>\d+):(?P<y>\d+)>\s*\Z", "<\uff11:\uff12>"),
+        (r"^<(?P<x>[0-9]+):(?P<y>[0-9]+)>\Z", r"<1:2>\\n"),
+    ],
+)
+def test_check_dialect_reads_what_it_is_given_in_other_letters_too(alone, text):
+    with pytest.raises(AssertionError, match=f"dialect tap .* alone from '{text}'"):
+        check_dialect(Tap(alone), ["<1:2>"])
+    check_dialect(Tap(r"^\s*<(?P<x>[0-9]+):(?P<y>[0-9]+)>\s*\Z"), ["<1:2>"])
+
+
+@pytest.mark.parametrize("rows", [1, VECTOR_ROWS])
+def test_a_dollar_is_the_very_end_however_many_texts(rows):
+    # Python's re alone would also match before a last line feed.
+    ending = PatternDialect("ending", f"@{XY}$", signs=("@",))
+    for text, reason in (("@1:2", "OK"), ("@1:2\n", "MALFORMED")):
+        found = parse([text] * rows, ending, space=CoordSpace.PIXEL)
+        assert {Reason(code).name for code in found.reason} == {reason}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "message"),
+    [
+        (ReaderDialect("own", read=len, pattern=rf"^{XY}\b", signs=("@",)), r"without \\b"),
+        (
+            ReaderDialect("own", read=len, pattern="^(?P<x>1)$", signs=("@",)),
+            r"got groups \['x'\]; expected x and y, or",
+        ),
+        (ReaderDialect("own", read=len, pattern=f"^{XY}$", signs="@"), "signs: got '@'; expected texts"),
+        (ActionDialect("own", read=len, patterns=(f"^{XY}$",)), r"got groups \['x', 'y'\]; expected action"),
+        (ActionDialect("own", read=len, patterns=("^(?P<action>a)(?P<key>b)$",)), r"\['action', 'key'\]; expected"),
+        (ActionDialect("own", read=len, patterns=(r"^(?P<action>\S+)$",)), r"without \\S"),
+        (Gated(BARE_TUPLE, pattern="(?i)tap"), r"dialect bare_tuple: got the pattern '\(\?i\)tap'"),
+        (AutoDialect((BARE_TUPLE, PatternDialect("own", rf"@{XY}\Z"))), r"dialect own: .* without \\Z"),
+    ],
+)
+def test_patterns_are_checked_before_there_are_texts(dialect, message):
+    with pytest.raises(RecipeError, match=message):
+        check_patterns(dialect)

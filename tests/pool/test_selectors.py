@@ -72,8 +72,8 @@ def test_a_selector_goes_by_name_by_mapping_and_by_its_place_in_code(tmp_path):
         ("unsolvde", {}, "unknown selector 'unsolvde'; did you mean 'unsolved'.*your own by module:attr"),
         ({"low_rate": 0.5}, {}, "unknown selector None"),
         ("math:sqrt", {}, "math:sqrt is a plain function; give the bounds of its scores, such as low: 0 and high: 1"),
-        ("math:sqrt", {"low": 0, "high": "1"}, "got bounds 0 and '1'; expected numbers"),
-        ("math:sqrt", {"low": 1, "high": 0}, "expected a selector with finite bounds low <= high, a class of them"),
+        ("math:sqrt", {"low": 0, "high": "1"}, "math:sqrt: got bounds 0 and '1'; expected finite numbers"),
+        ("math:sqrt", {"low": 1, "high": 0}, "math:sqrt: got bounds 1 and 0; expected finite numbers, low <= high"),
         ("math:pi", {}, "math:pi is 3.14159.*; expected a selector"),
     ],
 )
@@ -103,7 +103,7 @@ def fails(stats):
         (lambda stats: stats.pass_rate, "returned nan for sample 'new'; expected 0.0 to 1.0: clip it, or declare"),
         (lambda stats: stats.n, "returned 4.0 for sample 'all'; expected 0.0 to 1.0"),
         (lambda stats: [1.0], r"returned shape \(1,\); expected \(4,\)"),
-        (lambda stats: ["a"] * 4, r"returned \['a', 'a', 'a', 'a'\]; expected weights"),
+        (lambda stats: ["a"] * 4, r"returned \['a', 'a', 'a', 'a'\]; expected 4 numbers"),
     ],
 )
 def test_weights_are_checked_and_the_selector_and_the_sample_named(fn, message):

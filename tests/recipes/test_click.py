@@ -140,6 +140,35 @@ def test_one_dialect_can_be_named():
         gr.recipe("click", response_space="pixel", dialect="json")
 
 
+OWN = r"""
+from types import SimpleNamespace
+from grounding_rewards.parsing import PatternDialect
+DIGITS = PatternDialect("digits", r"@(?P<x>\d+):(?P<y>\d+)")
+SIGNS = PatternDialect("signs", "@(?P<x>[0-9]):(?P<y>[0-9])", signs="@")
+NAMELESS = SimpleNamespace(names=("a",), find=len)
+"""
+
+
+@pytest.mark.parametrize(
+    ("attribute", "message"),
+    [
+        ("DIGITS", r"^option dialect: .*own.py:DIGITS: dialect digits: got the pattern .* without \\d: write a set of"),
+        ("SIGNS", "dialect signs: signs: got '@'; expected texts, such as"),
+        ("NAMELESS", "NAMELESS is namespace.*; expected a dialect with name, names and find"),
+        ("PatternDialect", "PatternDialect is <class .*; expected a dialect"),
+    ],
+)
+def test_a_dialect_of_ones_own_is_checked_when_the_recipe_is_built(tmp_path, attribute, message):
+    (tmp_path / "own.py").write_text(OWN)
+    with pytest.raises(gr.RecipeError, match=message):
+        gr.recipe("click", response_space="pixel", dialect=f"{tmp_path}/own.py:{attribute}")
+
+
+def test_a_misspelt_dialect_is_told_what_it_may_mean():
+    with pytest.raises(gr.RecipeError, match=r"/path/file\.py:attr; did you mean 'bare_tuple'\?"):
+        gr.recipe("click", response_space="pixel", dialect="bare_tupel")
+
+
 def test_a_point_target_can_have_a_share_of_the_screen_instead():
     near = gr.recipe("click", response_space="pixel", point_share=0.0625)
     target = {"point": [500, 1024], "image_size": [1024, 2048]}

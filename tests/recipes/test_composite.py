@@ -34,6 +34,12 @@ def high(rollouts):
 def grouped(rollouts):
     return np.zeros(len(rollouts))
 
+def own_low(rollouts, low=3):
+    return np.zeros(len(rollouts))
+
+def own_weight(rollouts, weight=3):
+    return np.zeros(len(rollouts))
+
 @dataclass(frozen=True)
 class Long:
     limit: int = 10
@@ -296,6 +302,9 @@ def test_what_does_not_fit_is_an_error_that_names_the_part(parts, message):
         ("Long", {"limit": -1}, "limit: expected a length"),
         ("READY", {"limit": 2}, "is built already; got limit, expected no arguments"),
         ("NUMBER", {}, "is 5; expected a verifier with finite bounds low <= high, a class of them, or a function"),
+        ("brief", {"low": 0, "high": 1, "needs": ["group"]}, "needs: got 'group'; did you mean 'groups'?"),
+        ("own_low", {"low": 0, "high": 1}, "its argument 'low' cannot be given, because a config means its own 'low'"),
+        ("own_weight", {"low": 0, "high": 1}, "its argument 'weight' cannot be given, because a config means its own"),
         ("breif", {}, "has no 'breif'; did you mean 'brief'?"),
     ],
 )
@@ -304,6 +313,11 @@ def test_what_does_not_fit_in_a_file_is_named(own, attribute, more, message):
     assert text.startswith("composite: part 'mine': ")
     assert message in text
     assert f"{own}:{attribute}" in text or "bounds with low <= high" in text
+
+
+def test_a_success_has_no_weight():
+    text = error({"hit": 1}, success={"verifier": "hit", "weight": 3})
+    assert text == "composite: option success: got a weight; expected none, because acc is 0 or 1: leave it out"
 
 
 @pytest.mark.parametrize("success", ["hti", 5, {"weight": 1}, ["hit"], {"verifier": 5}])

@@ -8,6 +8,7 @@ import pytest
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table, write_table
+from grounding_rewards.tables.files import written_whole
 from tests.tables.passing import NEW, scored
 
 
@@ -91,3 +92,10 @@ def test_a_name_that_is_taken_late(lines, tmp_path):
     with pytest.raises(TableError, match=r"already has a column total"):
         scored(source, tmp_path / "out.jsonl")
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_what_cannot_be_written_is_named_by_its_own_path(tmp_path):
+    path = tmp_path / "none" / "out.jsonl"
+    with pytest.raises(FileNotFoundError) as error, written_whole(path):
+        pass
+    assert error.value.filename == str(path)

@@ -20,7 +20,7 @@ import pytest
 
 import grounding_rewards as gr
 import grounding_rewards_adapters
-from grounding_rewards.plugins import registry
+from grounding_rewards import plugins
 from tests.adapters.own_terms import BOX, PAID, named_in_a_config, write_plugin, write_terms
 from tests.contracts import easyr1
 
@@ -50,10 +50,10 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("RAY_AUTH_MODE", "disabled")
         patch.setenv("HF_HUB_OFFLINE", "1")
         patch.syspath_prepend(folder)
-        registry.cache_clear()
+        plugins._registry.cache_clear()
         write_tokenizer(folder)
         yield folder
-    registry.cache_clear()
+    plugins._registry.cache_clear()
     sys.modules.pop("lab_terms", None)
     sys.modules.pop("lab_plugin", None)
 

@@ -10,7 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import Act, Objects, columns, normalised
-from grounding_rewards.parsing.dialect import Answers, Found, alone, contain, nothing, places, put
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing.dialect import (
+    Answers,
+    Found,
+    alone,
+    check_texts,
+    contain,
+    groups_of,
+    nothing,
+    places,
+    put,
+)
 from grounding_rewards.parsing.reader import Place, as_place
 from grounding_rewards.parsing.texts import Column, Texts, contains, extract, strings
 
@@ -20,6 +31,7 @@ _Shape = tuple[tuple[float, float] | None, tuple[float, ...] | None]
 
 _NOWHERE = (float("nan"), float("nan"))
 _PLACES = {"x", "y", "x1", "y1", "x2", "y2", "action"}
+_GROUPS = _PLACES | {"text", "direction", "app", "status", "button"}
 
 
 @dataclass(frozen=True)
@@ -53,6 +65,20 @@ class ActionDialect:
     def names(self) -> tuple[str, ...]:
         """The dialect itself."""
         return (self.name,)
+
+    def check_patterns(self) -> None:
+        """Complain of patterns or signs that cannot be used.
+
+        Raises:
+            RecipeError: RE2 and Python's re do not both read one alike, or its groups are others than those.
+        """
+        check_texts(self, "signs", "must", "patterns")
+        for pattern in self.patterns:
+            groups = groups_of(self.name, pattern)
+            if "action" not in groups or not groups <= _GROUPS:
+                raise RecipeError(
+                    f"dialect {self.name}: got groups {sorted(groups)}; expected action, and more of {sorted(_GROUPS)}"
+                )
 
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""

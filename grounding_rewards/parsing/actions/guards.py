@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.parsing.dialect import Answers, Dialect, Found, contain, nothing, put
+from grounding_rewards.parsing.dialect import Answers, Dialect, Found, check_patterns, contain, groups_of, nothing, put
 from grounding_rewards.parsing.texts import Texts, compiled, matches
 
 Says = Callable[[str, str], bool]
@@ -18,6 +18,7 @@ class _Guard:
     """Goes by the name of the dialect inside."""
 
     dialect: Dialect
+    pattern: str
 
     @property
     def name(self) -> str:
@@ -28,6 +29,11 @@ class _Guard:
     def names(self) -> tuple[str, ...]:
         """Those of the dialect."""
         return self.dialect.names
+
+    def check_patterns(self) -> None:
+        """Complain of a pattern that cannot be used, here or inside."""
+        groups_of(self.name, self.pattern)
+        check_patterns(self.dialect)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import re
 from grounding_rewards.actions import Act
 from grounding_rewards.parsing.actions.dialect import ActionDialect
 from grounding_rewards.parsing.actions.guards import Gated
-from grounding_rewards.parsing.pieces import PLACE
+from grounding_rewards.parsing.pieces import PLACE, either_case
 from grounding_rewards.parsing.texts import SPACE, number
 
 WORDS = {
@@ -34,15 +34,15 @@ _AT_A_PLACE = {
     "longpress": "long_press", "longclick": "long_press",
 }  # fmt: skip
 _TOGETHER = str.maketrans("", "", " _-")
-_NAMES = "(?i:click|tap|hover|(?:left|double|triple|right|middle|long)[ _-]?(?:click|tap|press))"
+_NAMES = either_case("(?:click|tap|hover|(?:left|double|triple|right|middle|long)[ _-]?(?:click|tap|press))")
 _OPEN = rf"(?:(?:<\|box_start\|>|<point>|<box>){SPACE})?"
 _CLOSE = rf"(?:(?:<\|box_end\|>|</point>|</box>){SPACE})?"
 
-_START = r"(?:(?:(?s:.*)\n)?[ \t]*(?i:actions?):)?"
+_START = rf"(?:(?:(?s:.*)\n)?[ \t]*{either_case('actions?')}:)?"
 _FORMS = (
     rf"(?P<word>{'|'.join(WORDS)})",
     r"(?P<typing>TYPE|OPEN_APP) \[(?P<text>[^\n]*)\]",
-    r"SCROLL[ \t]*\[[ \t]*(?P<direction>(?i:up|down|left|right))[ \t]*\]",
+    rf"SCROLL[ \t]*\[[ \t]*(?P<direction>{either_case('up|down|left|right')})[ \t]*\]",
     rf"(?P<name>{_NAMES})(?:[ \t]+(?:at|on))?[ \t]*:?[ \t]*{_OPEN}{PLACE}{_CLOSE}",
 )
 _LINE = rf"^{_START}{SPACE}(?:```[a-z]*{SPACE})?(?:{'|'.join(_FORMS)}){SPACE}(?:```{SPACE})?$"

@@ -6,12 +6,13 @@ import re
 
 from grounding_rewards.actions import canonical, is_known
 from grounding_rewards.parsing.actions.keys import AT_A_PLACE, OPENAI
+from grounding_rewards.parsing.pieces import either_case
 from grounding_rewards.parsing.texts import SPACE
 
 _BEFORE_PLACES = ("at", "on", "to", "in", "from")
 _WORD = "[A-Za-z_]+"
 _WORDS = rf"(?:{_WORD}[ -])?{_WORD}"
-_KEY = rf"(?i:action(?:s|_type)?|function)[\"']?{SPACE}[:=>]{SPACE}[\"'`]?"
+_KEY = rf"(?:{either_case('action(?:s|_type)?|function')})[\"']?{SPACE}[:=>]{SPACE}[\"'`]?"
 _PLACE = r"(?:[(\[][(\[ \t]*-?[.0-9]|<[|a-z_]+>|\{[ \n]*[\"'])"
 _FORMS = (
     rf"(?P<call>{_WORD})\((?P<ending>(?:s|es|ed)\))?",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing.actions.auto import ACTION_OS_ATLAS
+from grounding_rewards.parsing.actions.auto import ACTION_OS_ATLAS, AUTO_ACTION
 from grounding_rewards.parsing.actions.calls import calls_go_first
 from grounding_rewards.parsing.actions.objects import objects
 from grounding_rewards.parsing.actions.os_atlas import read_line
@@ -89,6 +89,14 @@ def test_where_another_name_is_the_pattern_finds_it(text):
 def test_all_shapes_alone_and_in_a_batch():
     for answers in ("only", "first", "last", "all"):
         agree([text for text, _ in READ], ACTION_OS_ATLAS, answers)
+
+
+def test_a_dotless_i_is_no_i_alone_or_in_a_batch():
+    # Under (?i: Python's re would take it for one, and RE2 would not.
+    texts = ["cl\u0131ck [5, 6]", "act\u0131on: right click (5, 6)", "SCROLL [r\u0130ght]"]
+    assert [act(text, ACTION_OS_ATLAS) for text in texts] == ["NO_ANSWER"] * 3
+    agree(texts, ACTION_OS_ATLAS, "only")
+    agree(["act\u0131on: scroll (5, 6)"], AUTO_ACTION, "only")
 
 
 UNITS = [

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
-from grounding_rewards.verifiers.patterns import complaint, occurs
+from grounding_rewards.parsing.patterns import complaint
+from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, matches
 
 GOOD = [
     "", "a", "^a$", "$", "a|b$", "[$]$", r"\$", "[]$]", "[^]]", "[^a]", r"[\]\[]", "(?:a)", "(?s:.*?)b", "(?P<x>a)",
@@ -19,7 +19,7 @@ BAD = {
     None: "a pattern", 5: "a pattern", b"a": "a pattern", r"\d": r"without \d", r"[\d]": r"without \d",
     r"\w+": r"without \w", r"a\b": r"without \b", r"(a)\1": r"without \1", r"\Z": r"without \Z",
     r"\u00e9": r"without \u", r"\_": r"without \_", "(?=a)": "without (?=", "(?!a)": "without (?!",
-    "(?<=a)": "without (?<=", "(?i)a": "without (?i",
+    "(?<=a)": "without (?<=", "(?i)a": "without (?i", "(?i:a)": "without (?i:: write both cases, such as [Cc]lick",
     "(?m:a$)": "without (?m", "(?>a)": "without (?>", "(?#a)": "without (?#", "(?P<x>a)(?P=x)": "without (?P=",
     "a*+": "possessive", "a{2}+": "possessive", "a{2,3}+": "possessive", "a?+": "possessive", "a++": "possessive",
     "a{1001}": "up to 1000", "a{1,2000}": "up to 1000", "a{,5}": "from a number", "[a[]": "inside a set",
@@ -31,8 +31,8 @@ BAD = {
 def test_portable_patterns_are_taken_and_both_engines_run_them(pattern):
     assert complaint(pattern) is None
     texts = ["a", "b\n", "a\n", "", "aab", "<think>x</think>\n<answer>12</answer>", '{"a": 5}', "$", "A\n.", "]["]
-    one = [occurs(Texts([text]), pattern)[0] for text in texts]
-    assert one == occurs(Texts(texts * VECTOR_ROWS), pattern)[: len(texts)].tolist()
+    one = [matches(Texts([text]), pattern)[0] for text in texts]
+    assert one == matches(Texts(texts * VECTOR_ROWS), pattern)[: len(texts)].tolist()
     assert one == pc.match_substring_regex(pa.array(texts), pattern=pattern).to_pylist()
 
 
@@ -48,8 +48,8 @@ def test_a_dollar_is_the_very_end():
     # Python's re alone would also match before a last line feed, and a batch would then disagree with a single call.
     for copies in (1, VECTOR_ROWS):
         texts = ["ab", "ab\n", "ab\n\n"] * copies
-        assert occurs(Texts(texts), "^ab$").tolist() == [True, False, False] * copies
-        assert occurs(Texts(texts), "^ab[\n]?$").tolist() == [True, True, False] * copies
+        assert matches(Texts(texts), "^ab$").tolist() == [True, False, False] * copies
+        assert matches(Texts(texts), "^ab[\n]?$").tolist() == [True, True, False] * copies
 
 
 atoms = st.sampled_from(["a", "b", "\n", ".", "[ab]", "[^a]", "[$]", r"\$", "^", "$", "(?:a|b)", "(?s:.)", "(?:$|a)"])
@@ -66,5 +66,5 @@ patterns = st.lists(st.tuples(atoms, repeats), max_size=4).map(
 )
 def test_a_call_of_one_and_a_batch_agree(pattern, texts):
     assume(complaint(pattern) is None)
-    batch = occurs(Texts(texts * VECTOR_ROWS), pattern)[: len(texts)].tolist()
-    assert [occurs(Texts([text]), pattern)[0] for text in texts] == batch
+    batch = matches(Texts(texts * VECTOR_ROWS), pattern)[: len(texts)].tolist()
+    assert [matches(Texts([text]), pattern)[0] for text in texts] == batch

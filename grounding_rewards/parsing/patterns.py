@@ -1,14 +1,8 @@
-"""Patterns that a config gives: checked when the verifier is built, and read alike in a single call and in a batch."""
+"""What a pattern may hold, so that RE2 and Python's re read it alike: a batch then reads what a single call reads."""
 
 from __future__ import annotations
 
 import re
-from functools import cache
-
-import numpy as np
-from numpy.typing import NDArray
-
-from grounding_rewards.parsing.texts import Texts, matches
 
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^)>:]{0,3}[>:]?|\{[0-9]*,?[0-9]*\}\+?|[*+?]\+|.", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -40,6 +34,8 @@ def _complaint(token: str) -> str | None:
             return f"a pattern without \\{escaped}: write a set of ASCII characters, such as [0-9]"
     if token[0] == "[" and "[" in _ESCAPE.sub("", token[1:]):
         return r"a pattern with \[ in place of [ inside a set"
+    if token.startswith("(?i"):  # under which re takes a dotless i for i, and RE2 does not
+        return f"a pattern without {token}: write both cases, such as [Cc]lick"
     if token.startswith("(?") and not token.startswith(_GROUPS):
         return f"a pattern without {token}: groups are (...), (?:...), (?s:...) or (?P<name>...)"
     if token.startswith("{") and (
@@ -51,12 +47,12 @@ def _complaint(token: str) -> str | None:
     return None
 
 
-def occurs(texts: Texts, pattern: str) -> NDArray[np.bool_]:
-    """Does the pattern occur in each text? (n,) booleans; ``$`` is the text's very end, before no line feed."""
-    return matches(texts, pattern if texts.vectorised else _for_re(pattern))
+def for_re(pattern: str) -> str:
+    r"""The pattern with RE2's meaning of ``$``, the text's very end; re's own also allows a last line feed.
 
-
-@cache
-def _for_re(pattern: str) -> str:
-    r"""The pattern with RE2's meaning of ``$``; re's own also allows a last line feed."""
+    >>> for_re("^a$|[$]")
+    '^a\\Z|[$]'
+    """
+    if "$" not in pattern:
+        return pattern
     return "".join([r"\Z" if token == "$" else token for token in _TOKEN.findall(pattern)])

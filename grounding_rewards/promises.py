@@ -1,0 +1,154 @@
+"""What verifiers and selectors declare and return: one check of each for all that build, call or test them."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.errors import RecipeError, near
+from grounding_rewards.plugins import shown
+from grounding_rewards.spaces import Floats
+
+VERIFIER = ("low", "high", "needs")
+SELECTOR = ("low", "high")
+"""What each declares."""
+
+KNOWN_NEEDS = ("groups", "screen", "trajectories")
+"""What a verifier can ask for beside the rows themselves."""
+
+_LIFT = {"verifier": "verifier(fn, low=, high=)", "selector": 'selector("module:fn", low=, high=)'}
+_FLOAT64 = np.dtype(np.float64)
+_NUMBERS = "fiub"  # kinds of dtype
+
+
+def is_bound(value: Any) -> bool:
+    """Whether a value can be a bound: a finite number, numpy's included, and no boolean.
+
+    >>> is_bound(np.float32(0.5)), is_bound(10**400), is_bound(False)
+    (True, False, False)
+    """
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number of 400 digits
+        return False
+
+
+def read_needs(needs: Any) -> frozenset[str]:
+    """Names of ``KNOWN_NEEDS``: one as a text, or several.
+
+    Raises:
+        RecipeError: one is unknown, or they are no names.
+
+    >>> read_needs("groups")
+    frozenset({'groups'})
+    >>> read_needs(["group"])
+    Traceback (most recent call last):
+    grounding_rewards.errors.RecipeError: needs: got 'group'; did you mean 'groups'? There are: groups, screen, \
+trajectories
+    """
+    names = [needs] if isinstance(needs, str) else list(needs) if isinstance(needs, Iterable) else [needs]
+    for name in names:
+        if name not in KNOWN_NEEDS:
+            hint = near(name, KNOWN_NEEDS) or "."
+            raise RecipeError(f"needs: got {shown(name)}{hint} There are: {', '.join(KNOWN_NEEDS)}")
+    return frozenset(names)
+
+
+def complaint(thing: Any, keys: Sequence[str]) -> str:
+    """What keeps a thing from being a verifier or a selector, as the end of a sentence about it; "" where nothing does.
+
+    Args:
+        thing: anything.
+        keys: what it declares: ``VERIFIER`` or ``SELECTOR``.
+
+    >>> from grounding_rewards.verifiers import Hit
+    >>> complaint(Hit(), VERIFIER), complaint(Hit, VERIFIER)
+    ('', 'is a class: build it, such as Hit()')
+    """
+    noun = "verifier" if "needs" in keys else "selector"
+    if isinstance(thing, type):
+        return f"is a class: build it, such as {thing.__name__}()"
+    if not callable(thing):
+        return f"cannot be called: expected a {noun}, with __call__"
+    try:
+        missing = [key for key in keys if not hasattr(thing, key)]
+        if missing:
+            lift = f": lift a plain function with {_LIFT[noun]}" if inspect.isroutine(thing) else ""
+            return f"declares no {' and no '.join(missing)}{lift}"
+        low, high = thing.low, thing.high
+        if not (is_bound(low) and is_bound(high)) or low > high:
+            return f"declares low {shown(low)} and high {shown(high)}: expected finite numbers, low <= high"
+        if "needs" in keys:
+            if not isinstance(thing.needs, frozenset):
+                return f"declares needs {shown(thing.needs)}: expected a frozenset, such as frozenset({{'groups'}})"
+            read_needs(thing.needs)
+    except RecipeError as error:
+        return f"declares unknown {error}"
+    except Exception as error:  # a property of somebody's class
+        return f"cannot say what it declares ({type(error).__name__}: {error})"
+    return ""
+
+
+def seal(*columns: NDArray[Any] | None) -> None:
+    """Let nobody write into columns that several terms see: a copy can be written into."""
+    for column in columns:
+        if column is not None:
+            column.setflags(False)  # type: ignore[call-arg]  # write; by its name it takes twice as long
+
+
+def _row(row: int) -> str:
+    return f"row {row}"
+
+
+def within(returned: Any, low: float, high: float, rows: int, named: Callable[[int], str] = _row) -> Floats:
+    """What a verifier or a selector returned, as n float64 numbers between its bounds.
+
+    Args:
+        returned: anything.
+        low: the lowest number that was promised.
+        high: the highest.
+        rows: how many.
+        named: how errors call a row.
+
+    Raises:
+        ValueError: it is anything else; says what came, and what was expected.
+
+    >>> within([0, True], 0.0, 1.0, rows=2)
+    array([0., 1.])
+    >>> within(["0.5"], 0.0, 1.0, rows=1)
+    Traceback (most recent call last):
+    ValueError: returned ['0.5']; expected 1 numbers
+    """
+    scores = returned if type(returned) is np.ndarray and returned.dtype is _FLOAT64 else _numbers(returned, rows)
+    if scores.shape != (rows,):
+        raise ValueError(f"returned shape {scores.shape}; expected ({rows},)")
+    if rows == 1 and low <= scores.item() <= high:  # a single call: as below, at a tenth of the cost
+        return scores
+    inside = (scores >= low) & (scores <= high)
+    if np.count_nonzero(inside) < rows:
+        row = int(np.argmin(inside))
+        raise ValueError(
+            f"returned {scores[row]} for {named(row)}; expected {low} to {high}: clip it, or declare wider bounds"
+        )
+    return scores
+
+
+def _numbers(returned: Any, rows: int) -> Floats:
+    """Anything that stands for numbers, as float64; a text or a masked value does not."""
+    try:
+        found = np.asarray(returned)
+        if found.dtype == np.object_ and not any(isinstance(each, str | bytes) for each in found.flat):
+            found = found.astype(np.float64)  # None becomes NaN
+        if returned is not None and found.dtype.kind in _NUMBERS and not isinstance(returned, np.ma.MaskedArray):
+            return found.astype(np.float64)
+    except Exception:  # ragged, or somebody's class
+        found = None
+    raise ValueError(f"returned {shown(returned)}; expected {rows} numbers")

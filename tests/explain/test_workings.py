@@ -1,0 +1,61 @@
+"""The numbers that a score was made of, by the names of its formula."""
+
+import grounding_rewards as gr
+from grounding_rewards.explain import Case, explain
+
+UI_R1 = "<answer>[{'action': 'click', 'coordinate': [100, 100, 300, 200]}]</answer>"
+RIGHT = "<think>-</think>\n<answer>[{'action': 'click', 'coordinate': [100, 75]}]</answer>"
+BTL = (
+    '<blink>```json\n[{{"bbox_2d": {}}}, {{"bbox_2d": [500, 500, 600, 600]}}]\n```</blink>\n<think>-</think>\n'
+    '<link>```json\n[{{"Plan": "-", "Action": {{"function": "Tap", "point_2d": [200, 150]}}}}]\n```</link>'
+)
+
+
+def numbers(recipe, case, part):
+    found = explain(recipe, case)
+    return next(term.numbers for term in (*found.reward.parts, found.success) if term.name == part)
+
+
+def test_the_length_of_a_group():
+    case = Case(
+        (RIGHT, "wrong", RIGHT), (UI_R1,) * 3, 0, ((1000.0, 800.0),) * 3, ((500.0, 400.0),) * 3, (0,) * 3, (10, 40, 30)
+    )
+    recipe = gr.recipe("ui-r1-dast")
+    expected = "L = 10, B = 26.6667, λ = -0.625, p = 0.666667, L_max = 40, L_r = 20, in tokens; it is right"
+    assert numbers(recipe, case, "length") == expected
+    assert [mate.length for mate in explain(recipe, case).together.rows] == [10, 40, 30]
+    assert numbers(recipe, Case.of(recipe.example), "length").endswith("in characters; it is right")
+    alone = Case(("wrong",), (UI_R1,), 0, ((1000.0, 800.0),), ((500.0, 400.0),), (0,))
+    assert numbers(recipe, alone, "length") == "L = 5, B = 5, λ = 0, p = 0, L_max = 5, in characters; it is wrong"
+
+
+def test_how_many_points_and_which_hits():
+    recipe, target = gr.recipe("infigui-g1"), {"x1": 100, "y1": 100, "x2": 300, "y2": 200}
+
+    def said(*points):
+        listed = ", ".join(f'{{"point_2d": {list(point)}}}' for point in points)
+        return numbers(recipe, Case((f"<think>x</think>\n[{listed}]",), (target,)), "exploration")
+
+    assert said((200, 150)) == "N = 1, k = 1"
+    assert said((500, 150), (7, 9), (200, 160)) == "N = 3, k = 3"
+    assert said((500, 150), (7, 9)) == "N = 2, none inside"
+    assert said((500, 100), (200, 100), (300, 100)) == "N = 3, three of them on one line"
+    assert numbers(recipe, Case(("?",), (target,)), "exploration") == "N = 0: no point counts"
+
+
+def test_the_votes_of_a_group():
+    recipe = gr.recipe("gui-rcpo", response_space="pixel")
+    case = Case(("(100, 100)", "(110, 100)", "(400, 100)", "?"), (None,) * 4, 2, groups=(0,) * 4)
+    assert numbers(recipe, case, "consensus") == numbers(recipe, case, "acc") == "v_max = 2, v at the point = 1"
+    nowhere = Case(case.responses, case.targets, 3, groups=case.groups)
+    assert numbers(recipe, nowhere, "acc") == "no vote: there is no place in the image"
+
+
+def test_the_boxes_that_are_looked_at():
+    recipe = gr.recipe("btl-ui")
+    target = {"bbox": [100, 100, 300, 200], "model_image_size": [1000, 1000]}
+    assert numbers(recipe, Case((BTL.format([100, 100, 300, 150]),), (target,)), "blink") == (
+        "(100, 100, 300, 150) and the target: 0.5; (500, 500, 600, 600) and the target: 0; the two that are most "
+        "alike: 0"
+    )
+    assert numbers(recipe, Case(("?",), (target,)), "blink") == "no list of boxes"
