@@ -15,6 +15,7 @@ from grounding_rewards.parsing.bare_list import BARE_LIST
 from grounding_rewards.parsing.bare_tuple import BARE_TUPLE
 from grounding_rewards.parsing.box_tokens import BOX_TOKENS, POINT_TAG
 from grounding_rewards.parsing.calls import CLICK_CALL, KEYWORD_CALL, PYAUTOGUI
+from grounding_rewards.parsing.checks import check_patterns
 from grounding_rewards.parsing.corner_pairs import CORNER_LISTS, CORNER_TUPLES
 from grounding_rewards.parsing.cropped import CROPPED
 from grounding_rewards.parsing.dialect import (
@@ -22,7 +23,6 @@ from grounding_rewards.parsing.dialect import (
     Dialect,
     Found,
     PatternDialect,
-    check_patterns,
     contain,
     nothing,
     put,

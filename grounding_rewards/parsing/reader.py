@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing.checks import check_texts, groups_of
 from grounding_rewards.parsing.dialect import (
     Answers,
     Found,
     alone,
-    check_texts,
     contain,
-    groups_of,
     nothing,
     places,
 )

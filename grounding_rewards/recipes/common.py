@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from grounding_rewards.errors import RecipeError, TargetError, near
 from grounding_rewards.parsing import Dialect
-from grounding_rewards.parsing.dialect import check_patterns
+from grounding_rewards.parsing.checks import check_patterns
 from grounding_rewards.plain import frozen
 from grounding_rewards.scoring import Deviation, Example
 from grounding_rewards.spaces import CoordSpace, sizes_needed

@@ -10,7 +10,7 @@ import numpy as np
 from grounding_rewards.actions import ARGUMENTS, empty
 from grounding_rewards.columns import CLICKED, Predictions, Reason
 from grounding_rewards.parsing import Answers, Dialect, parse
-from grounding_rewards.parsing.dialect import check_patterns
+from grounding_rewards.parsing.checks import check_patterns
 from grounding_rewards.parsing.texts import COORDINATE_LIMIT, VECTOR_ROWS
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.testing.checking import brief, quietly, survives_copies

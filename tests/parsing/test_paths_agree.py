@@ -13,7 +13,7 @@ from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import AUTO, BARE_TUPLE, BARE_TUPLE_WHOLE, REFUSAL, AutoDialect, PatternDialect, parse
 from grounding_rewards.parsing.actions.dialect import ActionDialect
 from grounding_rewards.parsing.actions.guards import Gated
-from grounding_rewards.parsing.dialect import check_patterns
+from grounding_rewards.parsing.checks import check_patterns
 from grounding_rewards.parsing.reader import ReaderDialect
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, matches
 from grounding_rewards.recipes.gta1 import _THINK_ANSWER

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.parsing.dialect import Answers, Dialect, Found, check_patterns, contain, groups_of, nothing, put
+from grounding_rewards.parsing.checks import check_patterns, groups_of
+from grounding_rewards.parsing.dialect import Answers, Dialect, Found, contain, nothing, put
 from grounding_rewards.parsing.texts import Texts, compiled, matches
 
 Says = Callable[[str, str], bool]
