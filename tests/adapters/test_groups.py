@@ -25,6 +25,7 @@ def picture(value: int, size: tuple[int, int] = (4, 4)) -> Image.Image:
         ("aabb", [0, 0, 1, 1]),
         ("aabbbb", [0, 0, 1, 1, 2, 2]),  # b twice in the data set, beside each other
         ("aaabbbbbb", [0, 0, 0, 1, 1, 1, 2, 2, 2]),
+        ("aaaabbbbbb", [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]),  # the largest size that divides both
         ("aabbbaa", [0, 1, 2, 3, 4, 5, 6]),
         ("aaaa", [0, 0, 0, 0]),
     ],
