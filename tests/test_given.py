@@ -40,6 +40,10 @@ def test_groups_are_what_is_equal(groups):
     assert rollouts(groups=groups).groups.tolist() == [0, 0, 1, 1]
 
 
+def test_a_number_and_its_text_are_two_groups():
+    assert rollouts(groups=[1, "1", 1.0, "1"]).groups.tolist() == [0, 1, 0, 1]
+
+
 class Unequal:
     def __hash__(self):
         raise RuntimeError("no hash")
