@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.cli import terminal
 from grounding_rewards.cli.options import OnBadTarget
 from grounding_rewards.columns import Scores
 from grounding_rewards.errors import TableError, TargetError
@@ -132,6 +133,8 @@ class Scorer:
                     "compares the rollouts of one sample"
                 )
             found.append(name)
+        if 1 < len(found) == len(set(found)):
+            terminal.note(f"{self.recipe.name} compares the rollouts of one sample, and no sample here has two")
         return found
 
     def lengths(self, table: Table, batch: Batch) -> list[int] | None:

@@ -95,7 +95,8 @@ def _gate(term: Gate, scores: Values) -> Worked:
         when: f"above 0, so that {then} counts" if is_open else f"not above 0, so that {otherwise} counts",
         then: "counts" if is_open else "does not count",
     }
-    formula, numbers = f"{then} where {when} is above 0, else {otherwise}", f"{taken}, because {why}"
+    whose = f"the score of {then}, " if is_open else ""
+    formula, numbers = f"{then} where {when} is above 0, else {otherwise}", f"{taken}, {whose}because {why}"
     weights = {when: 0.0, then: float(is_open)}
     return Worked(formula, numbers, enters, weights, 0.0 if is_open else term.otherwise)
 

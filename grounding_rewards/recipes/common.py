@@ -20,6 +20,7 @@ from grounding_rewards.truth import LARGEST, NativeForm
 Line = Mapping[str, Any]
 
 _DIGITS = re.compile(r"\d+")
+_EDGES = ("x1", "y1", "x2", "y2")
 
 
 def share(name: str, value: float) -> float:
@@ -42,6 +43,17 @@ def length(name: str, value: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST:
         raise RecipeError(f"option {name}: got {value!r}; expected a number from 0")
     return float(value)
+
+
+def box_by_edges(value: Any) -> dict[str, Any] | None:
+    """``{"x1": .., "y1": .., "x2": .., "y2": ..}`` as a bbox, sizes and names beside it kept; None for other values.
+
+    >>> box_by_edges({"x1": 1, "y1": 2, "x2": 3, "y2": 4, "id": "a"})
+    {'bbox': [1, 2, 3, 4], 'id': 'a'}
+    """
+    if not isinstance(value, dict) or not set(_EDGES) <= set(value) or "bbox" in value:
+        return None
+    return {"bbox": [value[edge] for edge in _EDGES], **{key: value[key] for key in value if key not in _EDGES}}
 
 
 def dialect_named(name: str) -> Dialect:

@@ -12,7 +12,7 @@ from grounding_rewards.parsing import FIRST_CALL_INTEGERS
 from grounding_rewards.parsing.first_call import USUAL_CALL, call_texts, coordinate, first_call
 from grounding_rewards.parsing.texts import compiled
 from grounding_rewards.plain import frozen
-from grounding_rewards.recipes.common import Line, bad_target, share, text_of
+from grounding_rewards.recipes.common import Line, bad_target, box_by_edges, share, text_of
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.truth import NativeForm
@@ -105,12 +105,11 @@ def is_well_formed(text: str) -> bool:
 
 def read_native(value: Any) -> dict[str, Any] | None:
     """``{"x1": .., "y1": .., "x2": .., "y2": ..}`` in pixels; swapped corners are put in order, as in the source."""
-    if not isinstance(value, dict) or set(value) != set(_KEYS):
-        return None
-    box = [value[key] for key in _KEYS]
-    if all(type(edge) in (int, float) for edge in box):
-        box = [*map(min, box[:2], box[2:]), *map(max, box[:2], box[2:])]
-    return {"bbox": box}
+    fields = box_by_edges(value)
+    box = fields["bbox"] if fields else []
+    if fields and all(type(edge) in (int, float) for edge in box):
+        fields["bbox"] = [*map(min, box[:2], box[2:]), *map(max, box[:2], box[2:])]
+    return fields
 
 
 NATIVE = NativeForm('{"x1": .., "y1": .., "x2": .., "y2": ..} in pixels', read_native)

@@ -10,7 +10,7 @@ from grounding_rewards.combine import gate, weighted
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import POINT_LIST, THOUGHT_POINT_LIST
 from grounding_rewards.plain import frozen
-from grounding_rewards.recipes.common import Line, bad_target, length, text_of
+from grounding_rewards.recipes.common import Line, bad_target, box_by_edges, length, text_of
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import LARGEST, NativeForm
@@ -97,9 +97,7 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
 
 def read_native(value: Any) -> dict[str, Any] | None:
     """``{"x1": .., "y1": .., "x2": .., "y2": ..}`` in pixels of the image the model saw."""
-    if not isinstance(value, dict) or set(value) != set(_KEYS):
-        return None
-    return {"bbox": [value[key] for key in _KEYS]}
+    return box_by_edges(value)
 
 
 NATIVE = NativeForm('{"x1": .., "y1": .., "x2": .., "y2": ..} in pixels of the image the model saw', read_native)

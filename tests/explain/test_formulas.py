@@ -37,7 +37,7 @@ def always(value):
         ),
         (
             combine.gate(when=("a", HIT), then=("b", FORMAT), otherwise=-1), {"a": 0.5, "b": 0.25},
-            "b where a is above 0, else -1", "0.25, because a is 0.5",
+            "b where a is above 0, else -1", "0.25, the score of b, because a is 0.5",
             {"a": "above 0, so that b counts", "b": "counts"},
         ),
         (

@@ -174,3 +174,8 @@ def test_many_responses_score_as_each_alone(rows):
         assert together.total[row].tobytes() == alone.total[0].tobytes()
         assert (together.acc[row], together.reason[row]) == (alone.acc[0], alone.reason[0])
         assert -1 <= alone.total[0] <= 2
+
+
+def test_native_rows_may_carry_a_name():
+    (read,) = gr.recipe("infigui-g1").read_targets([{"x1": 1, "y1": 2, "x2": 30, "y2": 40, "id": "a7"}]).rows
+    assert (read.id, read.regions[0].numbers) == ("a7", (1.0, 2.0, 30.0, 40.0))
