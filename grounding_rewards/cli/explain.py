@@ -92,9 +92,15 @@ def explain_score(
     sized = case if image is None else _sized(recipe, case, image)
     given = {"image_size": image_size, "model_image_size": model_image_size}
     told = _origins(columns if file is not None else None, given, case, sized, image)
-    _print(recipe, others, sized, left_out, as_json, told)
+    gone: BrokenPipeError | None = None
+    try:
+        _print(recipe, others, sized, left_out, as_json, told)
+    except BrokenPipeError as error:  # whoever read the words has gone, such as head; the picture was asked for, too
+        gone = error
     if plot is not None:
         _draw([recipe, *others], sized, plot, image)
+    if gone is not None:
+        raise gone
 
 
 def _check(

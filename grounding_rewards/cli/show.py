@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
@@ -10,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from grounding_rewards.cli import layout
 from grounding_rewards.cli.terminal import percent, printable
 from grounding_rewards.columns import Reason
 from grounding_rewards.evaluation import Evaluation
@@ -29,7 +28,7 @@ def evaluations(found: Found, *, label_free: bool = False) -> None:
         label_free: whether ``acc`` stands for something else than being right, which nobody knows.
     """
     heads = _LABEL_FREE if label_free else _FIGURES
-    console = Console(file=sys.stdout, highlight=False)
+    console = layout.console()
     paths = [Path(path) for path, _ in found]
     counts = [each for _, each in found]
     console.print(_accuracies(_named([path.stem for path in paths], paths, counts), heads))

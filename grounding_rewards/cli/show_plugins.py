@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from grounding_rewards.cli import terminal
+from grounding_rewards.cli import layout, terminal
 from grounding_rewards.cli.terminal import printable
 from grounding_rewards.plugins import BUILT_IN
 
@@ -20,7 +18,7 @@ Facts = dict[str, Any]
 
 def listing(listed: Sequence[Facts]) -> None:
     """Print each plugin with what it adds, and a note for each that cannot be used."""
-    console = Console(file=sys.stdout, highlight=False)
+    console = layout.console()
     shown = [each for each in listed if each["loaded"]]
     for place, each in enumerate(shown):
         if place:

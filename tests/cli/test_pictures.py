@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -168,3 +171,14 @@ def test_a_screenshot_that_cannot_be_read_is_an_error(tmp_path, content):
         draw([CLICK], CASE, tmp_path / "a.png", broken)
     with pytest.raises(PictureError, match=r"none\.png: cannot be read"):
         draw([CLICK], CASE, tmp_path / "a.png", tmp_path / "none.png")
+
+
+def test_the_picture_is_drawn_though_the_reader_of_the_words_has_gone(tmp_path):
+    words = [sys.executable, "-m", "grounding_rewards", "explain", "gelato", "--plot", str(tmp_path / "why.png")]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as gone:
+        ran = subprocess.run(words, stdout=gone, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    with Image.open(tmp_path / "why.png") as picture:
+        assert picture.size[0] > 500
