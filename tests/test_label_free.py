@@ -90,3 +90,13 @@ def test_lengths_that_are_none_are_an_error(lengths):
         gr.RecipeError, match=r"token_lengths: got .*; expected a whole number from 0 for each of 2 rows"
     ):
         SAME.score(TEXTS, None, token_lengths=lengths)
+
+
+def test_sizes_given_from_outside_stay_when_labels_go():
+    table = Targets.from_list([{"bbox": [0, 0, 9, 9], "model_image_size": [7, 7]}]).prepare(
+        gr.CoordSpace.PIXEL, default=gr.CoordSpace.PIXEL, response_space=None, accepts=frozenset({"bbox"}),
+        image_sizes=np.array([[20.0, 10.0]]), model_image_sizes=np.array([[8.0, 4.0]]),
+    )  # fmt: skip
+    bare = table.unlabelled()
+    assert bare.regions.row.tolist() == []
+    assert (bare.image_sizes.tolist(), bare.model_image_sizes.tolist()) == ([[20.0, 10.0]], [[8.0, 4.0]])
