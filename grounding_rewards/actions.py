@@ -264,7 +264,23 @@ class Arguments:
         found: NDArray[Any] | None = getattr(self, name)
         return empty(name, rows) if found is None else found
 
+    def said(self, rows: int) -> list[dict[str, Any]]:
+        """What each row says, by name, as plain values; ``swiped`` and ``raw`` are for verifiers alone.
 
+        >>> Arguments(**columns([{"text": "hi", "raw": []}, {}])).said(2)
+        [{'text': 'hi'}, {}]
+        """
+        found: list[dict[str, Any]] = [{} for _ in range(rows)]
+        for name in _SAID:
+            if getattr(self, name) is None:
+                continue
+            for fields, value in zip(found, self.column(name, rows).tolist(), strict=True):
+                if value is not None and value == value and not (name == "to" and value[0] != value[0]):  # NaN is none
+                    fields[name] = value
+        return found
+
+
+_SAID = ("text", "direction", "to", "button", "keys", "app", "status", "duration")
 NO_ARGUMENTS = Arguments()
 ARGUMENTS = tuple(Arguments.__dataclass_fields__)
 

@@ -219,7 +219,7 @@ class Recipe:
         >>> recipe("gelato").score(["(200, 150)", "(900, 900)"], [[0.1, 0.1, 0.3, 0.2]] * 2).total.round(6)
         array([1., 0.])
         """
-        return self._judge(
+        return self.judge(
             self.rollouts(
                 responses,
                 targets,
@@ -287,7 +287,13 @@ class Recipe:
             extras=read_extras(extras, rows) if extras else {},
         ).sealed()
 
-    def _judge(self, rollouts: Rollouts) -> Scores:
+    def judge(self, rollouts: Rollouts) -> Scores:
+        """The scores of what ``rollouts`` returned: ``score`` is the two, one after the other.
+
+        Raises:
+            TargetError: a verifier lacks something in a target.
+            VerifierError: a verifier returned something other than n numbers within its bounds.
+        """
         known: Known = {}
         total, parts = evaluate(self.reward, rollouts, known=known)
         success, _ = evaluate(self.success, rollouts, "success", known)

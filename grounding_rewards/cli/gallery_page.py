@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from grounding_rewards.cli.values import as_written, bounds_of
 from grounding_rewards.plugins import BUILT_IN
 
 Facts = dict[str, Any]
@@ -51,7 +51,7 @@ def page(
 
 def _list(found: Iterable[Facts]) -> str:
     rows = [
-        [_link(each["name"]), _bounds(each), _space(each), _needs(each) or "nothing more",
+        [_link(each["name"]), bounds_of(each), _space(each), _needs(each) or "nothing more",
          _paper(each).partition(":")[0]]
         for each in found if "error" not in each
     ]  # fmt: skip
@@ -73,9 +73,9 @@ def _section(facts: Facts, pictures: Mapping[str, str], missing: str) -> str:
 
 def _about(facts: Facts) -> str:
     source = facts["repository"] and f"{facts['repository']}, commit {facts['commit']}: {', '.join(facts['files'])}"
-    shown = ", ".join(f"{key}={_written(value)}" for key, value in facts["with"].items())
+    shown = ", ".join(f"{key}={as_written(value)}" for key, value in facts["with"].items())
     rows = [
-        ("pays", f"{_bounds(facts)}"),
+        ("pays", f"{bounds_of(facts)}"),
         ("acc", _plain(facts["acc"])),
         ("answers", f"{_code(facts['dialect'])}, in {_space(facts)}"),
         ("targets", _targets(facts)),
@@ -112,7 +112,7 @@ def _made_by(told: str) -> str:
 
 def _parts(parts: Sequence[Facts]) -> str:
     return _table(
-        ["part", "range", "made by"], [[each["name"], _bounds(each), _made_by(each["made_by"])] for each in parts]
+        ["part", "range", "made by"], [[each["name"], bounds_of(each), _made_by(each["made_by"])] for each in parts]
     )
 
 
@@ -132,7 +132,7 @@ def _example(example: Facts | None) -> str:
     given = [_fenced(example["response"])]
     if example.get("group"):
         given += ["in a group with", *map(_fenced, example["group"])]
-    beside = ", ".join(f"{name} {_code(_written(value))}" for name, value in inputs.items())
+    beside = ", ".join(f"{name} {_code(as_written(value))}" for name, value in inputs.items())
     given.append(f"with {beside}" if beside else "")
     if "error" in example:
         given.append(f"Not scored: {_plain(example['error'])}")
@@ -147,10 +147,6 @@ def _paper(facts: Facts) -> str:
     return "this package" if facts["paper"] == BUILT_IN else str(facts["paper"])
 
 
-def _bounds(found: Facts) -> str:
-    return f"{found['low']:.4g} to {found['high']:.4g}"
-
-
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     if not rows:
         return ""
@@ -161,10 +157,6 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _link(name: str) -> str:
     """To the section of that name, as GitHub calls it."""
     return f"[{_plain(name)}](#{re.sub(r'[^a-z0-9 _-]', '', name.lower()).replace(' ', '-')})"
-
-
-def _written(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _plain(text: str) -> str:

@@ -20,7 +20,6 @@ from grounding_rewards.spaces import Floats
 from grounding_rewards.tables import open_table, write_table
 from grounding_rewards.tables.json_lines import dumps
 
-_ARGUMENTS = ("text", "direction", "to", "button", "keys", "app", "status", "duration")
 _NAMES = np.array([reason.name for reason in Reason], dtype=np.object_)
 
 
@@ -109,14 +108,7 @@ def _columns(scores: Scores) -> dict[str, Sequence[Any]]:
 
 def _acts(found: Predictions) -> dict[str, Sequence[Any]]:
     """The name of each action and, as JSON, what it says; None where it has none."""
-    rows = len(found.actions)
-    said: list[dict[str, Any]] = [{} for _ in range(rows)]
-    for name in _ARGUMENTS:
-        if getattr(found.arguments, name) is None:
-            continue
-        for fields, value in zip(said, found.arguments.column(name, rows).tolist(), strict=True):
-            if value is not None and value == value and not (name == "to" and value[0] != value[0]):  # NaN is none
-                fields[name] = value
+    said = found.arguments.said(len(found.actions))
     return {
         "action_name": [name or None for name in found.actions.tolist()],
         "arguments": [dumps(fields).decode() if fields else None for fields in said],

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.padding import Padding
 from rich.table import Table
-from rich.text import Text
 
 from grounding_rewards.cli import layout, terminal
-from grounding_rewards.cli.terminal import printable
 from grounding_rewards.plugins import BUILT_IN
 
 Facts = dict[str, Any]
@@ -23,8 +20,8 @@ def listing(listed: Sequence[Facts]) -> None:
     for place, each in enumerate(shown):
         if place:
             console.print()
-        console.print(Text(printable(_title(each)), style="bold"))
-        console.print(Padding(_things(each), (0, 0, 0, 2), expand=False))
+        console.print(layout.text(_title(each), "bold"))
+        console.print(layout.indented(_things(each)))
     for each in listed:
         if not each["loaded"]:
             terminal.note(f"{_title(each)} is not loaded: {each['error']}")
@@ -45,6 +42,5 @@ def _things(found: Facts) -> Table:
         table.add_column(no_wrap=whole, overflow="fold")
     for kind, things in found.items():
         for place, each in enumerate(things if isinstance(things, list) else []):
-            # Names come from plugins: as Text they are shown, not read as markup.
-            table.add_row(kind if place == 0 else "", Text(printable(each["name"])), Text(printable(each["says"])))
+            layout.row(table, [kind if place == 0 else "", each["name"], each["says"]])
     return table

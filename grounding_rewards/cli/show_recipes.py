@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from rich.text import Text
 
 from grounding_rewards.cli import layout, terminal
 from grounding_rewards.cli.terminal import printable
+from grounding_rewards.cli.values import as_written, bounds_of
 from grounding_rewards.plugins import BUILT_IN
 
 Facts = dict[str, Any]
@@ -43,7 +43,7 @@ def _entry(found: Facts, wide: bool) -> list[str]:
     needs = "\n".join(found["needs"])
     paper = "ours" if found["paper"] == BUILT_IN else found["paper"]
     title = paper if wide else paper.partition(":")[0]
-    return [found["name"], _clipped(_answer(found), 80 if wide else 40), spaces, _range(found), needs, title]
+    return [found["name"], _clipped(_answer(found), 80 if wide else 40), spaces, bounds_of(found), needs, title]
 
 
 def one(found: Facts) -> None:
@@ -79,7 +79,7 @@ def _about(found: Facts) -> list[tuple[str, str]]:
         ("target space", found["target_space"]),
         ("works in", found["space"]),
         ("needs", ", ".join(found["needs"])),
-        ("total", _range(found)),
+        ("total", bounds_of(found)),
         ("acc", found["acc"]),
         ("with", _settings(found["with"])),
         ("paper", found["paper"]),
@@ -90,17 +90,17 @@ def _about(found: Facts) -> list[tuple[str, str]]:
 
 
 def _part(part: Facts) -> list[str]:
-    return [part["name"], _range(part), part["made_by"]]
+    return [part["name"], bounds_of(part), part["made_by"]]
 
 
 def _action(action: Facts) -> list[str]:
-    return [action["field"], action["says"], _written(action["example"])]
+    return [action["field"], action["says"], as_written(action["example"])]
 
 
 def _options(found: Facts) -> list[list[str]]:
     given = found["with"]
     return [
-        [name, "-" if default is None else _written(default), _written(given[name]) if name in given else ""]
+        [name, "-" if default is None else as_written(default), as_written(given[name]) if name in given else ""]
         for name, default in found["options"].items()
     ]
 
@@ -111,7 +111,7 @@ def _exploit(exploit: Facts) -> tuple[str, str]:
 
 def _example(example: Facts) -> list[tuple[str, str]]:
     inputs = ("response", "target", "image_size", "model_image_size")
-    rows = [(name, _written(example[name])) for name in inputs if example[name] is not None]
+    rows = [(name, as_written(example[name])) for name in inputs if example[name] is not None]
     rows[1:1] = [("of its group", text) for text in example.get("group", ())]
     if "error" in example:
         return [*rows, ("not scored", example["error"])]
@@ -128,16 +128,8 @@ def _clipped(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
-def _range(found: Facts) -> str:
-    return f"{found['low']:.4g} to {found['high']:.4g}"
-
-
 def _settings(options: Facts) -> str:
-    return ", ".join(f"{name}={_written(value)}" for name, value in options.items())
-
-
-def _written(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return ", ".join(f"{name}={as_written(value)}" for name, value in options.items())
 
 
 def _filled(heads: Sequence[str], rows: Iterable[Sequence[str]], whole: int = 2) -> Table:

@@ -47,6 +47,16 @@ def written(value: Any) -> str:
     return json.dumps(_whole(value), ensure_ascii=False)
 
 
+def as_written(value: Any) -> str:
+    """A text as it is, any other value as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def bounds_of(found: Mapping[str, Any]) -> str:
+    """From what to what the scores of a recipe or a part run."""
+    return f"{found['low']:.4g} to {found['high']:.4g}"
+
+
 def _whole(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_whole(each) for each in value]

@@ -43,8 +43,7 @@ def explain(recipe: Recipe, case: Case) -> Explanation:
     >>> found.total, found.reward.formula, found.position.words
     (0.0, 'distance + 0 · format', '0.6 right of it and 0.7 below it, 0.921954 away, in unit')
     """
-    responses, targets = list(case.responses), list(case.targets)
-    rollouts = recipe.rollouts(responses, targets, **case.given(), bad_target="abstain")
+    rollouts = recipe.rollouts(list(case.responses), list(case.targets), **case.given(), bad_target="abstain")
     error = rollouts.targets.errors.get(case.row)
     found = Explanation(
         recipe=repr(recipe),
@@ -65,8 +64,7 @@ def explain(recipe: Recipe, case: Case) -> Explanation:
     )
     if error:
         return found
-    scores = recipe.score(responses, targets, **case.given(), bad_target="abstain")
-    return _scored(found, recipe, case, rollouts, scores)
+    return _scored(found, recipe, case, rollouts, recipe.judge(rollouts))
 
 
 def _scored(found: Explanation, recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) -> Explanation:

@@ -6,9 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from grounding_rewards.actions import ARGUMENTS
 from grounding_rewards.columns import PARSED, Predictions, Reason
 from grounding_rewards.explain.facts import Numbers, Read
 from grounding_rewards.explain.wording import plain
@@ -61,7 +58,7 @@ def read(recipe: Recipe, response: str | None, reason: Reason | None = None) -> 
         left_out=length - kept,
         cut=max(0, kept - MAX_LENGTH),
         action=str(one.actions[0]) or None,
-        arguments=_arguments(one),
+        arguments={name: plain(value) for name, value in one.arguments.said(1)[0].items()},
         point=numbers_of(one.xy[0]),
         box=numbers_of(one.box[0]),
         found=_found(recipe, response, one),
@@ -71,7 +68,7 @@ def read(recipe: Recipe, response: str | None, reason: Reason | None = None) -> 
 def numbers_of(values: Any) -> Numbers | None:
     """A row of numbers, None where it holds none.
 
-    >>> numbers_of(np.array([1.0, 2.0])), numbers_of(np.array([np.nan, np.nan]))
+    >>> numbers_of([1.0, 2.0]), numbers_of([math.nan, math.nan])
     ((1.0, 2.0), None)
     """
     found = tuple(float(value) for value in values)
@@ -88,18 +85,3 @@ def _found(recipe: Recipe, response: str | None, one: Predictions) -> tuple[Numb
     if several.points is None or Reason(several.reason[0]) not in PARSED or len(several.points) < 2:
         return ()
     return tuple(numbers_of(point) for point in several.points)
-
-
-def _arguments(one: Predictions) -> dict[str, Any]:
-    """What the action says beside its name and place; ``raw`` and ``swiped`` are for verifiers alone."""
-    found: dict[str, Any] = {}
-    for name in ARGUMENTS:
-        column = getattr(one.arguments, name)
-        if column is None or name in ("raw", "swiped"):
-            continue
-        value = column[0].tolist() if isinstance(column, np.ndarray) and column.ndim > 1 else column[0]
-        value = value.item() if isinstance(value, np.generic) else value
-        unknown = value is None or value != value or (name == "to" and value[0] != value[0])  # NaN is none
-        if not unknown:
-            found[name] = plain(value)
-    return found

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
 from grounding_rewards.actions import Arguments, columns
 from grounding_rewards.columns import Predictions, Rollouts
+from grounding_rewards.given import group_codes
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, into_space
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.targets import Targets
@@ -53,12 +53,7 @@ def rollouts(
         predictions=into_space(predictions, space, targets),
         targets=targets,
         text=[row.text for row in rows],
-        groups=_codes([row.group for row in rows]),
+        groups=group_codes([row.group for row in rows], len(rows)),
         token_lengths=np.array([row.tokens for row in rows], dtype=np.int64) if counted else None,
         extras={name: [row.extras[name] for row in rows] for name in extras},
     ).sealed()
-
-
-def _codes(groups: list[int]) -> Any:
-    codes: dict[int, int] = {}
-    return np.array([codes.setdefault(group, len(codes)) for group in groups], dtype=np.int64)
