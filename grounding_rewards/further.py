@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from grounding_rewards.combine import is_combination
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.verifiers import DastLength, Difficulty, StepReturn
-from grounding_rewards.verifiers.base import FunctionVerifier, Verifier
-from grounding_rewards.verifiers.named import OwnVerifier
-
-_READERS = (DastLength, Difficulty, StepReturn, FunctionVerifier, OwnVerifier)
+from grounding_rewards.verifiers import Verifier
 
 
 def reads_further(recipe: Recipe) -> bool:
@@ -22,6 +18,7 @@ def reads_further(recipe: Recipe) -> bool:
 
 
 def _reads(term: Verifier) -> bool:
-    if not type(term).__module__.startswith("grounding_rewards.") or isinstance(term, _READERS):
+    """What a verifier declares as ``reads_further``; one that declares nothing does, unless it is of this package."""
+    if getattr(term, "reads_further", not type(term).__module__.startswith("grounding_rewards.")):
         return True
     return is_combination(term) and any(_reads(child) for _, child in term.children)

@@ -44,6 +44,8 @@ class FunctionVerifier:
     high: float
     needs: frozenset[str] = frozenset()
 
+    reads_further = True
+
     def __call__(self, rollouts: Rollouts) -> Floats:
         try:
             returned = self.fn(rollouts)

@@ -53,6 +53,8 @@ class DastLength:
     low = -1.0
     high = 1.0
 
+    reads_further = True
+
     def __post_init__(self) -> None:
         options.number(self, "above", low=-np.inf)
         if isinstance(self.correct, str | Mapping):

@@ -45,6 +45,7 @@ class Difficulty:
     key: str = "difficulty"
 
     needs = NEEDS_NOTHING
+    reads_further = True
 
     def __post_init__(self) -> None:
         options.number(self, "least")

@@ -47,6 +47,7 @@ class OwnVerifier(Own):
     """
 
     kind: ClassVar[Kind] = _KIND
+    reads_further = True
 
     @property
     def needs(self) -> frozenset[str]:

@@ -44,6 +44,8 @@ class StepReturn:
     match: Verifier
     gamma: float = GAMMA
 
+    reads_further = True
+
     def __post_init__(self) -> None:
         options.number(self, "gamma", high=1.0)
         if self.gamma == 1:
