@@ -14,6 +14,10 @@ class SpaceError(GroundingRewardsError, ValueError):
     """A coordinate space is unknown or was not declared where one is needed."""
 
 
+class ResizeError(SpaceError):
+    """A model's image pipeline does not take an image of this size."""
+
+
 class RecipeError(GroundingRewardsError, ValueError):
     """A recipe, an option or a composition cannot be built."""
 
@@ -40,6 +44,10 @@ class PoolError(GroundingRewardsError, ValueError):
 
 class TableError(GroundingRewardsError, ValueError):
     """A file of rows cannot be read or written."""
+
+
+class ConvertError(GroundingRewardsError, ValueError):
+    """Rows cannot be brought into the form that a trainer reads."""
 
 
 class PictureError(GroundingRewardsError, ValueError):

@@ -8,18 +8,25 @@ space           coordinates run over                                  extent (w,
 ``unit``        the image's sides as 0 to 1                           (1, 1)
 ``thousandths`` the image's sides as 0 to 1000                        (1000, 1000)
 ==============  ====================================================  ==================
+
+``model_image_size`` says what a trainer and a model's image processor make of an image's size.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.errors import SpaceError
+from grounding_rewards.resizing import PIPELINES as PIPELINES
+from grounding_rewards.resizing import model_image_size as model_image_size
+from grounding_rewards.resizing import model_image_sizes as model_image_sizes
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +56,11 @@ PIXEL, MODEL_PIXEL, UNIT, THOUSANDTHS = SPACES = tuple(CoordSpace)
 CODES = {space: code for code, space in enumerate(SPACES)}
 UNDECLARED = -1
 """Stands for "no space declared" where spaces are kept as codes, indices into SPACES."""
+
+MODELS: Mapping[str, CoordSpace] = MappingProxyType(
+    {"qwen2_vl": THOUSANDTHS, "qwen2_5_vl": MODEL_PIXEL, "qwen3_vl": THOUSANDTHS}
+)
+"""Models by the name that ``PIPELINES`` have for them, and the space in which each answers."""
 
 _FIXED = {CoordSpace.UNIT: 1.0, CoordSpace.THOUSANDTHS: 1000.0}
 _SIZE_FIELD = {CoordSpace.PIXEL: "image_size", CoordSpace.MODEL_PIXEL: "model_image_size"}

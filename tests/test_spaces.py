@@ -2,11 +2,19 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.spaces import CoordSpace, as_space, convert, extents, sizes_needed
+from grounding_rewards.spaces import (
+    PIPELINES,
+    CoordSpace,
+    as_space,
+    convert,
+    extents,
+    model_image_sizes,
+    sizes_needed,
+)
 
 PIXEL, MODEL, UNIT, THOUSANDTHS = CoordSpace.PIXEL, CoordSpace.MODEL_PIXEL, CoordSpace.UNIT, CoordSpace.THOUSANDTHS
 SCREEN = np.array([[1920.0, 1080.0]])
@@ -109,13 +117,21 @@ def test_extents_are_rows_of_width_and_height():
 
 @settings(max_examples=100)
 @given(
-    st.tuples(st.floats(-2000, 2000), st.floats(-2000, 2000)),
+    st.lists(st.floats(1e-9, 1) | st.sampled_from([0.0, -0.5, 1.5]), min_size=4, max_size=4),
     st.sampled_from(list(CoordSpace)),
     st.sampled_from(list(CoordSpace)),
     st.integers(1, 8000),
     st.integers(1, 8000),
+    st.sampled_from([name for name in PIPELINES if "+" in name]),
 )
-def test_there_and_back_is_the_same_point(point, source, into, width, height):
-    sizes, seen = np.array([[width, height]], dtype=float), np.array([[height, width]], dtype=float)
-    there = convert(np.array([point]), source, into, sizes, seen)
-    assert convert(there, into, source, sizes, seen) == pytest.approx(np.array([point]), rel=1e-12, abs=1e-9)
+def test_there_and_back_is_the_same_point_and_the_same_box(shares, source, into, width, height, pipeline):
+    sizes = np.array([[width, height]], dtype=float)
+    seen, refused = model_image_sizes(sizes, pipeline, max_pixels=1003520)
+    assume(not refused)
+    box = convert(np.array([shares]), UNIT, source, sizes, seen)
+    for place in (box, box[:, :2]):
+        there = convert(place, source, into, sizes, seen)
+        assert convert(there, into, source, sizes, seen) == pytest.approx(place, rel=1e-12, abs=0)
+    # By way of a third space, too.
+    third = convert(convert(box, source, into, sizes, seen), into, UNIT, sizes, seen)
+    assert third == pytest.approx(np.array([shares]), rel=1e-12, abs=0)

@@ -1,0 +1,303 @@
+"""The size that a model saw: what trainers and image processors make of an image's width and height.
+
+A *pipeline* is a trainer's own resize, if it has one, and the model's image processor after it.
+
+=====================  ================================  ==========================================================
+pipeline               first step: ``min_pixels``,       second step, the processor: ``processor_min_pixels``,
+                       ``max_pixels``                    ``processor_max_pixels``
+=====================  ================================  ==========================================================
+``qwen2_5_vl``         none                              the processor's own bounds (here ``min_pixels`` and
+``qwen3_vl``                                             ``max_pixels`` are these, too)
+``easyr1+qwen2_5_vl``  ``data.min_pixels``,              the bounds in the checkpoint's preprocessor_config.json
+``easyr1+qwen3_vl``    ``data.max_pixels`` of the
+                       launch; None for none
+``verl+qwen2_5_vl``    the bounds in the data's image    ``data.mm_processor_kwargs`` of the launch (both: with one
+``verl+qwen3_vl``      dict; None for qwen_vl_utils'     of them alone, transformers 5.10 keeps to the
+                       own, 4 and 16384 · factor²        checkpoint's), else the checkpoint's
+=====================  ================================  ==========================================================
+
+None for a processor's bound is the checkpoint's, as commonly published: 3136 and 12845056 pixels for Qwen2-VL and
+Qwen2.5-VL (factor 28), 65536 and 16777216 for Qwen3-VL (factor 32). ``qwen2_vl`` is resized as ``qwen2_5_vl``.
+
+Sources: ``Qwen2VLImageProcessorPil`` of transformers 5.10, ``fetch_image`` of qwen_vl_utils 0.0.14, EasyR1 b44b311.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.errors import ResizeError, SpaceError, near
+
+Size = tuple[int, int]
+Step = Callable[[int, int], Size]
+
+_LARGEST = 10**12
+_LARGEST_RATIO = 200
+
+
+@dataclass(frozen=True)
+class _Processor:
+    """A model's image processor: sides are multiples of ``factor``, their product within the bounds."""
+
+    factor: int
+    min_pixels: int
+    max_pixels: int
+
+
+_QWEN2, _QWEN3 = _Processor(28, 3136, 12845056), _Processor(32, 65536, 16777216)
+_PROCESSORS = {"qwen2_vl": _QWEN2, "qwen2_5_vl": _QWEN2, "qwen3_vl": _QWEN3}
+_TRAINERS = ("", "easyr1+", "verl+")
+
+PIPELINES = tuple(trainer + model for trainer in _TRAINERS for model in _PROCESSORS)
+"""Names of all pipelines."""
+
+
+def model_image_size(
+    width: int,
+    height: int,
+    pipeline: str,
+    min_pixels: int | None = None,
+    max_pixels: int | None = None,
+    processor_min_pixels: int | None = None,
+    processor_max_pixels: int | None = None,
+) -> Size:
+    """Width and height of the image that the model saw.
+
+    Args:
+        width: width of the original image, in pixels; a whole number from 1.
+        height: its height.
+        pipeline: one of ``PIPELINES``.
+        min_pixels: least number of pixels after the first step, as the launch sets it; see the table above.
+        max_pixels: the most.
+        processor_min_pixels: least number of pixels after the processor; None for the checkpoint's.
+        processor_max_pixels: the most.
+
+    Returns:
+        (width, height) in pixels. The bounds are the pipeline's own: where they contradict each other, it does not
+        keep to them either.
+
+    Raises:
+        ResizeError: the pipeline refuses such an image, with such bounds.
+        SpaceError: the pipeline is unknown, or a number is not whole or below 1.
+
+    >>> model_image_size(1920, 1080, "qwen2_5_vl", max_pixels=2007040)
+    (1876, 1036)
+    >>> model_image_size(1920, 1080, "verl+qwen2_5_vl", processor_max_pixels=2007040)  # 1932 x 1092 in between
+    (1876, 1064)
+    >>> model_image_size(6000, 30, "easyr1+qwen2_5_vl", min_pixels=262144, max_pixels=4194304)
+    Traceback (most recent call last):
+    grounding_rewards.errors.ResizeError: pipeline 'easyr1+qwen2_5_vl' refuses an image of 6000 x 30, which its first \
+step made 7240 x 36: one side is 201.1 times the other, and 200 is the most; leave the image out, or crop or pad it
+    """
+    steps = _steps(pipeline, min_pixels, max_pixels, processor_min_pixels, processor_max_pixels)
+    return _resized((_whole("width", width), _whole("height", height)), pipeline, steps)
+
+
+def model_image_sizes(
+    image_sizes: Any,
+    pipeline: str,
+    min_pixels: int | None = None,
+    max_pixels: int | None = None,
+    processor_min_pixels: int | None = None,
+    processor_max_pixels: int | None = None,
+) -> tuple[NDArray[np.float64], dict[int, str]]:
+    """The same for n images, each size computed once.
+
+    Args:
+        image_sizes: (n, 2) width and height of the original images in pixels; NaN where unknown, or, in a list, None.
+        pipeline: as of ``model_image_size``, like all that follow.
+        min_pixels: least number of pixels after the first step.
+        max_pixels: the most.
+        processor_min_pixels: least number of pixels after the processor.
+        processor_max_pixels: the most.
+
+    Returns:
+        (n, 2) width and height of the images that the model saw, NaN where the original's are unknown or refused; and
+        why they are refused, by row.
+
+    Raises:
+        SpaceError: the pipeline is unknown, a bound is not whole or below 1, or the table is not (n, 2).
+
+    >>> sizes, refused = model_image_sizes([(1280, 720), None, (0, 5)], "qwen3_vl")
+    >>> sizes.tolist(), refused
+    ([[1280.0, 704.0], [nan, nan], [nan, nan]], {2: 'width: got 0.0; expected a whole number from 1'})
+    """
+    steps = _steps(pipeline, min_pixels, max_pixels, processor_min_pixels, processor_max_pixels)
+    table = _table(image_sizes)
+    seen: NDArray[np.float64] = np.full((len(table), 2), np.nan)
+    known: dict[tuple[float, float], Size | str] = {}
+    refused: dict[int, str] = {}
+    for row in np.flatnonzero(~np.isnan(table).any(axis=1)).tolist():
+        width, height = table[row].tolist()
+        if (width, height) not in known:
+            known[width, height] = _size_or_refusal(width, height, pipeline, steps)
+        found = known[width, height]
+        if isinstance(found, str):
+            refused[row] = found
+        else:
+            seen[row] = found
+    return seen, refused
+
+
+def _table(image_sizes: Any) -> NDArray[np.float64]:
+    """(n, 2) sizes, NaN where unknown."""
+    if isinstance(image_sizes, list | tuple):
+        image_sizes = [(np.nan, np.nan) if size is None else size for size in image_sizes]
+    try:
+        table = np.asarray(image_sizes, dtype=np.float64)
+    except (TypeError, ValueError):
+        table = np.zeros(1)
+    if table.shape == (0,):
+        return np.zeros((0, 2))
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise SpaceError(f"image sizes: got {image_sizes!r:.80}; expected [width, height] for each image")
+    return table
+
+
+def _size_or_refusal(width: float, height: float, pipeline: str, steps: tuple[Step, ...]) -> Size | str:
+    try:
+        return _resized((_whole("width", width), _whole("height", height)), pipeline, steps)
+    except SpaceError as error:
+        return str(error)
+
+
+def _resized(size: Size, pipeline: str, steps: tuple[Step, ...]) -> Size:
+    """A size after all steps; an error names the image, what it had become, and what to do."""
+    now = size
+    for step in steps:
+        try:
+            now = step(*now)
+        except _Refused as refusal:
+            became = "" if now == size else f", which its first step made {now[0]} x {now[1]}"
+            came = f"an image of {size[0]} x {size[1]}{became}"
+            raise ResizeError(
+                f"pipeline {pipeline!r} refuses {came}: {refusal}; leave the image out, or crop or pad it"
+            ) from None
+    return now
+
+
+class _Refused(Exception):
+    """Why a step does not take an image."""
+
+
+def _steps(
+    pipeline: str,
+    min_pixels: int | None,
+    max_pixels: int | None,
+    processor_min_pixels: int | None,
+    processor_max_pixels: int | None,
+) -> tuple[Step, ...]:
+    """What a pipeline does, one step after the other."""
+    if pipeline not in PIPELINES:
+        hint = near(pipeline, PIPELINES) or "."
+        raise SpaceError(f"unknown pipeline {pipeline!r}{hint} There are: {', '.join(PIPELINES)}")
+    least, most = _bound("min_pixels", min_pixels), _bound("max_pixels", max_pixels)
+    low, high = (
+        _bound("processor_min_pixels", processor_min_pixels),
+        _bound("processor_max_pixels", processor_max_pixels),
+    )
+    trainer, _, model = pipeline.rpartition("+")
+    own = _PROCESSORS[model]
+    if not trainer:
+        low, high = _either("min_pixels", least, low, pipeline), _either("max_pixels", most, high, pipeline)
+    processor = partial(_process, factor=own.factor, least=low or own.min_pixels, most=high or own.max_pixels)
+    if not trainer:
+        return (processor,)
+    if trainer == "easyr1":
+        return partial(_scale, least=least, most=most), processor
+    least, most = least or 4 * own.factor**2, most or 16384 * own.factor**2
+    if least > most:
+        raise SpaceError(
+            f"pipeline {pipeline!r}: got bounds of {least} to {most} pixels in the image dict; qwen_vl_utils takes no "
+            "image then: set min_pixels below max_pixels"
+        )
+    return partial(_fetch, factor=own.factor, least=least, most=most), processor
+
+
+def _either(name: str, given: int | None, processors: int | None, pipeline: str) -> int | None:
+    """The bound of a pipeline that has no first step, under whichever of its two names it came."""
+    if given and processors and given != processors:
+        raise SpaceError(
+            f"pipeline {pipeline!r} resizes once: got {name} {given} and processor_{name} {processors}; give one"
+        )
+    return given or processors
+
+
+def _process(width: int, height: int, factor: int, least: int, most: int) -> Size:
+    """What the image processor makes of a size.
+
+    Sides to the nearest multiple of the factor f, halves to the even one. Where their product is above ``most``,
+    floor(side / beta / f) · f, at least f, with beta = √(w · h / most); below ``least``, ceil(side · beta / f) · f
+    with beta = √(least / (w · h)).
+    """
+    _check_ratio(width, height)
+    near_width, near_height = round(width / factor) * factor, round(height / factor) * factor
+    if near_width * near_height > most:
+        wide, high = _reduced(width, height, factor, most)
+        return max(factor, wide), max(factor, high)
+    if near_width * near_height < least:
+        return _enlarged(width, height, factor, least)
+    return near_width, near_height
+
+
+def _fetch(width: int, height: int, factor: int, least: int, most: int) -> Size:
+    """What ``fetch_image`` makes of a size: the same, but only the nearest multiples are at least f."""
+    _check_ratio(width, height)
+    near_width, near_height = (max(factor, round(side / factor) * factor) for side in (width, height))
+    if near_width * near_height > most:
+        return _not_empty(*_reduced(width, height, factor, most))
+    if near_width * near_height < least:
+        return _enlarged(width, height, factor, least)
+    return near_width, near_height
+
+
+def _scale(width: int, height: int, least: int | None, most: int | None) -> Size:
+    """What EasyR1 makes of a size: int(side · √(bound / (w · h))), for the upper bound, then for the lower."""
+    if most is not None and width * height > most:
+        scale = math.sqrt(most / (width * height))
+        width, height = _not_empty(int(width * scale), int(height * scale))
+    if least is not None and width * height < least:
+        scale = math.sqrt(least / (width * height))
+        width, height = _not_empty(int(width * scale), int(height * scale))
+    return width, height
+
+
+def _reduced(width: int, height: int, factor: int, most: int) -> Size:
+    beta = math.sqrt(height * width / most)
+    return math.floor(width / beta / factor) * factor, math.floor(height / beta / factor) * factor
+
+
+def _enlarged(width: int, height: int, factor: int, least: int) -> Size:
+    beta = math.sqrt(least / (height * width))
+    return math.ceil(width * beta / factor) * factor, math.ceil(height * beta / factor) * factor
+
+
+def _check_ratio(width: int, height: int) -> None:
+    ratio = max(width, height) / min(width, height)
+    if ratio > _LARGEST_RATIO:
+        raise _Refused(f"one side is {ratio:.1f} times the other, and {_LARGEST_RATIO} is the most")
+
+
+def _not_empty(width: int, height: int) -> Size:
+    if not width or not height:
+        raise _Refused(f"it would become {width} x {height}")
+    return width, height
+
+
+def _bound(name: str, value: Any) -> int | None:
+    return None if value is None else _whole(name, value)
+
+
+def _whole(name: str, value: Any) -> int:
+    """A whole number from 1, of Python or numpy, as int or float."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if type(number) not in (int, float) or not 1 <= number <= _LARGEST or number != int(number):
+        raise SpaceError(f"{name}: got {value!r:.80}; expected a whole number from 1")
+    return int(number)
