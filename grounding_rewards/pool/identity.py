@@ -1,0 +1,96 @@
+"""Names of samples that came without one, made from what they say."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from grounding_rewards.errors import PoolError
+
+_EXACT = 2**53
+"""Up to here a whole number and the float of its value are one number, whoever wrote it."""
+
+
+def sample_id(
+    *, source: Any = None, image: Any = None, instruction: Any = None, target: Any = None, index: Any = None
+) -> str:
+    """The name of a sample without one: 32 hexadecimal digits that depend on its content alone.
+
+    blake2b, 16 bytes, of the JSON of ``{"source": ..., "image": ..., "instruction": ..., "target": ...}``, keys sorted
+    at every depth. One content has one name however it is held: numpy or Python, list or tuple, 2 or 2.0, keys that
+    Arrow filled with None or no such keys, a target as a mapping or as the JSON of it.
+
+    Args:
+        source: the data set.
+        image: the image's path, or its bytes.
+        instruction: what the model was asked, a text or messages.
+        target: the truth, in any form. One that bears an ``id`` needs no other name.
+        index: the row's number in its data set, for samples that nothing else tells apart.
+
+    Raises:
+        PoolError: nothing is given, or something that is neither plain values nor numpy's.
+
+    >>> sample_id(source="clicks", instruction="Close the tab", target={"bbox": [0.1, 0.2, 0.3, 0.4]})
+    'f4f2773d039a8d4c26f36f6c1dbc45a8'
+    >>> sample_id(target={"bbox": np.array([1.0, 2.0]), "point": None}) == sample_id(target='{"bbox": [1, 2]}')
+    True
+    """
+    given = {"source": source, "image": image, "instruction": instruction, "target": target, "index": index}
+    if isinstance(target, str):
+        given["target"] = from_json(target)
+    content = {name: plain(value) for name, value in given.items() if value is not None}
+    if not content:
+        raise PoolError("nothing names this sample: give a source, an image, an instruction, a target or an index")
+    written = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return blake2b(written.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def from_json(text: str) -> Any:
+    """The mapping or list that a text is the JSON of; the text itself where it is none.
+
+    >>> from_json('{"refusal": true}'), from_json("[1, 2]"), from_json("7"), from_json("{")
+    ({'refusal': True}, [1, 2], '7', '{')
+    """
+    if not text.lstrip().startswith(("{", "[")):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def plain(value: Any) -> Any:
+    """A value in the one form in which equal content is equal: what JSON has, less keys that Arrow fills with nothing.
+
+    Raises:
+        PoolError: it holds something else, such as a picture.
+
+    >>> plain({"size": np.array([16.0, 9.5]), "point": None, "at": ("a", np.int64(2))})
+    {'size': [16, 9.5], 'at': ['a', 2]}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) <= _EXACT else float(value)
+    if isinstance(value, Mapping):
+        items = [(str(key), plain(item)) for key, item in value.items()]
+        return {key: item for key, item in items if item is not None and item != {}}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, bytes | bytearray):
+        return f"blake2b:{blake2b(value, digest_size=16).hexdigest()}"
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise PoolError(
+        f"got {type(value).__name__} among what names a sample; expected texts, numbers, lists and mappings, and of a "
+        "picture its path or its bytes"
+    )

@@ -1,0 +1,121 @@
+"""The columns of a rollout table: names, types, and whatever came in the type of its column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.sizes import read_size
+
+COLUMNS: Mapping[str, Any] = {
+    "sample_id": pa.string(),
+    "round": pa.int64(),
+    "rollout": pa.int64(),
+    "recipe": pa.string(),
+    "response": pa.string(),
+    "total": pa.float64(),
+    "acc": pa.float64(),
+    "reason": pa.string(),
+    "x_unit": pa.float64(),
+    "y_unit": pa.float64(),
+    "target": pa.string(),
+    "image_size": pa.list_(pa.float64()),
+    "model_image_size": pa.list_(pa.float64()),
+    "source": pa.string(),
+    "temperature": pa.float64(),
+    "policy": pa.string(),
+    "trajectory": pa.string(),
+    "step": pa.int64(),
+    "train_step": pa.int64(),
+    "token_length": pa.int64(),
+}
+"""What every rollout table has, in order; parts come after them, as float64.
+
+==================  ================================================================================================
+column              what it says; null where nobody knows
+==================  ================================================================================================
+``sample_id``       the sample: the target's ``id``, or a name made from its content
+``round``           the pool's round
+``rollout``         a number that no other row of the table has
+``recipe``          the recipe's name
+``response``        the model's text
+``total``, ``acc``  the reward and full success; null where the rollout was not scored
+``reason``          the name of its ``Reason``
+``x_unit``          the point answered, in shares of the image, with ``y_unit``
+``target``          the truth as JSON
+``image_size``      width and height in pixels; ``model_image_size`` of the image that the model saw
+``source``          the data set
+``temperature``     of sampling
+``policy``          which weights answered
+``trajectory``      the trajectory, with ``step``, the place in it
+``train_step``      the trainer's own step
+``token_length``    tokens in the response
+==================  ================================================================================================
+"""
+
+
+def rollout_schema(parts: Sequence[str] = ()) -> Any:
+    """The Arrow schema of a rollout table.
+
+    Raises:
+        TableError: a part bears the name of another column.
+
+    >>> rollout_schema(["hit"]).field("hit")
+    pyarrow.Field<hit: double>
+    """
+    taken = [name for place, name in enumerate(parts) if name in COLUMNS or name in parts[:place]]
+    if taken:
+        raise TableError(f"part {taken[0]!r}: another column of a rollout table has this name; rename the part")
+    return pa.schema([*COLUMNS.items(), *[(name, pa.float64()) for name in parts]])
+
+
+def held(values: Any) -> list[Any]:
+    """A column's values as they will be kept, whatever becomes of ``values``; None for pairs of NaN in an array.
+
+    >>> held(np.array([[16.0, 9.0], [np.nan, np.nan]]))
+    [[16.0, 9.0], None]
+    """
+    if not isinstance(values, np.ndarray):
+        return list(values)
+    found: list[Any] = values.tolist()
+    return [None if pair[0] != pair[0] else pair for pair in found] if values.ndim == 2 else found
+
+
+def arrow(values: list[Any], kind: Any) -> Any:
+    """A column as Arrow has it; null for None, NaN and what has no place in it.
+
+    >>> arrow([1, float("nan"), "x"], pa.float64()).to_pylist()
+    [1.0, None, None]
+    >>> arrow(["a", 7, None], pa.string()).to_pylist()
+    ['a', '7', None]
+    """
+    try:
+        return pa.array(values, kind, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        fit = _FIT[str(kind)]
+        return pa.array([_or_none(fit, value) for value in values], kind, from_pandas=True)
+
+
+def _or_none(fit: Any, value: Any) -> Any:
+    try:
+        return None if value is None else fit(value)
+    except Exception:  # whatever a trainer hands over: one cell never costs a row
+        return None
+
+
+def _text(value: Any) -> str:
+    """Lone surrogates, which UTF-8 lacks, become U+FFFD."""
+    return str(value).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _whole(value: Any) -> int | None:
+    number = int(value) if isinstance(value, float) and value.is_integer() else index(value)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+_FIT = {"string": _text, "int64": _whole, "double": float, "list<item: double>": read_size}

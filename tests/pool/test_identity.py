@@ -1,0 +1,106 @@
+"""Names of samples from their content: of the content alone, whoever holds it and however."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.identity import sample_id
+
+TARGET = {"bbox": [0.1, 0.2, 0.3, 0.4], "action": {"name": "click"}, "refusal": False}
+NAME = "6b47ca8f81b02585672a39c5dfdfb3cf"
+
+LEAVES = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text(max_size=5)
+CONTENT = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def held_otherwise(value):
+    """The same content: tuples, numpy, other keys first, None-filled keys, whole numbers as floats."""
+    if isinstance(value, dict):
+        return {"nothing": None, **{key: held_otherwise(item) for key, item in reversed(value.items())}}
+    if isinstance(value, list):
+        numbers = bool(value) and all(type(item) is float for item in value)
+        return np.array(value) if numbers else tuple(held_otherwise(item) for item in value)
+    if type(value) is int:
+        return float(value)
+    return np.float64(value) if type(value) is float else value
+
+
+def changed(value):
+    """Other content: every leaf another one, and something more in what has none."""
+    if isinstance(value, dict):
+        return {**{key: changed(item) for key, item in value.items()}, "more than before": 1}
+    if isinstance(value, list):
+        return [changed(item) for item in value] if value else [1]
+    if isinstance(value, str):
+        return value + "x"
+    return not value if isinstance(value, bool) else "something else"
+
+
+def test_the_name_of_a_sample_never_changes():
+    name = sample_id(source="clicks", image="a.png", instruction="Close the tab", target=TARGET)
+    assert name == NAME
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        json.dumps(TARGET),
+        json.dumps(TARGET, indent=2, sort_keys=True),
+        {**TARGET, "bbox": np.array([0.1, 0.2, 0.3, 0.4]), "polygon": None, "refusal": np.False_},
+        {**TARGET, "bbox": (0.1, np.float64(0.2), 0.3, 0.4), "action": {"name": "click", "text": None}},
+        {**TARGET, "regions": {"x": None}},
+        pa.array([TARGET, {"point": [1, 2]}]).to_pylist()[0],
+    ],
+)
+def test_one_content_has_one_name(target):
+    assert sample_id(source="clicks", image=Path("a.png"), instruction="Close the tab", target=target) == NAME
+
+
+def test_different_contents_have_different_names():
+    told = [
+        {"source": "a"}, {"image": "a"}, {"instruction": "a"}, {"target": "a"}, {"index": "a"}, {"index": 1},
+        {"source": "ab"}, {"source": "a", "image": "b"}, {"source": "b", "image": "a"}, {"image": b"a"},
+        {"image": b"b"}, {"target": [1, 2]}, {"target": [2, 1]}, {"target": [12]}, {"target": [1.5, 2]},
+        {"target": ["1", 2]}, {"target": [[1], 2]}, {"target": {"bbox": [1, 2]}}, {"target": {"point": [1, 2]}},
+        {"target": {}}, {"target": [True, 2]}, {"target": "{"}, {"instruction": "[1, 2]"},
+        {"instruction": "\ud800"}, {"instruction": [{"role": "user", "content": "a"}]},
+        {"target": [0.1 + 0.2, 2]}, {"target": [0.3, 2]}, {"target": {"extra": [None]}}, {"target": {"extra": []}},
+        {"target": [float("nan")]},
+    ]  # fmt: skip
+    assert len({sample_id(**each) for each in told}) == len(told)
+
+
+@given(CONTENT.filter(lambda value: value is not None))
+def test_how_content_is_held_does_not_matter(content):
+    name = sample_id(target=content)
+    assert sample_id(target=held_otherwise(content)) == name
+    if isinstance(content, dict | list):
+        assert sample_id(target=json.dumps(content)) == name
+
+
+@given(CONTENT.filter(lambda value: value is not None))
+def test_what_content_says_matters(content):
+    assert sample_id(source="a", target=changed(content)) != sample_id(source="a", target=content)
+
+
+def test_a_sample_of_which_nothing_is_known_has_no_name():
+    with pytest.raises(PoolError, match="nothing names this sample: give a source, an image, an instruction, a target"):
+        sample_id()
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, {"deep": [object()]}])
+def test_what_is_no_plain_value_is_an_error(value):
+    with pytest.raises(PoolError, match=r"got (object|set) among what names .* of a picture its path or its bytes"):
+        sample_id(source="a", image=value)

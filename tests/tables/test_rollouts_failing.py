@@ -1,0 +1,156 @@
+"""Recording where files cannot be written: an error before training, none that ends it."""
+
+from __future__ import annotations
+
+import logging
+import resource
+import shutil
+from contextlib import contextmanager
+
+import pytest
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables import rollouts as module
+from grounding_rewards.tables.rollouts import RolloutRecorder, read_rollouts
+
+
+@contextmanager
+def full_disk():
+    """No file of this process grows beyond 0 bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.fixture
+def recorder(tmp_path):
+    made = RolloutRecorder(tmp_path / "run")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def logged(caplog):
+    caplog.set_level(logging.INFO, "grounding_rewards")
+    return lambda: [(record.levelname, record.message) for record in caplog.records]
+
+
+def responses(directory):
+    return read_rollouts(directory, ["response"]).column("response").to_pylist()
+
+
+def test_a_directory_that_cannot_be_made_is_an_error_at_once(tmp_path):
+    (tmp_path / "file").write_text("")
+    for directory in (tmp_path / "file", tmp_path / "file" / "run"):
+        with pytest.raises(
+            TableError, match=rf"{directory}: rollouts cannot be written there \(\w.*\); expected a dir"
+        ):
+            RolloutRecorder(directory)
+
+
+def test_a_full_disk_is_an_error_at_once_and_leaves_nothing(tmp_path):
+    with full_disk(), pytest.raises(TableError, match=r"run: rollouts cannot be written there \(File too large\)"):
+        RolloutRecorder(tmp_path / "run")
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+@pytest.mark.parametrize("directory", ["", "s3://bucket/run", None, True, 7])
+def test_what_is_no_directory_is_an_error(directory):
+    with pytest.raises(TableError, match=f"got {directory!r}; expected a directory of a file system"):
+        RolloutRecorder(directory)
+
+
+def test_rows_of_a_full_disk_are_kept_and_written_later(recorder, logged, monkeypatch):
+    monkeypatch.setattr(module, "PART_ROWS", 2)
+    recorder.append({"response": ["a", "b"]})
+    with full_disk():
+        for text in "cdefg":
+            recorder.append({"response": [text]})
+        recorder.flush()
+    assert responses(recorder.directory) == ["a", "b"]
+    (found,) = logged()
+    assert found[0] == "ERROR"
+    assert found[1].startswith(f"rollouts cannot be written to {recorder.directory} ([Errno 27] File too large")
+    assert found[1].endswith(
+        "up to 65,536 rows are kept and tried again every 10 seconds, and later ones are not recorded"
+    )
+    recorder.flush()
+    assert responses(recorder.directory) == [*"abcdefg"]
+    assert len(list(recorder.directory.iterdir())) == 2
+    assert logged()[1:] == [
+        ("WARNING", f"rollouts are written to {recorder.directory} again; 0 rows were not recorded")
+    ]
+
+
+def test_while_files_fail_appending_does_not_try_each_time(recorder, monkeypatch):
+    monkeypatch.setattr(module, "PART_ROWS", 1)
+    tries = []
+    monkeypatch.setattr(recorder._shard, "write", lambda *given: tries.append(given) or 1 / 0)
+    for _ in range(5):
+        recorder.append({"response": ["?"]})
+    assert len(tries) == 1
+    monkeypatch.undo()
+
+
+def test_rows_beyond_the_most_are_counted_and_not_kept(recorder, logged, monkeypatch):
+    monkeypatch.setattr(module, "MOST_ROWS", 3)
+    with full_disk():
+        recorder.append({"response": ["a"]})
+        recorder.flush()
+        for text in "bcdefg":
+            recorder.append({"response": [text]})
+    recorder.close()
+    assert responses(recorder.directory) == ["a", "b", "c"]
+    assert logged()[-1] == ("WARNING", f"rollouts are written to {recorder.directory} again; 4 rows were not recorded")
+    recorder.append({"response": ["h"]})
+    recorder.close()
+    assert responses(recorder.directory) == ["a", "b", "c", "h"]
+
+
+def test_long_texts_beyond_the_most_are_not_kept(recorder, monkeypatch):
+    monkeypatch.setattr(module, "MOST_CHARACTERS", 10)
+    with full_disk():
+        recorder.append({"response": ["12345"]})
+        recorder.flush()
+        for text in ("12345", "6", "7"):
+            recorder.append({"response": [text]})
+    recorder.close()
+    assert responses(recorder.directory) == ["12345", "12345"]
+
+
+def test_they_are_tried_again_when_time_has_passed(recorder, monkeypatch):
+    monkeypatch.setattr(module, "SECONDS", 0.01)
+    with full_disk():
+        recorder.append({"response": ["a"]})
+        recorder.flush()
+    for _ in range(1000):
+        if list(recorder.directory.glob("*.parquet")):
+            break
+        recorder._timer.join(0.01) if recorder._timer else None
+    assert responses(recorder.directory) == ["a"]
+
+
+def test_closing_says_what_is_lost(recorder, logged):
+    recorder.append({"response": ["a", "b"]})
+    with full_disk():
+        recorder.close()
+    assert logged()[-1] == ("ERROR", f"2 rollouts are lost if this process ends now: {recorder.directory}")
+
+
+def test_a_directory_that_was_moved_away_is_made_again(recorder):
+    recorder.append({"response": ["a"]})
+    shutil.rmtree(recorder.directory)
+    recorder.close()
+    assert responses(recorder.directory) == ["a"]
+
+
+def test_while_the_interpreter_ends_and_no_timer_starts_rows_are_written_at_once(recorder, monkeypatch):
+    def refused(self) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(module.Timer, "start", refused)
+    recorder.append({"response": ["a"]})
+    assert responses(recorder.directory) == ["a"]
