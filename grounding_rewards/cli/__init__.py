@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import __version__
+from grounding_rewards.cli.convert import convert
 from grounding_rewards.cli.eval import evaluate_files
 from grounding_rewards.cli.explain import explain_score
 from grounding_rewards.cli.gallery import make_gallery
@@ -58,6 +59,7 @@ def build() -> typer.Typer:
     app.command("score")(score)
     app.command("eval")(evaluate_files)
     app.command("explain")(explain_score)
+    app.command("convert")(convert)
     app.command("recipes")(list_recipes)
     app.command("gallery")(make_gallery)
     app.command("plugins")(list_plugins)

@@ -15,16 +15,18 @@ from grounding_rewards.errors import RecipeError, near
 PACKAGE = "grounding_rewards_adapters"
 TRAINERS = {
     "easyr1": ("{file}:compute_score",),
+    "easyr1_sequential": ("{file}:compute_score",),
     "trl": ("{file}:reward_funcs",),
     "verl": ("pkg://{package}.verl", "{file}"),
 }
 """By trainer, what to print; of several lines any one will do."""
 
 
-def where(trainer: Annotated[str, typer.Argument(help="easyr1, trl or verl.")]) -> None:
+def where(trainer: Annotated[str, typer.Argument(help="easyr1, easyr1_sequential, trl or verl.")]) -> None:
     """Print where a trainer's adapter is installed, as the trainer's config names it.
 
-    For verl two lines, of which either will do as the path of its reward function.
+    For verl two lines, of which either will do as the path of its reward function. easyr1 scores a batch in one call;
+    easyr1_sequential one response at a time.
 
     Example: `worker.reward.reward_function=$(grounding-rewards where easyr1)`
     """

@@ -12,8 +12,8 @@ from grounding_rewards.errors import TableError, near
 BATCH_ROWS = 8192
 """Rows that are held at once; fewer where rows are large."""
 
-NewColumns = Mapping[str, type]
-"""Columns to append: name to ``float`` or ``str``; both may hold None."""
+NewColumns = Mapping[str, Any]
+"""Columns to append: name to ``float``, ``str`` or an Arrow type; all may hold None."""
 
 Note = Callable[[str], None]
 """Is told, once each, what a format could not keep as it was."""
@@ -29,6 +29,7 @@ class Batch:
         whole: the same rows with all their columns, in the form of the file they came from.
         done: share of the file that has been read by now, 0 to 1.
         lines: the line of each row, counted from 1, where the file has lines.
+        file: name of the file that the rows come from, where a table has several.
     """
 
     start: int
@@ -36,6 +37,7 @@ class Batch:
     whole: Any
     done: float
     lines: Sequence[int] | None = None
+    file: str = ""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -50,8 +52,9 @@ class Batch:
         >>> Batch(start=8192, rows=[{}], whole=None, done=1.0, lines=[8195]).place(0)
         'row 8192 (line 8195)'
         """
-        line = f" (line {self.lines[index]})" if self.lines is not None else ""
-        return f"row {self.start + index}{line}"
+        line = f"line {self.lines[index]}" if self.lines is not None else ""
+        within = " of ".join(part for part in (line, self.file) if part)
+        return f"row {self.start + index}{f' ({within})' if within else ''}"
 
 
 class Table(Protocol):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import NewColumns, Note, Table, Writer, no_collision
@@ -48,15 +48,21 @@ def open_table(path: str | os.PathLike[str]) -> Table:
 
 @contextmanager
 def write_table(
-    path: str | os.PathLike[str], *, like: Table, new: NewColumns, note: Note = lambda text: None
+    path: str | os.PathLike[str],
+    *,
+    like: Table,
+    new: NewColumns,
+    note: Note = lambda text: None,
+    metadata: Mapping[bytes, bytes] | None = None,
 ) -> Iterator[Writer]:
     """Write a table with new columns, whole or not at all.
 
     Args:
         path: the output; its suffix chooses the format. An existing file is replaced only when all went well.
         like: the table whose batches will be written.
-        new: columns to append, name to ``float`` or ``str``.
+        new: columns to append, name to ``float``, ``str`` or an Arrow type.
         note: is told what the format could not keep as it was.
+        metadata: of the Parquet file, where ``like`` has no schema with its own.
 
     Yields:
         A writer of batches.
@@ -69,11 +75,19 @@ def write_table(
     parquet = _is_parquet(path)
     _check_target(path, like.path)
     with written_whole(Path(os.path.realpath(path))) as file:
-        writer = _parquet_writer(file, path, like, new, note) if parquet else _json_writer(file, path, like, new)
+        if parquet:
+            writer = _parquet_writer(file, path, like, new, note, metadata)
+        else:
+            writer = _json_writer(file, path, like, new)
         try:
             yield writer
         finally:
             writer.close()
+
+
+def schema_of(table: Table) -> Any:
+    """A table's Arrow schema; None where rows come with keys of their own."""
+    return getattr(table, "schema", None)
 
 
 def _is_parquet(path: Path) -> bool:
@@ -111,11 +125,11 @@ def written_whole(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _json_writer(file: IO[bytes], path: Path, like: Table, new: NewColumns) -> Writer:
-    if not isinstance(like, JsonLinesTable):
-        from grounding_rewards.tables.parquet import ParquetTable, refuse_bytes
+    schema = schema_of(like)
+    if schema is not None:
+        from grounding_rewards.tables.parquet import refuse_bytes
 
-        assert isinstance(like, ParquetTable)
-        refuse_bytes(like.path, like.schema)
+        refuse_bytes(like.path, schema)
     no_collision(like.path, like.columns, new)
     return JsonLinesWriter(file, like.path, new)
 
@@ -126,10 +140,13 @@ def _parquet_table(path: Path) -> Table:
     return ParquetTable(path)
 
 
-def _parquet_writer(file: IO[bytes], path: Path, like: Table, new: NewColumns, note: Note) -> Writer:
+def _parquet_writer(
+    file: IO[bytes], path: Path, like: Table, new: NewColumns, note: Note, metadata: Mapping[bytes, bytes] | None
+) -> Writer:
     from grounding_rewards.tables.inferred import InferringWriter
-    from grounding_rewards.tables.parquet import ParquetTable, ParquetWriter
+    from grounding_rewards.tables.parquet import ParquetWriter
 
-    if isinstance(like, ParquetTable):
-        return ParquetWriter(file, like.path, like.schema, new)
-    return InferringWriter(file, like, new, note)
+    schema = schema_of(like)
+    if schema is not None:
+        return ParquetWriter(file, like.path, schema, new)
+    return InferringWriter(file, like, new, note, metadata)

@@ -20,7 +20,9 @@ _UNFIT = (pa.ArrowException, OverflowError)
 class InferringWriter:
     """Writes JSON objects as Parquet; columns without one type become strings of JSON."""
 
-    def __init__(self, file: IO[bytes], table: Table, new: NewColumns, note: Note) -> None:
+    def __init__(
+        self, file: IO[bytes], table: Table, new: NewColumns, note: Note, metadata: Mapping[bytes, bytes] | None = None
+    ) -> None:
         types, odd = _types(table)
         self.as_json = {name for name, kind in types.items() if kind is None}
         self.odd = odd - self.as_json
@@ -28,7 +30,7 @@ class InferringWriter:
             note(f"written as JSON strings, for want of one Parquet type: {', '.join(sorted(self.as_json))}")
         if self.odd:
             note(f"lone surrogates, which Parquet cannot hold, are written as U+FFFD: {', '.join(sorted(self.odd))}")
-        schema = pa.schema([(_encodable(name), kind or pa.string()) for name, kind in types.items()])
+        schema = pa.schema([(_encodable(name), kind or pa.string()) for name, kind in types.items()], metadata)
         self.path, self.types = table.path, dict(zip(types, schema.types, strict=True))
         self.parquet = ParquetWriter(file, table.path, schema, new)
 

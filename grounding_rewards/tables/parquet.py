@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import BATCH_ROWS, Batch, NewColumns, no_collision
 
-BATCH_BYTES = 1 << 26
+BATCH_BYTES = 1 << 24
 """Rows that hold images make batches of about this many bytes."""
 
 _TYPES = {float: pa.float64(), str: pa.string()}
@@ -66,7 +66,7 @@ class ParquetTable:
         """The open file; whatever Arrow cannot read in it becomes one error."""
         with self.path.open("rb") as source:
             try:
-                yield pq.ParquetFile(source)
+                yield pq.ParquetFile(source, pre_buffer=False)  # which would keep the whole file
             except (pa.ArrowException, OSError, ValueError) as error:
                 raise TableError(f"{self.path}: cannot be read as Parquet ({first_line(error)})") from None
 
@@ -77,7 +77,7 @@ class ParquetWriter:
     def __init__(self, file: IO[bytes], path: Path, schema: Any, new: NewColumns) -> None:
         no_collision(path, schema.names, new)
         self.path = path
-        added = [pa.field(name, _TYPES[kind]) for name, kind in new.items()]
+        added = [pa.field(name, _TYPES.get(kind, kind)) for name, kind in new.items()]
         self.schema = pa.schema([*schema, *added], metadata=schema.metadata)
         self.new = added
         try:
@@ -110,7 +110,7 @@ def refuse_bytes(path: Path, schema: Any) -> None:
     Raises:
         TableError: some hold bytes, such as images.
     """
-    names = [field.name for field in schema if _holds_bytes(field.type)]
+    names = [field.name for field in schema if holds_bytes(field.type)]
     if names:
         raise TableError(
             f"{path}: JSON lines cannot hold the bytes in column {', '.join(names)}; "
@@ -118,14 +118,15 @@ def refuse_bytes(path: Path, schema: Any) -> None:
         )
 
 
-def _holds_bytes(kind: Any) -> bool:
+def holds_bytes(kind: Any) -> bool:
+    """Whether values of an Arrow type have bytes in them, at any depth."""
     tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
     if isinstance(kind, pa.BaseExtensionType):
-        return _holds_bytes(kind.storage_type)
+        return holds_bytes(kind.storage_type)
     if pa.types.is_dictionary(kind):
-        return _holds_bytes(kind.value_type)
+        return holds_bytes(kind.value_type)
     inner = [kind.field(index).type for index in range(kind.num_fields)]
-    return any(test(kind) for test in tests) or any(map(_holds_bytes, inner))
+    return any(test(kind) for test in tests) or any(map(holds_bytes, inner))
 
 
 def _rows_at_once(file: Any) -> int:

@@ -1,0 +1,38 @@
+"""EasyR1: a problem in one text, its images, and the answer, which is all that the reward function gets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grounding_rewards.converting.form import Form
+from grounding_rewards.converting.samples import Sample
+from grounding_rewards.errors import ConvertError
+
+
+def row(sample: Sample) -> dict[str, Any]:
+    """One row: ``problem`` and ``answer``.
+
+    Raises:
+        ConvertError: the prompt is more than one user's message.
+    """
+    if len(sample.messages) != 1:
+        roles = ", ".join(message.role for message in sample.messages)
+        raise ConvertError(
+            f"instruction: got messages of {roles}; EasyR1 takes one text. Put what goes around it into a --template, "
+            "or into EasyR1's data.format_prompt"
+        )
+    return {"problem": sample.messages[0].text, "answer": sample.wire}
+
+
+def types() -> dict[str, Any]:
+    """The Arrow types of its columns."""
+    import pyarrow as pa
+
+    return {"problem": pa.string(), "answer": pa.string()}
+
+
+_OWN = (
+    "ground_truth", "raw_prompt_ids", "multi_modal_data", "input_ids", "attention_mask", "position_ids", "uid",
+    "videos",
+)  # fmt: skip
+FORM = Form("easyr1", row, types, reserved=frozenset(_OWN))

@@ -1,0 +1,103 @@
+"""The size of an image from the first bytes of its file, without decoding it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import unpack_from
+
+Size = tuple[int, int]
+
+ENOUGH = 1 << 16
+"""So many bytes tell the size of nearly every image; the frame of a JPEG may lie further on, behind its metadata."""
+
+_JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_JPEG_ALONE = frozenset((0x01, *range(0xD0, 0xD9)))
+
+
+def image_size(data: bytes) -> Size | None:
+    r"""Width and height as stored, of a PNG, JPEG, WebP, GIF or BMP.
+
+    A JPEG may say in its EXIF data that it is to be turned; screenshots do not, and trainers differ in what they do.
+
+    Args:
+        data: the file, or its beginning; ``ENOUGH`` bytes nearly always will do.
+
+    Returns:
+        Both at least 1; None where the bytes do not say.
+
+    >>> import struct
+    >>> image_size(b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 1920, 1080))
+    (1920, 1080)
+    """
+    for signature, read in _FORMATS:
+        if data.startswith(signature):
+            size = _within(read, data)
+            return size if size is not None and min(size) >= 1 else None
+    return None
+
+
+def _within(read: Callable[[bytes], Size | None], data: bytes) -> Size | None:
+    try:
+        return read(data)
+    except Exception:  # cut off, or no such image
+        return None
+
+
+def _pair(form: str, data: bytes, place: int) -> Size:
+    first, second = unpack_from(form, data, place)
+    return int(first), int(second)
+
+
+def _png(data: bytes) -> Size | None:
+    return _pair(">II", data, 16) if data[12:16] == b"IHDR" else None
+
+
+def _gif(data: bytes) -> Size | None:
+    return _pair("<HH", data, 6)
+
+
+def _bmp(data: bytes) -> Size | None:
+    old = int.from_bytes(data[14:18], "little") == 12
+    width, height = _pair("<HH" if old else "<ii", data, 18)
+    return width, abs(height)  # below 0: stored from the top
+
+
+def _webp(data: bytes) -> Size | None:
+    kind = data[12:16] if data[8:12] == b"WEBP" else b""
+    if kind == b"VP8 " and data[23:26] == b"\x9d\x01\x2a":
+        width, height = _pair("<HH", data, 26)
+        return width & 0x3FFF, height & 0x3FFF
+    if kind == b"VP8L" and data[20] == 0x2F and len(data) >= 25:
+        bits = int.from_bytes(data[21:25], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    if kind == b"VP8X" and len(data) >= 30:
+        return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
+    return None
+
+
+def _jpeg(data: bytes) -> Size | None:
+    place = 2
+    while place + 4 <= len(data):
+        if data[place] != 0xFF:
+            return None
+        marker = data[place + 1]
+        if marker == 0xFF:  # fill
+            place += 1
+        elif marker in _JPEG_ALONE:
+            place += 2
+        elif marker in _JPEG_FRAMES:
+            height, width = _pair(">HH", data, place + 5)
+            return width, height
+        else:
+            place += 2 + int.from_bytes(data[place + 2 : place + 4], "big")
+    return None
+
+
+_FORMATS: tuple[tuple[bytes, Callable[[bytes], Size | None]], ...] = (
+    (b"\x89PNG\r\n\x1a\n", _png),
+    (b"\xff\xd8", _jpeg),
+    (b"RIFF", _webp),
+    (b"GIF87a", _gif),
+    (b"GIF89a", _gif),
+    (b"BM", _bmp),
+)

@@ -1,0 +1,114 @@
+"""What the model is asked: a text or a conversation in, messages of plain text out, ``<image>`` where images stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grounding_rewards.errors import ConvertError
+
+IMAGE = "<image>"
+FIELD = "{instruction}"
+_ROLES = ("system", "user", "assistant", "tool")
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message: who speaks, and the text."""
+
+    role: str
+    text: str
+
+    def as_field(self) -> dict[str, str]:
+        """The fields that trainers read."""
+        return {"role": self.role, "content": self.text}
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What is put around instructions.
+
+    Attributes:
+        system: the text of a system message; None for none.
+        template: a text in which ``{instruction}`` stands for a row's instruction; None for the instruction alone.
+    """
+
+    system: str | None = None
+    template: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.template is not None and FIELD not in self.template:
+            raise ConvertError(f"--template: got {self.template!r:.120}; expected a text with {FIELD} in it")
+
+
+def read_prompt(value: Any, wording: Wording, images: int) -> tuple[Message, ...]:
+    """The messages of one row.
+
+    Args:
+        value: the instruction, or a list of messages with ``role`` and ``content``, the last one not the assistant's.
+        wording: what goes around an instruction; of a conversation, the system message alone.
+        images: how many images the row has. Without a word of ``<image>`` they stand before the first user's text.
+
+    Raises:
+        ConvertError: it is neither, a message is none, or it names another number of images.
+
+    >>> read_prompt("Close the tab", Wording(template="Click on: {instruction}"), 1)
+    (Message(role='user', text='<image>Click on: Close the tab'),)
+    """
+    if isinstance(value, str) and value.strip():
+        text = value if wording.template is None else wording.template.replace(FIELD, value)
+        messages = [Message("user", text)]
+    elif isinstance(value, list) and value:
+        messages = [_message(each) for each in value]
+        _check_turns(messages, wording)
+    else:
+        came = "nothing" if value is None else f"{value!r:.80}"
+        raise ConvertError(f"instruction: got {came}; expected a text, or messages with role and content")
+    if wording.system is not None:
+        messages = [Message("system", wording.system), *messages]
+    return _with_images(messages, images)
+
+
+def _check_turns(messages: Sequence[Message], wording: Wording) -> None:
+    if wording.template is not None:
+        raise ConvertError("instruction: got a conversation, into which no --template fits; leave it out")
+    if wording.system is not None and messages[0].role == "system":
+        raise ConvertError("instruction: has a system message already; leave --system out")
+    if messages[-1].role == "assistant":
+        raise ConvertError("instruction: the last message is the assistant's; a prompt ends before the answer")
+    if not any(message.role == "user" for message in messages):
+        raise ConvertError("instruction: none of its messages is the user's")
+
+
+def _message(value: Any) -> Message:
+    role = value.get("role") if isinstance(value, Mapping) else None
+    if role not in _ROLES:
+        raise ConvertError(
+            f"instruction: got the message {value!r:.80}; expected role ({', '.join(_ROLES)}) and content"
+        )
+    content = value.get("content")
+    parts = content if isinstance(content, list) else [content]
+    return Message(str(role), "".join(map(_text, parts)))
+
+
+def _text(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    kind = part.get("type") if isinstance(part, Mapping) else None
+    if kind == "text" and isinstance(part.get("text"), str):
+        return str(part["text"])
+    if kind in ("image", "image_url"):
+        return IMAGE
+    raise ConvertError(f"instruction: got the content {part!r:.80}; expected texts and images")
+
+
+def _with_images(messages: Sequence[Message], images: int) -> tuple[Message, ...]:
+    named = sum(message.text.count(IMAGE) for message in messages)
+    if named == images:
+        return tuple(messages)
+    if named:
+        raise ConvertError(f"instruction: names {named} images by {IMAGE}; the row has {images}")
+    first = next(index for index, message in enumerate(messages) if message.role == "user")
+    asked = Message("user", IMAGE * images + messages[first].text)
+    return (*messages[:first], asked, *messages[first + 1 :])

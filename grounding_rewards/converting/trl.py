@@ -1,0 +1,38 @@
+"""TRL: columns, each of which its trainers hand to the reward function under its own name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grounding_rewards.converting.form import Form, messages_type
+from grounding_rewards.converting.prompts import IMAGE
+from grounding_rewards.converting.samples import Sample
+from grounding_rewards.errors import ConvertError
+
+
+def row(sample: Sample) -> dict[str, Any]:
+    """One row: ``prompt``, ``target`` and ``sample_id``. The trainer itself puts images before the first user's text.
+
+    Raises:
+        ConvertError: an image's place is somewhere else.
+    """
+    messages = [message.as_field() for message in sample.messages]
+    asked = next(message for message in messages if message["role"] == "user")
+    asked["content"] = asked["content"].removeprefix(IMAGE * len(sample.pictures))
+    if any(IMAGE in message["content"] for message in messages):
+        raise ConvertError(f"instruction: {IMAGE} stands inside the text; TRL puts images before the first user's text")
+    return {"prompt": messages, "target": sample.wire, "sample_id": sample.name}
+
+
+def types() -> dict[str, Any]:
+    """The Arrow types of its columns."""
+    import pyarrow as pa
+
+    return {"prompt": messages_type(), "target": pa.string(), "sample_id": pa.string()}
+
+
+_OWN = (
+    "prompts", "completion", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric",
+    "environments", "image",
+)  # fmt: skip
+FORM = Form("trl", row, types, reserved=frozenset(_OWN), decoded=True)

@@ -1,0 +1,55 @@
+"""verl: what ``RLHFDataset`` reads, and what it passes on to ``compute_score``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grounding_rewards.converting.form import Form, messages_type
+from grounding_rewards.converting.prompts import IMAGE
+from grounding_rewards.converting.samples import Sample
+from grounding_rewards.errors import ConvertError
+from grounding_rewards.writing import plain_numbers
+
+_OTHER_MEDIA = ("<video>", "<audio>")
+
+
+def row(sample: Sample) -> dict[str, Any]:
+    """One row: ``data_source``, ``prompt``, ``reward_model`` and ``extra_info``.
+
+    Raises:
+        ConvertError: a text beside images names a video or a sound, which verl would look for.
+    """
+    if sample.pictures:
+        for message in sample.messages:
+            named = [name for name in _OTHER_MEDIA if name in message.text]
+            if named:
+                raise ConvertError(f"instruction: has {named[0]} in it, which verl reads as a place like {IMAGE}")
+    size = sample.target.image_size
+    return {
+        "data_source": sample.source,
+        "prompt": [message.as_field() for message in sample.messages],
+        "reward_model": {"style": "rule", "ground_truth": sample.wire},
+        "extra_info": {
+            "index": sample.index,
+            "id": sample.name,
+            "image_size": None if size is None else plain_numbers(size),
+            "split": sample.split or None,
+        },
+    }
+
+
+def types() -> dict[str, Any]:
+    """The Arrow types of its columns."""
+    import pyarrow as pa
+
+    about = {"index": pa.int64(), "id": pa.string(), "image_size": pa.list_(pa.float64()), "split": pa.string()}
+    return {
+        "data_source": pa.string(),
+        "prompt": messages_type(),
+        "reward_model": pa.struct({"style": pa.string(), "ground_truth": pa.string()}),
+        "extra_info": pa.struct(about),
+    }
+
+
+_OWN = ("raw_prompt", "index", "tools_kwargs", "interaction_kwargs", "dummy_tensor", "uid", "videos", "audios")
+FORM = Form("verl", row, types, reserved=frozenset(_OWN))

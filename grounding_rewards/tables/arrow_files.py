@@ -1,0 +1,86 @@
+"""Arrow files, streams and not: what ``datasets`` writes when it saves a data set to a directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables.base import BATCH_ROWS, Batch
+from grounding_rewards.tables.parquet import BATCH_BYTES, first_line
+
+_MAGIC = b"ARROW1"
+
+
+class ArrowTable:
+    """An Arrow file, opened anew for each pass."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns.
+
+        Raises:
+            TableError: the file is no Arrow file.
+        """
+        return tuple(self.schema.names)
+
+    @cached_property
+    def schema(self) -> Any:
+        """The Arrow schema, metadata included."""
+        with self._reading() as source:
+            return _reader(source).schema
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
+    ) -> Iterator[Batch]:
+        """The rows in order; see ``Table``."""
+        wanted = [name for name in self.columns if columns is None or name in columns]
+        length, start = max(self.path.stat().st_size, 1), 0
+        with self._reading() as source:
+            for chunk in _chunks(_reader(source)):
+                for arrow in _pieces(chunk, size):
+                    picked = arrow.select(wanted)
+                    rows = picked.to_pylist() if wanted else [{} for _ in range(len(arrow))]
+                    yield Batch(start, rows, arrow if whole else picked, min(source.tell() / length, 1.0))
+                    start += len(arrow)
+        if not start:
+            raise TableError(f"{self.path}: no rows")
+
+    @contextmanager
+    def _reading(self) -> Iterator[IO[bytes]]:
+        """The open file; whatever Arrow cannot read in it becomes one error."""
+        with self.path.open("rb") as source:
+            try:
+                yield source
+            except (pa.ArrowException, OSError, ValueError) as error:
+                if isinstance(error, TableError):
+                    raise
+                raise TableError(f"{self.path}: cannot be read as an Arrow file ({first_line(error)})") from None
+
+
+def _reader(source: IO[bytes]) -> Any:
+    is_file = source.read(len(_MAGIC)) == _MAGIC
+    source.seek(0)
+    return pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
+
+
+def _chunks(reader: Any) -> Iterator[Any]:
+    """The record batches, one at a time."""
+    if hasattr(reader, "num_record_batches"):
+        return (reader.get_batch(index) for index in range(reader.num_record_batches))
+    return iter(reader)
+
+
+def _pieces(chunk: Any, size: int | None) -> Iterator[Any]:
+    """A record batch in parts of so many rows, fewer where rows are large."""
+    fitting = max(1, BATCH_BYTES * len(chunk) // max(chunk.nbytes, 1))
+    step = size or min(BATCH_ROWS, fitting)
+    return (chunk.slice(start, step) for start in range(0, len(chunk), step))

@@ -1,0 +1,309 @@
+"""``convert``: files in, files out, and what is said about them."""
+
+import json
+import struct
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from grounding_rewards.cli import converter
+from tests.cli.command import names, read_rows, write_rows
+
+ROW = {"instruction": "打开", "bbox": [1, 2, 3, 4], "width": 640, "height": 480, "id": "a", "app": "ä"}
+WIRE = '{"bbox": [1, 2, 3, 4], "space": "pixel", "image_size": [640, 480], "id": "a"}'
+PIXEL = ("--target-space", "pixel")
+PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 64, 48)
+
+
+def png(folder, name="a.png"):
+    (folder / name).write_bytes(PNG)
+    return name
+
+
+def test_json_lines_for_each_trainer(run, tmp_path):
+    source = write_rows(tmp_path / "clicks.jsonl", ROW)
+    out, rows = tmp_path / "out.jsonl", {}
+    for trainer in ("verl", "trl", "easyr1"):
+        assert run("convert", source, out, "--for", trainer, *PIXEL).code == 0
+        (rows[trainer],) = read_rows(out)
+    assert rows["verl"] == {
+        **ROW,
+        "data_source": "clicks",
+        "prompt": [{"role": "user", "content": "打开"}],
+        "reward_model": {"style": "rule", "ground_truth": WIRE},
+        "extra_info": {"index": 0, "id": "a", "image_size": [640, 480], "split": None},
+    }
+    prompt = [{"role": "user", "content": "打开"}]
+    assert rows["trl"] == {**ROW, "prompt": prompt, "target": WIRE, "sample_id": "a"}
+    assert rows["easyr1"] == {**ROW, "problem": "打开", "answer": WIRE}
+
+
+def test_what_is_guessed_and_left_out_is_said(run, tmp_path):
+    source = write_rows(tmp_path / "clicks.jsonl", {**ROW, "extra_info": 1, "uid": 2})
+    result = run("convert", source, tmp_path / "out.jsonl", "--for", "verl", *PIXEL, "--id-column", "id")
+    assert result.err.splitlines() == [
+        "note: target: column bbox, by its name, in pixel; --target-column names another",
+        "note: instruction: column instruction, by its name; --instruction-column names another",
+        "note: image-size: column width,height, by its name; --image-size-column names another",
+        "note: source: clicks, by the name of the input; --source names another",
+        "note: left out, for verl has columns of these names: extra_info, uid",
+        f"1 rows for verl written to {tmp_path / 'out.jsonl'}",
+    ]
+
+
+def test_the_summary(run, tmp_path):
+    rows = [ROW, {**ROW, "bbox": [3, 2, 1, 4]}, ROW, {**ROW, "id": "b", "height": None, "width": None}]
+    source = write_rows(tmp_path / "in.jsonl", *rows)
+    result = run("convert", source, tmp_path / "out.jsonl", "--for", "easyr1", *PIXEL, "--skip-bad", "--json")
+    found = json.loads(result.out)
+    (problem,) = found.pop("problems")
+    assert (problem["row"], problem["place"]) == (1, "row 1 (line 2)")
+    assert problem["why"].startswith("target, field 'bbox': got [3, 2, 1, 4]; expected x1 <= x2")
+    assert found == {
+        "file": str(source), "out": str(tmp_path / "out.jsonl"), "for": "easyr1", "recipe": None, "rows": 4,
+        "written": 3,
+        "guesses": {"target": "bbox", "instruction": "instruction", "image-size": "width,height", "id": "id"},
+        "left_out": [], "without_size": 1, "repeated_ids": 1,
+    }  # fmt: skip
+    assert "note: 1 rows have the id of an earlier one, the first are rows 0 and 2" in result.err
+    assert "note: 1 rows say no image size" in result.err
+    assert [json.loads(row["answer"])["id"] for row in read_rows(tmp_path / "out.jsonl")] == ["a", "a", "b"]
+
+
+def test_rows_that_cannot_be_read_stop_it_and_leave_what_was_there(run, tmp_path):
+    bad = [{**ROW, "bbox": None}] * 25
+    source = write_rows(tmp_path / "in.jsonl", ROW, *bad)
+    (tmp_path / "out.jsonl").write_text("before")
+    result = run("convert", source, tmp_path / "out.jsonl", "--for", "trl", *PIXEL)
+    assert (result.code, result.out) == (2, "")
+    listed = [line for line in result.err.splitlines() if line.startswith("note: row ")]
+    assert len(listed) == 20
+    assert listed[0].startswith("note: row 1 (line 2): target, field 'target': got nothing; expected")
+    assert "note: and 5 more rows" in result.err
+    assert result.err.splitlines()[-1] == (
+        "error: 25 of 26 rows cannot be converted, so nothing is written; mend them, or leave them out by --skip-bad"
+    )
+    assert names(tmp_path) == ["in.jsonl", "out.jsonl"]
+    assert (tmp_path / "out.jsonl").read_text() == "before"
+
+
+def test_where_no_row_can_be_read_the_wiring_is_wrong(run, tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", {"instruction": "Save", "bbox": [1, 2, 3, 4]})
+    result = run("convert", source, tmp_path / "out.jsonl", "--for", "trl", "--skip-bad")
+    assert "not one of the first 1 rows can be converted: row 0 (line 1): target: nothing names its space" in result.err
+    assert "--target-space" in result.err
+    assert names(tmp_path) == ["in.jsonl"]
+
+
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)])
+def test_ended_on_the_way_it_leaves_nothing(run, tmp_path, monkeypatch, error, code):
+    source, seen = write_rows(tmp_path / "in.jsonl", ROW), []
+
+    def end(self, samples):
+        seen.extend(names(tmp_path))
+        raise error
+
+    monkeypatch.setattr(converter.Names, "add", end)
+    assert run("convert", source, tmp_path / "out.parquet", "--for", "verl", *PIXEL).code == code
+    assert [name for name in seen if name.endswith(".partial")]
+    assert names(tmp_path) == ["in.jsonl"]
+
+
+def test_a_recipes_own_rows(run, tmp_path):
+    row = {"problem": "<image>Save", "images": [png(tmp_path)], "normalized_bbox": [0.1, 0.1, 0.3, 0.2], "id": 1}
+    source = write_rows(tmp_path / "gelato.jsonl", row)
+    out = tmp_path / "out.jsonl"
+    result = run("convert", source, out, "--for", "easyr1", "--recipe", "gelato", "--image-dir", tmp_path, "--json")
+    assert json.loads(result.out)["recipe"] == {"name": "gelato"}
+    assert read_rows(out) == [
+        {
+            "normalized_bbox": [0.1, 0.1, 0.3, 0.2],
+            "id": 1,
+            "problem": "<image>Save",
+            "images": [str(tmp_path / "a.png")],
+            "answer": '{"bbox": [0.1, 0.1, 0.3, 0.2], "space": "unit", "image_size": [64, 48], "id": 1}',
+        }
+    ]
+    own = run("convert", source, out, "--for", "easyr1", "--recipe", "gelato", *PIXEL, "--image-dir", tmp_path)
+    assert "coordinates in pixel; these look like unit" in own.err
+
+
+def parquet(path, image_type=None, **columns):
+    types = {"image": image_type} if image_type is not None else {}
+    arrays = {name: pa.array(values, types.get(name)) for name, values in columns.items()}
+    features = {"image": {"_type": "Image"}, "app": {"dtype": "string", "_type": "Value"}}
+    metadata = {"huggingface": json.dumps({"info": {"features": features}}), "pandas": "{}", "mine": "x"}
+    pq.write_table(pa.table(arrays).replace_schema_metadata(metadata), path)
+    return path
+
+
+FIELDS = pa.struct({"bytes": pa.binary(), "path": pa.string()})
+COLUMNS = {
+    "instruction": ["Save", "Close"],
+    "bbox": [[1, 2, 3, 4]] * 2,
+    "app": ["x", None],
+    "when": pa.array([1, 2], pa.timestamp("ms")),
+}
+
+
+@pytest.mark.parametrize("trainer", ["verl", "trl", "easyr1"])
+@pytest.mark.parametrize(
+    ("image_type", "images"),
+    [
+        (FIELDS, [{"bytes": PNG, "path": None}, {"bytes": PNG, "path": "b.png"}]),
+        (pa.list_(FIELDS), [[{"bytes": PNG, "path": None}], [{"bytes": PNG, "path": "b.png"}]]),
+        (pa.binary(), [PNG, PNG]),
+    ],
+)
+def test_bytes_of_images_stay_and_datasets_is_told_of_them(run, tmp_path, trainer, image_type, images):
+    source = parquet(tmp_path / "in.parquet", image_type, image=images, **COLUMNS)
+    out = tmp_path / "out.parquet"
+    assert run("convert", source, out, "--for", trainer, *PIXEL).code == 0
+    found = pq.read_table(out)
+    assert "image" not in found.column_names
+    assert found.schema.field("images").type == pa.list_(FIELDS)
+    assert [[each["bytes"] for each in row] for row in found["images"].to_pylist()] == [[PNG], [PNG]]
+    assert found.schema.field("when").type == pa.timestamp("ms")
+    assert found["app"].to_pylist() == ["x", None]
+    features = json.loads(found.schema.metadata[b"huggingface"])["info"]["features"]
+    assert features == {"app": {"dtype": "string", "_type": "Value"}, "images": [{"_type": "Image"}]}
+    assert found.schema.metadata[b"mine"] == b"x"
+    assert b"pandas" not in found.schema.metadata
+    packed = {"verl": "reward_model", "trl": "target", "easyr1": "answer"}[trainer]
+    truth = found[packed].to_pylist()[0]
+    assert json.loads(truth["ground_truth"] if trainer == "verl" else truth)["image_size"] == [64, 48]
+
+
+def test_bytes_of_images_cannot_be_json(run, tmp_path):
+    source = parquet(tmp_path / "in.parquet", FIELDS, image=[{"bytes": PNG, "path": None}] * 2, **COLUMNS)
+    assert "write Parquet" in run("convert", source, tmp_path / "out.jsonl", "--for", "verl", *PIXEL).err
+    assert names(tmp_path) == ["in.parquet"]
+
+
+def test_rows_that_go_leave_the_others_as_they_are(run, tmp_path):
+    rows = {**COLUMNS, "bbox": [None, [1, 2, 3, 4]]}
+    source = parquet(tmp_path / "in.parquet", **rows)
+    words = ("--for", "trl", *PIXEL, "--skip-bad", "--drop-column", "when")
+    assert run("convert", source, tmp_path / "out.parquet", *words).code == 0
+    (row,) = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    assert (row["instruction"], row["app"], "when" in row) == ("Close", None, False)
+    assert run("convert", source, tmp_path / "out.jsonl", *words).code == 0
+    assert read_rows(tmp_path / "out.jsonl")[0]["instruction"] == "Close"
+
+
+def test_columns_of_mixed_rows_and_one_that_another_row_has(run, tmp_path):
+    rows = [
+        {**ROW, "bbox": {"bbox": [1, 2, 3, 4], "polygon": None}},
+        {**ROW, "id": "b", "bbox": [5, 6, 7, 8], "new": 1.5},
+    ]
+    source = write_rows(tmp_path / "in.jsonl", *rows)
+    result = run("convert", source, tmp_path / "out.parquet", "--for", "verl", *PIXEL)
+    assert "note: written as JSON strings, for want of one Parquet type: bbox" in result.err
+    found = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    assert [row["new"] for row in found] == [None, 1.5]
+    truths = [json.loads(row["reward_model"]["ground_truth"]) for row in found]
+    assert [truth["bbox"] for truth in truths] == [[1, 2, 3, 4], [5, 6, 7, 8]]
+
+
+def test_a_column_that_the_first_rows_lack(run, tmp_path):
+    bare = {name: value for name, value in ROW.items() if name != "id"}
+    source = write_rows(tmp_path / "in.jsonl", *[bare] * 40, {**ROW, "name": "b"})
+    words = ("--for", "trl", *PIXEL, "--id-column", "name")
+    assert run("convert", source, tmp_path / "out.jsonl", *words).code == 0
+    rows = read_rows(tmp_path / "out.jsonl")
+    assert (len(rows), rows[-1]["sample_id"], len(rows[0]["sample_id"])) == (41, "b", 32)
+
+
+def test_a_split_of_a_folder_and_an_output_inside_of_it(run, tmp_path):
+    (tmp_path / "set").mkdir()
+    write_rows(tmp_path / "set/train-0.jsonl", ROW)
+    write_rows(tmp_path / "set/test-0.jsonl", {**ROW, "id": "b"})
+    words = ("--for", "verl", *PIXEL)
+    assert "name one: --split test or train" in run.error("convert", tmp_path / "set", tmp_path / "o.jsonl", *words)
+    assert run("convert", tmp_path / "set", tmp_path / "o.jsonl", *words, "--split", "test").code == 0
+    assert read_rows(tmp_path / "o.jsonl")[0]["extra_info"] == {
+        "index": 0, "id": "b", "image_size": [640, 480], "split": "test",
+    }  # fmt: skip
+    inside = run.error("convert", tmp_path / "set", tmp_path / "set/o.jsonl", *words, "--split", "test")
+    assert inside.endswith("lies in the input, of which it would become a part; write somewhere else")
+
+
+def test_images_that_cannot_be_measured(run, tmp_path):
+    (tmp_path / "text.png").write_text("no image")
+    rows = [
+        {**ROW, "width": None, "height": None, "image": name} for name in (png(tmp_path), "gone.png", "text.png", None)
+    ]
+    source = write_rows(tmp_path / "in.jsonl", *rows)
+    result = run("convert", source, tmp_path / "o.jsonl", "--for", "easyr1", *PIXEL, "--image-dir", tmp_path)
+    said = [line for line in result.err.splitlines() if line.startswith("note: row ")]
+    gone, text, nothing = said
+    assert f"cannot read '{tmp_path / 'gone.png'}' (No such file or directory); name the folder" in gone
+    assert "text.png' says no size; expected PNG" in text
+    assert "image: got nothing" in nothing
+    far = write_rows(
+        tmp_path / "in.jsonl", {**ROW, "width": None, "height": None, "image": "https://example.com/a.png"}
+    )
+    result = run("convert", far, tmp_path / "o.jsonl", "--for", "easyr1", *PIXEL)
+    assert (result.code, read_rows(tmp_path / "o.jsonl")[0]["images"]) == (0, ["https://example.com/a.png"])
+    assert "1 rows say no image size" in result.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--source", "a", "--source-column", "b"), "--source and --source-column: give one of the two"),
+        (("--option", "format_weight=0.1"), "--option is an option of the recipe; name it by --recipe"),
+        (("--target-column", "bbxo"), "no column 'bbxo' (--target-column); did you mean 'bbox'?"),
+        (("--drop-column", "apps"), "no column 'apps' (--drop-column); did you mean 'app'?"),
+        (("--target-space", "pixels"), "unknown space 'pixels'"),
+        (("--recipe", "gelatto"), "unknown recipe 'gelatto'; did you mean 'gelato'?"),
+        (("--template", "Click"), "expected a text with {instruction} in it"),
+        (("--split", "train"), "is one file, which has no splits"),
+    ],
+)
+def test_what_is_wrong_with_options(run, tmp_path, words, message):
+    source = write_rows(tmp_path / "in.jsonl", ROW)
+    assert message in run.error("convert", source, tmp_path / "out.jsonl", "--for", "verl", *words)
+
+
+def test_outputs_that_are_none(run, tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", ROW)
+    for out, message in ((tmp_path / "out", "a file of rows ends in"), (source, "is the input itself")):
+        assert message in run("convert", source, out, "--for", "verl", *PIXEL).err
+    assert "'verl', 'trl', 'easyr1'" in run.error("convert", source, tmp_path / "out.jsonl", "--for", "swift")
+
+
+def test_keys_that_arrow_filled_with_none(run, tmp_path):
+    targets = [
+        {"bbox": [1, 2, 3, 4], "polygon": None, "action": {"name": "type", "text": "a", "keys": None}},
+        {"bbox": None, "polygon": [0, 0, 4, 0, 0, 4], "action": None},
+        {"bbox": None, "polygon": None, "action": {"name": "back", "text": None, "keys": None}},
+    ]
+    rows = {"query": ["a", "b", "c"], "target": targets, "image_size": [[640, 480], None, [640, 480]]}
+    pq.write_table(pa.table(rows), tmp_path / "in.parquet")
+    assert run("convert", tmp_path / "in.parquet", tmp_path / "o.jsonl", "--for", "easyr1", *PIXEL).code == 0
+    wires = [json.loads(row["answer"]) for row in read_rows(tmp_path / "o.jsonl")]
+    for wire in wires:
+        assert len(wire.pop("id")) == 32
+        assert wire.pop("space") == "pixel"
+    assert wires == [
+        {"bbox": [1, 2, 3, 4], "action": {"name": "type", "text": "a"}, "image_size": [640, 480]},
+        {"polygon": [0, 0, 4, 0, 0, 4]},
+        {"action": "back", "image_size": [640, 480]},
+    ]
+
+
+def test_what_was_written_for_one_trainer_is_read_for_another(run, tmp_path):
+    row = {**ROW, "image": png(tmp_path), "width": 64, "height": 48}
+    source = write_rows(tmp_path / "in.jsonl", row)
+    assert run("convert", source, tmp_path / "verl.parquet", "--for", "verl", *PIXEL, "--image-dir", tmp_path).code == 0
+    words = ("--for", "trl", "--target-column", "reward_model.ground_truth", "--instruction-column", "prompt")
+    result = run("convert", tmp_path / "verl.parquet", tmp_path / "trl.jsonl", *words)
+    (found,) = read_rows(tmp_path / "trl.jsonl")
+    assert found["prompt"] == [{"role": "user", "content": "打开"}]
+    assert found["images"] == [str(tmp_path / "a.png")]
+    assert json.loads(found["target"]) == {**json.loads(WIRE), "image_size": [64, 48]}
+    assert "note: images holds paths, and trl wants pictures, which JSON cannot say: write Parquet" in result.err
+    (row,) = pq.read_table(tmp_path / "verl.parquet")["images"].to_pylist()
+    assert row == [str(tmp_path / "a.png")]

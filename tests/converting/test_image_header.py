@@ -1,0 +1,62 @@
+"""The size in the header of an image: written by hand, written by Pillow, and cut off anywhere."""
+
+import io
+import struct
+
+import pytest
+
+from grounding_rewards.converting.image_header import image_size
+
+PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 1920, 1080)
+JPEG = b"\xff\xd8" + b"\xff\xe0\x00\x04ab" + b"\xff\xff\xc2\x00\x0b\x08" + struct.pack(">HH", 1080, 1920)
+GIF = b"GIF89a" + struct.pack("<HH", 1920, 1080)
+BMP = b"BM" + bytes(12) + struct.pack("<Iii", 40, 1920, -1080)
+OLD_BMP = b"BM" + bytes(12) + struct.pack("<IHH", 12, 1920, 1080)
+WEBP = b"RIFF" + bytes(4) + b"WEBP"
+LOSSY = WEBP + b"VP8 " + bytes(7) + b"\x9d\x01\x2a" + struct.pack("<HH", 1920 | 1 << 14, 1080)
+LOSSLESS = WEBP + b"VP8L" + bytes(4) + b"\x2f" + struct.pack("<I", 1919 | 1079 << 14)
+EXTENDED = WEBP + b"VP8X" + bytes(8) + (1919).to_bytes(3, "little") + (1079).to_bytes(3, "little")
+ALL = (PNG, JPEG, GIF, BMP, OLD_BMP, LOSSY, LOSSLESS, EXTENDED)
+
+
+@pytest.mark.parametrize("header", ALL)
+def test_headers(header):
+    assert image_size(header) == (1920, 1080)
+    assert image_size(header + bytes(100)) == (1920, 1080)
+
+
+@pytest.mark.parametrize("header", ALL)
+def test_a_header_that_is_cut_off_says_nothing(header):
+    assert {image_size(header[:length]) for length in range(len(header))} == {None}
+
+
+def test_what_is_no_image_says_nothing():
+    assert image_size(b"") is None
+    assert image_size(b"<svg width='10' height='10'/>") is None
+    assert image_size(b"GIF89a" + bytes(4)) is None
+    assert image_size(b"\xff\xd8" + bytes(100)) is None
+    assert image_size(PNG.replace(b"IHDR", b"CgBI")) is None
+
+
+@pytest.mark.parametrize(
+    ("form", "options"),
+    [
+        ("PNG", {}),
+        ("JPEG", {}),
+        ("JPEG", {"progressive": True, "comment": b"c" * 70_000}),
+        ("GIF", {}),
+        ("BMP", {}),
+        ("WEBP", {}),
+        ("WEBP", {"lossless": True}),
+        ("WEBP", {"exif": b"Exif\0\0"}),
+    ],
+)
+def test_what_pillow_writes(form, options):
+    image = pytest.importorskip("PIL.Image")
+    file = io.BytesIO()
+    comment = options.pop("comment", b"")[:65_533]
+    image.new("RGB", (1921, 77)).save(file, form, **options)
+    data = file.getvalue()
+    if comment:
+        data = data[:2] + b"\xff\xfe" + struct.pack(">H", len(comment) + 2) + comment + data[2:]
+    assert image_size(data) == (1921, 77)

@@ -1,0 +1,130 @@
+"""Directories of rows: shards, splits, and data sets that ``datasets`` really saved."""
+
+import json
+import re
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables.files import schema_of
+from grounding_rewards.tables.folders import open_rows
+
+
+def shard(path, *values):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".parquet":
+        pq.write_table(pa.table({"n": list(values)}), path)
+    else:
+        path.write_text("".join(f'{{"n": {value}}}\n' for value in values))
+
+
+def values(table, **options):
+    return [row["n"] for batch in table.batches(**options) for row in batch.rows]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_shards_of_a_split_are_one_table(tmp_path, suffix):
+    shard(tmp_path / f"data/train-00001-of-00002.{suffix}", 3, 4, 5)
+    shard(tmp_path / f"data/train-00000-of-00002.{suffix}", 1, 2)
+    shard(tmp_path / f"data/test-00000-of-00001.{suffix}", 6)
+    (tmp_path / "README.md").write_text("about")
+    shard(tmp_path / f".cache/train.{suffix}", 7)
+    table = open_rows(tmp_path, "train")
+    assert table.columns == ("n",)
+    assert values(table) == [1, 2, 3, 4, 5]
+    batches = list(table.batches(size=2))
+    assert [batch.start for batch in batches] == [0, 2, 4]
+    assert [batch.done for batch in batches][-1] == 1.0
+    line = "line 3 of " if suffix == "jsonl" else ""
+    assert batches[-1].place(0) == f"row 4 ({line}train-00001-of-00002.{suffix})"
+    assert values(open_rows(tmp_path, "test")) == [6]
+    with pytest.raises(TableError, match="holds several splits; name one: --split test or train"):
+        open_rows(tmp_path)
+    with pytest.raises(TableError, match=re.escape("no split 'tran'; did you mean 'train'? It has: test, train")):
+        open_rows(tmp_path, "tran")
+
+
+def test_folders_tell_splits_where_files_have_but_numbers(tmp_path):
+    shard(tmp_path / "default/train/0000.parquet", 1)
+    shard(tmp_path / "default/train/0001.parquet", 2)
+    shard(tmp_path / "default/test/0000.parquet", 3)
+    assert values(open_rows(tmp_path, "train")) == [1, 2]
+
+
+def test_a_folder_with_one_split_needs_no_name(tmp_path):
+    shard(tmp_path / "clicks.jsonl", 1, 2)
+    assert values(open_rows(tmp_path)) == [1, 2]
+    assert values(open_rows(tmp_path / "clicks.jsonl")) == [1, 2]
+    with pytest.raises(TableError, match="is one file, which has no splits; leave --split train out"):
+        open_rows(tmp_path / "clicks.jsonl", "train")
+
+
+def test_shards_that_differ_are_an_error_that_names_one(tmp_path):
+    shard(tmp_path / "train-0.parquet", 1)
+    shard(tmp_path / "train-1.parquet", "a")
+    with pytest.raises(TableError, match=r"train-1.parquet: its columns differ from those of train-0.parquet"):
+        open_rows(tmp_path)
+
+
+def test_a_folder_without_rows_says_what_is_read(tmp_path):
+    (tmp_path / "rows.csv").write_text("a,b")
+    with pytest.raises(TableError, match=r"no rows in it; expected files that end in \.parquet, \.jsonl"):
+        open_rows(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ("{", "state.json: cannot be read; expected JSON with '_data_files'"),
+        ("[]", "cannot be read"),
+        ('{"_data_files": []}', "names no files"),
+        ('{"_data_files": [{"filename": 3}]}', "names no files"),
+        ('{"_data_files": [{"filename": "a.arrow"}]}', "state.json names a.arrow, which is not there"),
+    ],
+)
+def test_a_saved_data_set_that_is_broken(tmp_path, state, message):
+    (tmp_path / "state.json").write_text(state)
+    with pytest.raises(TableError, match=re.escape(message)):
+        open_rows(tmp_path)
+
+
+def test_what_is_no_arrow_file(tmp_path):
+    (tmp_path / "state.json").write_text(json.dumps({"_data_files": [{"filename": "a.arrow"}]}))
+    (tmp_path / "a.arrow").write_bytes(b"ARROW but not")
+    with pytest.raises(TableError, match=r"a\.arrow: cannot be read as an Arrow file"):
+        open_rows(tmp_path)
+
+
+@pytest.mark.parametrize("kind", [pa.ipc.new_stream, pa.ipc.new_file])
+def test_arrow_files_in_parts_and_cut_off(tmp_path, kind):
+    table = pa.table({"n": range(10), "other": ["x"] * 10})
+    (tmp_path / "state.json").write_text(json.dumps({"_data_files": [{"filename": "a.arrow"}]}))
+    path = tmp_path / "a.arrow"
+    with path.open("wb") as file, kind(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=4)
+    found = open_rows(tmp_path)
+    assert values(found) == list(range(10))
+    assert [len(batch) for batch in found.batches(size=3)] == [3, 1, 3, 1, 2]
+    (first, *_) = found.batches(["other"], whole=False)
+    assert (first.rows[0], first.whole.schema.names) == ({"other": "x"}, ["other"])
+    assert first.whole.num_rows == 4
+    path.write_bytes(path.read_bytes()[:600])
+    with pytest.raises(TableError, match=r"a\.arrow: cannot be read as an Arrow file"):
+        values(open_rows(tmp_path))
+
+
+def test_data_sets_that_datasets_saved(tmp_path):
+    datasets = pytest.importorskip("datasets")
+    train = datasets.Dataset.from_dict({"n": list(range(5))})
+    train.save_to_disk(tmp_path / "one", num_shards=2)
+    both = datasets.DatasetDict(train=train, test=train.select([1]))
+    both.save_to_disk(tmp_path / "both")
+    assert values(open_rows(tmp_path / "one")) == [0, 1, 2, 3, 4]
+    assert values(open_rows(tmp_path / "both", "test")) == [1]
+    assert b"huggingface" in schema_of(open_rows(tmp_path / "one")).metadata
+    with pytest.raises(TableError, match="holds several splits; name one: --split train or test"):
+        open_rows(tmp_path / "both")
+    with pytest.raises(TableError, match="holds one split; leave --split train out"):
+        open_rows(tmp_path / "one", "train")
