@@ -24,8 +24,10 @@ from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers.base import Verifier, called, checked
 
 RESERVED = frozenset({
-    "reward", "score", "acc", "overall", "accuracy", "valid", "uid", "input", "output", "gts", "step", "num_turns",
-    "total", "reason", "x", "y", "dialect", "action_name", "arguments", "parsed", "in_image",
+    "reward", "score", "acc", "overall", "accuracy", "correct", "valid", "uid", "input", "output", "gts", "step",
+    "num_turns", "total", "reason", "x", "y", "dialect", "action_name", "arguments", "parsed", "in_image",
+    "data_source", "extra_info", "index", "pred", "turn_scores", "tool_rewards", "overlong", "overlong_reward", "error",
+    "timeout",
 })  # fmt: skip
 """Names that trainers or score tables use themselves; no part is called so."""
 

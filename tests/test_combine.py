@@ -138,8 +138,11 @@ def test_needs_are_those_of_all_parts_at_any_depth():
 
 @pytest.mark.parametrize(
     "name",
-    ["reward", "score", "acc", "overall", "accuracy", "valid", "uid", "input", "output", "gts", "step", "num_turns"],
-)
+    [
+        "reward", "score", "acc", "overall", "accuracy", "correct", "valid", "uid", "input", "output", "gts", "step",
+        "num_turns", "index", "data_source", "overlong", "error", "pred",
+    ],
+)  # fmt: skip
 def test_names_that_trainers_use_are_refused_at_any_depth(name):
     for build in (
         lambda: weighted(**{name: (1, A)}), lambda: product(**{name: A}), lambda: best(**{name: A, "b": B}),

@@ -3,36 +3,58 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 import grounding_rewards as gr
+from grounding_rewards.errors import MISSING
 from grounding_rewards.sizes import read_size
+from grounding_rewards.spaces import MODELS, CoordSpace, Floats, model_image_sizes
+from grounding_rewards_adapters._judged import Judged, renamed
+from grounding_rewards_adapters._settings import Settings, Trainer
 
 LOG = logging.getLogger("grounding_rewards")
+
+_SIZES = ("image_size", "model_image_size")
 
 REPORTED = 1000
 """Unusable targets that are logged at most."""
 
 
-def build(
-    recipe: str | Mapping[str, Any] | gr.Recipe | None, options: Mapping[str, Any], key: str = "recipe"
-) -> gr.Recipe:
-    """The recipe that a trainer's settings name.
+def build(recipe: Any, settings: Settings, trainer: Trainer) -> gr.Recipe:
+    """One recipe that a launch names, with the options beside it beneath its own.
 
     Raises:
-        RecipeError: no recipe is named (says which ``key`` to set), or options come beside a recipe that is built
-            already.
+        RecipeError: no recipe is named, it or an option does not fit, or options come beside a recipe that is built
+            already; says how options are set.
+        SpaceError: a space is unknown, or needed and missing; likewise.
     """
     if isinstance(recipe, gr.Recipe):
-        if options:
-            raise gr.RecipeError(f"recipe {recipe.name} is built already; give it {', '.join(options)} there")
+        if settings.options:
+            raise gr.RecipeError(f"recipe {recipe.name} is built already; give it {', '.join(settings.options)} there")
         return recipe
     if not recipe:
-        raise gr.RecipeError(f"no recipe is named; set {key} to one of {', '.join(gr.recipes())}")
-    return gr.recipe(recipe, **options)
+        raise gr.RecipeError(f"no recipe is named; set {trainer.set('recipe', _one_of(gr.recipes()))}")
+    if not isinstance(recipe, str | Mapping):
+        raise gr.RecipeError(
+            f"recipe: got {recipe!r:.80}; expected its name, a dict of its name and options, or a recipe: "
+            f"set {trainer.set('recipe', 'a name')}"
+        )
+    own = {} if isinstance(recipe, str) else dict(recipe)
+    name = recipe if isinstance(recipe, str) else own.pop("name", None)
+    answered = {} if settings.model is None else {"response_space": str(MODELS[settings.model])}
+    try:
+        return gr.recipe({"name": name} if name is None else name, **{**answered, **settings.options, **own})
+    except (gr.RecipeError, gr.SpaceError) as error:
+        raise type(error)(f"{error} (options are set as {trainer.set('NAME')})") from error
+
+
+def check_resizing(settings: Settings, trainer: Trainer) -> None:
+    """Raise where the bounds of resizing do not fit the model's pipeline; says how they are set."""
+    try:
+        model_image_sizes([], trainer.resizing(settings.model), **settings.bounds)
+    except gr.SpaceError as error:
+        raise gr.SpaceError(f"{error} (options are set as {trainer.set('NAME')})") from error
 
 
 _DOES = {"groups": "compares the rollouts of one sample", "trajectories": "adds up a trajectory"}
@@ -46,7 +68,7 @@ def refuse(recipe: gr.Recipe, **lacking: str) -> None:
 
 
 def report(
-    scores: gr.Scores,
+    errors: Mapping[int, gr.TargetError],
     seen: set[str],
     *,
     names: Sequence[str | None] = (),
@@ -55,13 +77,14 @@ def report(
     """Log each unusable target once: by the sample's id, or by what is wrong where it has none.
 
     Args:
-        scores: a scored batch.
+        errors: what is wrong, by row.
         seen: what was logged before; grows to at most REPORTED.
         names: what else names the sample of each row whose target has no id.
         outcome: what becomes of such a sample.
     """
-    for row, error in scores.errors.items():
-        error = _named(error, names[row] if names else None)
+    for row, found in errors.items():
+        name = names[row] if names else None
+        error = found if name is None else renamed(found, name)
         named = isinstance(error.sample, str)
         key = error.sample if named else f"{error.field} {error.came!r:.200} {error.expected}"
         if key in seen or len(seen) >= REPORTED:
@@ -79,34 +102,49 @@ def say_once(text: str, seen: set[str], about: str = "") -> None:
         LOG.error("%s", text)
 
 
-def _named(error: gr.TargetError, name: str | None) -> gr.TargetError:
-    if name is None or isinstance(error.sample, str):
-        return error
-    return gr.TargetError(name, error.field, error.came, error.expected)
+def unwired(count: int, settings: Settings, trainer: Trainer, error: gr.TargetError) -> gr.RecipeError:
+    """What to raise where none of the first ``count`` targets can be used: that is wiring, not a bad row."""
+    none = f"not one of the first {count} targets can be used" if count > 1 else "the first target cannot be used"
+    return gr.RecipeError(f"{none}; check {trainer.where}: {error}{_remedy(error, settings, trainer)}")
 
 
-def require_some_valid(scores: gr.Scores, where: str) -> None:
-    """Raise where no target of a batch can be used: that is wiring, not a bad row.
-
-    Raises:
-        RecipeError: names the first complaint, and ``where`` to look.
-    """
-    if len(scores) and not scores.valid.any():
-        raise unwired(len(scores), where, next(iter(scores.errors.values())))
+def lacks_setting(error: gr.TargetError) -> bool:
+    """Whether a target lacks what a launch or a whole data set gives: a size or a space that a conversion needs."""
+    return error.came is MISSING and error.field in (*_SIZES, "space")
 
 
-def unwired(count: int, where: str, error: gr.TargetError) -> gr.RecipeError:
-    """What to raise where none of the first ``count`` targets can be used."""
-    return gr.RecipeError(f"not one of the first {count} targets can be used; check {where}: {error}")
+def _remedy(error: gr.TargetError, settings: Settings, trainer: Trainer) -> str:
+    """What to set, where a space or a size is missing."""
+    if error.came is not MISSING:
+        return ""
+    if error.field == "space":
+        return f"; set {trainer.set('target_space', _one_of(CoordSpace))}"
+    if error.field == "image_size" or (error.field == "model_image_size" and settings.model is not None):
+        return f"; give image_size: {trainer.sizes}"
+    if error.field == "model_image_size":
+        return (
+            f"; set {trainer.set('model', _one_of(MODELS))} (and min_pixels and max_pixels to the "
+            f"launch's own), which makes it from image_size, or give model_image_size: {trainer.sizes}"
+        )
+    return ""
 
 
-def metrics(scores: gr.Scores) -> dict[str, float]:
+def _one_of(names: Iterable[str]) -> str:
+    return f"one of {', '.join(names)}"
+
+
+def beside(judged: Judged) -> dict[str, Floats]:
+    """Columns that go beside total and acc: valid, parsed, in_image (an answer was read, inside the image), parts."""
+    return {"valid": judged.valid, "parsed": judged.parsed, "in_image": judged.in_image, **judged.parts}
+
+
+def metrics(judged: Judged) -> dict[str, float]:
     """Means over the usable rows of a batch: acc, parsed, valid, every part, and the share of each reason."""
-    usable = scores.valid > 0
-    means = {"acc": scores.acc, "parsed": scores.predictions.parsed.astype(np.float64), **scores.parts}
+    usable = judged.valid > 0
+    means = {"acc": judged.acc, "parsed": judged.parsed, **judged.parts}
     found = {name: float(column[usable].mean()) if usable.any() else 0.0 for name, column in means.items()}
-    shares = {f"reason/{kind.name.lower()}": float((scores.reason == kind).mean()) for kind in gr.Reason}
-    return {**found, "valid": float(scores.valid.mean()), **shares}
+    shares = {f"reason/{kind.name.lower()}": float((judged.reason == kind).mean()) for kind in gr.Reason}
+    return {**found, "valid": float(judged.valid.mean()), **shares}
 
 
 def read_sizes(name: str, column: Sequence[Any], seen: set[str]) -> list[tuple[float, float] | None]:
@@ -119,14 +157,4 @@ def read_sizes(name: str, column: Sequence[Any], seen: set[str]) -> list[tuple[f
         if size is None and value is not None:
             complaint = f"{name}: got {value!r:.80}; expected [width, height]; anything else counts as unknown"
             say_once(complaint, seen, about=name)
-    return sizes
-
-
-def image_sizes(columns: Sequence[Any]) -> list[tuple[int, int] | None]:
-    """Width and height of each row's image; of a list of images the last one's; None where there is none."""
-    sizes: list[tuple[int, int] | None] = []
-    for row in columns:
-        image = (row[-1] if row else None) if isinstance(row, list | tuple) else row
-        size = getattr(image, "size", None)
-        sizes.append((int(size[0]), int(size[1])) if isinstance(size, tuple) and len(size) == 2 else None)
     return sizes

@@ -6,30 +6,33 @@ Functions only and absolute imports: EasyR1 loads this file by its path, under a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from operator import index
 from typing import Any
 
-from grounding_rewards.errors import RecipeError
-from grounding_rewards.targets import BadTarget, Targets
-from grounding_rewards_adapters import _bridge, _scorers
+import grounding_rewards as gr
+from grounding_rewards.spaces import Floats
+from grounding_rewards.targets import Targets
+from grounding_rewards_adapters import _bridge, _scorers, _settings
+from grounding_rewards_adapters._judged import Judged
 
 REWARD_NAME = "grounding_rewards"
 REWARD_TYPE = "batch"
 
 _GIVEN = ("response", "response_length", "ground_truth")
-_TRAINER = _scorers.Trainer(
+TRAINER = _settings.Trainer(
     name="EasyR1",
-    key="worker.reward.reward_function_kwargs.recipe",
+    option="worker.reward.reward_function_kwargs.{}",
     where="the data set's answers (data.answer_key)",
+    sizes="in the target",
     lacking={"trajectories": "the EasyR1 adapter cannot give it those rows together"},
+    pipeline="easyr1+",
+    defaults={"min_pixels": 262144, "max_pixels": 4194304},
 )
 
 
 def compute_score(
     reward_inputs: Sequence[Mapping[str, Any]],
-    *,
-    recipe: Any = None,
-    bad_target: BadTarget = "abstain",
     **options: Any,
 ) -> list[dict[str, float]]:
     """Score a batch, as EasyR1's reward manager asks for it.
@@ -38,14 +41,13 @@ def compute_score(
         reward_inputs: n rows of ``response``, ``response_length`` in tokens and ``ground_truth``, the target, in wire
             form, as a JSON string of it, or in the recipe's native form. Rows whose targets have one ``id`` are one
             group; 1 and "1" are one id. Verifiers find all columns in ``Rollouts.extras``.
-        recipe: a recipe's name, its dict form, or a recipe.
-        bad_target: ``"abstain"``, or ``"raise"`` at the first target that cannot be used.
-        options: the recipe's options, such as ``response_space`` or ``format_weight``.
+        options: ``recipe`` and the other options of ``_settings.Settings``, and the recipe's own.
 
     Returns:
-        For each row ``overall``, ``accuracy`` (= acc), ``format`` (the part of that name, else ``parsed``), ``valid``,
-        ``parsed``, ``in_image`` (an answer was read, and it lies in the image) and every part: the same keys each time,
-        finite floats. A target that cannot be used gets 0.0 for all but ``parsed`` and one ERROR log line.
+        For each row ``overall``, ``accuracy`` and ``correct`` (both acc), ``format`` (the part of that name, else
+        ``parsed``), ``valid``, ``parsed``, ``in_image`` (an answer was read, and it lies in the image) and every part:
+        the same keys each time, finite floats. A target that cannot be used gets 0.0 for all but ``parsed`` and one
+        ERROR log line.
 
     Raises:
         RecipeError: no recipe is named, it or an option is unknown, it needs groups and a target has no ``id``, or not
@@ -54,22 +56,33 @@ def compute_score(
 
     >>> row = {"response": "(250, 250)", "response_length": 6, "ground_truth": [0.0, 0.0, 0.5, 0.5]}
     >>> compute_score([row], recipe="gelato")  # doctest: +NORMALIZE_WHITESPACE
-    [{'overall': 1.0, 'accuracy': 1.0, 'format': 1.0, 'valid': 1.0, 'parsed': 1.0, 'in_image': 1.0, 'distance': 1.0}]
+    [{'overall': 1.0, 'accuracy': 1.0, 'correct': 1.0, 'format': 1.0, 'valid': 1.0, 'parsed': 1.0, 'in_image': 1.0,
+      'distance': 1.0}]
     """
-    scorer = _scorers.scorer(_TRAINER, recipe, bad_target, options)
+    return scored(TRAINER, reward_inputs, options)
+
+
+def scored(
+    trainer: _settings.Trainer, reward_inputs: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+) -> list[dict[str, float]]:
+    """What ``compute_score`` returns, for EasyR1's managers of either kind."""
+    scorer = _scorers.scorer(trainer, options)
     names = dict.fromkeys([*_GIVEN, *(name for row in reward_inputs for name in row)])
     columns = {name: [row.get(name) for row in reward_inputs] for name in names}
-    targets = scorer.read(columns["ground_truth"])
-    scores = scorer.score(
+    judged = scorer.score(
         columns["response"],
-        targets,
-        groups=_groups(targets, scorer) if "groups" in scorer.recipe.needs else None,
+        columns["ground_truth"],
+        columns=columns,
+        groups=partial(_groups, scorer) if "groups" in scorer.needs else None,
         token_lengths=_lengths(columns["response_length"]) if scorer.reads_further else None,
-        extras=columns,
     )
-    beside = _scorers.beside(scores)
-    form = beside.get("format", beside["parsed"])
-    return _scorers.rows({"overall": _scorers.totals(scores), "accuracy": scores.acc, "format": form, **beside})
+    return _scorers.rows({"overall": judged.total, "accuracy": judged.acc, "correct": judged.acc, **_formatted(judged)})
+
+
+def _formatted(judged: Judged) -> dict[str, Floats]:
+    """The columns beside total and acc, ``format`` first: where no part is called so, it is ``parsed``."""
+    beside = _bridge.beside(judged)
+    return {"format": beside.get("format", beside["parsed"]), **beside}
 
 
 def _lengths(given: Sequence[Any]) -> list[int] | None:
@@ -83,7 +96,7 @@ def _lengths(given: Sequence[Any]) -> list[int] | None:
         except (TypeError, ValueError):
             whole = -1
         if whole < 0:
-            raise RecipeError(
+            raise gr.RecipeError(
                 f"response_length of row {row}: got {length!r:.60}; expected how many tokens the response has, a whole "
                 "number from 0"
             )
@@ -91,13 +104,13 @@ def _lengths(given: Sequence[Any]) -> list[int] | None:
     return lengths
 
 
-def _groups(targets: Targets, scorer: _scorers.Scorer) -> list[Any]:
+def _groups(scorer: _scorers.Scorer, recipe: gr.Recipe, targets: Targets) -> list[Any]:
     """The id of each row's target; a row whose target cannot be read and names none is a group of its own."""
-    name, groups = scorer.recipe.name, list[Any]()
+    name, groups = recipe.name, list[Any]()
     for row, target in enumerate(targets.rows):
         sample = targets.errors[row].sample if target is None else target.id
         if sample is None:
-            raise RecipeError(
+            raise gr.RecipeError(
                 f"{name} compares the rollouts of one sample, and EasyR1 tells samples apart by their targets alone: "
                 f'the target of row {row} has no id; give each target one, such as {{"id": "a7", ...}}'
             )

@@ -5,23 +5,25 @@ Functions only and absolute imports: verl can load this file by its path, under 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grounding_rewards.targets import BadTarget, Targets
-from grounding_rewards_adapters import _bridge, _scorers
+import grounding_rewards as gr
+from grounding_rewards_adapters import _bridge, _scorers, _settings
 
-_TRAINER = _scorers.Trainer(
+_TRAINER = _settings.Trainer(
     name="verl",
-    key="reward.custom_reward_function.reward_kwargs.recipe (+ before it on the command line)",
+    option="reward.custom_reward_function.reward_kwargs.{} (+ before it on the command line)",
     where="the data set's reward_model.ground_truth",
+    sizes="in the data set's extra_info, or in the target",
     lacking={
         "groups": "verl gives single samples; TRL and EasyR1 give whole groups",
         "trajectories": "verl gives single samples",
     },
+    pipeline="verl+",
     patience=64,
 )
-_SIZE_FIELDS = ("image_size", "model_image_size")
 
 
 def compute_score(
@@ -30,8 +32,6 @@ def compute_score(
     ground_truth: Any,
     extra_info: Mapping[str, Any] | None = None,
     *,
-    recipe: Any = None,
-    bad_target: BadTarget = "abstain",
     reward_router_address: str | None = None,
     reward_model_tokenizer: Any = None,
     **options: Any,
@@ -39,16 +39,14 @@ def compute_score(
     """Score one response, as verl's reward managers ask for it.
 
     Args:
-        data_source: where the sample comes from; verifiers find it in ``Rollouts.extras``.
+        data_source: where the sample comes from; routes may choose by it, and verifiers find it in ``Rollouts.extras``.
         solution_str: the response.
         ground_truth: the target, in wire form, as a JSON string of it, or in the recipe's native form.
         extra_info: ``image_size`` and ``model_image_size`` are taken from it where the target has none, ``index`` names
             a target without an id in the log, and verifiers find all of it in ``Rollouts.extras``. It is not changed.
-        recipe: a recipe's name, its dict form, or a recipe.
-        bad_target: ``"abstain"``, or ``"raise"`` at the first target that cannot be used.
         reward_router_address: ignored; verl gives it where a reward model runs.
         reward_model_tokenizer: ignored, likewise.
-        options: the recipe's options, such as ``response_space`` or ``format_weight``.
+        options: ``recipe`` and the other options of ``_settings.Settings``, and the recipe's own.
 
     Returns:
         ``score``, ``acc``, ``valid``, ``parsed``, ``in_image`` (an answer was read, and it lies in the image) and every
@@ -57,31 +55,113 @@ def compute_score(
 
     Raises:
         RecipeError: no recipe is named, it or an option is unknown, it needs other rows than this one, or none of the
-            first 64 targets of this process can be used.
+            first 64 targets of this process can be used; at once where the first lacks a size or a space.
         TargetError: the target cannot be used, and ``bad_target`` is ``"raise"``.
 
     >>> compute_score("clicks", "(250, 250)", [0.0, 0.0, 0.5, 0.5], recipe="gelato")
     {'score': 1.0, 'acc': 1.0, 'valid': 1.0, 'parsed': 1.0, 'in_image': 1.0, 'distance': 1.0, 'format': 1.0}
     """
-    scorer = _scorers.scorer(_TRAINER, recipe, bad_target, options)
-    info = extra_info if isinstance(extra_info, Mapping) else {}
-    targets = scorer.read([ground_truth])
-    scores = scorer.score(
-        [solution_str],
-        targets,
-        names=[None if info.get("index") is None else f"index {info['index']}"],
-        extras={**{key: [value] for key, value in info.items()}, "data_source": [data_source]},
-        **_sizes(scorer, targets, info),
-    )
-    columns = {"score": _scorers.totals(scores), "acc": scores.acc, **_scorers.beside(scores)}
-    return _scorers.rows(columns)[0]
+    return _scored([data_source], [solution_str], [ground_truth], [extra_info], options)[0]
 
 
-def _sizes(scorer: _scorers.Scorer, targets: Targets, info: Mapping[str, Any]) -> dict[str, Any]:
-    """Sizes that the target lacks, as ``Recipe.score`` takes them."""
-    known = targets.known_image_sizes, targets.known_model_image_sizes
-    return {
-        f"{name}s": _bridge.read_sizes(f"extra_info.{name}", [info[name]], scorer.seen)
-        for name, own in zip(_SIZE_FIELDS, known, strict=True)
-        if own is None and info.get(name) is not None
+async def compute_score_async(
+    data_source: str,
+    solution_str: str | None,
+    ground_truth: Any,
+    extra_info: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> dict[str, float]:
+    """The same as ``compute_score``, for managers and loops of one's own that await it.
+
+    It runs in a thread: building a recipe, writing records and slow verifiers of one's own hold up no event loop. The
+    ``remote`` manager takes no coroutine function.
+    """
+    return await asyncio.to_thread(compute_score, data_source, solution_str, ground_truth, extra_info, **options)
+
+
+def compute_score_batch(
+    data_sources: Sequence[str],
+    solution_strs: Sequence[str | None],
+    ground_truths: Sequence[Any],
+    extra_infos: Sequence[Any] | None = None,
+    *,
+    reward_router_address: str | None = None,
+    reward_model_tokenizer: Any = None,
+    **options: Any,
+) -> list[dict[str, float]]:
+    """Score rows in one call, as verl's legacy batch manager asks for it; each as ``compute_score`` would.
+
+    Args:
+        data_sources: n values; see ``compute_score``, here and below.
+        solution_strs: n responses.
+        ground_truths: n targets.
+        extra_infos: n mappings, or None for none at all.
+        reward_router_address: ignored.
+        reward_model_tokenizer: ignored.
+        options: as for ``compute_score``.
+
+    Raises:
+        RecipeError: as for ``compute_score``, or the arguments are not of one length.
+        TargetError: a target cannot be used, and ``bad_target`` is ``"raise"``.
+
+    >>> rows = ["clicks"] * 2, ["(250, 250)", "?"], [[0.0, 0.0, 0.5, 0.5]] * 2
+    >>> [row["score"] for row in compute_score_batch(*rows, recipe="gelato")]
+    [1.0, 0.0]
+    """
+    infos = [None] * len(solution_strs) if extra_infos is None else extra_infos
+    given = {
+        "data_sources": len(data_sources),
+        "solution_strs": len(solution_strs),
+        "ground_truths": len(ground_truths),
+        "extra_infos": len(infos),
     }
+    if len(set(given.values())) > 1:
+        counts = ", ".join(f"{count} {name}" for name, count in given.items())
+        raise gr.RecipeError(f"got {counts}; expected one value a response in each")
+    return _scored(data_sources, list(solution_strs), list(ground_truths), infos, options)
+
+
+def compute_total(
+    data_source: str,
+    solution_str: str | None,
+    ground_truth: Any,
+    extra_info: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> float:
+    """The ``score`` of ``compute_score`` alone.
+
+    For verl's legacy prime manager, which gives every sample 0.0 where a function returns a dict.
+
+    >>> compute_total("clicks", "(250, 250)", [0.0, 0.0, 0.5, 0.5], recipe="gelato")
+    1.0
+    """
+    return compute_score(data_source, solution_str, ground_truth, extra_info, **options)["score"]
+
+
+def _scored(
+    data_sources: Sequence[Any],
+    texts: Sequence[str | None],
+    truths: Sequence[Any],
+    infos: Sequence[Any],
+    options: Mapping[str, Any],
+) -> list[dict[str, float]]:
+    """Score rows, all of them in one call."""
+    scorer = _scorers.scorer(_TRAINER, options)
+    extra = [info if isinstance(info, Mapping) else {} for info in infos]
+    names = dict.fromkeys(name for info in extra for name in info)
+    sources = [str(source) if isinstance(source, str) else source for source in data_sources]  # numpy's strings often
+    columns = {**{name: [info.get(name) for info in extra] for name in names}, "data_source": sources}
+    sizes = {
+        name: _bridge.read_sizes(f"extra_info.{name}", columns[name], scorer.seen)
+        for name in ("image_size", "model_image_size")
+        if name in columns
+    }
+    judged = scorer.score(
+        texts,
+        truths,
+        columns=columns,
+        image_sizes=sizes.get("image_size"),
+        model_image_sizes=sizes.get("model_image_size"),
+        names=[None if info.get("index") is None else f"index {info['index']}" for info in extra],
+    )
+    return _scorers.rows({"score": judged.total, "acc": judged.acc, **_bridge.beside(judged)})

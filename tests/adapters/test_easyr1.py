@@ -19,7 +19,7 @@ BOX = {"bbox": [10, 10, 30, 20]}
 BAD = {"bbox": [30, 10, 10, 20]}
 CLICK = {"recipe": "click", "response_space": "pixel"}
 PAIR = {"recipe": "composite", "response_space": "pixel", "parts": {"hit": 0.75, "format": 0.25}}
-KEYS = ["overall", "accuracy", "format", "valid", "parsed", "in_image", "hit"]
+KEYS = ["overall", "accuracy", "correct", "format", "valid", "parsed", "in_image", "hit"]
 
 
 @pytest.fixture(autouse=True)
@@ -58,10 +58,10 @@ def test_total_acc_and_parts_under_the_same_keys() -> None:
     found = compute_score(rows(*[(text, BOX) for text in texts]), **PAIR)
     assert [list(row) for row in found] == [KEYS] * 4
     assert [list(row.values()) for row in found] == [
-        [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
-        [0.25, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0],
-        [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
-        [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
+        [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+        [0.25, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0],
+        [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
+        [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
     ]
     assert {type(value) for row in found for value in row.values()} == {float}
 
@@ -81,7 +81,7 @@ def test_a_target_that_cannot_be_used_gets_nothing(caplog: pytest.LogCaptureFixt
     with caplog.at_level(logging.ERROR):
         found = compute_score(rows(("(20, 15)", BOX), *[("(20, 15)", {**BAD, "id": "a7"})] * 3), **PAIR)
     assert [row["overall"] for row in found] == [1.0, 0.0, 0.0, 0.0]
-    assert list(found[1].values()) == [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+    assert list(found[1].values()) == [0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
     (record,) = caplog.records
     assert record.message.startswith("target of sample 'a7', field 'bbox': got [30, 10, 10, 20]")
     assert record.message.endswith("; the sample gets 0.0, and 0.0 for valid")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import pickle
 from dataclasses import replace
 
@@ -126,11 +127,49 @@ def test_metrics_name_hit_rate_parse_rate_parts_and_reasons() -> None:
     assert len(logged) == 5 + len(gr.Reason)
 
 
+def test_points_and_reasons_go_into_the_table_of_completions() -> None:
+    routes = {"kind": {"a": "gelato", "b": {"name": "click", "response_space": "pixel"}}}
+    (reward,) = reward_funcs(routes=routes, name="mine")
+    table: dict[str, list[object]] = {}
+    targets = [BOX, {"bbox": [0, 0, 9, 9]}, BOX, [2]]
+    rows = {"target": targets, "kind": list("abaa"), "log_extra": table.__setitem__}
+    reward(completions=["(250, 500)", "(3, 4)", "?", "(250, 250)"], **rows)
+    assert table == {
+        "mine/xy_pixel": [None, [3.0, 4.0], None, None],
+        "mine/xy_unit": [[0.25, 0.5], None, None, [0.25, 0.25]],
+        "mine/reason": ["ok", "ok", "no_answer", "bad_target"],
+    }
+    reward(completions=["(250, 500)"], target=[BOX], kind=["a"], log_extra=table.__setitem__)
+    assert table["mine/xy_pixel"] == [None]  # a column of the table must not lack values of any batch
+
+
+def test_names_are_the_recipes_or_given() -> None:
+    assert reward_funcs("gelato", name="strict")[0].__name__ == "strict"
+    assert reward_funcs(routes={"task": {"a": "gelato", "b": "gta1"}})[0].__name__ == "gelato_gta1"
+    for name in ("", 5):
+        with pytest.raises(gr.RecipeError, match=r"name: got .*; expected what the reward is called in the logs"):
+            reward_funcs("gelato", name=name)  # type: ignore[arg-type]
+
+
+def test_it_is_called_by_keyword() -> None:
+    (reward,) = reward_funcs("gelato")
+    with pytest.raises(TypeError, match="positional"):
+        reward(["(250, 250)"], target=[BOX])  # type: ignore[misc]
+    assert repr(reward) == "RecipeReward('gelato': recipe('gelato'), 'target')"
+
+
+def test_an_empty_batch_is_no_error() -> None:
+    (reward,) = reward_funcs("gelato")
+    logged: dict[str, float] = {}
+    assert reward(completions=[], target=[], log_metric=logged.__setitem__) == []
+    assert all(math.isfinite(value) for value in logged.values())
+
+
 def test_pickles_with_its_recipe() -> None:
     (reward,) = reward_funcs("gta1", format_weight=0.25)
     copy = pickle.loads(pickle.dumps(reward))
     assert isinstance(copy, RecipeReward)
-    assert (copy.recipe, copy.__name__) == (reward.recipe, "gta1")
+    assert (copy.scorer.recipes, copy.__name__) == (reward.scorer.recipes, "gta1")
 
 
 def test_options_are_checked_when_it_is_built() -> None:
@@ -140,8 +179,9 @@ def test_options_are_checked_when_it_is_built() -> None:
         reward_funcs("")
     with pytest.raises(gr.RecipeError, match="built already"):
         reward_funcs(gr.recipe("gelato"), format_weight=0.1)
-    assert reward_funcs(gr.recipe("gelato"))[0].recipe == gr.recipe("gelato")
-    assert reward_funcs({"name": "gelato", "format_weight": 0.1})[0].recipe == gr.recipe("gelato", format_weight=0.1)
+    assert reward_funcs(gr.recipe("gelato"))[0].scorer.recipes == (gr.recipe("gelato"),)
+    (named,) = reward_funcs({"name": "gelato", "format_weight": 0.1})
+    assert named.scorer.recipes == (gr.recipe("gelato", format_weight=0.1),)
 
 
 def test_a_target_without_an_id_is_logged_once_for_all_its_rollouts(caplog: pytest.LogCaptureFixture) -> None:

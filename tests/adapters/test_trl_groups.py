@@ -133,5 +133,5 @@ def test_plain_texts_as_targets_are_left_out_of_a_label_free_recipe() -> None:
 def test_it_still_pickles() -> None:
     (reward,) = reward_funcs(paying(GROUPS), num_generations=2)
     copy = pickle.loads(pickle.dumps(reward))
-    assert copy.num_generations == 2
+    assert copy.batches.num_generations == 2
     assert copy(completions=["?"] * 4, prompts=["p"] * 4, target=[BOX] * 4) == [0.0, 0.0, 1.0, 1.0]

@@ -14,6 +14,7 @@ FOLDER = Path(grounding_rewards_adapters.__file__).parent
     ("trainer", "lines"),
     [
         ("easyr1", [f"{FOLDER}/easyr1.py:compute_score"]),
+        ("easyr1_sequential", [f"{FOLDER}/easyr1_sequential.py:compute_score"]),
         ("trl", [f"{FOLDER}/trl.py:reward_funcs"]),
         ("verl", ["pkg://grounding_rewards_adapters.verl", f"{FOLDER}/verl.py"]),
     ],
@@ -24,9 +25,8 @@ def test_where(run, trainer, lines):
 
 
 def test_an_unknown_trainer_is_an_error(run):
-    assert (
-        run.error("where", "easyr")
-        == "where: unknown trainer 'easyr'; did you mean 'easyr1'? There are: easyr1, trl, verl"
+    assert run.error("where", "easyr") == (
+        "where: unknown trainer 'easyr'; did you mean 'easyr1'? There are: easyr1, easyr1_sequential, trl, verl"
     )
 
 

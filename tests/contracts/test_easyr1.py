@@ -66,6 +66,7 @@ def test_own_code_named_in_yaml(lab: Path, file: str, way: str, plain: bool) -> 
     assert logged == {
         "reward/overall": 0.5,
         "reward/accuracy": 0.5,
+        "reward/correct": 0.5,
         "reward/format": 0.75,
         "reward/valid": 1.0,
         "reward/parsed": 0.75,

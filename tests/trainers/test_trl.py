@@ -3,72 +3,39 @@
 from __future__ import annotations
 
 import math
-import os
-import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+import grounding_rewards as gr
+from grounding_rewards.tables.rollouts import read_rollouts
+from grounding_rewards_adapters.trl import reward_funcs, reward_weights
+from tests.trainers.trl_tiny import MARKS, Spy, text_policy, train
 
-pytestmark = [
-    pytest.mark.xdist_group("trl"),
-    pytest.mark.timeout(240),
-    pytest.mark.filterwarnings("default"),  # the trainer and its dependencies warn about themselves
-]
+pytestmark = MARKS
+
+BOX = [0.1, 0.1, 0.6, 0.6]
 
 
 @pytest.fixture(scope="module")
 def policy() -> tuple[Any, Any]:
-    """A randomly initialised model whose vocabulary is little but digits, brackets and a comma."""
-    torch = pytest.importorskip("torch")
-    tokenizers = pytest.importorskip("tokenizers")
-    transformers = pytest.importorskip("transformers")
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    words = ["<pad>", "<eos>", "<unk>", "click", "(", ")", ", ", *map(str, range(0, 1000, 125))]
-    model = tokenizers.models.WordLevel({word: code for code, word in enumerate(words)}, unk_token="<unk>")
-    core = tokenizers.Tokenizer(model)
-    core.pre_tokenizer = tokenizers.pre_tokenizers.Split(tokenizers.Regex(r"\d+|, |[()]|click"), behavior="isolated")
-    core.decoder = tokenizers.decoders.Fuse()
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=core, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>", padding_side="left"
-    )
-    tokenizer.chat_template = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
-    config = transformers.Qwen2Config(
-        vocab_size=len(words), hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=2,
-        num_key_value_heads=2, max_position_embeddings=64, bos_token_id=None, eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-    )  # fmt: skip
-    return transformers.Qwen2ForCausalLM(config), tokenizer
+    return text_policy()
 
 
-def train(policy: tuple[Any, Any], rows: list[dict[str, Any]], functions: list[Any], out: Path) -> list[dict[str, Any]]:
-    """Two steps of GRPO; what the trainer logged."""
-    trl = pytest.importorskip("trl")
-    datasets = pytest.importorskip("datasets")
-    model, tokenizer = policy
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        args = trl.GRPOConfig(
-            output_dir=str(out), use_cpu=True, bf16=False, report_to="none", save_strategy="no", seed=0,
-            disable_tqdm=True, per_device_train_batch_size=8, num_generations=4, max_completion_length=6, max_steps=2,
-            logging_steps=1, gradient_checkpointing=False,
-        )  # fmt: skip
-        trainer = trl.GRPOTrainer(
-            model=model, reward_funcs=functions, args=args, processing_class=tokenizer,
-            train_dataset=datasets.Dataset.from_list(rows),
-        )  # fmt: skip
-        trainer.train()
-    return [entry for entry in trainer.state.log_history if "reward" in entry]
+def samples(**columns: Any) -> list[dict[str, Any]]:
+    return [{"prompt": "click", "target": BOX, **columns} for _ in range(8)]
+
+
+def table(out: Path, step: int) -> Any:
+    """The completions that the trainer wrote down."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    return parquet.read_table(out / "completions" / f"completions_{step:05d}.parquet").to_pydict()
 
 
 @pytest.mark.parametrize("chat", [False, True], ids=["text", "conversation"])
 def test_the_trainer_trains_on_a_recipe_and_logs_its_metrics(policy: Any, chat: bool, tmp_path: Path) -> None:
-    from grounding_rewards_adapters.trl import reward_funcs
-
     prompt = [{"role": "user", "content": "click"}] if chat else "click"
     rows = [{"prompt": prompt, "target": [0.1, 0.1, 0.6, 0.6]} for _ in range(8)]
     logged = train(policy, rows, reward_funcs("gelato", format_weight=0.5), tmp_path)
@@ -81,8 +48,6 @@ def test_the_trainer_trains_on_a_recipe_and_logs_its_metrics(policy: Any, chat: 
 
 
 def test_unusable_targets_abstain_and_training_goes_on(policy: Any, tmp_path: Path) -> None:
-    from grounding_rewards_adapters.trl import reward_funcs
-
     targets = ["[0.1, 0.1, 0.6, 0.6]", "[0.6, 0.6, 0.1, 0.1]"] * 4
     rows = [{"prompt": "click", "target": target} for target in targets]
     logged = train(policy, rows, reward_funcs("gelato", format_weight=0.5), tmp_path)
@@ -90,3 +55,101 @@ def test_unusable_targets_abstain_and_training_goes_on(policy: Any, tmp_path: Pa
     assert {entry["gelato/valid"] for entry in logged} <= {0.0, 0.5, 1.0}
     assert any(entry["gelato/valid"] < 1.0 for entry in logged)
     assert all(entry["reward"] is None or math.isfinite(entry["reward"]) for entry in logged)
+
+
+def test_the_table_of_completions_says_what_was_read(policy: Any, tmp_path: Path) -> None:
+    train(policy, samples(), reward_funcs("gelato", format_weight=0.5), tmp_path, log_completions=True)
+    for step in (1, 2):
+        found = table(tmp_path, step)
+        scores = gr.recipe("gelato", format_weight=0.5).score(found["completion"], [BOX] * 8)
+        np.testing.assert_allclose(found["gelato"], scores.total, atol=1e-6)  # the trainer keeps float32
+        assert found["gelato/reason"] == [gr.Reason(code).name.lower() for code in scores.reason]
+        for place, xy in zip(found["gelato/xy_unit"], scores.predictions.xy.tolist(), strict=True):
+            assert place == xy or (place is None and math.isnan(xy[0]))
+
+
+@pytest.mark.parametrize("scale", ["group", "batch", "none"])
+def test_rewards_reach_the_policy_however_they_are_scaled(policy: Any, tmp_path: Path, scale: str) -> None:
+    functions = reward_funcs("gelato", format_weight=0.5)
+    logged = train(policy, samples(), functions, tmp_path, scale_rewards=scale, log_completions=True, max_steps=1)
+    found = table(tmp_path, 1)
+    rewards = np.array(found["gelato"]).reshape(2, 4)
+    spread = {"group": rewards.std(axis=1, ddof=1, keepdims=True), "batch": rewards.std(ddof=1), "none": 1.0}[scale]
+    expected = (rewards - rewards.mean(axis=1, keepdims=True)) / (spread + (0.0 if scale == "none" else 1e-4))
+    assert np.abs(expected).max() > 0.1
+    np.testing.assert_allclose(np.reshape(found["advantage"], (2, 4)), expected, atol=1e-3)
+    assert logged[0]["rewards/gelato/mean"] == pytest.approx(rewards.mean(), abs=1e-6)
+
+
+@pytest.mark.parametrize("aggregation", ["sum_then_normalize", "normalize_then_sum"])
+def test_a_split_reward_sums_to_the_total(policy: Any, tmp_path: Path, aggregation: str) -> None:
+    functions = reward_funcs("gelato", split=True, format_weight=0.25)
+    weights = reward_weights("gelato", format_weight=0.25)
+    assert weights == [0.75, 0.25]
+    settings = {"multi_objective_aggregation": aggregation, "reward_weights": weights, "log_completions": True}
+    logged = train(policy, samples(), functions, tmp_path, **settings)
+    assert len(logged) == 2
+    for step, entry in enumerate(logged, start=1):
+        found = table(tmp_path, step)
+        scores = gr.recipe("gelato", format_weight=0.25).score(found["completion"], [BOX] * 8)
+        np.testing.assert_allclose(found["gelato/distance"], scores.parts["distance"], atol=1e-6)
+        np.testing.assert_allclose(found["gelato/format"], scores.parts["format"], atol=1e-6)
+        assert entry["rewards/gelato/distance/mean"] == pytest.approx(scores.parts["distance"].mean(), abs=1e-6)
+        assert entry["gelato/acc"] == pytest.approx(scores.acc.mean())
+        if aggregation == "sum_then_normalize":
+            assert entry["reward"] == pytest.approx(scores.total.mean(), abs=1e-6)
+
+
+def test_a_split_reward_abstains_as_one(policy: Any, tmp_path: Path) -> None:
+    targets = ["[0.1, 0.1, 0.6, 0.6]", "[0.6, 0.6, 0.1, 0.1]"] * 4
+    spy = Spy()
+    functions = [*reward_funcs("gelato", split=True, format_weight=0.5), spy]
+    weights = [*reward_weights("gelato", format_weight=0.5), 0.0]
+    rows = [{"prompt": "click", "target": target} for target in targets]
+    logged = train(policy, rows, functions, tmp_path, reward_weights=weights)
+    bad = [np.mean([target == targets[1] for target in call["target"]]) for call in spy.calls]
+    assert max(bad) > 0
+    assert [entry["gelato/valid"] for entry in logged] == [1 - share for share in bad]
+
+
+def test_rloo_trains_on_a_recipe(policy: Any, tmp_path: Path) -> None:
+    spy = Spy()
+    functions = [*reward_funcs("gelato", format_weight=0.5), spy]
+    logged = train(policy, samples(), functions, tmp_path, method="RLOO", beta=0.0, reward_weights=[1.0, 0.0])
+    assert len(logged) == len(spy.calls) == 2
+    for entry, call in zip(logged, spy.calls, strict=True):
+        total = gr.recipe("gelato", format_weight=0.5).score(call["completions"], [BOX] * 8).total
+        assert entry["reward"] == pytest.approx(total.mean(), abs=1e-6)
+        assert entry["gelato/valid"] == 1.0
+
+
+def test_rows_are_routed_and_two_of_one_recipe_are_told_apart(policy: Any, tmp_path: Path) -> None:
+    spy, routes = Spy(), {"exact": "gelato", "any": {"name": "click", "target_space": "unit"}}
+    routed = reward_funcs(routes={"kind": routes}, response_space="thousandths", name="routed")
+    functions = [*routed, *reward_funcs("gelato"), *reward_funcs("gelato", name="strict", format_weight=1.0), spy]
+    rows = [
+        {**row, "kind": kind} for row, kind in zip(samples(image_size=[100, 100]), ["exact", "any"] * 4, strict=True)
+    ]
+    logged = train(policy, rows, functions, tmp_path, log_completions=True, reward_weights=[1.0, 1.0, 1.0, 0.0])
+    recipes = {"exact": gr.recipe("gelato"), "any": gr.recipe("click", response_space="thousandths")}
+    for step, (entry, call) in enumerate(zip(logged, spy.calls, strict=True), start=1):
+        targets = {"exact": BOX, "any": {"bbox": BOX, "space": "unit", "image_size": [100, 100]}}
+        pairs = list(zip(call["completions"], call["kind"], strict=True))
+        expected = [float(recipes[kind].score([text], [targets[kind]]).total[0]) for text, kind in pairs]
+        found = table(tmp_path, step)
+        np.testing.assert_allclose(found["routed"], expected, atol=1e-6)
+        for name, kind in {"routed/xy_unit": "exact", "routed/xy_pixel": "any"}.items():
+            assert [xy is None for xy in found[name]] == [own != kind or "," not in text for text, own in pairs]
+        assert entry["rewards/strict/mean"] == pytest.approx(np.mean(["," in text for text, _ in pairs]))
+        assert {"routed/distance", "routed/outcome", "gelato/distance", "rewards/gelato/mean"} <= set(entry)
+
+
+def test_each_rollout_is_recorded_once(policy: Any, tmp_path: Path) -> None:
+    spy, place = Spy(), tmp_path / "rollouts"
+    functions = reward_funcs("gelato", split=True, format_weight=0.5, record=str(place))
+    train(policy, samples(), [*functions, spy], tmp_path, reward_weights=[0.5, 0.5, 0.0])
+    functions[0].scorer._recording.recorder.flush()
+    found = read_rollouts(place, ["response", "total"]).to_pydict()
+    said = [text for call in spy.calls for text in call["completions"]]
+    assert found["response"] == said
+    np.testing.assert_allclose(found["total"], gr.recipe("gelato", format_weight=0.5).score(said, [BOX] * 16).total)

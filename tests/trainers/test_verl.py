@@ -1,136 +1,35 @@
-"""verl's own config, loader and reward managers: own terms named in a launch line, in threads and in a Ray actor."""
+"""verl's own config and loader: how a launch line names the reward, and one's own terms."""
 
 from __future__ import annotations
 
-import asyncio
-import importlib
-import json
-import os
 import re
 import shlex
-import sys
-from collections.abc import Iterator, Sequence
-from copy import deepcopy
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import grounding_rewards as gr
-import grounding_rewards_adapters
-from grounding_rewards import plugins
-from tests.adapters.own_terms import BOX, PAID, named_in_a_config, write_plugin, write_terms
-from tests.contracts import easyr1
+from tests.adapters.own_terms import PAID, named_in_a_config
+from tests.trainers.verl_launch import CLICK, FILE, KEYS, LAUNCH, MARKS, PACKAGE, batch, compose, launched, managed
 
-pytestmark = [
-    pytest.mark.xdist_group("verl"),
-    pytest.mark.skipif(find_spec("verl") is None, reason="verl is not installed; it needs a Python below 3.13"),
-    pytest.mark.timeout(240),
-    pytest.mark.filterwarnings("default"),  # verl and its dependencies warn about themselves
-]
+pytestmark = MARKS
 
 README = Path(__file__).parents[2] / "adapters" / "README.md"
-FILE = Path(grounding_rewards_adapters.__file__).parent / "verl.py"
-PACKAGE = "pkg://grounding_rewards_adapters.verl"
-EASYR1 = f"{FILE.with_name('easyr1.py')}:compute_score"
-LAUNCH = "reward.custom_reward_function"
 WAYS = ("module", "file", "recipe in a module", "recipe in a file", "plugin", "recipe of a plugin")
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder of own code and an installed plugin, on PYTHONPATH; and a tokenizer that knows four responses."""
-    folder = tmp_path_factory.mktemp("lab")
-    write_terms(folder)
-    write_plugin(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
-        patch.setenv("RAY_AUTH_MODE", "disabled")
-        patch.setenv("HF_HUB_OFFLINE", "1")
-        patch.syspath_prepend(folder)
-        plugins._registry.cache_clear()
-        write_tokenizer(folder)
-        yield folder
-    plugins._registry.cache_clear()
-    sys.modules.pop("lab_terms", None)
-    sys.modules.pop("lab_plugin", None)
+@pytest.mark.parametrize("name", ["compute_score", "compute_score_async"])
+@pytest.mark.parametrize("path", [PACKAGE, PACKAGE.replace(".", "/"), f"file://{FILE}", str(FILE)])
+def test_every_form_of_path_names_the_same_reward(lab: Path, base: Any, path: str, name: str) -> None:
+    found = managed(lab, launched(base, CLICK, path, f"{LAUNCH}.name={name}"), batch(list(PAID)))
+    assert [row["reward_score"] for row in found] == [1.0, 1.0, 0.1, 0.0]
+    assert [list(row["reward_extra_info"]) for row in found] == [KEYS] * len(PAID)
 
 
-def write_tokenizer(folder: Path) -> None:
-    tokenizers = pytest.importorskip("tokenizers")
-    transformers = pytest.importorskip("transformers")
-    words = {word: code for code, word in enumerate(["<pad>", "<eos>", "<unk>", *PAID])}
-    core = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="<unk>"))
-    core.decoder = tokenizers.decoders.Fuse()
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=core, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>"
-    ).save_pretrained(folder / "tokenizer")
-
-
-def compose(lab: Path, *overrides: str) -> Any:
-    """verl's own config with the overrides of a launch line."""
-    hydra = pytest.importorskip("hydra")
-    folder = str(Path(importlib.import_module("verl").__file__ or "").parent / "trainer" / "config")
-    fixed = ["reward.num_workers=1", f"actor_rollout_ref.model.path={lab / 'tokenizer'}"]
-    with hydra.initialize_config_dir(folder, version_base=None):
-        return hydra.compose("ppo_trainer", [*fixed, *overrides])
-
-
-@pytest.fixture(scope="module")
-def base(lab: Path) -> Any:
-    return compose(lab)
-
-
-def launched(base: Any, options: dict[str, Any], path: str = PACKAGE) -> Any:
-    """The config with overrides that hydra's own parser reads, as ``compose`` would add them, but sooner."""
-    parser = importlib.import_module("hydra.core.override_parser.overrides_parser").OverridesParser.create()
-    omegaconf = pytest.importorskip("omegaconf")
-    given = [f"+{LAUNCH}.reward_kwargs.{key}={written(value)}" for key, value in options.items()]
-    config = deepcopy(base)
-    for override in parser.parse_overrides([f"{LAUNCH}.path={path}", *given]):
-        omegaconf.OmegaConf.update(config, override.key_or_group, override.value(), force_add=True)
-    return config
-
-
-def written(value: Any) -> str:
-    """A value as a launch line writes it."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {written(each)}" for key, each in value.items()) + "}"
-    return "[" + ", ".join(map(written, value)) + "]" if isinstance(value, list) else str(value)
-
-
-def batch(texts: Sequence[str], truth: Any = None, **extra: Any) -> Any:
-    """What verl hands to a reward manager: one token a response, and an end of sequence."""
-    torch = pytest.importorskip("torch")
-    rows, codes = len(texts), [3 + list(PAID).index(text) for text in texts]
-    truths = [{"ground_truth": json.dumps(BOX) if truth is None else truth}] * rows
-    return importlib.import_module("verl").DataProto.from_dict(
-        tensors={
-            "prompts": torch.zeros(rows, 1, dtype=torch.long),
-            "responses": torch.tensor([[code, 1] for code in codes]),
-            "attention_mask": torch.ones(rows, 3, dtype=torch.long),
-        },
-        non_tensors={
-            "data_source": np.array(["clicks"] * rows, dtype=object),
-            "reward_model": np.array(truths, dtype=object),
-            "extra_info": np.array([{"index": row, **extra} for row in range(rows)], dtype=object),
-        },
-    )
-
-
-def managed(lab: Path, config: Any, data: Any) -> list[dict[str, Any]]:
-    """What the reward manager that a config names says of each row, all rows at once."""
-    reward = importlib.import_module("verl.trainer.ppo.reward")
-    transformers = pytest.importorskip("transformers")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(lab / "tokenizer")
-
-    async def run() -> list[dict[str, Any]]:
-        manager = reward.load_reward_manager(config, tokenizer)
-        return await asyncio.gather(*[manager.run_single(data[row : row + 1]) for row in range(len(data))])
-
-    return asyncio.run(run())
+def test_a_name_that_is_not_there_is_verls_own_error(lab: Path, base: Any) -> None:
+    with pytest.raises(AttributeError, match="object_name='score'"):
+        managed(lab, launched(base, CLICK, PACKAGE, f"{LAUNCH}.name=score"), batch(["(20, 15)"]))
 
 
 @pytest.mark.parametrize(
@@ -148,16 +47,32 @@ def test_own_code_named_in_a_launch_line(lab: Path, base: Any, path: str, way: s
         assert extra["score"] == row["reward_score"]
 
 
-def test_the_launch_lines_of_the_readme(lab: Path) -> None:
+def readme() -> list[list[str]]:
+    """The settings of each launch of verl in the README."""
     blocks = re.findall(r"^```bash\n(.*?)^```$", README.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
-    words = [[word for word in shlex.split(block) if LAUNCH in word] for block in blocks]
-    first, own = [lines for lines in words if lines]
+    words = [shlex.split(block, comments=True) for block in blocks if "worker.reward" not in block]
+    return [found for block in words if (found := [word for word in block if re.match(r"\+?[a-z_]+\.[a-z_.]+=", word)])]
+
+
+def test_the_launch_lines_of_the_readme(lab: Path) -> None:
+    (first,) = [lines for lines in readme() if f"+{LAUNCH}.reward_kwargs.format_weight=0.1" in lines]
+    (own,) = [lines for lines in readme() if f"+{LAUNCH}.reward_kwargs.recipe=composite" in lines]
     (found,) = managed(lab, compose(lab, *first), batch(["(20, 15)"], [0.0, 0.0, 0.04, 0.03]))
     assert found["reward_extra_info"]["acc"] == 1.0
     assert "distance" in found["reward_extra_info"]
     (found,) = managed(lab, compose(lab, f"{LAUNCH}.path={PACKAGE}", *own), batch(["(50, 15)"]))
     assert found["reward_score"] == 0.2
     assert found["reward_extra_info"]["brief"] == 1.0
+
+
+def test_verl_knows_every_setting_that_the_readme_names(lab: Path) -> None:
+    for lines in readme():
+        config = compose(lab, *lines)
+        for line in lines:
+            assert (
+                pytest.importorskip("omegaconf").OmegaConf.select(config, line.lstrip("+").partition("=")[0])
+                is not None
+            )
 
 
 def test_sizes_come_from_the_data_sets_extra_info(lab: Path, base: Any) -> None:
@@ -186,41 +101,18 @@ def test_no_recipe_and_own_code_that_is_not_there_say_so(lab: Path, base: Any) -
         managed(lab, config, batch(["(20, 15)"]))
 
 
-def test_own_code_inside_ray_workers(lab: Path, base: Any) -> None:
-    ray = pytest.importorskip("ray")
-    ways = named_in_a_config(lab / "lab_terms.py")
-    bounds = {"weight": 0.25, "low": 0, "high": 1, "limit": 8}
-    three = {
-        "by_module": {"verifier": "lab_terms:brief", **bounds},
-        "by_file": {"verifier": f"{lab}/lab_terms.py:brief", **bounds},
-        "by_plugin": {"verifier": "lab/brief", "weight": 0.25, "limit": 8},
-    }
-    options = {"recipe": "composite", "response_space": "pixel", "parts": {"hit": 0.25, **three}}
-    config = launched(base, options)
-    loop = importlib.import_module("verl.experimental.reward_loop.reward_loop")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        actor = loop.RewardLoopManager(config)
-        adapter = importlib.import_module("grounding_rewards_adapters.verl")
-        task = ray.remote(num_cpus=1)(adapter.compute_score)
-        jobs = [
-            task.remote("clicks", text, BOX, None, **each)
-            for each in (ways["recipe in a module"], ways["recipe in a file"], ways["recipe of a plugin"])
-            for text in PAID
-        ]
-        alone = [row["score"] for row in ray.get(jobs, timeout=120)]
-        settings = {"reward_function": EASYR1, "reward_function_kwargs": options}
-        manager = ray.remote(num_cpus=1)(easyr1.Manager).remote(settings)  # one actor, as in EasyR1
-        rows = easyr1.inputs(list(PAID), [BOX] * len(PAID))
-        batched = [row["overall"] for row in ray.get(manager.compute_reward.remote(rows), timeout=120)]
-        ray.kill(manager)
-        scored = actor.compute_rm_score(batch(list(PAID)))
-    finally:
-        ray.shutdown()
-    assert alone == [*PAID.values()] * 3
-    assert batched == [1.0, 0.25, 0.75, 0.0]
-    assert scored.batch["rm_scores"].tolist() == [[0.0, 1.0], [0.0, 0.25], [0.0, 0.75], [0.0, 0.0]]
-    assert scored.non_tensor_batch["hit"].tolist() == [1.0, 1.0, 0.0, 0.0]
-    for name in three:
-        assert scored.non_tensor_batch[name].tolist() == [1.0, 0.0, 1.0, 0.0]
-    assert scored.meta_info["reward_extra_keys"][:3] == ["score", "acc", "valid"]
+def test_a_launch_line_routes_recipes_by_data_source(lab: Path, base: Any) -> None:
+    short = {"verifier": "lab_terms:brief", "weight": 1.0, "low": 0, "high": 1, "limit": 8}
+    routes = {"data_source": {"clicks": {**CLICK}, "notes": {"name": "composite", "parts": {"short": short}}}}
+    del routes["data_source"]["clicks"]["recipe"], routes["data_source"]["clicks"]["response_space"]
+    routes["data_source"]["clicks"]["name"] = "composite"
+    config = launched(base, {"routes": routes, "response_space": "pixel"})
+    data = batch(["(20, 15)"] * 2)
+    data.non_tensor_batch["data_source"][1] = "notes"
+    clicks, notes = [row["reward_extra_info"] for row in managed(lab, config, data)]
+    assert list(clicks) == list(notes) == [*KEYS, "short"]
+    assert (clicks["score"], clicks["hit"], clicks["short"]) == (1.0, 1.0, 0.0)
+    assert (notes["score"], notes["hit"], notes["short"]) == (1.0, 0.0, 1.0)
+    data.non_tensor_batch["data_source"][1] = "others"
+    with pytest.raises(gr.RecipeError, match=r"routes: data_source: got 'others'; expected one of clicks, notes"):
+        managed(lab, config, data)

@@ -1,0 +1,196 @@
+"""Batches as TRL hands them over: columns in, what each row was given out, scored once for all functions of a list."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import is_
+from threading import RLock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import grounding_rewards as gr
+from grounding_rewards_adapters import _bridge, _groups
+from grounding_rewards_adapters._completions import response_text
+from grounding_rewards_adapters._judged import Judged
+from grounding_rewards_adapters._pictures import picture_sizes
+from grounding_rewards_adapters._scorers import Scorer, Sizes
+
+_SAME_SAMPLE = ("id", "sample_id", "prompts", "image", "images")
+
+
+@dataclass(eq=False)
+class Batches:
+    """What reads and scores batches for one list of reward functions. May be shared by threads, and pickled.
+
+    Attributes:
+        scorer: the recipe or recipes.
+        name: what the list is called in the logs.
+        target_column: the column that holds the targets.
+        num_generations: how many completions each sample has; None where that is to be told by equal neighbours.
+        image_index: which picture of a list is the one that targets are on.
+        parts: the part that each function of the list pays; empty for one function that pays the total.
+    """
+
+    scorer: Scorer
+    name: str
+    target_column: str
+    num_generations: int | None
+    image_index: int
+    parts: tuple[str, ...] = ()
+    _first: bool = True
+    _last: _Scored | None = None
+    _lock: RLock = field(default_factory=RLock)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_lock": None, "_last": None}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state, _lock=RLock())
+
+    def judged(self, asking: str, completions: Sequence[Any], columns: Mapping[str, Any]) -> tuple[Judged, bool]:
+        """What the rows of a batch were given, and whether this call scored them.
+
+        The functions of a list are called one after another, or at the same time, with the same objects: the first
+        scores, the others take what it found. A function that asks again, or brings other objects, scores anew.
+
+        Args:
+            asking: the part that the calling function pays.
+            completions: n completions.
+            columns: the other arguments of the call.
+        """
+        if len(self.parts) <= 1:
+            return self._judge(completions, columns), True
+        with self._lock:
+            last, new = self._last, False
+            if last is None or asking in last.asked or not last.holds(completions, columns):
+                last, new = _Scored.of(completions, columns, self._judge(completions, columns)), True
+            last.asked.add(asking)
+            # What all have asked for is let go, and its pictures with it.
+            self._last = None if len(last.asked) == len(self.parts) else last
+        return last.judged, new
+
+    def _judge(self, completions: Sequence[Any], columns: Mapping[str, Any]) -> Judged:
+        if self.target_column not in columns and not self.scorer.label_free:
+            given = ", ".join(sorted(name for name, column in columns.items() if isinstance(column, list)))
+            raise gr.RecipeError(
+                f"the data set has no column {self.target_column!r}; it has {given}. "
+                "Name the one that holds the targets: reward_funcs(..., target_column=...)"
+            )
+        judged = self.scorer.score(
+            [response_text(completion) for completion in completions],
+            columns.get(self.target_column),
+            columns=columns,
+            image_sizes=self._image_sizes(columns),
+            model_image_sizes=self._sizes("model_image_size", columns),
+            groups=self._groups(len(completions), columns),
+            token_lengths=_token_lengths(columns.get("completion_ids")),
+        )
+        self._first = False
+        return judged
+
+    def _image_sizes(self, columns: Mapping[str, Any]) -> Sizes | None:
+        """Sizes of the pictures; where a row has none, what a column says."""
+        told = self._sizes("image_size", columns)
+        pictures = columns.get("images") if columns.get("images") is not None else columns.get("image")
+        if pictures is None:
+            return told
+        sizes: Sizes = picture_sizes(pictures, self.image_index)
+        return sizes if told is None else [one or other for one, other in zip(sizes, told, strict=True)]
+
+    def _sizes(self, name: str, columns: Mapping[str, Any]) -> Sizes | None:
+        return None if columns.get(name) is None else _bridge.read_sizes(name, columns[name], self.scorer.seen)
+
+    def _groups(self, rows: int, columns: Mapping[str, Any]) -> NDArray[np.int64] | None:
+        """Which rows are of one sample, where the recipe compares them or their number is given."""
+        if "groups" not in self.scorer.needs and self.num_generations is None:
+            return None
+        if self.num_generations is None and _processes() > 1:
+            raise gr.RecipeError(
+                f"{self.name} compares the rollouts of one sample, and {_processes()} processes train: give "
+                f"reward_funcs(..., num_generations=) the trainer's own number, and {_groups.WHOLE}"
+            )
+        names = self.target_column, *_SAME_SAMPLE
+        told = [columns[name] for name in names if columns.get(name) is not None]
+        groups = _groups.repeated(told, rows, self.num_generations)
+        if self.num_generations is None and 1 < rows == len(np.unique(groups)):
+            found = (
+                f"{self.name} compares the rollouts of one sample; got {rows} completions, of which no two "
+                f"beside each other have one prompt and target. Let num_generations be 2 or more, and {_groups.WHOLE}"
+            )
+            if self._first:
+                raise gr.RecipeError(found)
+            _bridge.say_once(found, self.scorer.seen)
+        return groups
+
+
+@dataclass(eq=False)
+class _Scored:
+    """A scored batch, and for which parts it was asked.
+
+    The objects are kept, and so are alive, as long as they are compared: no other object can pass for one of them.
+    """
+
+    given: Mapping[str, Any]
+    held: Mapping[str, list[Any]]
+    judged: Judged
+    asked: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, completions: Sequence[Any], columns: Mapping[str, Any], judged: Judged) -> _Scored:
+        """A batch that was scored just now."""
+        given = {**columns, "completions": completions}
+        return cls(given, {name: list(column) for name, column in given.items() if isinstance(column, list)}, judged)
+
+    def holds(self, completions: Sequence[Any], columns: Mapping[str, Any]) -> bool:
+        """Whether a call brings the very same objects, and its lists still hold what they held."""
+        given: Mapping[str, Any] = {**columns, "completions": completions}
+        return (
+            given.keys() == self.given.keys()
+            and all(column is self.given[name] for name, column in given.items())
+            and all(
+                len(column) == len(given[name]) and all(map(is_, column, given[name]))
+                for name, column in self.held.items()
+            )
+        )
+
+
+def log(
+    judged: Judged,
+    name: str,
+    spaces: Sequence[str],
+    metric: Callable[[str, float], None] | None,
+    extra: Callable[[str, list[Any]], None] | None,
+) -> None:
+    """Tell a trainer what it logs beside rewards.
+
+    Args:
+        judged: n scored rows.
+        name: stands before the names of all metrics and columns.
+        spaces: the spaces of points. There is a column for each in every batch, for a table needs as many values in all
+            of its columns.
+        metric: logs a number of the batch.
+        extra: logs a column of n values for the table of completions.
+    """
+    if metric is not None:
+        for key, value in _bridge.metrics(judged).items():
+            metric(f"{name}/{key}", value)
+    if extra is not None:
+        pairs = list(zip(judged.xy.tolist(), judged.spaces, strict=True))
+        for space in spaces:
+            extra(f"{name}/xy_{space}", [xy if own == space and xy[0] == xy[0] else None for xy, own in pairs])
+        extra(f"{name}/reason", [gr.Reason(code).name.lower() for code in judged.reason.tolist()])
+
+
+def _processes() -> int:
+    """How many processes train, as launchers tell each of them."""
+    told = os.environ.get("WORLD_SIZE", "")
+    return int(told) if told.isascii() and told.isdigit() else 1
+
+
+def _token_lengths(completion_ids: Any) -> list[int] | None:
+    """How many tokens each completion has; None where the trainer does not say."""
+    return None if completion_ids is None else [len(ids) for ids in completion_ids]

@@ -1,0 +1,183 @@
+"""Where scored rows come from: the sample's name, its target as text, and what a trainer says beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.identity import from_json, plain, sample_id
+from grounding_rewards.tables.json_lines import finite
+from grounding_rewards.truth import Target
+
+_SAMPLE = ("sample_id", "id")  # not verl's uid, which is another one at every step
+_SOURCE = ("source", "data_source")
+_IMAGE = ("image_path", "image", "images")
+_INSTRUCTION = ("instruction", "prompts", "prompt", "raw_prompt")
+_TRAIN_STEP = ("train_step", "global_step", "global_steps")
+_LENGTH = ("token_length", "response_length")
+
+
+class Provenance:
+    """Where n rows come from.
+
+    Args:
+        columns: a trainer's further columns; those without a value a row say nothing.
+        targets: n targets as they came.
+        read: the same as read; None where unreadable.
+        ids: the names of samples in targets.
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, Any],
+        targets: Sequence[Any],
+        read: Sequence[Target | None],
+        ids: Sequence[str | int | None],
+    ) -> None:
+        self._columns, self._targets, self._read, self._ids = columns, list(targets), read, ids
+        self.texts = _each(as_json, self._targets)
+        self.source = self._first(_SOURCE, _name)
+
+    def samples(self) -> list[str | None]:
+        """(n,) names of the samples: the target's id, else the column ``sample_id`` or ``id``, else of its content.
+
+        That is data set, image path, instruction and target, and the row's ``index`` in the data set where neither an
+        image nor an instruction is known. None where nothing is.
+        """
+        given = _either(self._ids, self._first(_SAMPLE, _name))
+        if None not in given:
+            return [str(name) for name in given]
+        image, instruction = self._first(_IMAGE, path), self._first(_INSTRUCTION, text)
+        index = self._first(("index",), _name)
+        for row, name in enumerate(given):
+            if name is None:
+                number = index[row] if image[row] is None and instruction[row] is None else None
+                target = self._targets[row] if isinstance(self._targets[row], str) else self.texts[row]
+                given[row] = _made(self.source[row], image[row], instruction[row], target, number)
+        return [None if name is None else str(name) for name in given]
+
+    def columns(self) -> dict[str, Any]:
+        """What a rollout table has beside scores: n values each, None where nobody says."""
+        own = {
+            name: [None if target is None else getattr(target, name) for target in self._read]
+            for name in ("trajectory", "step")
+        }
+        return {
+            "source": self.source,
+            **{name: self._first((name,)) for name in ("round", "temperature", "policy")},
+            **{name: _either(values, self._first((name,))) for name, values in own.items()},
+            "train_step": _either([self._step()] * len(self._targets), self._first(_TRAIN_STEP)),
+            "token_length": _either(self._first(_LENGTH), self._first(("completion_ids",), _count)),
+        }
+
+    def _first(self, names: Sequence[str], read: Any = None) -> list[Any]:
+        """(n,) of the first of these columns that has a value in a row."""
+        rows = len(self._targets)
+        found: list[Any] | None = None
+        for name in names:
+            column = self._columns.get(name)
+            if isinstance(column, list | tuple | np.ndarray) and len(column) == rows:
+                values = column.tolist() if isinstance(column, np.ndarray) else list(column)
+                values = values if read is None else _each(read, values)
+                found = values if found is None else _either(found, values)
+        return [None] * rows if found is None else found
+
+    def _step(self) -> int | None:
+        """The step that TRL's trainer is at."""
+        step = getattr(self._columns.get("trainer_state"), "global_step", None)
+        return step if isinstance(step, int) else None
+
+
+def as_json(target: Any) -> str | None:
+    """A target as text that JSON reads; None where there is none, or none that JSON has.
+
+    >>> as_json({"bbox": np.array([0.5, 0.0, 1.0, 1.0]), "point": None}), as_json("[1, 2]"), as_json("up")
+    ('{"bbox": [0.5, 0.0, 1.0, 1.0], "point": null}', '[1, 2]', '"up"')
+    """
+    if target is None or (isinstance(target, str) and from_json(target) is not target):
+        return target
+    try:
+        return _ENCODER.encode(target)
+    except (TypeError, ValueError, RecursionError):
+        return _as_plain_json(target)
+
+
+def _as_plain_json(target: Any) -> str | None:
+    """The same of numbers that are not finite, and of keys and values of more types."""
+    try:
+        return _ENCODER.encode(finite(plain(target)))
+    except (PoolError, ValueError, RecursionError):
+        return None
+
+
+def path(image: Any) -> Any:
+    """Where a picture came from, of a path or of a mapping with one; None where it says nothing.
+
+    >>> path("a.png"), path({"path": "b.png", "bytes": b""}), path([{"path": "b.png"}]), path(object())
+    ('a.png', 'b.png', ('b.png',), None)
+    """
+    if isinstance(image, list | tuple):
+        paths = tuple([path(each) for each in image])
+        return paths if paths and None not in paths else None
+    found = image.get("path") if isinstance(image, Mapping) else image
+    return found if isinstance(found, str) and found else None
+
+
+def text(prompt: Any) -> str | None:
+    """The words of a prompt, a text or messages; None where it has none.
+
+    >>> text([{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Close"}]}])
+    'Close'
+    """
+    if isinstance(prompt, str):
+        return prompt or None
+    if isinstance(prompt, Mapping):
+        return text(prompt.get("content") if "content" in prompt else prompt.get("text"))
+    words = [text(each) for each in prompt] if isinstance(prompt, list | tuple | np.ndarray) else []
+    return "\n".join(each for each in words if each) or None
+
+
+def _count(tokens: Any) -> int | None:
+    return len(tokens) if hasattr(tokens, "__len__") else None
+
+
+def _name(value: Any) -> str | int | None:
+    """A name as text or a whole number, whatever held it; None for what is no name, such as a missing one's NaN."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, str | int) else None
+
+
+@lru_cache(maxsize=4096)
+def _made(source: Any, image: Any, instruction: str | None, target: Any, index: Any) -> str | None:
+    try:
+        return sample_id(source=source, image=image, instruction=instruction, target=target, index=index)
+    except (PoolError, ValueError, RecursionError):  # it says nothing, or what JSON has not
+        return None
+
+
+def _either(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+    return [other if one is None else one for one, other in zip(first, second, strict=True)]
+
+
+def _each(read: Any, values: Sequence[Any]) -> list[Any]:
+    """Of each value, but once of a value that stands several times in a row, as those of one sample do."""
+    found: list[Any] = []
+    for row, value in enumerate(values):
+        found.append(found[-1] if row and value is values[row - 1] else read(value))
+    return found
+
+
+def _of_numpy(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is nothing that JSON has")
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_of_numpy)

@@ -1,0 +1,92 @@
+"""One line in the log after the first 256 rows of a recipe."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+from typing import Any
+
+import pytest
+
+from grounding_rewards_adapters import _scorers, easyr1
+from grounding_rewards_adapters import verl as verl_adapter
+from grounding_rewards_adapters.trl import reward_funcs
+
+BOX = {"bbox": [10, 10, 30, 20], "image_size": [2000, 1000]}
+CLICK = {"recipe": "click", "response_space": "pixel"}
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_scorers, "_SCORERS", {})
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.message for record in caplog.records if "of the first 256" in record.message]
+
+
+def rows(texts: list[str], truth: Any = BOX) -> list[dict[str, Any]]:
+    return [{"response": text, "response_length": 5, "ground_truth": truth} for text in texts]
+
+
+def test_it_names_rates_and_the_commonest_reason(caplog: pytest.LogCaptureFixture) -> None:
+    texts = ["(20, 15)"] * 128 + ["(500, 500)"] * 64 + ["no idea"] * 48 + [""] * 16
+    easyr1.compute_score(rows(texts[:250]), **CLICK)
+    assert lines(caplog) == []
+    easyr1.compute_score(rows(texts[250:] * 50), **CLICK)
+    easyr1.compute_score(rows(texts), **CLICK)
+    assert lines(caplog) == [
+        "click: of the first 256 responses 75 % were read and 50 % right; NO_ANSWER in 48, such as 'no idea'"
+    ]
+    assert caplog.records[0].levelno == logging.WARNING
+
+
+def test_single_samples_add_up_and_bad_targets_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    for row in range(300):
+        verl_adapter.compute_score("clicks", "(20, 15)", BOX if row % 4 else {"bbox": [1]}, None, **CLICK)
+    assert lines(caplog) == [
+        "click: of the first 256 responses 100 % were read and 100 % right; 64 targets could not be used"
+    ]
+
+
+def test_it_says_which_space_fits_better_and_what_to_set(caplog: pytest.LogCaptureFixture) -> None:
+    boxes = [(x, y) for x in range(100, 1700, 100) for y in (50, 450)]
+    inputs = [
+        row
+        for x, y in boxes
+        for row in rows([f"({x + 5}, {y + 5})"] * 8, {"bbox": [x, y, x + 10, y + 10], "image_size": [2000, 1000]})
+    ]
+    easyr1.compute_score(inputs, recipe="click", response_space="thousandths")
+    (line,) = lines(caplog)
+    assert line.startswith("click: of the first 256 responses 100 % were read and 0 % right")
+    assert "responses fit pixel better (256 of 256 hit) than the declared thousandths (0)" in line
+    assert line.endswith("; set worker.reward.reward_function_kwargs.response_space to pixel")
+
+
+def test_it_names_actions_that_are_asked_for_and_never_done(caplog: pytest.LogCaptureFixture) -> None:
+    (reward,) = reward_funcs("action", response_space="pixel")
+    said = {"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [20, 15]}}
+    click = f"<tool_call>{json.dumps(said)}</tool_call>"
+    tapped = {"bbox": [10, 10, 30, 20], "action": "tap"}
+    typed = {"action": {"name": "input_text", "text": "hello"}}
+    reward(completions=[click] * 256, target=[tapped, typed] * 128)
+    (line,) = lines(caplog)
+    assert "asked for and never done: 'type' (128)" in line
+    assert "click'" not in line
+
+
+def test_it_can_be_silenced_and_each_recipe_has_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    easyr1.compute_score(rows(["(20, 15)"] * 256), **CLICK, diagnose=False)
+    assert lines(caplog) == []
+    (reward,) = reward_funcs(routes={"source": {"a": {"name": "click", "response_space": "pixel"}, "b": "gelato"}})
+    reward(completions=["(20, 15)"] * 512, target=[BOX, [0.0, 0.0, 0.5, 0.5]] * 256, source=["a", "b"] * 256)
+    assert [line.partition(":")[0] for line in lines(caplog)] == ["click", "gelato"]
+
+
+def test_it_goes_on_after_pickling(caplog: pytest.LogCaptureFixture) -> None:
+    (reward,) = reward_funcs("click", response_space="pixel")
+    reward(completions=["(20, 15)"] * 200, target=[BOX] * 200)
+    copy = pickle.loads(pickle.dumps(reward))
+    copy(completions=["(20, 15)"] * 56, target=[BOX] * 56)
+    assert len(lines(caplog)) == 1

@@ -1,0 +1,122 @@
+"""``model``: the space that a model answers in, and the size of the image that it saw, from the launch's options."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from PIL import Image
+
+import grounding_rewards as gr
+from grounding_rewards.spaces import model_image_size
+from grounding_rewards_adapters import _scorers, easyr1
+from grounding_rewards_adapters import verl as verl_adapter
+from grounding_rewards_adapters.trl import reward_funcs
+
+SCREEN = [3840, 2160]
+BOX = {"bbox": [3000, 2000, 3010, 2010]}
+BOUNDS = {"min_pixels": 3136, "max_pixels": 1003520}
+QWEN = {"recipe": "click", "model": "qwen2_5_vl", **BOUNDS}
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_scorers, "_SCORERS", {})
+
+
+def verl(text: str, truth: Any, extra: Any = None, **options: Any) -> dict[str, float]:
+    return verl_adapter.compute_score(
+        data_source="clicks", solution_str=text, ground_truth=truth, extra_info=extra, **options
+    )
+
+
+def clicked(pipeline: str) -> str:
+    """A click on the target, as a model writes it that saw what the pipeline makes of the screen."""
+    width, height = model_image_size(*SCREEN, pipeline, **BOUNDS)
+    return f"({3005 * width / SCREEN[0]:.3f}, {2005 * height / SCREEN[1]:.3f})"
+
+
+def test_each_trainer_resizes_as_it_does() -> None:
+    answers = {name: clicked(f"{name}qwen2_5_vl") for name in ("", "verl+", "easyr1+")}
+    row = {"response": answers["easyr1+"], "response_length": 9, "ground_truth": {**BOX, "image_size": SCREEN}}
+    assert verl(answers["verl+"], BOX, {"image_size": SCREEN}, **QWEN)["acc"] == 1.0
+    assert easyr1.compute_score([row], **QWEN)[0]["accuracy"] == 1.0
+    (reward,) = reward_funcs(**QWEN)
+    assert reward(completions=[answers[""]], target=[BOX], image_size=[SCREEN]) == [1.0]
+    assert reward(completions=[answers[""]], target=[BOX], image=[Image.new("1", (3840, 2160))]) == [1.0]
+
+
+def test_easyr1s_own_bounds_hold_where_a_launch_sets_none() -> None:
+    width, height = model_image_size(*SCREEN, "easyr1+qwen2_5_vl", min_pixels=262144, max_pixels=4194304)
+    row = {
+        "response": f"({3005 * width / SCREEN[0]:.3f}, {2005 * height / SCREEN[1]:.3f})",
+        "response_length": 9,
+        "ground_truth": {**BOX, "image_size": SCREEN},
+    }
+    assert easyr1.compute_score([row], recipe="click", model="qwen2_5_vl")[0]["accuracy"] == 1.0
+    unbounded = {"min_pixels": None, "max_pixels": None}
+    assert easyr1.compute_score([row], recipe="click", model="qwen2_5_vl", **unbounded)[0]["accuracy"] == 0.0
+
+
+def test_a_packed_size_goes_before_what_is_computed() -> None:
+    packed = {**BOX, "image_size": SCREEN, "model_image_size": [384, 216]}
+    assert verl("(300.5, 200.5)", packed, **QWEN)["acc"] == 1.0
+    assert verl("(300.5, 200.5)", BOX, {"image_size": SCREEN, "model_image_size": [384, 216]}, **QWEN)["acc"] == 1.0
+
+
+def test_qwen3_answers_in_thousandths() -> None:
+    unit = [0.0, 0.0, 0.5, 0.5]
+    assert verl("(250, 250)", unit, recipe="gelato", model="qwen3_vl")["acc"] == 1.0
+    assert verl("(500, 250)", {"bbox": [999, 249, 1001, 251]}, {"image_size": [2000, 1000]}, recipe="click",
+                model="qwen3_vl")["acc"] == 1.0  # fmt: skip
+    assert verl("(250, 250)", unit, {"image_size": [1000, 1000]}, recipe="gelato", model="qwen2_5_vl")["acc"] == 1.0
+
+
+def test_a_space_that_is_set_goes_before_the_models() -> None:
+    box = {"bbox": [10, 10, 30, 20]}
+    pixel = {"recipe": "click", "response_space": "pixel"}
+    assert verl("(20, 15)", box, model="qwen3_vl", **pixel) == verl("(20, 15)", box, **pixel)
+    named = {"name": "click", "response_space": "pixel"}
+    assert verl("(20, 15)", box, recipe=named, model="qwen3_vl")["acc"] == 1.0
+
+
+def test_an_image_that_the_processor_refuses_is_a_bad_row(caplog: pytest.LogCaptureFixture) -> None:
+    verl(clicked("verl+qwen2_5_vl"), BOX, {"image_size": SCREEN}, **QWEN)
+    with caplog.at_level(logging.ERROR):
+        found = verl("(3, 3)", {"bbox": [1, 1, 5, 5]}, {"image_size": [30000, 10]}, **QWEN)
+    assert (found["score"], found["valid"]) == (0.0, 0.0)
+    assert "refuses an image of 30000 x 10" in caplog.records[0].message
+
+
+@pytest.mark.parametrize(
+    ("options", "extra", "complaint"),
+    [
+        ({"recipe": "click"}, None, r"response_space.*options are set as reward\.custom_reward_function\."),
+        ({"recipe": "click", "response_space": "thousandths"}, None,
+         r"image_size: in the data set's extra_info, or in the target"),
+        ({"recipe": "click", "response_space": "model_pixel"}, {"image_size": SCREEN},
+         r"set reward\.custom_reward_function\.reward_kwargs\.model .* to one of .*qwen2_5_vl"),
+        (QWEN, None, r"give image_size: in the data set's extra_info"),
+        ({"recipe": "click", "model": "qwen2.5_vl"}, None, "model: got 'qwen2.5_vl'; did you mean 'qwen2_5_vl'"),
+        ({**QWEN, "max_pixels": 0}, None, "max_pixels: got 0; expected a whole number of pixels from 1"),
+        ({**QWEN, "max_pixels": 28}, None, r"got bounds of 3136 to 28 pixels.*\(options are set as reward\.custom_"),
+        ({**QWEN, "max_pixels": "1003520"}, None, "max_pixels: got '1003520'; expected a whole number"),
+        ({"recipe": "click", "response_space": "pixel", "max_pixels": 5}, None, "set model too"),
+        ({"recipe": "click", "response_space": "pixel", "diagnose": "no"}, None, "diagnose: got 'no'; expected true"),
+        ({"recipe": "click", "response_space": "pixel", "record": 5}, None, "record: got 5; expected a directory"),
+    ],
+)  # fmt: skip
+def test_wiring_mistakes_say_what_to_set(options: dict[str, Any], extra: Any, complaint: str) -> None:
+    with pytest.raises((gr.RecipeError, gr.SpaceError), match=complaint):
+        verl("(300, 200)", BOX, extra, **options)
+
+
+def test_trl_and_easyr1_say_how_they_are_set() -> None:
+    with pytest.raises(gr.RecipeError, match=r"options are set as reward_funcs\(\.\.\., NAME=\.\.\.\)"):
+        reward_funcs("gelato", format_wieght=0.1)
+    row = {"response": "(1, 1)", "response_length": 5, "ground_truth": {**BOX, "image_size": SCREEN}}
+    with pytest.raises(gr.RecipeError, match=r"set worker\.reward\.reward_function_kwargs\.model to one of"):
+        easyr1.compute_score([row], recipe="click", response_space="model_pixel")
+    with pytest.raises(gr.RecipeError, match=r"no recipe is named; set worker\.reward\.reward_function_kwargs\.recipe"):
+        easyr1.compute_score([row])

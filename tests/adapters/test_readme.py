@@ -1,0 +1,78 @@
+"""What adapters/README.md lists is what there is: options, links, keys, and how a table of rollouts is read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from grounding_rewards.cli.where import TRAINERS
+from grounding_rewards_adapters import _scorers, easyr1, verl
+from grounding_rewards_adapters._settings import Settings
+
+PAGE = Path(__file__).parents[2] / "adapters" / "README.md"
+TEXT = PAGE.read_text("utf-8")
+BOX = [0.0, 0.0, 0.5, 0.5]
+TEXTS = ["(250, 250)", "?", "?"]
+
+
+def section(title: str) -> str:
+    (found,) = re.findall(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", TEXT, flags=re.DOTALL | re.MULTILINE)
+    return str(found)
+
+
+def test_every_common_option_has_its_row() -> None:
+    rows = re.findall(r"^\| (`.*?`) \|", section("Options"), flags=re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert named == [field.name for field in fields(Settings) if field.name != "options"]
+
+
+def test_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)]+)\)", TEXT)
+    assert len([link for link in links if "examples/launch" in link]) == 6
+    for link in links:
+        place, _, heading = link.partition("#")
+        assert (PAGE.parent / place).exists()
+        assert not heading or section(heading.capitalize())
+
+
+def test_every_launch_file_is_named() -> None:
+    folder = PAGE.parents[1] / "examples" / "launch"
+    there = {path.name for path in folder.iterdir() if path.is_file()}
+    assert there == set(re.findall(r"examples/launch/([\w.]+)\)", TEXT))
+
+
+def test_every_place_that_where_prints_is_named() -> None:
+    assert f"`grounding-rewards where {'|'.join(sorted(TRAINERS, key=('verl', 'trl', *TRAINERS).index))}`" in TEXT
+
+
+@pytest.mark.parametrize("title", ["verl", "EasyR1"])
+def test_returned_keys_are_named(title: str) -> None:
+    if title == "verl":
+        found = verl.compute_score("clicks", "(250, 250)", BOX, recipe="gelato")
+    else:
+        (found,) = easyr1.compute_score([{"response": "(250, 250)", "ground_truth": BOX}], recipe="gelato")
+    (told,) = re.findall(r"^- Returned.*?(?=^- )", section(title), flags=re.DOTALL | re.MULTILINE)
+    parts = {"distance", "format"}
+    assert [key for key in found if f"`{key}`" not in told and key not in parts] == []
+    assert all(f"`{key}`" in TEXT for key in found)
+
+
+def test_the_query_on_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = pytest.importorskip("pyarrow.dataset")
+    (query,) = re.findall(r"^```sql\n(.*?)^```$", TEXT, flags=re.DOTALL | re.MULTILINE)
+    folder = str(tmp_path / "rollouts")
+    monkeypatch.setattr(_scorers, "_SCORERS", {})
+    targets = [{"bbox": BOX, "id": name} for name in ("a", "a", "b")]
+    rows = [{"response": text, "ground_truth": target} for text, target in zip(TEXTS, targets, strict=True)]
+    easyr1.compute_score(rows, recipe="gelato", record=folder)
+    (scorer,) = {id(scorer): scorer for scorer in _scorers._SCORERS.values()}.values()
+    scorer._recording.recorder.close()
+    table = dataset.dataset(folder).to_table()
+    assert sorted(table.column("sample_id").to_pylist()) == ["a", "a", "b"]
+    assert set(re.findall(r"\b(sample_id|acc)\b", query)) <= set(table.column_names)
+    duckdb = pytest.importorskip("duckdb")
+    found = duckdb.sql(query.replace("DIR/", f"{folder}/")).fetchall()
+    assert sorted(found) == [("a", 2, 0.5), ("b", 1, 0.0)]

@@ -1,0 +1,209 @@
+"""One function a part: what each pays, that one of them scores for all, and what cannot be split."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards.catalogue import shown_with
+from grounding_rewards.combine import affine, asymmetric, best, clip, gate, product, steps, weighted
+from grounding_rewards.testing.hostile import short_responses
+from grounding_rewards.verifiers import Format, Hit
+from grounding_rewards_adapters._contributions import contributions
+from grounding_rewards_adapters.trl import RecipeReward, reward_funcs, reward_weights
+from tests.golden.harness import PEERS, build, directory
+from tests.golden.harness import score as golden_score
+
+BOX = [0.0, 0.0, 0.5, 0.5]
+
+
+def with_reward(reward: Any) -> gr.Recipe:
+    return replace(gr.recipe("gelato"), name="own", reward=reward)
+
+
+def paid(functions: list[RecipeReward], weights: list[float], **rows: Any) -> np.ndarray:
+    """Σ weight · function, as a trainer adds them; NaN where they abstain."""
+    columns = [np.array(function(**rows), dtype=np.float64) for function in functions]
+    return np.sum([weight * column for weight, column in zip(weights, columns, strict=True)], axis=0)
+
+
+def sums_to_the_total(recipe: Any, rows: dict[str, Any], **options: Any) -> None:
+    (whole,) = reward_funcs(recipe, diagnose=False, **options)
+    total = np.array(whole(**rows), dtype=np.float64)
+    split = paid(reward_funcs(recipe, split=True, diagnose=False, **options), reward_weights(recipe, **options), **rows)
+    np.testing.assert_allclose(split, total, rtol=0, atol=1e-12)
+    assert np.isfinite(total).any()
+
+
+@pytest.mark.parametrize("name", gr.recipes())
+def test_every_recipe_is_split_or_refused(name: str) -> None:
+    """All that come with the package are sums, so that none is refused."""
+    options = shown_with(name)
+    example = gr.recipe(name, **options).example
+    assert example is not None
+    said = [example.response, *example.group, *short_responses()]
+    rows: dict[str, Any] = {"completions": said, "target": [example.target] * len(said)}
+    for column, size in {"image_size": example.image_size, "model_image_size": example.model_image_size}.items():
+        rows |= {} if size is None else {column: [size] * len(said)}
+    sums_to_the_total(name, rows, num_generations=len(said), **options)
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_golden_responses_are_worth_the_sum_of_their_parts(peer: str) -> None:
+    lines = (directory() / f"{peer}.jsonl").read_text(encoding="utf-8").splitlines()
+    for line in map(json.loads, lines[:: max(1, len(lines) // 50)]):
+        recipe = build(peer, line)
+        columns = golden_score(peer, recipe, line)
+        if columns["valid"]:
+            total = sum(weight * columns[part] for part, weight in contributions(recipe).items())
+            assert total == pytest.approx(columns["total"], rel=0, abs=1e-12)
+
+
+def test_what_a_sum_is_made_of() -> None:
+    inner = weighted(hit=(2.0, Hit()), shape=(0.5, Format()))
+    scaled = affine("inner", inner, scale=3.0)
+    moved = affine("side", product(a=Hit(), b=Format()), scale=2.0, shift=-1.0)
+    loose = clip("bounded", weighted(c=(0.5, Hit()), d=(0.5, Format())), low=0.0, high=1.0)
+    tight = clip("limited", affine("more", Hit(), scale=3.0), low=0.0, high=1.0)
+    whole = weighted(
+        scaled=(0.5, scaled), moved=(1.0, moved), loose=(2.0, loose), tight=(-1.0, tight), idle=(0.0, Hit())
+    )
+    recipe = with_reward(whole)
+    assert contributions(recipe) == {"hit": 3.0, "shape": 0.75, "moved": 1.0, "c": 1.0, "d": 1.0, "tight": -1.0}
+    sums_to_the_total(recipe, {"completions": ["(250, 250)", "(900, 900)", "?"], "target": [BOX] * 3})
+
+
+@pytest.mark.parametrize(
+    "reward",
+    [
+        Hit(),
+        product(a=Hit(), b=Format()),
+        best(a=Hit(), b=Format()),
+        gate(when=("a", Format()), then=("b", Hit())),
+        steps("a", Hit(), edges=[0.5], values=[-1.0, 1.0]),
+        asymmetric("a", affine("b", Hit(), scale=2.0, shift=-1.0), positive=2.0),
+        affine("a", weighted(b=(1.0, Hit())), shift=-1.0),
+        clip("a", weighted(b=(1.0, Hit()), c=(1.0, Format())), low=0.0, high=1.0),
+    ],
+    ids=lambda reward: type(reward).__name__,
+)
+def test_what_is_no_sum_is_refused(reward: Any) -> None:
+    recipe = with_reward(reward)
+    assert len(reward_funcs(recipe)) == 1
+    for make in (lambda: reward_funcs(recipe, split=True), lambda: reward_weights(recipe)):
+        with pytest.raises(gr.RecipeError, match=rf"own is no sum of parts, but {type(reward).__name__}"):
+            make()
+
+
+def test_a_combination_of_ones_own_is_one_part_however_it_is_made() -> None:
+    class Doubled(type(weighted(a=(1.0, Hit())))):  # type: ignore[misc]
+        def join(self, scores: Any) -> Any:
+            return 2.0 * super().join(scores)
+
+    inner = Doubled((("a", Hit()),), (0.25,))
+    with pytest.raises(gr.RecipeError, match="own is no sum of parts, but Doubled"):
+        contributions(with_reward(inner))
+    assert contributions(with_reward(weighted(part=(0.5, inner)))) == {"part": 0.5}
+
+
+def test_nothing_and_routes_are_refused() -> None:
+    with pytest.raises(gr.RecipeError, match="own gives each part the weight 0"):
+        reward_funcs(with_reward(weighted(a=(0.0, Hit()))), split=True)
+    with pytest.raises(gr.RecipeError, match="got routes to gelato, gta1; their parts have no weights in common"):
+        reward_funcs(routes={"kind": {"a": "gelato", "b": "gta1"}}, split=True)
+
+
+def test_weights_take_the_options_of_the_functions() -> None:
+    options: dict[str, Any] = {"format_weight": 0.25, "target_column": "truth", "name": "mine", "image_index": 0}
+    functions = reward_funcs("gelato", split=True, num_generations=2, **options)
+    assert [function.__name__ for function in functions] == ["mine/distance", "mine/format"]
+    assert reward_weights("gelato", num_generations=2, **options) == [0.75, 0.25]
+    assert reward_weights({"name": "gelato", "format_weight": 1.0}) == [1.0]
+
+
+def counted() -> tuple[gr.Recipe, list[int]]:
+    calls: list[int] = []
+
+    def count(rollouts: gr.Rollouts) -> Any:
+        calls.append(len(rollouts))
+        return np.zeros(len(rollouts))
+
+    term = gr.verifier(count, low=0.0, high=1.0)
+    return with_reward(weighted(hit=(1.0, Hit()), shape=(1.0, Format()), counted=(1.0, term))), calls
+
+
+def rows(*texts: str) -> dict[str, Any]:
+    return {"completions": list(texts), "target": [BOX] * len(texts)}
+
+
+def test_a_batch_is_scored_once_for_all_functions() -> None:
+    recipe, calls = counted()
+    functions = reward_funcs(recipe, split=True)
+    logged: list[str] = []
+    for texts in (("(250, 250)", "?"), ("(900, 900)", "(1, 1)")):
+        batch = rows(*texts)
+        found = [function(**batch, log_metric=lambda name, _: logged.append(name)) for function in functions]
+        assert found[0] == [float(text in ("(250, 250)", "(1, 1)")) for text in texts]
+        assert found[1] == [float("(" in text) for text in texts]
+    assert calls == [2, 2]
+    assert logged.count("own/acc") == 2
+
+
+def test_extra_columns_are_logged_once_a_batch() -> None:
+    recipe, _ = counted()
+    table: dict[str, list[Any]] = {}
+    batch = rows("(250, 250)", "?")
+    for function in reward_funcs(recipe, split=True):
+        function(**batch, log_extra=lambda name, values: table.setdefault(name, []).extend(values))
+    assert table == {"own/xy_unit": [[0.25, 0.25], None], "own/reason": ["ok", "no_answer"]}
+
+
+def test_other_objects_and_changed_ones_are_scored_anew() -> None:
+    recipe, calls = counted()
+    hit, shape, _ = reward_funcs(recipe, split=True)
+    batch = rows("(250, 250)")
+    assert (hit(**batch), shape(**batch)) == ([1.0], [1.0])
+    assert hit(**batch) == [1.0]
+    assert len(calls) == 2
+    batch["completions"][0] = "?"
+    assert (shape(**batch), hit(**batch)) == ([0.0], [0.0])
+    assert len(calls) == 3
+    assert shape(**{**batch, "target": [[0.5, 0.5, 1.0, 1.0]]}) == [0.0]
+    assert shape(**batch, more=["x"]) == [0.0]
+    assert len(calls) == 5
+
+
+def test_what_all_have_taken_is_let_go() -> None:
+    functions = reward_funcs(counted()[0], split=True)
+    batch = rows("(250, 250)")
+    for function in functions:
+        function(**batch)
+    assert functions[0].batches._last is None
+
+
+def test_functions_that_are_called_at_the_same_time_share_too() -> None:
+    recipe, calls = counted()
+    functions = reward_funcs(recipe, split=True)
+    with ThreadPoolExecutor(3) as pool:
+        for step in range(20):
+            batch = rows("(250, 250)", *["?"] * step)
+            found = list(pool.map(lambda function, given=batch: function(**given), functions))
+            assert found[0] == [1.0, *[0.0] * step]
+    assert len(calls) == 20
+
+
+def test_split_functions_abstain_together_and_pickle_together() -> None:
+    functions = reward_funcs("gelato", split=True, format_weight=0.5)
+    copies = pickle.loads(pickle.dumps(functions))
+    assert copies[0].batches is copies[1].batches
+    assert pickle.loads(pickle.dumps(copies[1])).__name__ == "gelato/format"
+    for pair in (functions, copies):
+        batch = {"completions": ["(250, 250)"] * 2, "target": [BOX, [0.5, 0.5, 0.1, 0.1]]}
+        assert [function(**batch) for function in pair] == [[1.0, None], [1.0, None]]

@@ -1,0 +1,100 @@
+"""EasyR1's other manager, which calls a reward function for each row: the file whose REWARD_TYPE says so."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import grounding_rewards as gr
+import grounding_rewards_adapters
+from grounding_rewards.combine import weighted
+from grounding_rewards_adapters import _scorers
+from tests.contracts import easyr1
+
+FOLDER = Path(grounding_rewards_adapters.__file__).parent
+BOX = {"bbox": [10, 10, 30, 20], "id": "a7"}
+CLICK = {"recipe": "click", "response_space": "pixel"}
+TEXTS = ["(20, 15)", "(50, 15)", "no idea", "", "\ud800", "(" * 5000, "(1e999, 1)", "<think>", "(20, 15)" * 300]
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_scorers, "_SCORERS", {})
+
+
+def manager(kind: str = "easyr1_sequential", **options: Any) -> easyr1.Manager:
+    file = f"{FOLDER / kind}.py:compute_score"
+    return easyr1.Manager({"reward_function": file, "reward_function_kwargs": options})
+
+
+def test_it_says_that_it_wants_one_row_a_call() -> None:
+    found = manager(**CLICK)
+    assert (found.name, found.kind) == ("grounding_rewards", "sequential")
+    assert manager("easyr1", **CLICK).kind == "batch"
+
+
+@pytest.mark.parametrize(
+    "options", [CLICK, {**CLICK, "format_weight": 0.25}, {**CLICK, "recipe": "composite", "parts": {"hit": 0.5}}]
+)
+def test_it_gives_what_the_batch_gives(options: dict[str, Any]) -> None:
+    rows = easyr1.inputs(TEXTS, [BOX, json.dumps(BOX), *[{**BOX, "image_size": [100, 50]}] * 7])
+    one, all_at_once = manager(**options).compute_reward(rows), manager("easyr1", **options).compute_reward(rows)
+    assert one == all_at_once
+    assert [list(row) for row in one] == [list(row) for row in all_at_once]
+    assert all(type(value) is float and math.isfinite(value) for row in one for value in row.values())
+    assert one[0]["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "options", [{"recipe": "gui-rcpo", "response_space": "pixel"}, {"recipe": "ui-r1-dast"}], ids=["rcpo", "dast"]
+)
+def test_recipes_that_compare_rollouts_are_refused_by_name(options: dict[str, Any]) -> None:
+    said = f"{options['recipe']} compares the rollouts of one sample; EasyR1's sequential entry gives single samples"
+    with pytest.raises(gr.RecipeError, match=said):
+        manager(**options).compute_reward(easyr1.inputs(["(1, 1)"], [{"id": "a"}]))
+    assert manager("easyr1", **options).compute_reward([]) == []
+
+
+def test_a_part_of_ones_own_that_compares_rollouts_is_refused_too() -> None:
+    term = gr.verifier(lambda rows: rows.groups.astype(float), low=0, high=9, needs=["groups"])
+    recipe = replace(gr.recipe("click", response_space="pixel"), name="own", reward=weighted(own=(1.0, term)))
+    with pytest.raises(gr.RecipeError, match=r"own compares the rollouts of one sample; .*easyr1\.py beside it"):
+        manager(recipe=recipe).compute_reward(easyr1.inputs(["(1, 1)"], [BOX]))
+
+
+def test_some_bad_targets_may_come_first() -> None:
+    bad = easyr1.inputs(["(20, 15)"], [{"bbox": [1]}])[0]
+    found = manager(**CLICK)
+    assert [found.score(bad)["valid"] for _ in range(63)] == [0.0] * 63
+    with pytest.raises(
+        gr.RecipeError, match="not one of the first 64 targets can be used; check the data set's answer"
+    ):
+        found.score(bad)
+
+
+def test_one_bad_target_among_good_ones_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    rows = easyr1.inputs(["(20, 15)"] * 4, [BOX, *[{"bbox": [1], "id": "b1"}] * 3])
+    with caplog.at_level(logging.ERROR):
+        found = manager(**CLICK).compute_reward(rows)
+    assert [row["overall"] for row in found] == [1.0, 0.0, 0.0, 0.0]
+    (record,) = caplog.records
+    assert record.message.startswith("target of sample 'b1', field 'bbox'")
+
+
+def test_lengths_reach_verifiers() -> None:
+    term = gr.verifier(lambda rows: rows.token_lengths.astype(float), low=0, high=9)
+    recipe = replace(gr.recipe("click", response_space="pixel"), name="own", reward=weighted(own=(1.0, term)))
+    rows = easyr1.inputs(["one two three", "one"], [BOX, BOX])
+    assert [row["own"] for row in manager(recipe=recipe).compute_reward(rows)] == [3.0, 1.0]
+
+
+def test_it_goes_to_a_worker_by_reference() -> None:
+    score = manager(**CLICK).score
+    assert pickle.loads(pickle.dumps(score)).func is score.func
