@@ -41,6 +41,7 @@ fix: setup
 
 bench: setup
 	$(BIN)/python benchmarks/score.py
+	$(BIN)/python benchmarks/adapters.py
 
 docs: setup
 	GROUNDING_REWARDS_PLUGINS= $(BIN)/grounding-rewards gallery --out docs

@@ -1,0 +1,126 @@
+"""TRL: GRPO on Qwen3-VL with the reward of Gelato, on screenshots. A complete training script; it needs GPUs.
+
+    pip install torch 'trl[vlm,peft]>=1.16' grounding-rewards
+    grounding-rewards convert clicks.parquet data/train.parquet --for trl --recipe gelato
+    accelerate launch --num_processes 8 trl_grpo_qwen3_vl.py --train data/train.parquet --use_peft
+
+Any option of GRPOConfig and ModelConfig can follow. Other checkpoints: --model_name_or_path and --family, which says
+what coordinates a model answers in: thousandths (qwen3_vl) or pixels of the image that it saw (qwen2_5_vl).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from datasets import Dataset, Image, List, load_dataset
+from transformers import AutoProcessor
+from trl import GRPOConfig, GRPOTrainer, ModelConfig, TrlParser, get_peft_config
+
+from grounding_rewards_adapters.trl import reward_funcs
+
+DEFAULTS = {
+    "model_name_or_path": "Qwen/Qwen3-VL-8B-Instruct",
+    "output_dir": "out/trl_grpo_qwen3_vl",
+    "num_generations": 8,
+    "per_device_train_batch_size": 4,
+    "gradient_accumulation_steps": 8,
+    "max_completion_length": 64,
+    "temperature": 1.0,
+    "beta": 0.0,
+    "epsilon_high": 0.28,
+    "learning_rate": 1e-6,
+    "num_train_epochs": 1,
+    "logging_steps": 1,
+    "save_steps": 100,
+    "gradient_checkpointing": True,
+    "dtype": "bfloat16",
+    "lora_r": 64,
+    "lora_alpha": 128,
+    "lora_target_modules": "all-linear",
+}
+
+
+@dataclass
+class Launch:
+    """What this script adds to TRL's own options."""
+
+    train: str = field(metadata={"help": "Parquet as `grounding-rewards convert --for trl` writes it."})
+    recipe: str = field(default="gelato", metadata={"help": "The reward; `grounding-rewards recipes` lists them."})
+    family: str = field(default="qwen3_vl", metadata={"help": "qwen2_vl, qwen2_5_vl or qwen3_vl."})
+    min_pixels: int | None = field(default=None, metadata={"help": "Bound of the processor; the checkpoint's without."})
+    max_pixels: int | None = field(default=None, metadata={"help": "Likewise; 2097152 is 2048 tokens for Qwen3-VL."})
+    record: str | None = field(default=None, metadata={"help": "Folder for a table of all rollouts."})
+
+
+def options(arguments: list[str] | None = None) -> tuple[Launch, GRPOConfig, ModelConfig]:
+    """What the command line says."""
+    parser = TrlParser((Launch, GRPOConfig, ModelConfig))
+    parser.set_defaults(**DEFAULTS)
+    launch, config, model = parser.parse_args_and_config(arguments)
+    if config.use_vllm and not launch.min_pixels is launch.max_pixels is None:
+        parser.error(
+            "vLLM's own processor reads the bounds from the checkpoint, and these would hold for the trainer's alone: "
+            "write them to the checkpoint's preprocessor_config.json and leave out --min_pixels and --max_pixels"
+        )
+    return launch, config, model
+
+
+def processor_of(launch: Launch, model: ModelConfig) -> Any:
+    """The checkpoint's processor with the bounds of this launch."""
+    processor = AutoProcessor.from_pretrained(
+        model.model_name_or_path, revision=model.model_revision, padding_side="left", truncation_side="left"
+    )
+    size = dict(processor.image_processor.size)
+    size["shortest_edge"] = launch.min_pixels or size["shortest_edge"]  # counts of pixels, whatever they are called
+    size["longest_edge"] = launch.max_pixels or size["longest_edge"]
+    processor.image_processor.size = type(processor.image_processor.size)(**size)
+    return processor
+
+
+def rewards_of(launch: Launch, config: GRPOConfig, processor: Any) -> list[Any]:
+    """The reward, told how the processor resizes: from the processor itself, so that the two cannot differ."""
+    size = processor.image_processor.size
+    return reward_funcs(
+        launch.recipe,
+        model=launch.family,
+        min_pixels=size["shortest_edge"],
+        max_pixels=size["longest_edge"],
+        num_generations=config.num_generations,
+        record=launch.record,
+    )
+
+
+def rows_of(path: str) -> Dataset:
+    """The rows, with pictures that open as PIL images: the reward takes their sizes from them."""
+    rows = load_dataset("parquet", data_files=path, split="train")
+    for name, feature in (("image", Image()), ("images", List(Image()))):
+        if name in rows.column_names and rows.features[name] != feature:
+            rows = rows.cast_column(name, feature)
+    return rows
+
+
+def main(arguments: list[str] | None = None) -> GRPOTrainer:
+    """Train."""
+    launch, config, model = options(arguments)
+    config.model_init_kwargs = {
+        "revision": model.model_revision,
+        "attn_implementation": model.attn_implementation,
+        "dtype": model.dtype,
+    }
+    processor = processor_of(launch, model)
+    trainer = GRPOTrainer(
+        model=model.model_name_or_path,
+        args=config,
+        reward_funcs=rewards_of(launch, config, processor),
+        train_dataset=rows_of(launch.train),
+        processing_class=processor,
+        peft_config=get_peft_config(model),
+    )
+    trainer.train()
+    trainer.save_model(config.output_dir)
+    return trainer
+
+
+if __name__ == "__main__":
+    main()
