@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 ADAPTERS = (ROOT / "adapters" / "README.md").read_text("utf-8")
+WRITTEN = ("scored.jsonl", "train.parquet")
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -46,7 +47,7 @@ def test_library_examples_give_what_they_show() -> None:
 
 @pytest.mark.parametrize(("command", "output"), commands(), ids=[command for command, _ in commands()])
 def test_commands_print_what_it_shows(command: str, output: str, tmp_path: Path) -> None:
-    arguments = [argument.replace("scored.jsonl", str(tmp_path / "scored.jsonl")) for argument in shlex.split(command)]
+    arguments = [str(tmp_path / word) if word in WRITTEN else word for word in shlex.split(command)]
     run = subprocess.run(
         [sys.executable, "-m", "grounding_rewards", *arguments[1:]],
         cwd=ROOT,
@@ -57,7 +58,7 @@ def test_commands_print_what_it_shows(command: str, output: str, tmp_path: Path)
         check=False,
     )
     assert run.returncode == 0, run.stderr
-    shown = (run.stdout + run.stderr).replace(str(tmp_path / "scored.jsonl"), "scored.jsonl")
+    shown = (run.stdout + run.stderr).replace(f"{tmp_path}{os.sep}", "")
     expected, printed = tidy(output), tidy(shown)
     if expected[-1] == "...":  # the beginning of what it prints
         expected, printed = expected[:-1], printed[: len(expected) - 1]
@@ -80,7 +81,8 @@ def test_trainer_examples_build_their_reward(block: str) -> None:
         assert isinstance(parsed, ast.Call)
         options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in parsed.keywords}
         (reward,) = reward_funcs(*map(ast.literal_eval, parsed.args), **options)
-        assert reward.recipe.to_dict() == {"name": reward.recipe.name, **options}
+        (recipe,) = reward.scorer.recipes
+        assert recipe.to_dict() == {"name": recipe.name, **options}
 
 
 def test_links_and_pictures_are_there() -> None:
