@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
@@ -205,6 +205,7 @@ def test_models_have_pipelines_of_their_names_and_the_space_they_answer_in():
     assert set(PIPELINES) == {f"{trainer}{name}" for trainer in ("", "easyr1+", "verl+") for name in MODELS}
 
 
+@settings(deadline=None)
 @given(sides, sides, st.sampled_from(["", "easyr1+", "verl+"]), st.integers(1, 10**7))
 def test_qwen2_vl_is_resized_as_its_successor(width, height, trainer, bound):
     bounds = {"processor_max_pixels": bound, "min_pixels": 3136 if trainer else None}
@@ -213,6 +214,7 @@ def test_qwen2_vl_is_resized_as_its_successor(width, height, trainer, bound):
     )
 
 
+@settings(deadline=None)
 @given(sides, sides, pipelines)
 def test_sides_are_multiples_of_the_models_factor_within_the_checkpoints_bounds(width, height, pipeline):
     seen_width, seen_height = resized(width, height, pipeline)
@@ -225,6 +227,7 @@ def test_sides_are_multiples_of_the_models_factor_within_the_checkpoints_bounds(
         assert least <= seen_width * seen_height <= most
 
 
+@settings(deadline=None)
 @given(sides, sides, pipelines)
 def test_width_and_height_may_change_places(width, height, pipeline):
     assert resized(width, height, pipeline) == resized(height, width, pipeline)[::-1]
@@ -233,6 +236,7 @@ def test_width_and_height_may_change_places(width, height, pipeline):
 screens = st.integers(300, 8000)
 
 
+@settings(deadline=None)
 @given(screens, screens, pipelines.filter(lambda name: "+" not in name), st.integers(10**6, 10**7))
 def test_the_processor_leaves_what_it_made_of_a_screen(width, height, pipeline, most):
     once = model_image_size(width, height, pipeline, max_pixels=most)
@@ -245,6 +249,7 @@ def test_the_processor_may_resize_what_it_made_of_a_long_strip():
     assert model_image_size(1920, 32, "qwen3_vl", max_pixels=116197) == (1984, 64)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(sides, sides), min_size=1, max_size=20), pipelines)
 def test_a_table_is_its_rows(rows, pipeline):
     table, refused = model_image_sizes(np.array(rows, dtype=float), pipeline, max_pixels=500_000)

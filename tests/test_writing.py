@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.spaces import CoordSpace
@@ -76,6 +76,7 @@ def targets(draw):
     )  # fmt: skip
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(targets())
 def test_what_is_written_reads_back_as_the_same_target(target):
     wire = to_wire(target)

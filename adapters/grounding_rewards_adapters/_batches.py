@@ -16,8 +16,9 @@ import grounding_rewards as gr
 from grounding_rewards_adapters import _bridge, _groups
 from grounding_rewards_adapters._completions import response_text
 from grounding_rewards_adapters._judged import Judged
-from grounding_rewards_adapters._pictures import picture_sizes
-from grounding_rewards_adapters._scorers import Scorer, Sizes
+from grounding_rewards_adapters._pictures import picture_sizes, prompt_pictures
+from grounding_rewards_adapters._rows import Sizes
+from grounding_rewards_adapters._scoring import Scorer
 
 _SAME_SAMPLE = ("id", "sample_id", "prompts", "image", "images")
 
@@ -30,7 +31,8 @@ class Batches:
         scorer: the recipe or recipes.
         name: what the list is called in the logs.
         target_column: the column that holds the targets.
-        num_generations: how many completions each sample has; None where that is to be told by equal neighbours.
+        group_sizes: how many completions each sample has in training, and in evaluation where that is another number;
+            empty where it is to be told by equal neighbours.
         image_index: which picture of a list is the one that targets are on.
         parts: the part that each function of the list pays; empty for one function that pays the total.
     """
@@ -38,7 +40,7 @@ class Batches:
     scorer: Scorer
     name: str
     target_column: str
-    num_generations: int | None
+    group_sizes: tuple[int, ...]
     image_index: int
     parts: tuple[str, ...] = ()
     _first: bool = True
@@ -55,7 +57,8 @@ class Batches:
         """What the rows of a batch were given, and whether this call scored them.
 
         The functions of a list are called one after another, or at the same time, with the same objects: the first
-        scores, the others take what it found. A function that asks again, or brings other objects, scores anew.
+        scores, the others take what it found. A function that asks again, or brings other texts or other objects in a
+        column, scores anew. What is changed inside a cell of a column, such as a target, is not noticed.
 
         Args:
             asking: the part that the calling function pays.
@@ -63,39 +66,42 @@ class Batches:
             columns: the other arguments of the call.
         """
         if len(self.parts) <= 1:
-            return self._judge(completions, columns), True
+            return self._judge([response_text(completion) for completion in completions], columns), True
         with self._lock:
             last, new = self._last, False
-            if last is None or asking in last.asked or not last.holds(completions, columns):
-                last, new = _Scored.of(completions, columns, self._judge(completions, columns)), True
+            texts = [response_text(completion) for completion in completions]
+            if last is None or asking in last.asked or not last.holds(texts, columns):
+                last, new = _Scored.of(texts, columns, self._judge(texts, columns)), True
             last.asked.add(asking)
             # What all have asked for is let go, and its pictures with it.
             self._last = None if len(last.asked) == len(self.parts) else last
         return last.judged, new
 
-    def _judge(self, completions: Sequence[Any], columns: Mapping[str, Any]) -> Judged:
+    def _judge(self, texts: Sequence[str | None], columns: Mapping[str, Any]) -> Judged:
         if self.target_column not in columns and not self.scorer.label_free:
-            given = ", ".join(sorted(name for name, column in columns.items() if isinstance(column, list)))
+            given = ", ".join(sorted(name for name, column in columns.items() if _is_column(column, len(texts))))
             raise gr.RecipeError(
-                f"the data set has no column {self.target_column!r}; it has {given}. "
+                f"the data set has no column {self.target_column!r}; it has {given or 'none at all'}. "
                 "Name the one that holds the targets: reward_funcs(..., target_column=...)"
             )
         judged = self.scorer.score(
-            [response_text(completion) for completion in completions],
+            texts,
             columns.get(self.target_column),
             columns=columns,
             image_sizes=self._image_sizes(columns),
             model_image_sizes=self._sizes("model_image_size", columns),
-            groups=self._groups(len(completions), columns),
+            groups=self._groups(len(texts), columns),
             token_lengths=_token_lengths(columns.get("completion_ids")),
         )
         self._first = False
         return judged
 
     def _image_sizes(self, columns: Mapping[str, Any]) -> Sizes | None:
-        """Sizes of the pictures; where a row has none, what a column says."""
+        """Sizes of the pictures, or where no column holds any, of those in prompts; else what a column says."""
         told = self._sizes("image_size", columns)
         pictures = columns.get("images") if columns.get("images") is not None else columns.get("image")
+        if pictures is None and columns.get("prompts") is not None:
+            pictures = prompt_pictures(columns["prompts"])
         if pictures is None:
             return told
         sizes: Sizes = picture_sizes(pictures, self.image_index)
@@ -105,24 +111,21 @@ class Batches:
         return None if columns.get(name) is None else _bridge.read_sizes(name, columns[name], self.scorer.seen)
 
     def _groups(self, rows: int, columns: Mapping[str, Any]) -> NDArray[np.int64] | None:
-        """Which rows are of one sample, where the recipe compares them or their number is given."""
-        if "groups" not in self.scorer.needs and self.num_generations is None:
+        """Which rows are of one sample, where the recipe compares them."""
+        if "groups" not in self.scorer.needs:
             return None
-        if self.num_generations is None and _processes() > 1:
+        if not self.group_sizes and _processes() > 1:
             raise gr.RecipeError(
                 f"{self.name} compares the rollouts of one sample, and {_processes()} processes train: give "
                 f"reward_funcs(..., num_generations=) the trainer's own number, and {_groups.WHOLE}"
             )
         names = self.target_column, *_SAME_SAMPLE
         told = [columns[name] for name in names if columns.get(name) is not None]
-        groups = _groups.repeated(told, rows, self.num_generations)
-        if self.num_generations is None and 1 < rows == len(np.unique(groups)):
-            found = (
-                f"{self.name} compares the rollouts of one sample; got {rows} completions, of which no two "
-                f"beside each other have one prompt and target. Let num_generations be 2 or more, and {_groups.WHOLE}"
-            )
-            if self._first:
-                raise gr.RecipeError(found)
+        groups = _groups.repeated(told, rows, self.group_sizes)
+        found = _groups.doubt(self.name, groups, self.group_sizes, first=self._first)
+        if found and self._first and not self.group_sizes:
+            raise gr.RecipeError(found)
+        if found:
             _bridge.say_once(found, self.scorer.seen)
         return groups
 
@@ -134,25 +137,26 @@ class _Scored:
     The objects are kept, and so are alive, as long as they are compared: no other object can pass for one of them.
     """
 
+    texts: Sequence[str | None]
     given: Mapping[str, Any]
     held: Mapping[str, list[Any]]
     judged: Judged
     asked: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, completions: Sequence[Any], columns: Mapping[str, Any], judged: Judged) -> _Scored:
+    def of(cls, texts: Sequence[str | None], columns: Mapping[str, Any], judged: Judged) -> _Scored:
         """A batch that was scored just now."""
-        given = {**columns, "completions": completions}
-        return cls(given, {name: list(column) for name, column in given.items() if isinstance(column, list)}, judged)
+        held = {name: list(column) for name, column in columns.items() if isinstance(column, list)}
+        return cls(texts, dict(columns), held, judged)
 
-    def holds(self, completions: Sequence[Any], columns: Mapping[str, Any]) -> bool:
-        """Whether a call brings the very same objects, and its lists still hold what they held."""
-        given: Mapping[str, Any] = {**columns, "completions": completions}
+    def holds(self, texts: Sequence[str | None], columns: Mapping[str, Any]) -> bool:
+        """Whether a call brings the same texts and the very same objects, and its lists still hold what they held."""
         return (
-            given.keys() == self.given.keys()
-            and all(column is self.given[name] for name, column in given.items())
+            texts == self.texts
+            and columns.keys() == self.given.keys()
+            and all(column is self.given[name] for name, column in columns.items())
             and all(
-                len(column) == len(given[name]) and all(map(is_, column, given[name]))
+                len(column) == len(columns[name]) and all(map(is_, column, columns[name]))
                 for name, column in self.held.items()
             )
         )
@@ -189,6 +193,11 @@ def _processes() -> int:
     """How many processes train, as launchers tell each of them."""
     told = os.environ.get("WORLD_SIZE", "")
     return int(told) if told.isascii() and told.isdigit() else 1
+
+
+def _is_column(given: Any, rows: int) -> bool:
+    """Whether an argument of a call may be a column of the data set."""
+    return (isinstance(given, list | tuple) or getattr(given, "ndim", 0) > 0) and len(given) == rows
 
 
 def _token_lengths(completion_ids: Any) -> list[int] | None:

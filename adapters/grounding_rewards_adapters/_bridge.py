@@ -11,7 +11,7 @@ from grounding_rewards.errors import MISSING
 from grounding_rewards.sizes import read_size
 from grounding_rewards.spaces import MODELS, CoordSpace, Floats, model_image_sizes
 from grounding_rewards_adapters._judged import Judged, renamed
-from grounding_rewards_adapters._settings import Settings, Trainer
+from grounding_rewards_adapters._settings import Named, Settings, Trainer
 
 LOG = logging.getLogger("grounding_rewards")
 
@@ -51,6 +51,13 @@ def build(recipe: Any, settings: Settings, trainer: Trainer) -> gr.Recipe:
 
 def check_resizing(settings: Settings, trainer: Trainer) -> None:
     """Raise where the bounds of resizing do not fit the model's pipeline; says how they are set."""
+    bounds = settings.processor_min_pixels, settings.processor_max_pixels
+    if trainer.alone_ignored and (bounds[0] is None) != (bounds[1] is None):
+        raise gr.SpaceError(
+            f"processor_min_pixels, processor_max_pixels: got {bounds[0]}, {bounds[1]}; expected both or none, because "
+            f"{trainer.name}'s image processor passes over one of them alone: set both there and here "
+            f"({trainer.set('NAME')})"
+        )
     try:
         model_image_sizes([], trainer.resizing(settings.model), **settings.bounds)
     except gr.SpaceError as error:
@@ -87,12 +94,13 @@ def report(
         error = found if name is None else renamed(found, name)
         named = isinstance(error.sample, str)
         key = error.sample if named else f"{error.field} {error.came!r:.200} {error.expected}"
-        if key in seen or len(seen) >= REPORTED:
+        if key in seen:
             continue
+        if len(seen) >= REPORTED:
+            say_once(f"{REPORTED} targets cannot be used; further ones are not logged", seen)
+            break
         seen.add(str(key))
         LOG.error("%s; %s", error, outcome)
-        if len(seen) == REPORTED:
-            LOG.error("%d targets cannot be used; further ones are not logged", REPORTED)
 
 
 def say_once(text: str, seen: set[str], about: str = "") -> None:
@@ -102,10 +110,20 @@ def say_once(text: str, seen: set[str], about: str = "") -> None:
         LOG.error("%s", text)
 
 
-def unwired(count: int, settings: Settings, trainer: Trainer, error: gr.TargetError) -> gr.RecipeError:
-    """What to raise where none of the first ``count`` targets can be used: that is wiring, not a bad row."""
+def unwired(
+    count: int, settings: Settings, trainer: Trainer, error: gr.TargetError, named: Named | None
+) -> gr.RecipeError:
+    """What to raise where none of the first ``count`` targets can be used: that is wiring, not a bad row.
+
+    Args:
+        count: how many there were.
+        settings: what was set.
+        trainer: who calls.
+        error: what is wrong with the first.
+        named: where the launch names the recipe; None where it came built.
+    """
     none = f"not one of the first {count} targets can be used" if count > 1 else "the first target cannot be used"
-    return gr.RecipeError(f"{none}; check {trainer.where}: {error}{_remedy(error, settings, trainer)}")
+    return gr.RecipeError(f"{none}; check {trainer.where}: {error}{_remedy(error, settings, trainer, named)}")
 
 
 def lacks_setting(error: gr.TargetError) -> bool:
@@ -113,12 +131,20 @@ def lacks_setting(error: gr.TargetError) -> bool:
     return error.came is MISSING and error.field in (*_SIZES, "space")
 
 
-def _remedy(error: gr.TargetError, settings: Settings, trainer: Trainer) -> str:
+def several(errors: Mapping[int, gr.TargetError]) -> bool:
+    """Whether more than one sample is at fault, as far as names tell: a row without a name is a sample of its own."""
+    names = [error.sample for error in errors.values()]
+    return any(isinstance(name, int) for name in names) or len(set(names)) > 1
+
+
+def _remedy(error: gr.TargetError, settings: Settings, trainer: Trainer, named: Named | None) -> str:
     """What to set, where a space or a size is missing."""
     if error.came is not MISSING:
         return ""
     if error.field == "space":
-        return f"; set {trainer.set('target_space', _one_of(CoordSpace))}"
+        if named is None:
+            return f"; build the recipe with target_space={_one_of(CoordSpace)}"
+        return f"; set {named.set(trainer, 'target_space', _one_of(CoordSpace))}"
     if error.field == "image_size" or (error.field == "model_image_size" and settings.model is not None):
         return f"; give image_size: {trainer.sizes}"
     if error.field == "model_image_size":
@@ -139,10 +165,10 @@ def beside(judged: Judged) -> dict[str, Floats]:
 
 
 def metrics(judged: Judged) -> dict[str, float]:
-    """Means over the usable rows of a batch: acc, parsed, valid, every part, and the share of each reason."""
+    """Means over the usable rows of a batch, if any: acc, parsed, parts; of all rows: valid, share of each reason."""
     usable = judged.valid > 0
     means = {"acc": judged.acc, "parsed": judged.parsed, **judged.parts}
-    found = {name: float(column[usable].mean()) if usable.any() else 0.0 for name, column in means.items()}
+    found = {name: float(column[usable].mean()) for name, column in means.items()} if usable.any() else {}
     shares = {f"reason/{kind.name.lower()}": float((judged.reason == kind).mean()) for kind in gr.Reason}
     return {**found, "valid": float(judged.valid.mean()), **shares}
 

@@ -9,14 +9,23 @@ from typing import Any
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 """Where response templates put thinking; which of these depends on the model's family."""
 
+_SPEAKERS = ("assistant", "model")
+_ENVELOPE = ("id", "type")
+"""What a flat tool call holds beside what the model wrote."""
+
 
 def response_text(completion: Any) -> str | None:
-    """The text of a completion: a string, or the last assistant message of a conversation.
+    """The text of a completion: a string, or the last assistant message of a conversation; None where there is none.
+
+    Messages of which none says its role are all the model's.
 
     A tokenizer with a response template takes a message apart, so that its text is put together again as most models
     write it, and as the dialects read it: ``<think>`` thinking ``</think>``, the content, and each tool call as JSON in
     ``<tool_call>`` tags. White space between the pieces is lost by then, and so is whether thinking without anything
-    after it was closed: it counts as unfinished. Whatever a message holds, this returns.
+    after it was closed: it counts as unfinished. Of a call, numbers have lost how they were written (``512.0000`` is
+    512.0), empty arguments are left out where the call has other keys, for TRL adds them, and arguments that came as
+    text stand there as they are, without quotes: whether the model wrote some itself cannot be seen any more. Whatever
+    a message holds, this returns.
 
     Raises:
         TypeError: it is neither; no trainer gives such a completion, so that the call is wrong and not the response.
@@ -34,8 +43,15 @@ def response_text(completion: Any) -> str | None:
         return completion
     if not isinstance(completion, list | tuple) or not all(isinstance(message, Mapping) for message in completion):
         raise TypeError(f"completion: got {completion!r:.80}; expected a string or a list of messages")
-    said = [message for message in completion if message.get("role") == "assistant"] or list(completion)
+    said = [message for message in completion if _role(message) in _SPEAKERS]
+    if not said and not any(_role(message) for message in completion):
+        said = list(completion)
     return _message_text(said[-1]) if said else None
+
+
+def _role(message: Mapping[str, Any]) -> str:
+    role = message.get("role")
+    return role if isinstance(role, str) else ""
 
 
 def _message_text(message: Mapping[str, Any]) -> str | None:
@@ -66,13 +82,17 @@ def _several(given: Any) -> Iterable[Any]:
 
 
 def _call_text(call: Mapping[str, Any]) -> str:
-    """A tool call as models write it; arguments that came as text stay the text that the model wrote."""
+    """A tool call as models write it, with all its keys; arguments that came as text stay that text."""
     function = call.get("function")
-    function = function if isinstance(function, Mapping) else call
-    pieces = [f'"name": {_json(function.get("name"))}']
-    if "arguments" in function:
-        arguments = function["arguments"]
-        pieces.append(f'"arguments": {arguments if isinstance(arguments, str) else _json(arguments)}')
+    told = function if isinstance(function, Mapping) else {key: call[key] for key in call if key not in _ENVELOPE}
+    written = {key: value for key, value in told.items() if isinstance(key, str)}
+    arguments = written.get("arguments")
+    if len(written) > 2 and isinstance(arguments, Mapping) and not arguments and [*written][-1] == "arguments":
+        del written["arguments"]
+    pieces = [
+        f"{_json(key)}: {value if key == 'arguments' and isinstance(value, str) else _json(value)}"
+        for key, value in written.items()
+    ]
     return f"<tool_call>\n{{{', '.join(pieces)}}}\n</tool_call>"
 
 

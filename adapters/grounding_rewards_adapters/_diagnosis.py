@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 import grounding_rewards as gr
-from grounding_rewards.actions import normalised
 from grounding_rewards.scoring import ACTION
 from grounding_rewards.spaces import Floats, nowhere
+from grounding_rewards.verifiers.action import in_vocabulary
 from grounding_rewards_adapters._judged import Piece
-from grounding_rewards_adapters._settings import Trainer
+from grounding_rewards_adapters._settings import Named, Trainer
 
 ROWS = 256
 """Rows that are looked at."""
@@ -27,11 +27,13 @@ class Diagnosis:
     Attributes:
         recipe: the recipe.
         trainer: who calls.
+        named: where the launch names the recipe; None where it came built.
         finished: whether the line was made.
     """
 
     recipe: gr.Recipe
     trainer: Trainer
+    named: Named | None
     finished: bool = False
     _responses: list[str | None] = field(default_factory=list)
     _targets: list[Any] = field(default_factory=list)
@@ -47,11 +49,11 @@ class Diagnosis:
         if self.finished:
             return None
         room = ROWS - len(self._responses)
-        self._responses += responses[:room]
-        self._targets += targets[:room]
+        self._responses += list(responses[:room])
+        self._targets += list(targets[:room])
         rows = min(room, len(piece.scores))
         self._sizes.append([nowhere(rows, 2) if told is None else told[:rows] for told in piece.sizes])
-        self._count(piece, rows)
+        self._count(piece, rows, responses)
         if len(self._responses) < ROWS:
             return None
         line = self._line()
@@ -60,7 +62,7 @@ class Diagnosis:
             kept.clear()
         return line
 
-    def _count(self, piece: Piece, rows: int) -> None:
+    def _count(self, piece: Piece, rows: int, responses: Sequence[str | None]) -> None:
         scores = piece.scores
         usable = scores.valid[:rows] > 0
         self._counts["valid"] += int(usable.sum())
@@ -69,27 +71,28 @@ class Diagnosis:
         for row in range(rows):
             reason = gr.Reason(int(scores.reason[row]))
             self._reasons[reason] += 1
-            self._examples.setdefault(reason, piece.rollouts.text[row])
+            self._examples.setdefault(reason, responses[row] or "")
         if ACTION in self.recipe.accepts:
-            found = scores.predictions
-            self._said.update(map(_common, found.actions[:rows][found.parsed[:rows]]))
-            for target in piece.rollouts.targets.rows[:rows]:
-                self._asked.update({_common(action.name) for action in target.every_action()} if target else ())
+            self._said.update(in_vocabulary(scores.predictions)[:rows][scores.predictions.parsed[:rows]])
+            failed = set(np.flatnonzero(usable & (scores.acc[:rows] == 0)).tolist())
+            wanted = piece.rollouts.targets.alternatives
+            pairs = set(zip(wanted.row.tolist(), wanted.normal.names.tolist(), strict=True))
+            self._asked.update(name for row, name in pairs if row in failed)
 
     def _line(self) -> str:
         valid = self._counts["valid"]
         succeeded = "agreed on" if self.recipe.label_free else "right"
+        usable = "" if valid == ROWS else f"the {valid} with a usable target among "
         parts = [
-            f"{self.recipe.name}: of the first {ROWS} responses {self._share('parsed', valid)} were read and "
+            f"{self.recipe.name}: of {usable}the first {ROWS} responses {self._share('parsed', valid)} were read and "
             f"{self._share('hit', valid)} {succeeded}"
         ]
-        if valid < ROWS:
-            parts.append(f"{ROWS - valid} targets could not be used")
         parts += self._commonest() + self._unsaid() + self._better()
         return "; ".join(parts)
 
     def _share(self, what: str, valid: int) -> str:
-        return f"{100 * self._counts[what] / valid:.0f} %" if valid else "none"
+        count = self._counts[what]
+        return f"{100 * count / valid:.0f} %" if count >= 0.01 * valid else f"{count}" if count else "none"
 
     def _commonest(self) -> list[str]:
         """The commonest reason for which a response was not read or lies outside, with one such response."""
@@ -107,7 +110,8 @@ class Diagnosis:
 
     def _unsaid(self) -> list[str]:
         """Actions that targets ask for and no response takes."""
-        never = {name: count for name, count in self._asked.items() if name not in self._said}
+        said = self._said | ({"scroll"} if "swipe" in self._said else set())
+        never = {name: count for name, count in self._asked.items() if name not in said}
         named = ", ".join(f"{name!r} ({count})" for name, count in Counter(never).most_common(3))
         return [f"asked for and never done: {named}"] if never else []
 
@@ -118,12 +122,9 @@ class Diagnosis:
         fit = fit_spaces(self.recipe, self._responses, self._targets, image_sizes=sizes[0], model_image_sizes=sizes[1])
         if fit.better is None:
             return []
-        return [str(fit), f"set {self.trainer.set(fit.better.role, fit.better.space)}"]
-
-
-def _common(action: str) -> str:
-    """The name under which different ways of writing an action are one; a place alone is a click."""
-    return normalised(action or "click", {})[0]
+        if self.named is None:
+            return [str(fit), f"build it with {fit.better.role}={str(fit.better.space)!r}"]
+        return [str(fit), f"set {self.named.set(self.trainer, fit.better.role, fit.better.space)}"]
 
 
 def _shortened(text: str, limit: int = 120) -> str:

@@ -19,50 +19,91 @@ WHOLE = (
 """What makes groups whole in TRL."""
 
 
-def repeated(columns: Sequence[Sequence[Any]], rows: int, num_generations: int | None = None) -> NDArray[np.int64]:
+def repeated(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int] = ()) -> NDArray[np.int64]:
     """Groups of rows that stand one after another and are alike, all groups of one size.
 
-    Size = greatest common divisor of the lengths of the runs of equal rows, so that two equal samples beside each other
-    are still two groups, as long as not all runs are that long. Pictures are read where nothing else tells rows apart.
+    Of several ``sizes``, the largest of which rows make whole groups: rows of the smaller one pass for groups of the
+    larger one only where equal samples stand beside each other in all of them.
+
+    Without ``sizes``, size = greatest common divisor of the lengths of the runs of equal rows, so that two equal
+    samples beside each other are still two groups, as long as not all runs are that long. Pictures are read where
+    nothing else tells rows apart, and not where one size is known.
 
     Args:
         columns: what rows of one sample have in common, such as prompts and targets, n values each.
         rows: n.
-        num_generations: the size of the groups, where it is known; it is checked.
+        sizes: the size of the groups, or those that it may be, where they are known.
 
     Returns:
         (n,) the group of each row, counted from 0.
 
     Raises:
-        RecipeError: rows do not make whole groups of ``num_generations``, or a group has unequal rows.
+        RecipeError: rows do not make whole groups of any of ``sizes``, or a group has unequal rows.
 
     >>> repeated([list("aabbbb")], 6).tolist()
     [0, 0, 1, 1, 2, 2]
+    >>> repeated([list("aabbbb")], 6, (4, 2)).tolist()
+    [0, 0, 1, 1, 2, 2]
     """
-    if num_generations is not None:
-        _check(columns, rows, num_generations)
-        return np.arange(rows) // num_generations
     if not rows:
         return np.arange(0)
+    if sizes:
+        return np.arange(rows) // _fitting(columns, rows, sizes)
     size = math.gcd(*_runs(columns, rows, pixels=False))
     if size > 1:
         size = math.gcd(*_runs(columns, rows, pixels=True))
     return np.arange(rows) // size
 
 
-def _check(columns: Sequence[Sequence[Any]], rows: int, count: int) -> None:
-    if rows % count:
-        raise gr.RecipeError(
-            f"num_generations={count}: got {rows} completions in one call; expected whole groups: {WHOLE}"
+def doubt(name: str, groups: NDArray[np.int64], sizes: Sequence[int], *, first: bool) -> str:
+    """What may be wrong with a call's groups; empty where nothing seems to be.
+
+    Args:
+        name: what is judged.
+        groups: as ``repeated`` finds them.
+        sizes: as given to ``repeated``, the one of training first.
+        first: whether this is the first call, which is one of training unless evaluation goes before it.
+    """
+    rows = len(groups)
+    if not sizes and 1 < rows == len(np.unique(groups)):
+        return (
+            f"{name} compares the rollouts of one sample; got {rows} completions, of which no two beside each other "
+            f"have one prompt and target. Let num_generations be 2 or more, and {WHOLE}. Where evaluation draws one "
+            "completion a sample, give reward_funcs(..., num_generations=, num_generations_eval=1)"
         )
-    for row in range(rows):
-        first = row - row % count
-        if columns and not _alike(columns, first, row, pixels=False):
-            raise gr.RecipeError(
-                f"num_generations={count}: got another prompt or target in row {row} than in row {first}; expected "
-                f"{count} of one sample one after another: give reward_funcs(..., num_generations=) the trainer's own "
-                f"number, and {WHOLE}"
-            )
+    size = int(np.count_nonzero(groups == 0))
+    if first and rows and sizes and size != sizes[0]:
+        return (
+            f"{name}: the first call holds groups of num_generations_eval={size}, and none of "
+            f"num_generations={sizes[0]}. If it is no evaluation, {WHOLE}"
+        )
+    return ""
+
+
+def _fitting(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int]) -> int:
+    smallest = min(sizes)
+    for size in sorted(sizes, reverse=True):
+        if rows % size == 0 and _stranger(columns, rows, size, pixels=size > smallest) is None:
+            return size
+    names = "num_generations={}", "num_generations_eval={}"
+    told = ", ".join(name.format(size) for name, size in zip(names, sizes, strict=False))
+    whole = [size for size in sizes if rows % size == 0]
+    if not whole:
+        raise gr.RecipeError(f"{told}: got {rows} completions in one call; expected whole groups: {WHOLE}")
+    row = _stranger(columns, rows, whole[0], pixels=True) or 0
+    raise gr.RecipeError(
+        f"{told}: got another prompt or target in row {row} than in row {row - row % whole[0]}; expected {whole[0]} of "
+        "one sample one after another: give reward_funcs(..., num_generations=) the trainer's own number (and "
+        f"num_generations_eval=, where it evaluates with another one), and {WHOLE}"
+    )
+
+
+def _stranger(columns: Sequence[Sequence[Any]], rows: int, size: int, *, pixels: bool) -> int | None:
+    """The first row that is not like the first one of its group of ``size``."""
+    for row in range(rows if columns else 0):
+        if not _alike(columns, row - row % size, row, pixels=pixels):
+            return row
+    return None
 
 
 def _runs(columns: Sequence[Sequence[Any]], rows: int, *, pixels: bool) -> list[int]:

@@ -27,6 +27,7 @@ class Piece:
         scores: what it gave.
         rows: (m,) which rows of the batch they are; None for all.
         sizes: (m, 2) image sizes and model image sizes that were told beside the targets' own; None where none were.
+        routed: whether the rows name that recipe; where they name none it stands in, and their targets cannot be used.
     """
 
     recipe: gr.Recipe
@@ -34,6 +35,7 @@ class Piece:
     scores: gr.Scores
     rows: NDArray[np.int64] | None = None
     sizes: tuple[Floats | None, Floats | None] = (None, None)
+    routed: bool = True
 
 
 @dataclass(frozen=True, eq=False)

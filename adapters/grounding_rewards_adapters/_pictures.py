@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from typing import Any
+
+_EXIF = (b"Exif", b"EXIF", b"eXIf")
+"""What announces such notes in JPEG, WebP and PNG."""
+_ORIENTATION = 0x0112
+_QUARTERS = (5, 6, 7, 8)
 
 
 def picture_sizes(column: Sequence[Any], index: int = -1) -> list[tuple[int, int] | None]:
     """Width and height of each row's picture, in pixels; None where there is none, or none that can be read.
 
-    Sizes are those of the pictures as they are stored, which is what a trainer hands to its processor: nothing is
-    turned by what a camera noted (EXIF).
+    A PIL image has the size that it has, which is what a trainer hands to its processor: it is not turned by what a
+    camera noted (EXIF). ``datasets.Image()`` turns by that while it decodes, so that the size of a picture which is
+    not decoded yet is that of the turned one.
 
     Args:
         column: n pictures, or lists of them: PIL images, or mappings of ``bytes`` or ``path``, as data sets hold
-            pictures that they have not decoded, of which the header alone is read.
+            pictures that they have not decoded.
         index: which picture of a list; from the end where negative.
 
     >>> class Picture:
@@ -25,6 +32,23 @@ def picture_sizes(column: Sequence[Any], index: int = -1) -> list[tuple[int, int
     return [_size(_chosen(row, index)) for row in column]
 
 
+def prompt_pictures(prompts: Sequence[Any]) -> list[list[Any]]:
+    """The pictures that stand in each prompt's own messages, in their order.
+
+    >>> prompt_pictures([[{"role": "user", "content": [{"type": "image", "image": "A"}, {"type": "text"}]}], "click"])
+    [['A'], []]
+    """
+    return [[block["image"] for message in _mappings(prompt) for block in _blocks(message)] for prompt in prompts]
+
+
+def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [block for block in _mappings(message.get("content")) if block.get("image") is not None]
+
+
+def _mappings(given: Any) -> list[Mapping[str, Any]]:
+    return [each for each in given if isinstance(each, Mapping)] if isinstance(given, list | tuple) else []
+
+
 def _chosen(row: Any, index: int) -> Any:
     if not isinstance(row, list | tuple):
         return row
@@ -33,19 +57,35 @@ def _chosen(row: Any, index: int) -> Any:
 
 def _size(picture: Any) -> tuple[int, int] | None:
     if isinstance(picture, Mapping):
-        return _stored_size(picture)
+        return _decoded_size(picture)
     size = getattr(picture, "size", None)
     return (int(size[0]), int(size[1])) if isinstance(size, tuple) and len(size) == 2 else None
 
 
-def _stored_size(picture: Mapping[str, Any]) -> tuple[int, int] | None:
-    from grounding_rewards.converting.image_header import ENOUGH, image_size  # for undecoded pictures alone
+def _decoded_size(picture: Mapping[str, Any]) -> tuple[int, int] | None:
+    from grounding_rewards.converting.image_header import image_size  # for undecoded pictures alone
 
     data, path = picture.get("bytes"), picture.get("path")
     if not isinstance(data, bytes) and isinstance(path, str):
         try:
             with open(path, "rb") as file:
-                data = file.read(ENOUGH)
+                data = file.read()
         except (OSError, ValueError):  # ValueError: no path at all, such as one with a null character
             return None
-    return image_size(data) if isinstance(data, bytes) else None
+    if not isinstance(data, bytes):
+        return None
+    size = image_size(data)
+    return (size[1], size[0]) if size is not None and _lies_on_its_side(data) else size
+
+
+def _lies_on_its_side(data: bytes) -> bool:
+    """Whether decoding turns a picture by a quarter."""
+    if not any(mark in data for mark in _EXIF):  # which spares nearly all pictures the rest
+        return False
+    try:
+        from PIL import Image
+
+        with Image.open(BytesIO(data)) as picture:
+            return picture.getexif().get(_ORIENTATION) in _QUARTERS
+    except Exception:  # broken, or there is nothing that decodes
+        return False

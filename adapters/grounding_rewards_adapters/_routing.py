@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import grounding_rewards as gr
-from grounding_rewards.errors import near
+from grounding_rewards.errors import MISSING, near
 from grounding_rewards_adapters._settings import Trainer
 
 TASK = "task"
+NONE = -1
+"""Stands for no recipe, where recipes are kept as places."""
 
 
 @dataclass(frozen=True)
@@ -31,20 +33,39 @@ class Router:
     places: Mapping[str, int]
     rest: int | None = None
 
-    def choose(self, targets: Sequence[Any], columns: Mapping[str, Any], trainer: Trainer) -> NDArray[np.int64]:
-        """(n,) which recipe judges each row.
+    def choose(
+        self, targets: Sequence[Any], columns: Mapping[str, Any], trainer: Trainer, *, started: bool = False
+    ) -> NDArray[np.int64]:
+        """(n,) which recipe judges each row; ``NONE`` for rows without a value that others have.
+
+        Args:
+            targets: n targets as they came.
+            columns: further columns.
+            trainer: who calls.
+            started: whether rows with a value were seen before.
 
         Raises:
-            RecipeError: there is no such field, or a row's value has no recipe.
+            RecipeError: there is no such field, no row ever had a value, or a value has no recipe.
         """
         values = self._values(targets, columns, trainer)
-        chosen = np.empty(len(values), dtype=np.int64)
+        chosen = np.full(len(values), NONE if self.rest is None else self.rest, dtype=np.int64)
         for row, value in enumerate(values):
-            place = self.places.get(str(value), self.rest) if value is not None else self.rest
-            if place is None:
-                raise gr.RecipeError(self._complaint(row, value, trainer))
-            chosen[row] = place
+            place = self.rest if value is None else self.places.get(str(value), self.rest)
+            if place is not None:
+                chosen[row] = place
+            elif value is not None:
+                raise gr.RecipeError(self._complaint(f"got {value!r:.80}", trainer))
+        if len(chosen) and not started and (chosen == NONE).all():
+            raise gr.RecipeError(self._complaint("row 0 has none", trainer))
         return chosen
+
+    def missing(self, target: Any, row: int) -> gr.TargetError:
+        """What is wrong with a row that has no value, by its target's id, else by its number."""
+        name = _own(target, "id")
+        sample = row if name is None or not isinstance(name, str | int) else str(name)
+        return gr.TargetError(
+            sample, self.field, MISSING, f"one of {', '.join(self.places)}: routes choose the recipe by it"
+        )
 
     def _values(self, targets: Sequence[Any], columns: Mapping[str, Any], trainer: Trainer) -> list[Any]:
         column = columns.get(self.field)
@@ -53,31 +74,26 @@ class Router:
         if not isinstance(column, list | tuple):
             column = None
         if self.field == TASK:
-            own = [_task(target) for target in targets]
-            return (
-                own
-                if column is None
-                else [given if mine is None else mine for mine, given in zip(own, column, strict=True)]
-            )
-        if column is None and self.rest is None:
+            own = [_own(target, TASK) for target in targets]
+            return [mine if mine is not None else given for mine, given in zip(own, column or own, strict=True)]
+        if column is None and (self.rest is None or trainer.whole_columns):
             given = ", ".join(sorted(name for name, each in columns.items() if isinstance(each, list | tuple)))
             hint = near(self.field, columns) or "."
             raise gr.RecipeError(f"routes: {trainer.name} gives no {self.field!r}{hint} It gives: {given or 'nothing'}")
         return [None] * len(targets) if column is None else list(column)
 
-    def _complaint(self, row: int, value: Any, trainer: Trainer) -> str:
-        said = f"row {row} has none" if value is None else f"got {value!r:.80}"
+    def _complaint(self, said: str, trainer: Trainer) -> str:
         return (
             f"routes: {self.field}: {said}; expected one of {', '.join(self.places)}: add it to "
             f"{trainer.set('routes')}, or name a recipe for all other rows: set {trainer.set('recipe')}"
         )
 
 
-def _task(target: Any) -> Any:
-    """What a target says is its task; None where it says nothing."""
+def _own(target: Any, name: str) -> Any:
+    """What a target itself says in a field; None where it says nothing."""
     if isinstance(target, str) and target.lstrip().startswith("{"):
         try:
             target = json.loads(target)
         except (ValueError, RecursionError):
             return None
-    return target.get(TASK) if isinstance(target, Mapping) else None
+    return target.get(name) if isinstance(target, Mapping) else None

@@ -28,6 +28,8 @@ class Trainer:
         lacking: why a score cannot have the other rows that it needs, by need.
         outcome: what becomes of a sample whose target cannot be used.
         patience: so many rows may pass, at the start, without one usable target.
+        alone_ignored: whether one of the processor's two bounds is passed over where the other is not set.
+        whole_columns: whether a column is there for all rows or for none.
         outside_first: whether sizes from outside go before those in targets, or only stand in for them.
         defaults: options that the trainer's own settings have, where a launch does not say.
     """
@@ -40,6 +42,8 @@ class Trainer:
     pipeline: str = ""
     outcome: str = "the sample gets 0.0, and 0.0 for valid"
     patience: int = 1
+    alone_ignored: bool = False
+    whole_columns: bool = False
     outside_first: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
@@ -50,6 +54,25 @@ class Trainer:
     def resizing(self, model: str | None) -> str:
         """The pipeline that a model's images go through here, as ``spaces.model_image_size`` names it."""
         return f"{self.pipeline}{model}"
+
+
+@dataclass(frozen=True)
+class Named:
+    """Where a launch names a recipe.
+
+    Attributes:
+        key: what goes before an option of that recipe alone: "" where options stand beside it.
+        alone: its name, where nothing but that stands there, so that a mapping must take its place to hold an option.
+    """
+
+    key: str = ""
+    alone: str = ""
+
+    def set(self, trainer: Trainer, option: str, value: Any) -> str:
+        """How a launch sets an option of that recipe, for errors."""
+        if self.alone:
+            return trainer.set(self.key, f"{{name: {self.alone}, {option}: {value}}}")
+        return trainer.set(self.key + option, value)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,15 @@ from functools import partial
 from operator import index
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 import grounding_rewards as gr
 from grounding_rewards.spaces import Floats
 from grounding_rewards.targets import Targets
 from grounding_rewards_adapters import _bridge, _scorers, _settings
 from grounding_rewards_adapters._judged import Judged
+from grounding_rewards_adapters._scoring import Scorer
 
 REWARD_NAME = "grounding_rewards"
 REWARD_TYPE = "batch"
@@ -104,17 +108,27 @@ def _lengths(given: Sequence[Any]) -> list[int] | None:
     return lengths
 
 
-def _groups(scorer: _scorers.Scorer, recipe: gr.Recipe, targets: Targets) -> list[Any]:
-    """The id of each row's target; a row whose target cannot be read and names none is a group of its own."""
+def _groups(scorer: Scorer, recipe: gr.Recipe, targets: Targets, rows: NDArray[np.int64] | None) -> list[Any]:
+    """The id of each row's target; a row whose target names none is a group of its own.
+
+    Raises:
+        RecipeError: no target has an id, or one of the first batch has none.
+    """
     name, groups = recipe.name, list[Any]()
+    unnamed: list[int] = []
     for row, target in enumerate(targets.rows):
         sample = targets.errors[row].sample if target is None else target.id
-        if sample is None:
-            raise gr.RecipeError(
-                f"{name} compares the rollouts of one sample, and EasyR1 tells samples apart by their targets alone: "
-                f'the target of row {row} has no id; give each target one, such as {{"id": "a7", ...}}'
-            )
-        groups.append(("unread", row) if target is None and sample == row else str(sample))
+        if target is not None and sample is None:
+            unnamed.append(row if rows is None else int(rows[row]))
+        groups.append(("alone", row) if sample is None or (target is None and sample == row) else str(sample))
+    if unnamed:
+        found = (
+            f"{name} compares the rollouts of one sample, and EasyR1 tells samples apart by their targets alone: "
+            f'the target of row {unnamed[0]} has no id; give each target one, such as {{"id": "a7", ...}}'
+        )
+        if len(unnamed) == len(groups) or not scorer.started:
+            raise gr.RecipeError(found)
+        _bridge.say_once(f"{found}; a row without is compared with itself alone", scorer.seen, about="no id")
     named = [group for group in groups if isinstance(group, str)]
     if 1 < len(named) == len(set(named)):
         _bridge.say_once(

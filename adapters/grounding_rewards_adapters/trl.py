@@ -9,6 +9,7 @@ from typing import Any
 import grounding_rewards as gr
 from grounding_rewards_adapters import _batches, _scorers, _settings
 from grounding_rewards_adapters._contributions import contributions
+from grounding_rewards_adapters._scoring import Scorer
 
 _TRAINER = _settings.Trainer(
     name="TRL",
@@ -17,9 +18,10 @@ _TRAINER = _settings.Trainer(
     sizes="in a column, in the target, or as PIL images in a column image or images",
     lacking={"trajectories": "the TRL adapter cannot give it those rows together"},
     outcome="the sample abstains",
+    whole_columns=True,
     outside_first=True,
 )
-_OWN = ("target_column", "num_generations", "image_index", "name", "split")
+_OWN = ("target_column", "num_generations", "num_generations_eval", "image_index", "name", "split")
 
 
 def reward_funcs(
@@ -27,6 +29,7 @@ def reward_funcs(
     *,
     target_column: str = "target",
     num_generations: int | None = None,
+    num_generations_eval: int | None = None,
     image_index: int = -1,
     name: str | None = None,
     split: bool = False,
@@ -38,14 +41,17 @@ def reward_funcs(
         recipe: a recipe's name, its dict form, or a recipe; None where ``routes`` name one for every row.
         target_column: the data set column that holds the targets, in wire form or the recipe's native form. Recipes
             that are ``label_free`` do without.
-        num_generations: the trainer's own, for recipes that compare the rollouts of one sample, and a check for others:
-            each call must hold whole groups of so many completions. Without it groups are told by runs of equal prompts
+        num_generations: the trainer's own, for recipes that compare the rollouts of one sample; others pass over it.
+            Each call must hold whole groups of so many completions. Without it groups are told by runs of equal prompts
             and targets, which cannot show that a group was split over processes; where several train, it is demanded.
+        num_generations_eval: the trainer's own, where it evaluates with another number. Calls do not say which of the
+            two they are of: groups are of the larger number where rows are alike in whole groups of it, else of the
+            smaller one.
         image_index: which of several pictures of a row the targets are on: 0 the first, -1 the last.
         name: what stands in the logs instead of the recipe's name. TRL merges functions of one name: where a trainer
-            gets two of one recipe, one needs another name.
-        split: one function for each part instead of one for the total: give the trainer's ``reward_weights`` what
-            ``reward_weights`` returns, and the parts sum to the total. ``AsyncGRPOTrainer`` has no weights.
+            gets two of one recipe, or the total of one beside its parts, one list needs another name.
+        split: True for one function for each part instead of one for the total: give the trainer's ``reward_weights``
+            what ``reward_weights`` returns, and the parts sum to the total. ``AsyncGRPOTrainer`` has no weights.
         options: the other options of ``_settings.Settings``, such as ``model`` or ``routes``, and the recipe's own,
             such as ``response_space`` or ``format_weight``.
 
@@ -54,8 +60,9 @@ def reward_funcs(
         (``NAME/parsed``), every part and the share of each reason through the trainer's ``log_metric``, and into the
         table of completions the point answered in the recipe's space (``NAME/xy_SPACE``) and the reason
         (``NAME/reason``) through ``log_extra``. A sample whose target cannot be used abstains (None), with one ERROR
-        log line. Image sizes come from an ``image`` or ``images`` column of PIL images, else from an ``image_size``
-        column, else from the targets; ``model_image_size`` likewise. Verifiers find all columns in ``Rollouts.extras``.
+        log line. Image sizes come from an ``image`` or ``images`` column of PIL images, or without one from the PIL
+        images in ``prompts``; else from an ``image_size`` column, else from the targets; ``model_image_size`` likewise.
+        Verifiers find all columns in ``Rollouts.extras``.
 
     Raises:
         RecipeError: the recipe or an option is unknown, the recipe needs what this adapter cannot give, or is to be
@@ -67,17 +74,13 @@ def reward_funcs(
     >>> [function.__name__ for function in reward_funcs("gelato", split=True, format_weight=0.5)]
     ['gelato/distance', 'gelato/format']
     """
-    if num_generations is not None and (type(num_generations) is not int or num_generations < 1):
-        raise gr.RecipeError(f"num_generations: got {num_generations!r}; expected a whole number from 1")
-    if type(image_index) is not int:
-        raise gr.RecipeError(f"image_index: got {image_index!r}; expected a whole number, such as 0 or -1")
-    if name is not None and not (isinstance(name, str) and name):
-        raise gr.RecipeError(f"name: got {name!r:.60}; expected what the reward is called in the logs")
+    _check(target_column, image_index, name, split)
+    sizes = _group_sizes(num_generations, num_generations_eval)
     trainer = replace(_TRAINER, where=f"column {target_column!r}")
     scorer = _scorers.make(trainer, _settings.Settings.of({"recipe": recipe, **options}))
     called = name or "_".join(each.name.replace("/", "_") for each in scorer.recipes)
     parts = tuple(_weights(scorer)) if split else ()
-    batches = _batches.Batches(scorer, called, target_column, num_generations, image_index, parts)
+    batches = _batches.Batches(scorer, called, target_column, sizes, image_index, parts)
     return [RecipeReward(batches, part) for part in parts or (None,)]
 
 
@@ -102,7 +105,28 @@ def reward_weights(recipe: str | Mapping[str, Any] | gr.Recipe | None = None, **
     return list(_weights(scorer).values())
 
 
-def _weights(scorer: _scorers.Scorer) -> dict[str, float]:
+def _check(target_column: Any, image_index: Any, name: Any, split: Any) -> None:
+    if not (isinstance(target_column, str) and target_column):
+        raise gr.RecipeError(f"target_column: got {target_column!r:.60}; expected the name of the column of targets")
+    if type(image_index) is not int:
+        raise gr.RecipeError(f"image_index: got {image_index!r:.60}; expected a whole number, such as 0 or -1")
+    if name is not None and not (isinstance(name, str) and name):
+        raise gr.RecipeError(f"name: got {name!r:.60}; expected what the reward is called in the logs")
+    if type(split) is not bool:
+        raise gr.RecipeError(f"split: got {split!r:.60}; expected True or False")
+
+
+def _group_sizes(training: Any, evaluation: Any) -> tuple[int, ...]:
+    """How many completions a sample may have, the number of training first."""
+    for name, number in {"num_generations": training, "num_generations_eval": evaluation}.items():
+        if number is not None and (type(number) is not int or number < 1):
+            raise gr.RecipeError(f"{name}: got {number!r:.60}; expected a whole number from 1")
+    if training is None and evaluation is not None:
+        raise gr.RecipeError(f"num_generations_eval={evaluation} says one of two numbers; give num_generations too")
+    return tuple(dict.fromkeys(number for number in (training, evaluation) if number is not None))
+
+
+def _weights(scorer: Scorer) -> dict[str, float]:
     if len(scorer.recipes) > 1:
         names = ", ".join(recipe.name for recipe in scorer.recipes)
         raise gr.RecipeError(f"split=True: got routes to {names}; their parts have no weights in common. Leave it out")
@@ -122,12 +146,13 @@ class RecipeReward:
         return f"RecipeReward({self.__name__!r}: {recipes}, {self.batches.target_column!r})"
 
     @property
-    def scorer(self) -> _scorers.Scorer:
+    def scorer(self) -> Scorer:
         """What scores the rows."""
         return self.batches.scorer
 
     def __call__(
         self,
+        /,
         *,
         completions: Sequence[Any],
         log_metric: Callable[[str, float], None] | None = None,

@@ -22,6 +22,7 @@ _TRAINER = _settings.Trainer(
         "trajectories": "verl gives single samples",
     },
     pipeline="verl+",
+    alone_ignored=True,
     patience=64,
 )
 

@@ -4,8 +4,9 @@
     grounding-rewards convert clicks.parquet data/train.parquet --for trl --recipe gelato
     accelerate launch --num_processes 8 trl_grpo_qwen3_vl.py --train data/train.parquet --use_peft
 
-Any option of GRPOConfig and ModelConfig can follow. Other checkpoints: --model_name_or_path and --family, which says
-what coordinates a model answers in: thousandths (qwen3_vl) or pixels of the image that it saw (qwen2_5_vl).
+Any option of GRPOConfig and ModelConfig can follow (--load_in_4bit needs bitsandbytes). Other checkpoints:
+--model_name_or_path and --family, which says what coordinates a model answers in: thousandths (qwen3_vl) or pixels of
+the image that it saw (qwen2_5_vl).
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from datasets import Dataset, Image, List, load_dataset
-from transformers import AutoProcessor
-from trl import GRPOConfig, GRPOTrainer, ModelConfig, TrlParser, get_peft_config
+from transformers import AutoConfig, AutoProcessor
+from trl import GRPOConfig, GRPOTrainer, ModelConfig, TrlParser, get_peft_config, get_quantization_config
 
+from grounding_rewards.spaces import MODELS
 from grounding_rewards_adapters.trl import reward_funcs
 
 DEFAULTS = {
@@ -66,10 +68,27 @@ def options(arguments: list[str] | None = None) -> tuple[Launch, GRPOConfig, Mod
     return launch, config, model
 
 
-def processor_of(launch: Launch, model: ModelConfig) -> Any:
+def check_family(launch: Launch, config: GRPOConfig, model: ModelConfig) -> None:
+    """Stop where the checkpoint is of another family than the reward would be told."""
+    checkpoint = AutoConfig.from_pretrained(
+        model.model_name_or_path, revision=model.model_revision, trust_remote_code=config.trust_remote_code
+    )
+    found = checkpoint.model_type.removesuffix("_moe")
+    if found in MODELS and found != launch.family:
+        raise SystemExit(
+            f"{model.model_name_or_path} is {checkpoint.model_type}, and its answers would be read as those of "
+            f"{launch.family}: set --family {found}"
+        )
+
+
+def processor_of(launch: Launch, config: GRPOConfig, model: ModelConfig) -> Any:
     """The checkpoint's processor with the bounds of this launch."""
     processor = AutoProcessor.from_pretrained(
-        model.model_name_or_path, revision=model.model_revision, padding_side="left", truncation_side="left"
+        model.model_name_or_path,
+        revision=model.model_revision,
+        trust_remote_code=config.trust_remote_code,
+        padding_side="left",
+        truncation_side="left",
     )
     size = dict(processor.image_processor.size)
     size["shortest_edge"] = launch.min_pixels or size["shortest_edge"]  # counts of pixels, whatever they are called
@@ -87,6 +106,7 @@ def rewards_of(launch: Launch, config: GRPOConfig, processor: Any) -> list[Any]:
         min_pixels=size["shortest_edge"],
         max_pixels=size["longest_edge"],
         num_generations=config.num_generations,
+        num_generations_eval=config.num_generations_eval,
         record=launch.record,
     )
 
@@ -103,21 +123,25 @@ def rows_of(path: str) -> Dataset:
 def main(arguments: list[str] | None = None) -> GRPOTrainer:
     """Train."""
     launch, config, model = options(arguments)
+    check_family(launch, config, model)
     config.model_init_kwargs = {
         "revision": model.model_revision,
+        "trust_remote_code": config.trust_remote_code,
         "attn_implementation": model.attn_implementation,
         "dtype": model.dtype,
+        **(config.model_init_kwargs or {}),
     }
-    processor = processor_of(launch, model)
+    processor = processor_of(launch, config, model)
     trainer = GRPOTrainer(
         model=model.model_name_or_path,
         args=config,
         reward_funcs=rewards_of(launch, config, processor),
         train_dataset=rows_of(launch.train),
         processing_class=processor,
+        quantization_config=get_quantization_config(model),
         peft_config=get_peft_config(model),
     )
-    trainer.train()
+    trainer.train(resume_from_checkpoint=config.resume_from_checkpoint)
     trainer.save_model(config.output_dir)
     return trainer
 

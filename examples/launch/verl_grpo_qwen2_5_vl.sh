@@ -27,7 +27,7 @@ reward=(
   # in what `convert` writes, and then none belong here. The second ones are the processor's.
   +reward.custom_reward_function.reward_kwargs.processor_min_pixels=$MIN_PIXELS
   +reward.custom_reward_function.reward_kwargs.processor_max_pixels=$MAX_PIXELS
-  +reward.custom_reward_function.reward_kwargs.record="$RECORD"
+  "+reward.custom_reward_function.reward_kwargs.record='$RECORD'"  # quoted for hydra too: a path may hold = ( , or a space
   reward.num_workers=4  # fewer than the node has CPU cores: more are never scheduled
 )
 

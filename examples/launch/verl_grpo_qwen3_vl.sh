@@ -24,7 +24,7 @@ reward=(
   +reward.custom_reward_function.reward_kwargs.model=qwen3_vl
   +reward.custom_reward_function.reward_kwargs.processor_min_pixels=$MIN_PIXELS
   +reward.custom_reward_function.reward_kwargs.processor_max_pixels=$MAX_PIXELS
-  +reward.custom_reward_function.reward_kwargs.record="$RECORD"
+  "+reward.custom_reward_function.reward_kwargs.record='$RECORD'"  # quoted for hydra too: a path may hold = ( , or a space
   reward.num_workers=4  # fewer than the node has CPU cores: more are never scheduled
 )
 

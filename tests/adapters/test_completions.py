@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
@@ -48,6 +48,10 @@ def call(arguments: Any = ARGUMENTS) -> dict[str, Any]:
         ([*message(content="(9, 9)"), {"role": "user", "content": "?"}, *message(content="(1, 2)")], "(1, 2)"),
         ([*message(content="", tool_calls=[call()]), {"role": "tool", "content": "x"}], CALL),
         ([{"role": "model", "content": "(1, 2)"}], "(1, 2)"),
+        ([{"content": "(9, 9)"}, {"content": "(1, 2)"}], "(1, 2)"),
+        ([{"role": None, "content": "(1, 2)"}], "(1, 2)"),
+        ([{"role": "tool", "content": "(1, 2)"}], None),
+        ([{"role": "user", "content": "(1, 2)"}, {"content": "(1, 2)"}], None),
     ],
 )
 def test_plain_forms(completion: Any, text: str | None) -> None:
@@ -67,6 +71,8 @@ def test_thinking_content_and_calls_stand_in_this_order() -> None:
     assert response_text(parsed) == f"<think>At the top.</think>\nI click it.\n{CALL}\n{CALL}"
     for name in ("reasoning_content", "reasoning", "thinking"):
         assert response_text(message(content="(1, 2)", **{name: "Top."})) == "<think>Top.</think>\n(1, 2)"
+    both = message(content="(1, 2)", thinking="Top.", reasoning_content="At the top.")
+    assert response_text(both) == "<think>At the top.</think>\n(1, 2)"
 
 
 def test_thinking_without_an_answer_is_unfinished() -> None:
@@ -86,6 +92,21 @@ def test_names_and_arguments_of_any_kind_are_kept() -> None:
     )
 
 
+def test_all_keys_of_a_call_are_kept_but_empty_arguments_that_were_added() -> None:
+    function = {"name": "computer_use", "parameters": ARGUMENTS, "arguments": {}}
+    written = CALL.replace("arguments", "parameters")
+    assert response_text(message(tool_calls=[{"type": "function", "function": function}])) == written
+    assert response_text(message(tool_calls=[{"type": "function", "id": "a", **function}])) == written
+    assert response_text(message(tool_calls=[{"function": {**function, "id": 7, "arguments": None}}])) == (
+        f'{written.removesuffix("}" + chr(10) + "</tool_call>")}, "arguments": null, "id": 7}}\n</tool_call>'
+    )
+    for only in ({"name": "wait", "arguments": {}}, {"name": "wait", "arguments": {}, "note": ""}):
+        assert f"\n{json.dumps(only)}\n" in str(response_text(message(tool_calls=[{"function": only}])))
+    (reward,) = reward_funcs("click", response_space="pixel", format_weight=0.0)
+    parsed = message(content="", tool_calls=[{"type": "function", "function": function}])
+    assert reward(completions=[parsed, written], target=[[500, 370, 530, 400]] * 2) == [1.0, 1.0]
+
+
 @pytest.mark.parametrize("arguments", [10**5000, {1, 2}, object(), b"x"], ids=["number", "set", "object", "bytes"])
 def test_arguments_that_json_has_no_words_for_are_null(arguments: Any) -> None:
     assert response_text(message(tool_calls=[call(arguments)])) == (
@@ -103,17 +124,17 @@ def test_arguments_without_end_are_null() -> None:
         assert '"arguments": null' in str(response_text(message(tool_calls=[call(arguments)])))
 
 
-PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
+PLAIN = st.none() | st.integers() | st.floats() | st.text(max_size=8) | st.binary(max_size=4)
 KEYS = st.sampled_from(
     ["role", "content", "reasoning_content", "tool_calls", "function", "name", "arguments", "type", "text"]
 )
-CELLS = PLAIN | st.lists(PLAIN, max_size=3) | st.dictionaries(KEYS, PLAIN, max_size=3)
-CALLS = st.lists(st.dictionaries(KEYS, CELLS, max_size=3), max_size=2)
-MESSAGES = st.dictionaries(KEYS, CELLS | CALLS, max_size=4)
+CELLS = PLAIN | st.lists(PLAIN, max_size=2) | st.dictionaries(KEYS, PLAIN, max_size=2)
+CALLS = st.lists(st.dictionaries(KEYS, CELLS, max_size=2), max_size=2)
+MESSAGES = st.dictionaries(KEYS, CELLS | CALLS, max_size=3)
 
 
 @given(st.lists(MESSAGES, max_size=2))
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_messages_hold_there_is_a_text_or_none(messages: list[dict[str, Any]]) -> None:
     text = response_text(messages)
     assert text is None or isinstance(text, str)

@@ -23,7 +23,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.message for record in caplog.records if "of the first 256" in record.message]
+    return [record.message for record in caplog.records if "the first 256" in record.message]
 
 
 def rows(texts: list[str], truth: Any = BOX) -> list[dict[str, Any]]:
@@ -46,7 +46,7 @@ def test_single_samples_add_up_and_bad_targets_are_counted(caplog: pytest.LogCap
     for row in range(300):
         verl_adapter.compute_score("clicks", "(20, 15)", BOX if row % 4 else {"bbox": [1]}, None, **CLICK)
     assert lines(caplog) == [
-        "click: of the first 256 responses 100 % were read and 100 % right; 64 targets could not be used"
+        "click: of the 192 with a usable target among the first 256 responses 100 % were read and 100 % right"
     ]
 
 
@@ -59,7 +59,7 @@ def test_it_says_which_space_fits_better_and_what_to_set(caplog: pytest.LogCaptu
     ]
     easyr1.compute_score(inputs, recipe="click", response_space="thousandths")
     (line,) = lines(caplog)
-    assert line.startswith("click: of the first 256 responses 100 % were read and 0 % right")
+    assert line.startswith("click: of the first 256 responses 100 % were read and none right")
     assert "responses fit pixel better (256 of 256 hit) than the declared thousandths (0)" in line
     assert line.endswith("; set worker.reward.reward_function_kwargs.response_space to pixel")
 
@@ -74,6 +74,30 @@ def test_it_names_actions_that_are_asked_for_and_never_done(caplog: pytest.LogCa
     (line,) = lines(caplog)
     assert "asked for and never done: 'type' (128)" in line
     assert "click'" not in line
+
+
+@pytest.mark.parametrize(
+    ("target", "call"),
+    [
+        ({"action": {"name": "system_button", "button": "Back"}}, {"action": "system_button", "button": "Back"}),
+        ({"action": {"name": "key", "keys": ["Enter"]}}, {"action": "key", "keys": ["Enter"]}),
+        ({"action": {"name": "click", "button": "right"}, **BOX}, {"action": "right_click", "coordinate": [20, 15]}),
+        ({"regions": [{"bbox": BOX["bbox"], "action": "click"}, {"action": "press_back"}]},
+         {"action": "left_click", "coordinate": [20, 15]}),
+    ],
+)  # fmt: skip
+def test_what_is_done_under_another_name_is_not_missed(
+    target: Any, call: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    (reward,) = reward_funcs("action", response_space="pixel")
+    said = json.dumps({"name": "computer_use", "arguments": call})
+    assert reward(completions=[f"<tool_call>{said}</tool_call>"] * 256, target=[target] * 256) == [1.0] * 256
+    assert lines(caplog) == ["action: of the first 256 responses 100 % were read and 100 % right"]
+
+
+def test_a_share_below_one_in_a_hundred_is_a_count(caplog: pytest.LogCaptureFixture) -> None:
+    easyr1.compute_score(rows(["(20, 15)", *["(500, 500)"] * 255]), **CLICK)
+    assert lines(caplog) == ["click: of the first 256 responses 100 % were read and 1 right"]
 
 
 def test_it_can_be_silenced_and_each_recipe_has_its_own(caplog: pytest.LogCaptureFixture) -> None:

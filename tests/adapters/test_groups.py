@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -40,8 +40,8 @@ def test_every_column_can_tell_rows_apart() -> None:
 
 
 def test_a_number_that_is_given_settles_equal_neighbours() -> None:
-    assert repeated([["a"] * 4], 4, 2).tolist() == [0, 0, 1, 1]
-    assert repeated([], 4, 2).tolist() == [0, 0, 1, 1]
+    assert repeated([["a"] * 4], 4, [2]).tolist() == [0, 0, 1, 1]
+    assert repeated([], 4, [2]).tolist() == [0, 0, 1, 1]
 
 
 def test_a_number_that_does_not_fit_is_an_error() -> None:
@@ -49,11 +49,47 @@ def test_a_number_that_does_not_fit_is_an_error() -> None:
         gr.RecipeError,
         match=r"num_generations=4: got 6 completions.*per_device_train_batch_size \* steps_per_generation",
     ):
-        repeated([list("aaaabb")], 6, 4)
+        repeated([list("aaaabb")], 6, [4])
     with pytest.raises(gr.RecipeError, match="num_generations=2: got another prompt or target in row 3 than in row 2"):
-        repeated([list("aabccc")], 6, 2)
+        repeated([list("aabccc")], 6, [2])
 
 
+@pytest.mark.parametrize(
+    ("rows", "sizes", "size"),
+    [
+        ("aaaabbbb", (4, 2), 4),  # training
+        ("aabbcc", (4, 2), 2),  # evaluation
+        ("aabbccdd", (4, 2), 2),
+        ("abcd", (4, 1), 1),
+        ("a", (4, 1), 1),
+        ("aabbbb", (4, 2), 2),
+        ("aaaabb", (2, 4), 2),  # more in evaluation than in training
+        ("aaaabbbb", (2, 4), 4),
+        ("", (4, 2), 0),
+    ],
+)
+def test_of_two_numbers_the_larger_that_fits_is_taken(rows: str, sizes: tuple[int, int], size: int) -> None:
+    assert repeated([list(rows)], len(rows), sizes).tolist() == [row // size for row in range(len(rows))]
+
+
+def test_of_two_numbers_pictures_tell_which_it_is() -> None:
+    pictures = [picture(shade) for shade in (1, 1, 2, 2)]
+    assert repeated([["p"] * 4, pictures], 4, (4, 2)).tolist() == [0, 0, 1, 1]
+    assert repeated([["p"] * 4, [pictures[0]] * 4], 4, (4, 2)).tolist() == [0] * 4
+
+
+def test_two_numbers_of_which_none_fits_are_an_error() -> None:
+    with pytest.raises(
+        gr.RecipeError,
+        match=r"num_generations=4, num_generations_eval=2: got another prompt or target in row 2 than in row 0; "
+        r"expected 4 .* \(and num_generations_eval=",
+    ):
+        repeated([list("aabc")], 4, (4, 2))
+    with pytest.raises(gr.RecipeError, match="num_generations=4, num_generations_eval=2: got 3 completions"):
+        repeated([list("aaa")], 3, (4, 2))
+
+
+@settings(deadline=None)
 @given(
     size=st.integers(2, 6),
     samples=st.lists(st.integers(0, 3), min_size=1, max_size=8),
@@ -147,6 +183,6 @@ class Unread:
 def test_pictures_are_not_read_where_the_rest_tells_rows_apart_or_the_file_is_the_same() -> None:
     assert repeated([list("abcd"), [Unread() for _ in range(4)]], 4).tolist() == [0, 1, 2, 3]
     assert repeated([list("aabb"), [Unread("x.png") for _ in range(4)]], 4).tolist() == [0, 0, 1, 1]
-    assert repeated([list("aabb"), [Unread() for _ in range(4)]], 4, 2).tolist() == [0, 0, 1, 1]
+    assert repeated([list("aabb"), [Unread() for _ in range(4)]], 4, [2]).tolist() == [0, 0, 1, 1]
     with pytest.raises(AssertionError, match="read"):
         repeated([list("aabb"), [Unread() for _ in range(4)]], 4)

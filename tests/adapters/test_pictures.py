@@ -39,11 +39,26 @@ def test_what_has_no_size_is_unknown(row: Any) -> None:
     assert picture_sizes([row]) == [None]
 
 
-def test_a_picture_is_not_turned() -> None:
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
+@pytest.mark.parametrize("orientation", [1, 3, 6, 8])
+def test_what_is_not_decoded_is_as_data_sets_decode_it(tmp_path: Path, form: str, orientation: int) -> None:
+    features = pytest.importorskip("datasets").Image()
     exif = Image.Exif()
-    exif[0x0112] = 6  # to be turned by a quarter
-    data = stored(40, 20, "JPEG", exif=exif)
-    assert picture_sizes([{"bytes": data}, Image.open(io.BytesIO(data))]) == [(40, 20), (40, 20)]
+    exif[0x0112] = orientation
+    data = stored(40, 20, form, exif=exif)
+    (tmp_path / "a").write_bytes(data)
+    decoded = features.decode_example({"bytes": data, "path": None})
+    assert decoded.size == ((20, 40) if orientation in (6, 8) else (40, 20))
+    rows = [{"bytes": data, "path": None}, {"bytes": None, "path": str(tmp_path / "a")}, decoded]
+    assert picture_sizes(rows) == [decoded.size] * 3
+    assert picture_sizes([Image.open(io.BytesIO(data))]) == [(40, 20)]  # as it is handed to the processor
+
+
+def test_notes_that_cannot_be_read_turn_nothing() -> None:
+    assert picture_sizes([{"bytes": stored(40, 20)[:33] + b"eXIf"}, {"bytes": stored(30, 20) + b"Exif"}]) == [
+        (40, 20),
+        (30, 20),
+    ]
 
 
 TARGET = {"bbox": [990, 490, 1010, 510]}
@@ -66,3 +81,35 @@ def test_sizes_of_pictures_go_before_a_column_and_that_before_the_target() -> No
     sizes = [[2000, 2000], [2000, 1000], None, None]
     rows = {"completions": ["(500, 500)"] * 4, "target": targets, "image": pictures, "image_size": sizes}
     assert reward(**rows) == [1.0, 1.0, 1.0, 0.0]
+
+
+def test_a_column_of_lists_goes_before_one_of_single_pictures() -> None:
+    """As in TRL, which shows the model those alone."""
+    (reward,) = reward_funcs("click", response_space="thousandths", format_weight=0.0)
+    right, other = Image.new("L", (2000, 1000)), Image.new("L", (2000, 2000))
+    rows = {"completions": ["(500, 500)"], "target": [TARGET]}
+    assert reward(**rows, images=[[right]], image=[other]) == [1.0]
+    assert reward(**rows, images=[[other]], image=[right]) == [0.0]
+    assert reward(**rows, images=None, image=[right]) == [1.0]
+
+
+@pytest.mark.parametrize(("index", "size"), [(0, (3, 4)), (-1, (3, 4)), (1, None), (2, None), (-2, None)])
+def test_an_index_beyond_the_list_finds_nothing(index: int, size: tuple[int, int] | None) -> None:
+    assert picture_sizes([[Image.new("L", (3, 4))]], index) == [size]
+
+
+def said(*blocks: Any) -> list[dict[str, Any]]:
+    return [{"role": "system", "content": "Click."}, {"role": "user", "content": [*blocks, {"type": "text"}, "x"]}]
+
+
+def test_pictures_in_prompts_serve_where_no_column_holds_any() -> None:
+    right, other = Image.new("L", (2000, 1000)), Image.new("L", (2000, 2000))
+    shown = [{"type": "image", "image": each} for each in (right, other)]
+    prompts = [said(*shown), said(*shown[::-1]), said({"type": "image"}), "click", None]
+    rows = {"completions": ["(500, 500)"] * 5, "target": [TARGET] * 5, "prompts": prompts}
+    options: dict[str, Any] = {"response_space": "thousandths", "format_weight": 0.0}
+    assert reward_funcs("click", **options)[0](**rows) == [0.0, 1.0, None, None, None]
+    assert reward_funcs("click", image_index=0, **options)[0](**rows) == [1.0, 0.0, None, None, None]
+    sizes = [[2000, 1000]] * 5
+    assert reward_funcs("click", **options)[0](**rows, image_size=sizes) == [0.0, 1.0, 1.0, 1.0, 1.0]
+    assert reward_funcs("click", **options)[0](**rows, image=[right] * 5) == [1.0] * 5

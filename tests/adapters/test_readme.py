@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import grounding_rewards as gr
 from grounding_rewards.cli.where import TRAINERS
+from grounding_rewards.tables.rollouts import read_rollouts
 from grounding_rewards_adapters import _scorers, easyr1, verl
 from grounding_rewards_adapters._settings import Settings
 
@@ -60,19 +62,24 @@ def test_returned_keys_are_named(title: str) -> None:
     assert all(f"`{key}`" in TEXT for key in found)
 
 
-def test_the_query_on_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dataset = pytest.importorskip("pyarrow.dataset")
+@pytest.mark.parametrize("recipes", [["gelato"], ["gelato", "gta1"]])
+def test_how_records_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recipes: list[str]) -> None:
+    duckdb = pytest.importorskip("duckdb")
     (query,) = re.findall(r"^```sql\n(.*?)^```$", TEXT, flags=re.DOTALL | re.MULTILINE)
     folder = str(tmp_path / "rollouts")
     monkeypatch.setattr(_scorers, "_SCORERS", {})
-    targets = [{"bbox": BOX, "id": name} for name in ("a", "a", "b")]
+    sizes = {"image_size": [100, 100], "model_image_size": [100, 100]}
+    targets = [{"bbox": BOX, "id": name, "space": "unit", **sizes} for name in ("a", "a", "b")]
     rows = [{"response": text, "ground_truth": target} for text, target in zip(TEXTS, targets, strict=True)]
-    easyr1.compute_score(rows, recipe="gelato", record=folder)
-    (scorer,) = {id(scorer): scorer for scorer in _scorers._SCORERS.values()}.values()
-    scorer._recording.recorder.close()
-    table = dataset.dataset(folder).to_table()
-    assert sorted(table.column("sample_id").to_pylist()) == ["a", "a", "b"]
-    assert set(re.findall(r"\b(sample_id|acc)\b", query)) <= set(table.column_names)
-    duckdb = pytest.importorskip("duckdb")
+    for recipe in recipes:
+        easyr1.compute_score(rows, recipe=recipe, record=folder, diagnose=False)
     found = duckdb.sql(query.replace("DIR/", f"{folder}/")).fetchall()
-    assert sorted(found) == [("a", 2, 0.5), ("b", 1, 0.0)]
+    assert sorted(found) == [("a", 2 * len(recipes), 0.5 / len(recipes)), ("b", len(recipes), 0.0)]
+    parts = {name for recipe in recipes for name in gr.recipe(recipe).parts}
+    assert parts <= set(read_rollouts(folder).column_names)
+    for usual in (pytest.importorskip("pyarrow.dataset").dataset, pytest.importorskip("pandas").read_parquet):
+        read = usual(folder)
+        names = {*(read.schema.names if hasattr(read, "schema") else read.columns)}
+        assert (parts <= names) == (len(recipes) == 1)
+    everything = re.sub(r"^SELECT .*\n|GROUP BY ALL", "", query.replace("DIR/", f"{folder}/"), flags=re.MULTILINE)
+    assert parts <= set(duckdb.sql(everything).columns)

@@ -76,8 +76,18 @@ def test_the_targets_own_task_chooses() -> None:
 def test_recipe_judges_what_no_route_names() -> None:
     found = call("elsewhere", "(250, 250)", UNIT, recipe="gelato", routes={"data_source": {"clicks": TWO["clicks"]}})
     assert (found["score"], found["distance"]) == (1.0, 1.0)
-    (reward,) = reward_funcs("gelato", routes={"source": {"clicks": TWO["clicks"]}})
-    assert reward(completions=["(250, 250)"], target=[UNIT]) == [1.0]
+
+
+def test_a_column_that_is_not_there_is_an_error_where_columns_are_whole_and_said_where_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    routes = {"kind": {"clicks": TWO["clicks"]}}
+    (reward,) = reward_funcs("gelato", routes=routes)
+    with pytest.raises(gr.RecipeError, match=r"routes: TRL gives no 'kind'.* It gives: target"):
+        reward(completions=["(250, 250)"], target=[UNIT])
+    for _ in range(2):
+        assert call("x", "(250, 250)", UNIT, recipe="gelato", routes=routes)["acc"] == 1.0
+    assert [record.message for record in caplog.records] == ["routes: rows have no 'kind'; gelato judges them"]
 
 
 def test_options_beside_routes_are_beneath_those_in_them() -> None:

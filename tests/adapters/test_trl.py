@@ -80,6 +80,27 @@ def test_a_first_batch_without_one_usable_target_is_wiring() -> None:
         reward(completions=["(1, 1)"] * 2, target=[{"bbox": [1, 2]}] * 2)
 
 
+def test_one_bad_sample_that_names_itself_does_not_end_a_run_that_begins_with_it() -> None:
+    (reward,) = reward_funcs("gelato")
+    bad = {"bbox": [1, 2], "id": "a7"}
+    assert reward(completions=["(1, 1)"] * 4, target=[bad] * 4) == [None] * 4
+    with pytest.raises(gr.RecipeError, match="not one of the first 8 targets can be used"):
+        reward(completions=["(1, 1)"] * 4, target=[bad, bad, {**bad, "id": "b2"}, bad])
+    (other,) = reward_funcs("gelato")
+    for _ in range(15):
+        assert other(completions=["(1, 1)"] * 4, target=[bad] * 4) == [None] * 4
+    with pytest.raises(gr.RecipeError, match="not one of the first 64 targets can be used"):
+        other(completions=["(1, 1)"] * 4, target=[bad] * 4)
+
+
+def test_a_batch_without_a_usable_target_has_no_rates() -> None:
+    (reward,) = reward_funcs("gelato")
+    reward(completions=["(250, 250)"], target=[BOX])
+    logged: dict[str, float] = {}
+    reward(completions=["(250, 250)"], target=[[9]], log_metric=logged.__setitem__)
+    assert sorted(name for name in logged if "reason" not in name) == ["gelato/valid"]
+
+
 def test_a_later_batch_without_one_usable_target_only_abstains() -> None:
     (reward,) = reward_funcs("gelato")
     reward(completions=["(250, 250)"], target=[BOX])
@@ -90,6 +111,11 @@ def test_a_missing_column_is_named() -> None:
     (reward,) = reward_funcs("gelato")
     with pytest.raises(gr.RecipeError, match=r"no column 'target'; it has bbox, solution\..*target_column="):
         reward(completions=["(1, 1)"], bbox=[BOX], solution=["x"])
+    odd = {"near": (BOX,), "size": np.array([[1, 2]]), "one": np.array(1), "name": "x", "state": {"a": 1}}
+    with pytest.raises(gr.RecipeError, match=r"no column 'target'; it has bbox, near, size\. Name"):
+        reward(completions=["(1, 1)"], bbox=[BOX], **odd)
+    with pytest.raises(gr.RecipeError, match=r"no column 'target'; it has none at all\."):
+        reward(completions=["(1, 1)"])
     (renamed,) = reward_funcs("gelato", target_column="bbox")
     assert renamed(completions=["(250, 250)"], bbox=[BOX]) == [1.0]
 
@@ -149,6 +175,24 @@ def test_names_are_the_recipes_or_given() -> None:
     for name in ("", 5):
         with pytest.raises(gr.RecipeError, match=r"name: got .*; expected what the reward is called in the logs"):
             reward_funcs("gelato", name=name)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("column", [5, "", None])
+def test_the_column_of_targets_has_a_name(column: object) -> None:
+    with pytest.raises(gr.RecipeError, match=r"target_column: got .*; expected the name of the column of targets"):
+        reward_funcs("gelato", target_column=column)  # type: ignore[arg-type]
+
+
+def test_what_a_tool_says_is_no_response() -> None:
+    (reward,) = reward_funcs("gelato")
+    said_by = [[{"role": role, "content": "(250, 250)"}] for role in ("tool", "user", "assistant")]
+    assert reward(completions=said_by, target=[BOX] * 3) == [0.0, 0.0, 1.0]
+
+
+def test_columns_may_have_any_name() -> None:
+    (reward,) = reward_funcs("gelato")
+    columns = {"self": [1], "part": ["x"], "columns": [1], "asking": [2]}
+    assert reward(completions=["(250, 250)"], target=[BOX], **columns) == [1.0]
 
 
 def test_it_is_called_by_keyword() -> None:

@@ -67,15 +67,59 @@ def test_num_generations_settles_it_and_is_checked() -> None:
         gr.RecipeError, match=r"num_generations=2: got 3 completions in one call; expected whole groups"
     ):
         reward(completions=["?"] * 3, prompts=["p"] * 3, target=[BOX] * 3)
-    (plain,) = reward_funcs("gelato", num_generations=2)
     with pytest.raises(gr.RecipeError, match="another prompt or target in row 1 than in row 0"):
-        plain(completions=["?"] * 2, prompts=["p"] * 2, target=[BOX, OTHER])
+        reward(completions=["?"] * 2, prompts=["p"] * 2, target=[BOX, OTHER])
+
+
+def test_recipes_that_compare_nothing_pass_over_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four of eight completions on each of two processes, and evaluation with other numbers: TRL's own business."""
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    (reward,) = reward_funcs("gelato", num_generations=8, num_generations_eval=2)
+    assert reward(completions=["(250, 250)"] * 4, prompts=["p"] * 4, target=[BOX] * 4) == [1.0] * 4
+    assert reward(completions=["(250, 250)"] * 3, prompts=list("pqr"), target=[BOX, OTHER, BOX]) == [1.0, 0.0, 1.0]
+
+
+def evaluation(each: int) -> dict[str, Any]:
+    targets = [[0.1 * place, 0.1, 0.9, 0.9] for place in range(4) for _ in range(each)]
+    return {"completions": ["?"] * len(targets), "prompts": ["p"] * len(targets), "target": targets}
+
+
+@pytest.mark.parametrize("number", [1, 2, 8])
+def test_evaluation_may_have_a_number_of_its_own(number: int, caplog: pytest.LogCaptureFixture) -> None:
+    (reward,) = reward_funcs(paying(GROUPS), num_generations=4, num_generations_eval=number)
+    with caplog.at_level(logging.ERROR):
+        for each in (4, number, 4, number):
+            assert reward(**evaluation(each)) == [float(row // each) for row in range(4 * each)]
+    assert not caplog.records
+
+
+def test_evaluation_that_goes_first_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    """A part of a group, on one of several processes, looks the same."""
+    (reward,) = reward_funcs(paying(GROUPS), num_generations=4, num_generations_eval=1)
+    with caplog.at_level(logging.ERROR):
+        assert reward(**evaluation(1)) == [0.0, 1.0, 2.0, 3.0]
+        assert reward(**evaluation(4)) == [float(row // 4) for row in range(16)]
+        assert reward(**evaluation(1)) == [0.0, 1.0, 2.0, 3.0]
+    (record,) = caplog.records
+    assert record.message.startswith(
+        "own: the first call holds groups of num_generations_eval=1, and none of num_generations=4. "
+        "If it is no evaluation, set per_device_train_batch_size"
+    )
+
+
+def test_the_number_of_evaluation_alone_is_refused() -> None:
+    with pytest.raises(gr.RecipeError, match="num_generations_eval=2 says one of two numbers; give num_generations"):
+        reward_funcs("gelato", num_generations_eval=2)
+    assert reward_funcs("gelato", num_generations=4, num_generations_eval=None)[0].batches.group_sizes == (4,)
+    assert reward_funcs("gelato", num_generations=4, num_generations_eval=4)[0].batches.group_sizes == (4,)
 
 
 @pytest.mark.parametrize("number", [0, -1, 2.0, True, "8"])
 def test_num_generations_is_a_whole_number(number: Any) -> None:
     with pytest.raises(gr.RecipeError, match=r"num_generations: got .*; expected a whole number from 1"):
         reward_funcs("gelato", num_generations=number)
+    with pytest.raises(gr.RecipeError, match=r"num_generations_eval: got .*; expected a whole number from 1"):
+        reward_funcs("gelato", num_generations=2, num_generations_eval=number)
 
 
 def test_a_first_batch_without_groups_is_wiring_and_a_later_one_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -133,5 +177,5 @@ def test_plain_texts_as_targets_are_left_out_of_a_label_free_recipe() -> None:
 def test_it_still_pickles() -> None:
     (reward,) = reward_funcs(paying(GROUPS), num_generations=2)
     copy = pickle.loads(pickle.dumps(reward))
-    assert copy.batches.num_generations == 2
+    assert copy.batches.group_sizes == (2,)
     assert copy(completions=["?"] * 4, prompts=["p"] * 4, target=[BOX] * 4) == [0.0, 0.0, 1.0, 1.0]

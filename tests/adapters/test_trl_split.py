@@ -6,6 +6,7 @@ import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -72,11 +73,14 @@ def test_what_a_sum_is_made_of() -> None:
     moved = affine("side", product(a=Hit(), b=Format()), scale=2.0, shift=-1.0)
     loose = clip("bounded", weighted(c=(0.5, Hit()), d=(0.5, Format())), low=0.0, high=1.0)
     tight = clip("limited", affine("more", Hit(), scale=3.0), low=0.0, high=1.0)
+    low = clip("raised", affine("less", Hit(), scale=-3.0), low=-1.0, high=0.0)
     whole = weighted(
-        scaled=(0.5, scaled), moved=(1.0, moved), loose=(2.0, loose), tight=(-1.0, tight), idle=(0.0, Hit())
-    )
+        scaled=(0.5, scaled), moved=(1.0, moved), loose=(2.0, loose), tight=(-1.0, tight), low=(1.0, low),
+        idle=(0.0, Hit()),
+    )  # fmt: skip
     recipe = with_reward(whole)
-    assert contributions(recipe) == {"hit": 3.0, "shape": 0.75, "moved": 1.0, "c": 1.0, "d": 1.0, "tight": -1.0}
+    sums = {"hit": 3.0, "shape": 0.75, "moved": 1.0, "c": 1.0, "d": 1.0, "tight": -1.0, "low": 1.0}
+    assert contributions(recipe) == sums
     sums_to_the_total(recipe, {"completions": ["(250, 250)", "(900, 900)", "?"], "target": [BOX] * 3})
 
 
@@ -126,6 +130,18 @@ def test_weights_take_the_options_of_the_functions() -> None:
     assert [function.__name__ for function in functions] == ["mine/distance", "mine/format"]
     assert reward_weights("gelato", num_generations=2, **options) == [0.75, 0.25]
     assert reward_weights({"name": "gelato", "format_weight": 1.0}) == [1.0]
+
+
+def test_weights_leave_nothing_behind(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"format_weight": 0.25, "record": str(tmp_path / "rollouts")}
+    assert reward_weights("gelato", num_generations_eval=2, num_generations=4, **options) == [0.75, 0.25]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("split", ["false", 1, 0, None])
+def test_split_is_true_or_false(split: Any) -> None:
+    with pytest.raises(gr.RecipeError, match=r"split: got .*; expected True or False"):
+        reward_funcs("gelato", split=split)
 
 
 def counted() -> tuple[gr.Recipe, list[int]]:
@@ -178,6 +194,38 @@ def test_other_objects_and_changed_ones_are_scored_anew() -> None:
     assert shape(**{**batch, "target": [[0.5, 0.5, 1.0, 1.0]]}) == [0.0]
     assert shape(**batch, more=["x"]) == [0.0]
     assert len(calls) == 5
+
+
+def test_a_message_that_is_changed_inside_is_scored_anew() -> None:
+    recipe, calls = counted()
+    hit, shape, _ = reward_funcs(recipe, split=True)
+    message = {"role": "assistant", "content": "(250, 250)"}
+    batch = {"completions": [[message]], "target": [BOX]}
+    assert hit(**batch) == [1.0]
+    message["content"] = "?"
+    assert shape(**batch) == [0.0]
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize("more", [["x"], ("x",), "x"], ids=type)
+def test_columns_that_come_or_go_are_scored_anew(more: Any) -> None:
+    recipe, calls = counted()
+    batch = rows("(250, 250)")
+    for first, second in (({}, {"more": more}), ({"more": more}, {})):
+        hit, shape, _ = reward_funcs(recipe, split=True)
+        calls.clear()
+        assert (hit(**batch, **first), shape(**batch, **second)) == ([1.0], [1.0])
+        assert len(calls) == 2
+
+
+def test_what_others_have_not_taken_yet_is_not_pickled() -> None:
+    hit, shape = reward_funcs("gelato", split=True, format_weight=0.5)
+    batch = {**rows("(250, 250)"), "unpicklable": [lambda: None]}
+    assert hit(**batch) == [1.0]
+    copy = pickle.loads(pickle.dumps(shape))
+    assert copy.batches._last is None
+    assert copy(**rows("(250, 250)")) == [1.0]
+    assert shape(**batch) == [1.0]
 
 
 def test_what_all_have_taken_is_let_go() -> None:

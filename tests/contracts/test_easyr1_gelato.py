@@ -152,3 +152,12 @@ def test_a_weight_on_format_carries_groups_without_a_hit_through_gelatos_filter(
 def test_a_filter_that_keeps_nothing_ends_the_run() -> None:
     with pytest.raises(RuntimeError, match="no sample is kept"):
         kept({"no hit": GROUPS["no hit"]}, ACCURACY)
+
+
+def test_a_filter_by_accuracy_keeps_all_mixed_groups_of_up_to_99_rollouts() -> None:
+    def mixed(rollouts: int) -> dict[str, list[str]]:
+        return {"one": [CENTRE] + [MISS] * (rollouts - 1), "all but one": [CENTRE] * (rollouts - 1) + [MISS]}
+
+    assert kept(mixed(99), ACCURACY) == ["one", "all but one"]
+    half = {"half": [CENTRE, MISS]}
+    assert kept({**half, **mixed(100)}, ACCURACY) == ["half"]

@@ -82,14 +82,84 @@ def test_the_reward_takes_its_bounds_from_the_processor(
     processor = SimpleNamespace(image_processor=images)
     monkeypatch.setattr(script, "AutoProcessor", SimpleNamespace(from_pretrained=lambda *given, **named: processor))
     launch = script.Launch("t.parquet", family="qwen2_5_vl", min_pixels=bounds[0], max_pixels=bounds[1])
-    found = script.processor_of(launch, SimpleNamespace(model_name_or_path="", model_revision="main"))
-    (reward,) = script.rewards_of(launch, SimpleNamespace(num_generations=1), found)
+    config = SimpleNamespace(num_generations=1, num_generations_eval=None, trust_remote_code=False)
+    found = script.processor_of(launch, config, SimpleNamespace(model_name_or_path="", model_revision="main"))
+    (reward,) = script.rewards_of(launch, config, found)
     picture = importlib.import_module("PIL.Image").new("RGB", (1920, 1080))
     _, down, right = images(picture, do_rescale=False, do_normalize=False)["image_grid_thw"][0]
     width, height = 14 * int(right), 14 * int(down)
     texts = [f"({width // 2}, {height // 2})", f"({width // 2 + 8}, {height // 2})"]
     paid = reward(completions=texts, prompts=["", ""], image=[picture] * 2, target=[[0.497, 0.497, 0.503, 0.503]] * 2)
     assert paid == [pytest.approx(1.0, abs=0.1), 0.0]
+
+
+def checkpoint(folder: Path, model_type: str) -> str:
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps({"model_type": model_type}))
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "family", "wanted"),
+    [
+        ("qwen2_5_vl", "qwen3_vl", "qwen2_5_vl"),
+        ("qwen2_vl", "qwen2_5_vl", "qwen2_vl"),
+        ("qwen3_vl_moe", "qwen2_5_vl", "qwen3_vl"),
+        ("qwen2_5_vl", "qwen2_5_vl", None),
+        ("qwen3_vl_moe", "qwen3_vl", None),
+        ("llava", "qwen3_vl", None),
+    ],
+)
+def test_a_checkpoint_of_another_family_is_refused(
+    script: Any, tmp_path: Path, model_type: str, family: str, wanted: str | None
+) -> None:
+    path = checkpoint(tmp_path / "model", model_type)
+    given = ["--train", "t.parquet", "--model_name_or_path", path, "--output_dir", str(tmp_path), "--bf16", "false"]
+    options = script.options([*given, "--family", family])
+    if wanted is None:
+        script.check_family(*options)
+    else:
+        with pytest.raises(SystemExit, match=f"is {model_type}, .* those of {family}: set --family {wanted}$"):
+            script.check_family(*options)
+
+
+def test_what_the_command_line_says_reaches_the_trainer(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, Any] = {}
+
+    class Trainer:
+        def __init__(self, **given: Any) -> None:
+            seen.update(given)
+
+        def train(self, **given: Any) -> None:
+            seen.update(given)
+
+        def save_model(self, folder: str) -> None:
+            seen["saved"] = folder
+
+    images = pytest.importorskip("transformers").Qwen2VLImageProcessorPil(min_pixels=3136, max_pixels=1003520)
+    loaded: list[dict[str, Any]] = []
+    monkeypatch.setattr(script, "GRPOTrainer", Trainer)
+    monkeypatch.setattr(script, "get_quantization_config", lambda model: ("quantized", model.load_in_4bit))
+    monkeypatch.setattr(script, "rows_of", lambda path: [path])
+    monkeypatch.setattr(script, "AutoProcessor", SimpleNamespace(
+        from_pretrained=lambda *given, **named: loaded.append(named) or SimpleNamespace(image_processor=images)
+    ))  # fmt: skip
+    script.main([
+        "--train", "t.parquet", "--output_dir", str(tmp_path), "--bf16", "false", "--use_cpu", "true",
+        "--model_name_or_path", checkpoint(tmp_path / "model", "qwen3_vl"), "--load_in_4bit", "true",
+        "--resume_from_checkpoint", "out/checkpoint-100", "--trust_remote_code", "true",
+        "--model_init_kwargs", '{"device_map": null, "dtype": "float16"}', "--num_generations_eval", "2",
+    ])  # fmt: skip
+    assert (seen["resume_from_checkpoint"], seen["saved"]) == ("out/checkpoint-100", str(tmp_path))
+    assert seen["quantization_config"] == ("quantized", True)
+    assert seen["args"].model_init_kwargs == {
+        "revision": "main", "trust_remote_code": True, "attn_implementation": None, "dtype": "float16",
+        "device_map": None,
+    }  # fmt: skip
+    assert loaded[0]["trust_remote_code"] is True
+    assert seen["reward_funcs"][0].batches.group_sizes == (8, 2)
 
 
 def test_two_steps_of_training(script: Any, rows: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
+from tests.cli.command import Runner, write_rows
 from tests.trainers import verl_launch
 from tests.trainers.verl_launch import LAUNCH, managed, rows
 
@@ -117,3 +120,37 @@ def test_what_is_given_beside_a_script_goes_first(tmp_path: Path) -> None:
     assert found[-1] == "trainer.nnodes=2"
     assert "data.train_files=/data/a b.parquet" in found
     assert "actor_rollout_ref.model.path=/models/mine" in found
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("path", ["/data/out", "/data/run (b), lr=1e-6 [a] {c}/x"])
+def test_a_folder_of_records_may_have_any_name(tmp_path: Path, file: str, path: str) -> None:
+    parser = pytest.importorskip("hydra.core.override_parser.overrides_parser").OverridesParser.create()
+    found = words(file, folder=str(tmp_path), RECORD=path)
+    (override,) = [word for word in found if word.startswith(f"+{LAUNCH}.reward_kwargs.record=")]
+    assert parser.parse_override(override).value() == path
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_pictures_are_in_the_column_that_convert_writes(
+    tmp_path: Path, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "a.png"
+    Image.new("1", (64, 48)).save(picture)
+    row = {"instruction": "open", "bbox": [1, 2, 3, 4], "width": 64, "height": 48, "image": str(picture)}
+    source, out = write_rows(tmp_path / "clicks.jsonl", row), tmp_path / "train.parquet"
+    given = ("convert", source, out, "--for", "verl", "--target-space", "pixel")
+    assert Runner(capsys)(*given).code == 0
+    written = pq.read_schema(out).names
+    found = words(file, folder=str(tmp_path))
+    (column,) = [word.partition("=")[2] for word in found if word.startswith("data.image_key=")]
+    assert column in written
+    assert column not in row
+
+
+def test_the_bound_on_filtering_is_the_one_that_the_default_trainer_reads(lab: Path) -> None:
+    config = composed("verl_dapo_qwen3_vl.sh", str(lab))
+    assert config.algorithm.filter_groups.max_inflight_gen_batches == 2
+    given = [word.lstrip("+").partition("=")[0] for word in words("verl_dapo_qwen3_vl.sh", folder=str(lab))]
+    assert "algorithm.filter_groups.max_inflight_gen_batches" in given
+    assert not [name for name in given if name.endswith("max_num_gen_batches")]

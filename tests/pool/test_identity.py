@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
@@ -77,11 +77,12 @@ def test_different_contents_have_different_names():
         {"target": {}}, {"target": [True, 2]}, {"target": "{"}, {"instruction": "[1, 2]"},
         {"instruction": "\ud800"}, {"instruction": [{"role": "user", "content": "a"}]},
         {"target": [0.1 + 0.2, 2]}, {"target": [0.3, 2]}, {"target": {"extra": [None]}}, {"target": {"extra": []}},
-        {"target": [float("nan")]},
+        {"target": [float("nan")]}, {"index": 1, "split": "train"}, {"index": 1, "split": "test"},
     ]  # fmt: skip
     assert len({sample_id(**each) for each in told}) == len(told)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(CONTENT.filter(lambda value: value is not None))
 def test_how_content_is_held_does_not_matter(content):
     name = sample_id(target=content)
@@ -90,6 +91,7 @@ def test_how_content_is_held_does_not_matter(content):
         assert sample_id(target=json.dumps(content)) == name
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(CONTENT.filter(lambda value: value is not None))
 def test_what_content_says_matters(content):
     assert sample_id(source="a", target=changed(content)) != sample_id(source="a", target=content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import grounding_rewards_adapters
+from grounding_rewards.converting import FORMS
 from grounding_rewards_adapters import trl as trl_adapter
 from grounding_rewards_adapters import verl as verl_adapter
 from tests.cli.command import Runner, write_rows
@@ -105,6 +107,35 @@ def test_verls_own_data_set_class(packed: Any, source: str, name: str) -> None:
             assert (scored["acc"], scored["valid"]) == (acc, 1.0)
 
 
+def taken_names(source: Path) -> set[str]:
+    """Names that an agent loop's code uses where a row's columns go as keywords, or reads from them as settings."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source.read_text("utf-8"))):
+        if isinstance(node, ast.AsyncFunctionDef) and node.args.kwarg is not None:
+            names |= {each.arg for each in (*node.args.args, *node.args.kwonlyargs)}
+        elif isinstance(node, ast.Call) and any(
+            each.arg is None and ast.unparse(each.value) in ("prompt", "kwargs") for each in node.keywords
+        ):
+            names |= {each.arg for each in node.keywords if each.arg}
+        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) in ("batch", "batch.non_tensor_batch"):
+            names |= {node.slice.value} if isinstance(node.slice, ast.Constant) else set()
+    return {name for name in names if isinstance(name, str) and name != "cls"}
+
+
+@needs_verl
+def test_verls_rollouts_take_all_columns_that_stay() -> None:
+    spec = find_spec("verl")
+    assert spec is not None
+    assert spec.origin is not None
+    folder = Path(spec.origin).parent  # whose agent loops need more than verl to be imported
+    read = taken_names(folder / "experimental/agent_loop/agent_loop.py")
+    assert read >= {"self", "sampling_params", "trajectory", "trace", "agent_name", "output", "validate"}
+    assert read <= FORMS["verl"].reserved
+    read = taken_names(folder / "trainer/ppo/v1/agent_loop_tq.py")
+    assert read >= {"session_id", "trajectory", "trace", "validate", "global_steps", "index"}
+    assert read <= FORMS["verl"].reserved
+
+
 @needs_verl
 def test_verls_prompts_without_images_pass_its_tokenizer(tmp_path: Path, datasets: Any, capsys: Any) -> None:
     tokenizers = pytest.importorskip("tokenizers")
@@ -126,6 +157,25 @@ def test_verls_prompts_without_images_pass_its_tokenizer(tmp_path: Path, dataset
     kept = module.RLHFDataset(str(out), tokenizer=tokenizer, config=config)
     assert [row["raw_prompt"][0]["content"] for row in kept] == ["Save"]
     assert kept[0]["data_source"] == "web"
+
+
+@pytest.mark.parametrize("trainer", ["verl", "trl", "easyr1"])
+def test_images_that_datasets_turns_have_the_size_it_gives_them(
+    datasets: Any, folder: Path, trainer: str, capsys: Any
+) -> None:
+    image = importlib.import_module("PIL.Image")
+    said = image.Exif()
+    said[0x0112] = 6
+    image.new("RGB", (64, 32)).save(folder / "photo.jpg", exif=said)
+    fields = {"bytes": (folder / "photo.jpg").read_bytes(), "path": None}
+    row = {"query": "Save", "image": fields, "bbox": [8, 4, 16, 8]}
+    datasets.Dataset.from_list([row]).cast_column("image", datasets.Image()).to_parquet(folder / "in.parquet")
+    words = ("convert", folder / "in.parquet", folder / "out.parquet", "--for", trainer, "--target-space", "pixel")
+    assert Runner(capsys)(*words).code == 0
+    (opened,) = datasets.load_dataset("parquet", data_files=str(folder / "out.parquet"), split="train")
+    packed = {"verl": "reward_model", "trl": "target", "easyr1": "answer"}[trainer]
+    wire = opened[packed]["ground_truth"] if trainer == "verl" else opened[packed]
+    assert list(opened["images"][0].size) == json.loads(wire)["image_size"] == [32, 64]
 
 
 @pytest.mark.parametrize("source", ["rows.jsonl", "saved"])

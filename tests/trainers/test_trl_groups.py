@@ -56,6 +56,31 @@ def test_a_part_from_a_file_sees_the_trainers_groups(policy: Any, tmp_path: Path
         assert 1 <= min(lengths) <= max(lengths) <= 6
 
 
+def test_evaluation_with_a_number_of_its_own_has_groups_of_it(policy: Any, tmp_path: Path) -> None:  # noqa: F811
+    from grounding_rewards_adapters.trl import reward_funcs
+
+    (tmp_path / "recorder.py").write_text(RECORDER)
+    place = f"{tmp_path}/recorder.py"
+    recorder = {"verifier": f"{place}:recorded", "weight": 1.0, "low": 0, "high": 1, "needs": ["groups"]}
+    functions = reward_funcs(
+        "composite", response_space="thousandths", target_space="unit", space="unit",
+        parts={"hit": 1.0, "recorder": recorder}, num_generations=4, num_generations_eval=2,
+    )  # fmt: skip
+    data = rows(target=lambda row: {"bbox": BOX, "id": f"s{row}"})
+    evaluation = {"eval_rows": data, "eval_strategy": "steps", "eval_steps": 1, "eval_on_start": True}
+    train(policy, data, functions, tmp_path, **evaluation, num_generations_eval=2, per_device_eval_batch_size=8)
+    sizes = [groups.count(0) for groups, _, _ in load(f"{place}:SEEN")]
+    assert sizes == [2, 2, 4, 2, 2, 4, 2, 2]
+
+
+def test_evaluation_with_one_completion_a_sample_goes_first(policy: Any, tmp_path: Path) -> None:  # noqa: F811
+    from grounding_rewards_adapters.trl import reward_funcs
+
+    functions = reward_funcs("gui-rcpo", response_space="pixel", num_generations=4, num_generations_eval=1)
+    evaluation = {"eval_rows": rows(), "eval_strategy": "steps", "eval_steps": 1, "eval_on_start": True}
+    assert len(train(policy, rows(), functions, tmp_path, **evaluation, num_generations_eval=1, max_steps=1)) == 1
+
+
 def test_a_label_free_reward_trains_without_a_target_column(policy: Any, tmp_path: Path) -> None:  # noqa: F811
     from grounding_rewards_adapters.trl import reward_funcs
 

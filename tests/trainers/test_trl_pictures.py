@@ -67,6 +67,22 @@ def test_answers_are_brought_into_the_pictures_space(seeing: Any, tmp_path: Path
         assert entry["seen/valid"] == 1.0
 
 
+def test_pictures_may_stand_in_prompts_alone(seeing: Any, tmp_path: Path) -> None:
+    """Which a data set can hold that makes its rows when they are looked up."""
+    model, policy = seeing
+
+    def transform(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        shown = [{"type": "image", "image": picture(*SIZES[row % 4])} for row in batch["row"]]
+        said = [[{"role": "user", "content": [each, {"type": "text", "text": "click"}]}] for each in shown]
+        targets = [{"bbox": [0, 0, *SIZES[row % 4]], "space": "pixel"} for row in batch["row"]]
+        return {"prompt": said, "target": targets}
+
+    functions = reward_funcs("gelato", model=model, min_pixels=MIN_PIXELS, max_pixels=MAX_PIXELS)
+    rows = [{"row": row, "prompt": ""} for row in range(8)]
+    (entry,) = train(policy, rows, functions, tmp_path, transform=transform, max_steps=1, **MIXED)
+    assert entry["gelato/valid"] == 1.0
+
+
 def test_sizes_are_those_that_the_model_was_shown(seeing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the model generates from says how large its pictures are, in patches."""
     kind, (model, processor) = seeing

@@ -105,6 +105,22 @@ def test_what_trl_takes_apart_scores_like_what_was_said(template: str) -> None:
     assert calls > 2
 
 
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_a_call_with_parameters_scores_like_what_was_said(template: str) -> None:
+    """TRL adds empty arguments to it."""
+    from trl.chat_template_utils import parse_response
+
+    tokenizer = characters(template)
+    prefix = tokenizer(f"<|im_start|>user\nclick<|im_end|>\n{HEADER}")["input_ids"]
+    said = CALL.replace("arguments", "parameters").replace("#", "5")
+    parsed = parse_response(tokenizer, tokenizer(f"{said}<|im_end|>")["input_ids"], prefix=prefix)
+    assert parsed["tool_calls"][0]["function"]["arguments"] == {}
+    (reward,) = reward_funcs("click", response_space="pixel", format_weight=0.0)
+    target = {"bbox": [540, 540, 560, 560]}
+    assert reward(completions=[said, [parsed]], target=[target] * 2) == [1.0, 1.0]
+    assert response_text([parsed]) == said
+
+
 THOUGHT = "<think>\nIt is at the top.\n</think>\n\n"
 CALL = (
     '<tool_call>\n{"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [#50, #50]}}\n'

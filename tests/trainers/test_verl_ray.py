@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from grounding_rewards.tables.rollouts import read_rollouts
 from grounding_rewards_adapters import verl as adapter
 from tests.adapters.own_terms import BOX, PAID, named_in_a_config
 from tests.contracts import easyr1
@@ -72,6 +75,36 @@ def test_own_code_inside_ray_workers(lab: Path, base: Any, cluster: Any) -> None
     assert columns["valid"] == [1.0, 1.0, 1.0, 1.0, 0.0]
     for name in three:
         assert columns[name] == [1.0, 0.0, 1.0, 0.0, 0.0]
+
+
+class Worker:
+    """What scores in an actor of verl's reward loop, or EasyR1's."""
+
+    def single(self, *given: Any, **options: Any) -> float:
+        return adapter.compute_score(*given, **options)["score"]
+
+    def batch(self, texts: list[str], **options: Any) -> list[float]:
+        count = len(texts)
+        found = adapter.compute_score_batch(["clicks"] * count, texts, [json.dumps(BOX)] * count, **options)
+        return [row["score"] for row in found]
+
+
+def test_a_worker_that_is_killed_leaves_what_it_scored(cluster: Any, tmp_path: Path) -> None:
+    options = {**CLICK, "record": str(tmp_path)}
+    worker = cluster.remote(num_cpus=1)(Worker).remote()
+    batched = cluster.get(worker.batch.remote(list(PAID), **options), timeout=120)
+    assert read_rollouts(tmp_path, ["response", "total"]).to_pydict() == {"response": [*PAID], "total": batched}
+    jobs = [worker.single.remote("clicks", text, json.dumps(BOX), **options) for text in PAID]
+    paid = cluster.get(jobs, timeout=120)
+    for _ in range(100):  # about a second, on a calm machine
+        if read_rollouts(tmp_path, ["acc"]).num_rows > len(PAID):
+            break
+        time.sleep(0.2)
+    cluster.kill(worker)
+    assert read_rollouts(tmp_path, ["response", "total"]).to_pydict() == {
+        "response": [*PAID] * 2,
+        "total": [*batched, *paid],
+    }
 
 
 def test_the_remote_manager_sends_a_function_loaded_by_path(lab: Path, base: Any, cluster: Any) -> None:

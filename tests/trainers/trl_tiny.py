@@ -169,17 +169,23 @@ def train(
     method: str = "GRPO",
     **settings: Any,
 ) -> list[dict[str, Any]]:
-    """Two steps of one of TRL's trainers; what it logged."""
+    """Two steps of one of TRL's trainers; what it logged. ``transform`` makes rows when they are looked up."""
     trl = pytest.importorskip("trl")
-    datasets = pytest.importorskip("datasets")
     model, processing_class = policy
-    tools = settings.pop("tools", None)
+    tools, transform = settings.pop("tools", None), settings.pop("transform", None)
+    held = settings.pop("eval_rows", None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         args = getattr(trl, f"{method}Config")(output_dir=str(out), **{**SETTINGS, **settings})
         trainer = getattr(trl, f"{method}Trainer")(
             model=model, reward_funcs=functions, args=args, processing_class=processing_class,
-            train_dataset=datasets.Dataset.from_list(rows), **({"tools": tools} if tools else {}),
+            train_dataset=_data(rows, transform),
+            eval_dataset=_data(held) if held else None, **({"tools": tools} if tools else {}),
         )  # fmt: skip
         trainer.train()
     return [entry for entry in trainer.state.log_history if "reward" in entry]
+
+
+def _data(rows: list[dict[str, Any]], transform: Any = None) -> Any:
+    made = pytest.importorskip("datasets").Dataset.from_list(rows)
+    return made if transform is None else made.with_transform(transform)
