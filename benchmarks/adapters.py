@@ -3,9 +3,10 @@
     python benchmarks/adapters.py [--recipe NAME] [--prompts 1024] [--rollouts 8] [--step-seconds 300] [--json]
 
 The bare call has responses and targets, as the trainer hands them over, and gives total and parts. Each adapter adds
-what its trainer needs: keys, Python floats, groups, sizes, complaints. `--record` adds a rollout table. The last column
-is the share of a training step that lasts `--step-seconds` where nothing else runs meanwhile: an upper bound, because
-verl scores each response as soon as it is there.
+what its trainer needs: keys, Python floats, groups, sizes, complaints. `parts` and `routes` are nested options, held by
+OmegaConf as verl hands them over, beside the bare call of the very recipe. `--record` adds a rollout table, whose
+batches are written before a call returns. The last column is the share of a training step that lasts `--step-seconds`
+where nothing else runs meanwhile: an upper bound, because verl scores each response as soon as it is there.
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 import grounding_rewards as gr
+from grounding_rewards.tables.rollouts import close_all
 from grounding_rewards_adapters import easyr1, easyr1_sequential, trl, verl
 
 WIDTH, HEIGHT = 1920, 1080
 SPREAD = 0.05
+Options = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -86,72 +91,105 @@ def in_turns(ours: Callable[[], object], bare: Callable[[], object], repeats: in
     return statistics.median(times[0]), statistics.median(times[1])
 
 
-def measure(rows: Rows, options: dict[str, Any], repeats: int) -> list[Line]:
-    """The table."""
-    own = {name: value for name, value in options.items() if name not in ("recipe", "record")}
-    recipe = gr.recipe(options["recipe"], **own)
-    responses, targets, count = rows.responses, rows.targets, len(rows)
+def alone(rows: Rows, options: Options, each: int) -> Callable[[], object]:
+    """The bare call, of one row or of all."""
+    recipe = gr.recipe(options["recipe"], **without(options, "recipe", "record", "routes"))
 
-    def bare_batch() -> object:
-        return recipe.score(responses, targets, bad_target="abstain")
+    def batch() -> object:
+        return recipe.score(rows.responses, rows.targets, bad_target="abstain")
 
-    def bare_singles() -> object:
+    def singles() -> object:
         return [
             recipe.score([response], [target], bad_target="abstain")
-            for response, target in zip(responses, targets, strict=True)
+            for response, target in zip(rows.responses, rows.targets, strict=True)
         ]
 
-    def verl_one(response: str, target: str) -> object:
-        extra = {"index": 0, "image_size": [WIDTH, HEIGHT], "num_turns": None, "rollout_reward_scores": {}}
-        return verl.compute_score(
-            data_source="clicks", solution_str=response, ground_truth=target, extra_info=extra, **options
-        )
+    return singles if each == 1 else batch
 
-    def verl_singles() -> object:
-        return list(map(verl_one, responses, targets))
 
-    def verl_threads() -> object:
-        """As verl's naive manager calls it: all rows at once, from the event loop's thread pool."""
+def without(options: Options, *names: str) -> Options:
+    """The other options."""
+    return {name: value for name, value in options.items() if name not in names}
 
-        async def run() -> object:
-            loop, pool = asyncio.get_running_loop(), ThreadPoolExecutor(8)
-            with pool:
-                jobs = [loop.run_in_executor(pool, verl_one, *row) for row in zip(responses, targets, strict=True)]
-                return await asyncio.gather(*jobs)
 
-        return asyncio.run(run())
+def verl_one(response: str, target: str, options: Options, extra: dict[str, Any]) -> object:
+    """One row as verl's naive manager gives it."""
+    extra = {"index": 0, "num_turns": None, "rollout_reward_scores": {}, **extra}
+    return verl.compute_score(
+        data_source="clicks", solution_str=response, ground_truth=target, extra_info=extra, **options
+    )
 
-    inputs = [
-        {"response": response, "response_length": 9, "ground_truth": target}
-        for response, target in zip(responses, targets, strict=True)
-    ]
+
+def verl_singles(rows: Rows, options: Options, extra: dict[str, Any] | None = None) -> Callable[[], object]:
+    """One row after the other."""
+    given = held_by_omegaconf(options)
+    pairs = list(zip(rows.responses, rows.targets, strict=True))
+    return lambda: [verl_one(*pair, given, extra or {}) for pair in pairs]
+
+
+def verl_threads(rows: Rows, options: Options) -> Callable[[], object]:
+    """As verl's naive manager calls it: all rows at once, from the event loop's thread pool."""
+
+    async def run() -> object:
+        loop, pool = asyncio.get_running_loop(), ThreadPoolExecutor(8)
+        with pool:
+            pairs = zip(rows.responses, rows.targets, strict=True)
+            jobs = [loop.run_in_executor(pool, verl_one, *pair, options, {}) for pair in pairs]
+            return await asyncio.gather(*jobs)
+
+    return lambda: asyncio.run(run())
+
+
+def held_by_omegaconf(options: Options) -> Options:
+    """Nested options as a config of verl holds them; where OmegaConf is not installed, as they are."""
+    if find_spec("omegaconf") is None:
+        return options
+    return dict(import_module("omegaconf").OmegaConf.create(options))
+
+
+def trl_batch(rows: Rows, options: Options) -> Callable[[], object]:
+    """A batch as TRL's trainer gives it; past the diagnosis of the first rows."""
     (reward,) = trl.reward_funcs(**options)
-    columns = {
-        "prompts": [[{"role": "user", "content": "click"}]] * count,
-        "completions": [[{"role": "assistant", "content": response}] for response in responses],
-        "completion_ids": [[1] * 9] * count,
-        "target": targets,
+    columns: Options = {
+        "prompts": [[{"role": "user", "content": "click"}]] * len(rows),
+        "completions": [[{"role": "assistant", "content": response}] for response in rows.responses],
+        "completion_ids": [[1] * 9] * len(rows),
+        "target": rows.targets,
         "log_metric": lambda name, value: None,
         "log_extra": lambda name, values: None,
         "trainer_state": None,
     }
-    cases: list[tuple[str, int, Callable[[], object], Callable[[], object]]] = [
-        ("verl, one row a call", 1, verl_singles, bare_singles),
-        ("verl, 8 threads", 1, verl_threads, bare_singles),
-        (
-            "EasyR1, sequential",
-            1,
-            lambda: [easyr1_sequential.compute_score(row, **options) for row in inputs],
-            bare_singles,
-        ),
-        ("EasyR1, a batch", count, lambda: easyr1.compute_score(inputs, **options), bare_batch),
-        ("TRL, a batch", count, lambda: reward(**columns), bare_batch),
+    reward(**columns)
+    return lambda: reward(**columns)
+
+
+def measure(rows: Rows, options: Options, repeats: int) -> list[Line]:
+    """The table."""
+    inputs = [
+        {"response": response, "response_length": 9, "ground_truth": target}
+        for response, target in zip(rows.responses, rows.targets, strict=True)
     ]
-    found = []
-    for name, each, ours, bare in cases:
-        adapter, alone = in_turns(ours, bare, repeats)
-        found.append(Line(name, each, adapter, alone, rows=count))
-    return found
+    size = {"image_size": [WIDTH, HEIGHT]}
+    parts = {
+        **options,
+        "recipe": "composite",
+        "response_space": "thousandths",
+        "target_space": "unit",
+        "parts": {"hit": 0.9, "format": 0.1},
+    }
+    routes = {**options, "routes": {"data_source": {"clicks": {"name": options["recipe"]}}}}
+    bare = alone(rows, options, 1), alone(rows, options, len(rows))
+    cases = [
+        ("verl", 1, verl_singles(rows, options), bare[0]),
+        ("verl, extra_info.image_size", 1, verl_singles(rows, options, size), bare[0]),
+        ("verl, nested parts", 1, verl_singles(rows, parts), alone(rows, parts, 1)),
+        ("verl, nested routes", 1, verl_singles(rows, routes), bare[0]),
+        ("verl, 8 threads", 1, verl_threads(rows, options), bare[0]),
+        ("EasyR1, sequential", 1, lambda: [easyr1_sequential.compute_score(row, **options) for row in inputs], bare[0]),
+        ("EasyR1, a batch", len(rows), lambda: easyr1.compute_score(inputs, **options), bare[1]),
+        ("TRL, a batch", len(rows), trl_batch(rows, options), bare[1]),
+    ]
+    return [Line(name, each, *in_turns(ours, theirs, repeats), rows=len(rows)) for name, each, ours, theirs in cases]
 
 
 def main() -> None:
@@ -171,6 +209,7 @@ def main() -> None:
         options = {"recipe": arguments.recipe, **({"record": folder} if arguments.record else {})}
         measure(Rows.of(64, 8), options, 1)  # builds recipes, warms caches, and is past the diagnosis of the first rows
         lines = measure(rows, options, arguments.repeats)
+        close_all()  # which would else make the folder again
     if arguments.json:
         json.dump(
             {"recipe": arguments.recipe, "rows": len(rows), "lines": [asdict(line) for line in lines]}, sys.stdout
@@ -181,10 +220,10 @@ def main() -> None:
         f"{arguments.recipe}, a step of {arguments.prompts} prompts x {arguments.rollouts} rollouts = {len(rows)} rows"
     )
     heads = f"{'rows a call':>11} {'adapter':>9} {'bare recipe':>12} {'ratio':>7} {'a row':>9} {'of a step':>10}"
-    print(f"{'trainer':22} {heads}")
+    print(f"{'trainer':28} {heads}")
     for line in lines:
         print(
-            f"{line.trainer:22} {line.rows_a_call:11,} {line.adapter_s:8.2f}s {line.bare_s:11.2f}s {line.ratio:6.2f}x "
+            f"{line.trainer:28} {line.rows_a_call:11,} {line.adapter_s:8.2f}s {line.bare_s:11.2f}s {line.ratio:6.2f}x "
             f"{line.us_a_row:7.0f}µs {100 * line.adapter_s / arguments.step_seconds:8.2f} %"
         )
 

@@ -17,7 +17,7 @@ from grounding_rewards.truth import Target
 _SAMPLE = ("sample_id", "id")  # not verl's uid, which is another one at every step
 _SOURCE = ("source", "data_source")
 _IMAGE = ("image_path", "image", "images")
-_INSTRUCTION = ("instruction", "prompts", "prompt", "raw_prompt")
+_INSTRUCTION = ("instruction", "prompts", "prompt")  # not verl's raw_prompt, which not all of its trainers give
 _TRAIN_STEP = ("train_step", "global_step", "global_steps")
 _LENGTH = ("token_length", "response_length")
 
@@ -30,7 +30,12 @@ class Provenance:
         targets: n targets as they came.
         read: the same as read; None where unreadable.
         ids: the names of samples in targets.
+
+    Attributes:
+        vague: whether nothing but its target, and perhaps its data set, told one of the samples from others.
     """
+
+    vague = False
 
     def __init__(
         self,
@@ -46,19 +51,21 @@ class Provenance:
     def samples(self) -> list[str | None]:
         """(n,) names of the samples: the target's id, else the column ``sample_id`` or ``id``, else of its content.
 
-        That is data set, image path, instruction and target, and the row's ``index`` in the data set where neither an
-        image nor an instruction is known. None where nothing is.
+        That is data set, image path, instruction and target, and the row's ``index`` in the data set's ``split`` where
+        neither an image nor an instruction is known. None where nothing is.
         """
         given = _either(self._ids, self._first(_SAMPLE, _name))
         if None not in given:
             return [str(name) for name in given]
         image, instruction = self._first(_IMAGE, path), self._first(_INSTRUCTION, text)
-        index = self._first(("index",), _name)
+        index, split = self._first(("index",), _name), self._first(("split",), _name)
         for row, name in enumerate(given):
             if name is None:
-                number = index[row] if image[row] is None and instruction[row] is None else None
+                counted = image[row] is None and instruction[row] is None
+                number, part = (index[row], split[row]) if counted else (None, None)
                 target = self._targets[row] if isinstance(self._targets[row], str) else self.texts[row]
-                given[row] = _made(self.source[row], image[row], instruction[row], target, number)
+                given[row] = _made(self.source[row], image[row], instruction[row], target, number, part)
+                self.vague |= counted and number is None
         return [None if name is None else str(name) for name in given]
 
     def columns(self) -> dict[str, Any]:
@@ -155,9 +162,9 @@ def _name(value: Any) -> str | int | None:
 
 
 @lru_cache(maxsize=4096)
-def _made(source: Any, image: Any, instruction: str | None, target: Any, index: Any) -> str | None:
+def _made(source: Any, image: Any, instruction: str | None, target: Any, index: Any, split: Any) -> str | None:
     try:
-        return sample_id(source=source, image=image, instruction=instruction, target=target, index=index)
+        return sample_id(source=source, image=image, instruction=instruction, target=target, index=index, split=split)
     except (PoolError, ValueError, RecursionError):  # it says nothing, or what JSON has not
         return None
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("grounding_rewards")
 
+_VAGUE = (
+    "record: samples without an id are told apart by their target alone, so that equal targets count as one sample; "
+    "give each an id (`grounding-rewards convert` does)"
+)
 _REASONS = tuple(reason.name for reason in gr.Reason)
 
 
@@ -43,7 +47,7 @@ class Recording:
             raise gr.RecipeError(
                 f"record: {error}; set record to another directory, or leave it out to record nothing"
             ) from error
-        self._said = False
+        self._said: set[str] = set()
 
     def add(
         self,
@@ -52,7 +56,7 @@ class Recording:
         targets: Sequence[Any],
         columns: Mapping[str, Any],
     ) -> None:
-        """Record n scored rows; what goes wrong is logged once, and never raised.
+        """Record n scored rows; what goes wrong is logged once, and never raised. Likewise samples that lack a name.
 
         Args:
             judged: what they were given.
@@ -61,21 +65,28 @@ class Recording:
             columns: further columns; those that say where a row comes from are recorded, images never.
         """
         try:
-            self.recorder.append(recorded(judged, responses, targets, columns))
+            origin = _origin(judged, targets, columns)
+            self.recorder.append(_recorded(judged, responses, origin))
+            if origin.vague:
+                self._say(logging.WARNING, _VAGUE)
         except Exception as error:  # a table of rollouts is not worth a training
-            if not self._said:
-                self._said = True
-                LOG.error("rollouts cannot be recorded (%s: %s)", type(error).__name__, f"{error!s:.200}")
+            self._say(logging.ERROR, "rollouts cannot be recorded (%s: %s)", type(error).__name__, f"{error!s:.200}")
+
+    def _say(self, level: int, line: str, *values: str) -> None:
+        if line not in self._said:
+            self._said.add(line)
+            LOG.log(level, line, *values)
 
 
-def recorded(
-    judged: Judged, responses: Sequence[str | None], targets: Sequence[Any], columns: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The columns of a rollout table that n scored rows fill."""
+def _origin(judged: Judged, targets: Sequence[Any], columns: Mapping[str, Any]) -> Provenance:
     ids = list(judged.samples)
     for row, error in judged.errors.items():
         ids[row] = error.sample if isinstance(error.sample, str) else ids[row]
-    origin = Provenance(columns, targets, judged.targets, ids)
+    return Provenance(columns, targets, judged.targets, ids)
+
+
+def _recorded(judged: Judged, responses: Sequence[str | None], origin: Provenance) -> dict[str, Any]:
+    """The columns of a rollout table that n scored rows fill."""
     return {
         "sample_id": origin.samples(),
         "response": responses,

@@ -17,7 +17,13 @@ _EXACT = 2**53
 
 
 def sample_id(
-    *, source: Any = None, image: Any = None, instruction: Any = None, target: Any = None, index: Any = None
+    *,
+    source: Any = None,
+    image: Any = None,
+    instruction: Any = None,
+    target: Any = None,
+    index: Any = None,
+    split: Any = None,
 ) -> str:
     """The name of a sample without one: 32 hexadecimal digits that depend on its content alone.
 
@@ -31,6 +37,7 @@ def sample_id(
         instruction: what the model was asked, a text or messages.
         target: the truth, in any form. One that bears an ``id`` needs no other name.
         index: the row's number in its data set, for samples that nothing else tells apart.
+        split: the part of the data set that ``index`` counts in, such as train or test.
 
     Raises:
         PoolError: nothing is given, or something that is neither plain values nor numpy's.
@@ -40,7 +47,8 @@ def sample_id(
     >>> sample_id(target={"bbox": np.array([1.0, 2.0]), "point": None}) == sample_id(target='{"bbox": [1, 2]}')
     True
     """
-    given = {"source": source, "image": image, "instruction": instruction, "target": target, "index": index}
+    given = {"source": source, "image": image, "instruction": instruction, "target": target}
+    given.update(index=index, split=split)
     if isinstance(target, str):
         given["target"] = from_json(target)
     content = {name: plain(value) for name, value in given.items() if value is not None}

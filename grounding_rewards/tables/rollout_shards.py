@@ -18,6 +18,12 @@ from grounding_rewards.tables.rollout_columns import arrow
 
 PREFIX = "rollouts-"
 
+PART_ROWS = 4096
+"""With so many rows a file is full."""
+
+PART_BYTES = 1 << 25
+"""With so much in it, too."""
+
 
 def as_directory(directory: str | os.PathLike[str]) -> Path:
     """A directory by its full path, so that it stays the same one when the working directory changes.
@@ -37,6 +43,9 @@ def as_directory(directory: str | os.PathLike[str]) -> Path:
 class Shard:
     """The files of one process: ``rollouts-SHARD-PART.parquet``, each written beside its place and renamed.
 
+    The last one grows until it is full: a longer file with the same rows, and more after them, takes its place. So
+    there are as many files as rows ask for, however often some are written, and whoever reads finds every row once.
+
     A hidden file claims the number until the first part is there, which tells others that it is taken.
 
     Raises:
@@ -46,11 +55,12 @@ class Shard:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.parts = self.rows = 0
+        self._last: Any = None
         directory.mkdir(parents=True, exist_ok=True)
         self.number = self._claimed()
 
     def write(self, columns: dict[str, list[Any]], schema: Any) -> None:
-        """Write rows as one more file, whole or not at all.
+        """Write rows into the last file or one more, all or none of them.
 
         Rows get their numbers here: ``rollout`` = shard * 2**32 + row.
 
@@ -62,11 +72,15 @@ class Shard:
         numbered = {**columns, "rollout": np.arange(first, first + rows)}
         arrays = [_column(numbered[field.name], field.type) for field in schema]
         table = pa.Table.from_arrays(arrays, schema=schema)
-        self.directory.mkdir(parents=True, exist_ok=True)  # somebody may have moved it away
-        with written_whole(self.directory / f"{self._name}-{self.parts + 1:06d}.parquet") as file:
+        part = self.parts + 1
+        if self._last is not None and self._part(self.parts).exists():  # somebody may have moved it away
+            table, part = pa.concat_tables([self._last, table]).combine_chunks(), self.parts
+        self.directory.mkdir(parents=True, exist_ok=True)
+        with written_whole(self._part(part)) as file:
             pq.write_table(table, file, compression="zstd")
-        self.parts += 1
+        self.parts = part
         self.rows += rows
+        self._last = None if table.num_rows >= PART_ROWS or table.nbytes >= PART_BYTES else table
         self.release()
 
     def release(self) -> None:
@@ -77,6 +91,9 @@ class Shard:
     @property
     def _name(self) -> str:
         return f"{PREFIX}{self.number:08x}"
+
+    def _part(self, number: int) -> Path:
+        return self.directory / f"{self._name}-{number:06d}.parquet"
 
     @property
     def _claim(self) -> Path:

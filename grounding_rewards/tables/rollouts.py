@@ -1,8 +1,9 @@
 """A rollout table that grows while training runs, and can be read at any moment.
 
 A directory of Parquet files, a row a rollout. Every process that records writes files of its own, each of them whole
-from the moment it is there, and never changes one: whatever ends the process leaves a table that can be read, and a
-second run goes on in the same directory. ``rollout_columns.COLUMNS`` lists the columns.
+from the moment it is there; a full one never changes, and the last one is replaced by one with more rows: whatever ends
+the process leaves a table that can be read, and a second run goes on in the same directory. ``rollout_columns.COLUMNS``
+lists the columns.
 
 >>> import tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -20,44 +21,44 @@ import os
 from collections.abc import Mapping, Sequence
 from multiprocessing.util import Finalize
 from pathlib import Path
-from threading import Lock, Timer
+from threading import Condition, Lock, Thread
+from time import monotonic
 from typing import Any
 from weakref import WeakSet
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables import rollout_waiting
 from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import held, rollout_schema
 from grounding_rewards.tables.rollout_shards import PREFIX, Shard, as_directory
+from grounding_rewards.tables.rollout_waiting import Waiting
 
 LOG = logging.getLogger("grounding_rewards")
 
-PART_ROWS = 4096
-"""So many rows make a file."""
+PATIENCE = 5.0
+"""So many seconds ``append`` waits for a batch to be written, and where that was not enough, not again."""
 
-PART_CHARACTERS = 1 << 25
-"""So much text in responses and targets makes one, too."""
-
-SECONDS = 10.0
-"""A row waits no longer for others to share its file."""
-
-MOST_ROWS, MOST_CHARACTERS = 1 << 16, 1 << 28
-"""While files cannot be written, rows are kept up to these; later ones are not recorded."""
+SHARE = 0.1
+"""Writing takes no more than this of the time."""
 
 
 class RolloutRecorder:
     """Appends rollouts to a table in a directory. May be shared by threads; forks and pickles begin files of their own.
 
-    Rows wait in memory until there are 4,096 of them, or until the first has waited for 10 seconds; then they become
-    one file. What still waits is written by ``close`` and at the end of the process, where it ends in order; a process
-    that is killed loses no more than that. The rows of one ``append`` are never parted.
+    A batch is in its file when ``append`` returns: whatever ends the process then, it is kept. Single rows wait in
+    memory for others, until none has come for 1 second, or the first has waited for 10, or there are 4,096; a process
+    that is killed loses no more than that. A thread of the recorder's own writes, a tenth of the time at most: where
+    rows come faster, batches wait as well, 10 seconds at most. What still waits is written by ``close`` and at the end
+    of the process, where it ends in order. A file grows until it has 4,096 rows. The rows of one ``append`` are never
+    parted.
 
     Where a file cannot be written, one ERROR is logged, and rows are kept and tried again every 10 seconds: about
-    65,536 rows, or 268 million characters of text. Later rows are not recorded; a WARNING tells how many they were once
-    files can be written again.
+    65,536 rows, or 268 million characters of text. As many are kept while a disk does not answer; a batch waits 5
+    seconds for it, and later ones do not. Rows beyond are not recorded; an ERROR tells when that begins, and a WARNING
+    how many they were once files can be written again.
 
     Args:
         directory: where the table is; it is made, and tried out, at once.
@@ -67,12 +68,16 @@ class RolloutRecorder:
         TableError: the directory cannot be made or written into, or a part bears the name of another column.
     """
 
-    _lock: Lock
+    _changed: Condition
     _writing: Lock
-    _waiting: _Waiting
+    _waiting: Waiting
     _shard: Shard | None
-    _timer: Timer | None
+    _writer: Thread | None
+    _rests_until: float
+    _added: int
+    _written: int
     _failing: bool
+    _stalled: bool
     _lost: int
 
     def __init__(self, directory: str | os.PathLike[str], parts: Sequence[str] = ()) -> None:
@@ -81,6 +86,7 @@ class RolloutRecorder:
         self.schema = rollout_schema(self.parts)
         self._given = dict.fromkeys(name for name in self.schema.names if name != "rollout")
         self._renew()
+        pa.array([])  # looks for pandas once, under a lock that a fork in the middle of it would leave locked for ever
         try:
             self._shard = Shard(self.directory)
         except OSError as error:
@@ -107,27 +113,31 @@ class RolloutRecorder:
         rows = self._checked(columns)
         given = {name: held(values) for name, values in columns.items()}
         characters = sum(len(text) for name in _TEXTS for text in given.get(name, ()) if isinstance(text, str))
-        with self._lock:
-            if self._failing and self._waiting.beyond(MOST_ROWS, MOST_CHARACTERS):
+        with self._changed:
+            kept, first = not self._waiting.overflowing, not self._lost
+            if kept:
+                self._waiting.extend(given, rows, characters)
+                self._waiting.hurried |= rows > 1
+                self._added += rows
+                _at_exit()
+                if self._writes():
+                    self._await_written(rows)
+                    return
+            else:
                 self._lost += rows
-                return
-            self._waiting.extend(given, rows, characters)
-            _at_exit()
-            due = not self._failing and self._waiting.beyond(PART_ROWS, PART_CHARACTERS)
-            due = due or not self._timed()
-        if due:
+        if kept:
             self.flush()
+        elif first:
+            LOG.error("rollouts are not recorded until files can be written to %s", self.directory)
 
     def flush(self) -> None:
-        """Write all rows that wait, as one file; where that fails, they wait on."""
+        """Write all rows that wait; where that fails, they wait on."""
         with self._writing:
-            with self._lock:
-                waiting, self._waiting = self._waiting, _Waiting(self.schema.names)
-                if self._timer is not None:
-                    self._timer.cancel()
-                    self._timer = None
+            with self._changed:
+                waiting, self._waiting = self._waiting, Waiting(self.schema.names)
             if not waiting.rows:
                 return
+            start = monotonic()
             try:
                 if self._shard is None:
                     self._shard = Shard(self.directory)
@@ -135,24 +145,26 @@ class RolloutRecorder:
             except Exception as error:  # a disk can fail in any way, and none of them ends a training
                 self._failed(error, waiting)
             else:
-                self._went_well()
+                self._went_well(waiting.rows, monotonic() - start)
 
     def close(self) -> None:
-        """Write what waits; rows that are appended later begin another file."""
+        """Write what waits; more rows can be appended later."""
         self.flush()
         with self._writing:
             if self._shard is not None:
                 self._shard.release()
                 self._shard = self._shard if self._shard.parts else None
         if self._waiting.rows:
-            LOG.error("%s rollouts are lost if this process ends now: %s", f"{self._waiting.rows:,}", self.directory)
+            self._losing()
 
     def _renew(self) -> None:
         """Locks, rows and files of this process's own."""
-        self._lock, self._writing = Lock(), Lock()
-        self._waiting = _Waiting(self.schema.names)
-        self._shard = self._timer = None
-        self._failing, self._lost = False, 0
+        self._changed, self._writing = Condition(Lock()), Lock()
+        self._waiting = Waiting(self.schema.names)
+        self._shard = self._writer = None
+        self._rests_until = 0.0
+        self._added = self._written = self._lost = 0
+        self._failing = self._stalled = False
 
     def _checked(self, columns: Mapping[str, Sequence[Any]]) -> int:
         unknown = [name for name in columns if name not in self._given]
@@ -163,55 +175,69 @@ class RolloutRecorder:
             raise TableError(f"rollouts: got {lengths} rows; expected responses, and as many of each other column")
         return lengths["response"]
 
-    def _timed(self) -> bool:
-        """Whether a timer runs, now at the latest; none can be started while the interpreter ends."""
-        if self._timer is None:
-            timer = Timer(SECONDS, self.flush)
-            timer.daemon = True
+    def _writes(self) -> bool:
+        """Whether a thread writes, now at the latest; none can be started while the interpreter ends."""
+        if self._writer is None:
+            writer = Thread(target=self._write, name="rollouts", daemon=True)
             try:
-                timer.start()
+                writer.start()
             except RuntimeError:
                 return False
-            self._timer = timer
+            self._writer = writer
+        elif self._waiting.due == 0.0:
+            self._changed.notify_all()
         return True
 
-    def _failed(self, error: Exception, waiting: _Waiting) -> None:
-        with self._lock:
+    def _write(self) -> None:
+        """Write rows whenever they are due, until none are left."""
+        while True:
+            with self._changed:
+                while self._waiting.rows and (left := self._due() - monotonic()) > 0:
+                    self._changed.wait(left)
+                if not self._waiting.rows:
+                    self._writer = None
+                    return
+            self.flush()
+
+    def _due(self) -> float:
+        rests = self._failing or not self._waiting.full
+        return max(self._waiting.due, self._rests_until if rests else 0.0)
+
+    def _await_written(self, rows: int) -> None:
+        """Give a batch, or a file's worth, the time to be written, where it is due now and the disk answers."""
+        if self._stalled or self._failing or self._due() > monotonic() or not (rows > 1 or self._waiting.full):
+            return
+        last = self._added
+        if not self._changed.wait_for(lambda: self._written >= last or self._failing, PATIENCE):
+            self._stalled = True
+
+    def _failed(self, error: Exception, waiting: Waiting) -> None:
+        with self._changed:
             later, self._waiting = self._waiting, waiting
             waiting.extend(later.columns, later.rows, later.characters)
             first, self._failing = not self._failing, True
-            self._timed()
+            self._rests_until = monotonic() + rollout_waiting.SECONDS
+            self._changed.notify_all()
+            self._writes()
         if first:
             LOG.error(
                 "rollouts cannot be written to %s (%s); up to %s rows are kept and tried again every %g seconds, and "
                 "later ones are not recorded",
-                *(self.directory, first_line(error), f"{MOST_ROWS:,}", SECONDS),
+                *(self.directory, first_line(error), f"{rollout_waiting.MOST_ROWS:,}", rollout_waiting.SECONDS),
             )
 
-    def _went_well(self) -> None:
-        with self._lock:
-            failing, self._failing = self._failing, False
+    def _went_well(self, rows: int, seconds: float) -> None:
+        with self._changed:
+            self._written += rows
+            self._rests_until = monotonic() + min(seconds / SHARE - seconds, rollout_waiting.SECONDS)
+            failing, self._failing, self._stalled = self._failing, False, False
             lost, self._lost = self._lost, 0
-        if failing:
+            self._changed.notify_all()
+        if failing or lost:
             LOG.warning("rollouts are written to %s again; %s rows were not recorded", self.directory, f"{lost:,}")
 
-
-class _Waiting:
-    """Rows that no file has yet, as columns."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.columns: dict[str, list[Any]] = {name: [] for name in names}
-        self.rows = self.characters = 0
-
-    def extend(self, columns: Mapping[str, list[Any]], rows: int, characters: int) -> None:
-        nothing = [None] * rows
-        for name, column in self.columns.items():
-            column.extend(columns.get(name, nothing))
-        self.rows += rows
-        self.characters += characters
-
-    def beyond(self, rows: int, characters: int) -> bool:
-        return self.rows >= rows or self.characters >= characters
+    def _losing(self) -> None:
+        LOG.error("%s rollouts are lost if this process ends now: %s", f"{self._waiting.rows:,}", self.directory)
 
 
 def read_rollouts(directory: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Any:
@@ -220,13 +246,24 @@ def read_rollouts(directory: str | os.PathLike[str], columns: Sequence[str] | No
     Columns are joined by name, so that rows of recipes without a part have null there.
 
     Raises:
-        TableError: there are none yet.
+        TableError: there are none yet, or none of them has one of the columns.
     """
     files = sorted(Path(directory).glob(f"{PREFIX}*.parquet"))
     if not files:
         raise TableError(f"{directory}: no rollouts ({PREFIX}*.parquet) are there")
-    schema = pa.unify_schemas([pq.read_schema(file) for file in files])
-    return ds.dataset(files, schema=schema).to_table(columns=columns)
+    wanted = None if columns is None else list(dict.fromkeys(["rollout", *columns]))
+    table = pa.concat_tables([_read(file, wanted) for file in files], promote_options="default")
+    if columns is None:
+        return table
+    unknown = [name for name in columns if name not in table.column_names]
+    if unknown:
+        raise TableError(f"{directory}: no rollouts have a column {unknown[0]!r}")
+    return table.select(columns)
+
+
+def _read(file: Path, columns: list[str] | None) -> Any:
+    with pq.ParquetFile(file) as opened:
+        return opened.read(columns)
 
 
 _TEXTS = ("response", "target")
@@ -237,12 +274,16 @@ _WATCHED: list[Finalize] = []
 def _at_exit() -> None:
     """Have this process write what waits when it ends; ``atexit`` alone knows no end of a forked worker."""
     if not _WATCHED:
-        _WATCHED.append(Finalize(None, _close_all, exitpriority=0))
+        _WATCHED.append(Finalize(None, close_all, exitpriority=0))
 
 
-def _close_all() -> None:
+def close_all() -> None:
+    """Close all recorders of this process; a directory that is gone is not made again."""
     for recorder in list(_RECORDERS):
-        recorder.close()
+        if recorder.directory.is_dir():
+            recorder.close()
+        elif recorder._waiting.rows:
+            recorder._losing()
 
 
 def _forked() -> None:

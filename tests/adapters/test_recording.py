@@ -148,6 +148,11 @@ def test_places_are_shares_of_the_image_where_its_size_is_known(tmp_path: Path) 
         ({"id": 3.0}, "3"),
         ({"id": float("nan"), "index": np.int64(1)}, sample_id(source="clicks", target=UNIT, index=1)),
         ({"uid": "another at every step", "index": 1}, sample_id(source="clicks", target=UNIT, index=1)),
+        (
+            {"index": 1, "split": "train", "raw_prompt": "Close"},
+            sample_id(source="clicks", target=UNIT, index=1, split="train"),
+        ),
+        ({"split": "train", "instruction": "Close"}, sample_id(source="clicks", instruction="Close", target=UNIT)),
         ({"image_path": "a.png", "index": 1}, sample_id(source="clicks", image="a.png", target=UNIT)),
         ({"images": [{"path": "a.png"}]}, sample_id(source="clicks", image=["a.png"], target=UNIT)),
         ({"instruction": "Close", "prompt": "x"}, sample_id(source="clicks", instruction="Close", target=UNIT)),
@@ -157,6 +162,29 @@ def test_places_are_shares_of_the_image_where_its_size_is_known(tmp_path: Path) 
 def test_what_names_a_sample(tmp_path: Path, extra: dict[str, Any], named: str) -> None:
     call(tmp_path, "?", UNIT, extra)
     assert [row["sample_id"] for row in rows(tmp_path)] == [named]
+
+
+@pytest.mark.parametrize(
+    ("target", "extra", "lines"),
+    [
+        (UNIT, {}, 1),
+        (UNIT, {"split": "train"}, 1),
+        (UNIT, {"index": 1}, 0),
+        (UNIT, {"image_path": "a.png"}, 0),
+        (UNIT, {"instruction": "Close"}, 0),
+        ({"bbox": UNIT, "id": "a"}, {}, 0),
+    ],
+)
+def test_samples_of_which_nothing_but_targets_is_known_are_named_in_one_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, target: Any, extra: dict[str, Any], lines: int
+) -> None:
+    for text in ("?", "(250, 250)"):
+        call(tmp_path, text, target, extra)
+    assert len({row["sample_id"] for row in rows(tmp_path)}) == 1
+    assert [record.message for record in caplog.records] == [
+        "record: samples without an id are told apart by their target alone, so that equal targets count as one "
+        "sample; give each an id (`grounding-rewards convert` does)"
+    ] * lines
 
 
 @pytest.mark.parametrize("target", [{"bbox": [float("nan")] * 4}, object(), {"extra": {1, 2}}, "\ud800", [[]], b"\xff"])

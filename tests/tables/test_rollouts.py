@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables import rollout_shards, rollout_waiting
 from grounding_rewards.tables import rollouts as module
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.rollouts import RolloutRecorder, read_rollouts
@@ -152,31 +153,101 @@ def test_a_part_bears_no_name_that_is_taken(tmp_path, parts):
     assert names(tmp_path) == []
 
 
-def test_files_are_written_when_enough_rows_are_there(recorder, monkeypatch):
-    monkeypatch.setattr(module, "PART_ROWS", 6)
-    for _ in range(7):
-        recorder.append({"response": ["x"] * 2})
-    assert [pq.read_metadata(file).num_rows for file in sorted(recorder.directory.glob("*.parquet"))] == [6, 6]
+@pytest.fixture
+def _patient(monkeypatch):
+    """Rows wait for others as long as these tests take."""
+    monkeypatch.setattr(rollout_waiting, "PAUSE", 600.0)
+    monkeypatch.setattr(rollout_waiting, "SECONDS", 600.0)
+
+
+def sizes(directory):
+    files = [pq.read_metadata(file) for file in sorted(Path(directory).glob("*.parquet"))]
+    assert {file.num_row_groups for file in files} <= {1}
+    return [file.num_rows for file in files]
+
+
+@pytest.mark.usefixtures("_patient")
+def test_single_rows_are_written_when_enough_are_there(recorder, monkeypatch):
+    monkeypatch.setattr(rollout_shards, "PART_ROWS", 6)
+    for _ in range(14):
+        recorder.append({"response": ["x"]})
+    assert sizes(recorder.directory) == [6, 6]
     recorder.append({"response": ["x"] * 20})
-    assert [pq.read_metadata(file).num_rows for file in sorted(recorder.directory.glob("*.parquet"))] == [6, 6, 22]
+    assert sizes(recorder.directory) == [6, 6, 22]
     rollouts = read_rollouts(recorder.directory, ["rollout"]).column("rollout").to_numpy()
     assert (np.diff(rollouts) == 1).all()
 
 
-def test_files_are_written_when_texts_are_long(recorder, monkeypatch):
-    monkeypatch.setattr(module, "PART_CHARACTERS", 10)
+@pytest.mark.usefixtures("_patient")
+def test_single_rows_are_written_when_texts_are_long(recorder, monkeypatch):
+    monkeypatch.setattr(rollout_shards, "PART_BYTES", 10)
     recorder.append({"response": ["12345"], "target": ["1234"]})
     assert not list(recorder.directory.glob("*.parquet"))
     recorder.append({"response": ["1"]})
     assert responses(recorder.directory) == ["12345", "1"]
+    recorder.append({"response": ["1"] * 10})
+    assert sizes(recorder.directory) == [2, 10]
 
 
-def test_files_are_written_when_rows_have_waited(recorder, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS", 0.01)
+@pytest.mark.timeout(30)
+@pytest.mark.usefixtures("_patient")
+def test_a_batch_is_there_at_once_with_all_before_it(recorder, monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 600.0)
+    recorder.append({"response": ["first"]})
+    recorder.append({"response": ["second", "third"]})
+    assert responses(recorder.directory) == ["first", "second", "third"]
+
+
+@pytest.mark.usefixtures("_patient")
+def test_batches_that_come_faster_than_files_should_wait_for_each_other(recorder, monkeypatch):
+    monkeypatch.setattr(module, "SHARE", 1e-9)
+    for text in ("first", "second", "third"):
+        recorder.append({"response": [text] * 2})
+    assert responses(recorder.directory) == ["first"] * 2
+
+
+def test_the_last_file_grows_until_it_is_full(recorder, monkeypatch):
+    monkeypatch.setattr(rollout_shards, "PART_ROWS", 6)
+    seen = []
+    for rows in (1, 2, 2, 3, 1, 6, 7, 1):
+        for _ in range(rows):
+            recorder.append({"response": ["x"]})
+        recorder.flush()
+        seen.append(sizes(recorder.directory))
+    assert seen[:5] == [[1], [3], [5], [8], [8, 1]]
+    assert [sum(files) for files in seen] == [1, 3, 5, 8, 9, 15, 22, 23]
+    assert all(rows >= 6 for files in seen for rows in files[:-1])
+    rollouts = read_rollouts(recorder.directory, ["rollout"]).column("rollout").to_numpy()
+    assert (np.diff(rollouts) == 1).all()
+
+
+def test_rows_of_a_file_that_was_moved_away_are_not_written_again(recorder, tmp_path):
+    recorder.append({"response": ["first"] * 2})
+    (file,) = recorder.directory.iterdir()
+    file.rename(tmp_path / file.name)
+    recorder.append({"response": ["second"] * 2})
+    recorder.close()
+    assert responses(recorder.directory) == ["second"] * 2
+    assert responses(tmp_path) == ["first"] * 2
+
+
+@pytest.mark.parametrize("name", ["PAUSE", "SECONDS"])
+@pytest.mark.usefixtures("_patient")
+def test_single_rows_are_written_when_they_have_waited(recorder, monkeypatch, name):
+    monkeypatch.setattr(rollout_waiting, name, 0.01)
     before = threading.active_count()
     for text in ("first", "second"):
         recorder.append({"response": [text]})
         assert _comes(lambda text=text: text in _read(recorder.directory))
+    assert _comes(lambda: threading.active_count() == before)
+
+
+@pytest.mark.usefixtures("_patient")
+def test_closing_ends_the_thread_that_writes(recorder):
+    before = threading.active_count()
+    recorder.append({"response": ["?"]})
+    assert threading.active_count() == before + 1
+    recorder.close()
     assert _comes(lambda: threading.active_count() == before)
 
 
@@ -239,3 +310,28 @@ def test_nothing_recorded_leaves_no_file_and_is_no_table(recorder):
     recorder.append({"response": ["?"]})
     recorder.close()
     assert responses(recorder.directory) == ["?"]
+
+
+def test_a_number_that_another_process_has_is_not_taken(tmp_path, monkeypatch):
+    for drawn in ([7], [7, 7, 8]):
+        monkeypatch.setattr(rollout_shards.secrets, "randbits", lambda bits, drawn=drawn: drawn.pop(0))
+        recorder = RolloutRecorder(tmp_path)
+        recorder.append({"response": ["?"]})
+        recorder.close()
+    assert names(tmp_path) == ["rollouts-00000007-000001.parquet", "rollouts-00000008-000001.parquet"]
+
+
+def test_reading_opens_each_file_once(tmp_path, monkeypatch):
+    for parts in (["hit"], ["distance"], []):
+        recorder = RolloutRecorder(tmp_path, parts)
+        recorder.append({"response": ["?"], **{name: [0.5] for name in parts}})
+        recorder.close()
+    opened = []
+    usual = pq.ParquetFile
+    monkeypatch.setattr(module.pq, "ParquetFile", lambda file: opened.append(file.name) or usual(file))
+    found = read_rollouts(tmp_path, ["distance"]).to_pydict()
+    assert sorted(found["distance"], key=str) == [0.5, None, None]
+    assert sorted(opened) == names(tmp_path)
+    assert set(read_rollouts(tmp_path).column_names) == {*COLUMNS, "hit", "distance"}
+    with pytest.raises(TableError, match="no rollouts have a column 'score'"):
+        read_rollouts(tmp_path, ["acc", "score"])

@@ -5,11 +5,15 @@ from __future__ import annotations
 import logging
 import resource
 import shutil
+import subprocess
+import sys
 from contextlib import contextmanager
+from threading import Event
 
 import pytest
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables import rollout_shards, rollout_waiting
 from grounding_rewards.tables import rollouts as module
 from grounding_rewards.tables.rollouts import RolloutRecorder, read_rollouts
 
@@ -64,7 +68,7 @@ def test_what_is_no_directory_is_an_error(directory):
 
 
 def test_rows_of_a_full_disk_are_kept_and_written_later(recorder, logged, monkeypatch):
-    monkeypatch.setattr(module, "PART_ROWS", 2)
+    monkeypatch.setattr(rollout_shards, "PART_ROWS", 2)
     recorder.append({"response": ["a", "b"]})
     with full_disk():
         for text in "cdefg":
@@ -86,7 +90,7 @@ def test_rows_of_a_full_disk_are_kept_and_written_later(recorder, logged, monkey
 
 
 def test_while_files_fail_appending_does_not_try_each_time(recorder, monkeypatch):
-    monkeypatch.setattr(module, "PART_ROWS", 1)
+    monkeypatch.setattr(rollout_shards, "PART_ROWS", 1)
     tries = []
     monkeypatch.setattr(recorder._shard, "write", lambda *given: tries.append(given) or 1 / 0)
     for _ in range(5):
@@ -96,12 +100,15 @@ def test_while_files_fail_appending_does_not_try_each_time(recorder, monkeypatch
 
 
 def test_rows_beyond_the_most_are_counted_and_not_kept(recorder, logged, monkeypatch):
-    monkeypatch.setattr(module, "MOST_ROWS", 3)
+    monkeypatch.setattr(rollout_waiting, "MOST_ROWS", 3)
     with full_disk():
         recorder.append({"response": ["a"]})
         recorder.flush()
         for text in "bcdefg":
             recorder.append({"response": [text]})
+    assert [line for line in logged() if "until" in line[1]] == [
+        ("ERROR", f"rollouts are not recorded until files can be written to {recorder.directory}")
+    ]
     recorder.close()
     assert responses(recorder.directory) == ["a", "b", "c"]
     assert logged()[-1] == ("WARNING", f"rollouts are written to {recorder.directory} again; 4 rows were not recorded")
@@ -111,7 +118,7 @@ def test_rows_beyond_the_most_are_counted_and_not_kept(recorder, logged, monkeyp
 
 
 def test_long_texts_beyond_the_most_are_not_kept(recorder, monkeypatch):
-    monkeypatch.setattr(module, "MOST_CHARACTERS", 10)
+    monkeypatch.setattr(rollout_waiting, "MOST_CHARACTERS", 10)
     with full_disk():
         recorder.append({"response": ["12345"]})
         recorder.flush()
@@ -122,19 +129,17 @@ def test_long_texts_beyond_the_most_are_not_kept(recorder, monkeypatch):
 
 
 def test_they_are_tried_again_when_time_has_passed(recorder, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS", 0.01)
+    monkeypatch.setattr(rollout_waiting, "SECONDS", 0.01)
     with full_disk():
         recorder.append({"response": ["a"]})
         recorder.flush()
-    for _ in range(1000):
-        if list(recorder.directory.glob("*.parquet")):
-            break
-        recorder._timer.join(0.01) if recorder._timer else None
+    assert any(list(recorder.directory.glob("*.parquet")) or Event().wait(0.005) for _ in range(2000))
     assert responses(recorder.directory) == ["a"]
 
 
 def test_closing_says_what_is_lost(recorder, logged):
-    recorder.append({"response": ["a", "b"]})
+    for text in "ab":
+        recorder.append({"response": [text]})
     with full_disk():
         recorder.close()
     assert logged()[-1] == ("ERROR", f"2 rollouts are lost if this process ends now: {recorder.directory}")
@@ -147,10 +152,68 @@ def test_a_directory_that_was_moved_away_is_made_again(recorder):
     assert responses(recorder.directory) == ["a"]
 
 
-def test_while_the_interpreter_ends_and_no_timer_starts_rows_are_written_at_once(recorder, monkeypatch):
+def test_while_the_interpreter_ends_and_no_thread_starts_rows_are_written_at_once(recorder, monkeypatch):
     def refused(self) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(module.Timer, "start", refused)
+    monkeypatch.setattr(module.Thread, "start", refused)
     recorder.append({"response": ["a"]})
     assert responses(recorder.directory) == ["a"]
+
+
+def test_rows_that_come_during_a_write_that_fails_are_counted_with_the_others(recorder, monkeypatch):
+    monkeypatch.setattr(rollout_waiting, "MOST_ROWS", 4)
+
+    def fails(*given) -> None:
+        for text in "cd":
+            recorder.append({"response": [text]})
+        raise OSError("no space left")
+
+    for text in "ab":
+        recorder.append({"response": [text]})
+    monkeypatch.setattr(recorder._shard, "write", fails)
+    recorder.flush()
+    monkeypatch.undo()
+    monkeypatch.setattr(rollout_waiting, "MOST_ROWS", 4)
+    recorder.append({"response": ["e"]})
+    recorder.close()
+    assert responses(recorder.directory) == [*"abcd"]
+
+
+def test_a_disk_that_does_not_answer_is_waited_for_once(recorder, logged, monkeypatch):
+    monkeypatch.setattr(rollout_waiting, "MOST_ROWS", 4)
+    answers, usual = Event(), recorder._shard.write
+    monkeypatch.setattr(recorder._shard, "write", lambda *given: answers.wait(60) and usual(*given))
+    monkeypatch.setattr(module, "PATIENCE", 0.01)
+    recorder.append({"response": ["a"] * 2})
+    monkeypatch.setattr(module, "PATIENCE", 600.0)
+    for text in "bcd":
+        recorder.append({"response": [text] * 2})
+    assert logged() == [("ERROR", f"rollouts are not recorded until files can be written to {recorder.directory}")]
+    answers.set()
+    recorder.close()
+    assert responses(recorder.directory) == [*"aabbcc"]
+    assert logged()[1:] == [
+        ("WARNING", f"rollouts are written to {recorder.directory} again; 2 rows were not recorded")
+    ]
+    recorder._rests_until = 0.0
+    recorder.append({"response": ["e"] * 2})
+    assert responses(recorder.directory) == [*"aabbccee"]
+
+
+GONE = """
+import shutil, sys
+from grounding_rewards.tables.rollouts import RolloutRecorder
+
+recorder = RolloutRecorder(sys.argv[1])
+recorder.append({"response": ["?"]})
+shutil.rmtree(sys.argv[1])
+"""
+
+
+def test_a_directory_that_is_gone_at_the_end_stays_gone(tmp_path):
+    folder = tmp_path / "run"
+    done = subprocess.run([sys.executable, "-c", GONE, folder], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert done.stderr == f"1 rollouts are lost if this process ends now: {folder}\n"
+    assert not folder.exists()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import signal as signals
 import subprocess
 import sys
 from collections import Counter
 from multiprocessing import get_context
-from threading import Thread
+from threading import Event, Thread
 
 import numpy as np
 import pyarrow.parquet as pq
+import pytest
 
-from grounding_rewards.tables import rollouts as module
+from grounding_rewards.tables import rollout_shards, rollout_waiting
+from grounding_rewards.tables.rollout_waiting import Waiting
 from grounding_rewards.tables.rollouts import RolloutRecorder, read_rollouts
 
 
@@ -26,7 +29,7 @@ def run(code, directory):
 
 
 def test_threads_share_a_recorder_and_none_of_their_rows_is_lost_or_parted(tmp_path, monkeypatch, request):
-    monkeypatch.setattr(module, "PART_ROWS", 64)
+    monkeypatch.setattr(rollout_shards, "PART_ROWS", 64)
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)  # threads interrupt each other as often as they can
     request.addfinalizer(lambda: sys.setswitchinterval(usual))
@@ -51,8 +54,33 @@ def test_threads_share_a_recorder_and_none_of_their_rows_is_lost_or_parted(tmp_p
     assert {size % 7 for size in sizes} == {0}
 
 
+def test_threads_touch_what_waits_one_at_a_time(tmp_path, monkeypatch):
+    usual, inside, wrong = Waiting.extend, [], []
+
+    def extend(waiting, *given):
+        inside.append(waiting)
+        Event().wait(0.002)  # long enough for all others to come
+        wrong.extend(inside[1:] if recorder._waiting is waiting else [waiting])
+        usual(waiting, *given)
+        inside.remove(waiting)
+
+    recorder = RolloutRecorder(tmp_path)
+    monkeypatch.setattr(Waiting, "extend", extend)
+    threads = [
+        *[Thread(target=lambda: [recorder.append({"response": ["x"]}) for _ in range(4)]) for _ in range(4)],
+        Thread(target=lambda: [recorder.flush() for _ in range(8)]),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    recorder.close()
+    assert wrong == []
+    assert responses(tmp_path) == ["x"] * 16
+
+
 def test_what_is_read_while_others_write_is_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "PART_ROWS", 10)
+    monkeypatch.setattr(rollout_shards, "PART_ROWS", 10)
     recorder = RolloutRecorder(tmp_path)
     recorder.append({"response": ["x"] * 10})
     writer = Thread(target=lambda: [recorder.append({"response": ["x"] * 5}) for _ in range(60)])
@@ -63,11 +91,13 @@ def test_what_is_read_while_others_write_is_whole(tmp_path, monkeypatch):
     recorder.close()
     seen.append(read_rollouts(tmp_path).num_rows)
     assert seen == sorted(seen)
-    assert {rows % 10 for rows in seen} == {0}
+    assert {rows % 5 for rows in seen} == {0}
     assert seen[-1] == 310
 
 
-def test_a_spawned_process_gets_a_recorder_of_its_own(tmp_path):
+def test_a_spawned_process_gets_a_recorder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(rollout_waiting, "PAUSE", 600.0)
+    monkeypatch.setattr(rollout_waiting, "SECONDS", 600.0)
     recorder = RolloutRecorder(tmp_path)
     recorder.append({"response": ["parent"]})
     worker = get_context("spawn").Process(target=recorder.append, args=({"response": ["child"]},))
@@ -82,9 +112,9 @@ def test_a_spawned_process_gets_a_recorder_of_its_own(tmp_path):
 FORKS = """
 import os, sys, threading
 from multiprocessing import get_context
-from grounding_rewards.tables import rollouts
+from grounding_rewards.tables import rollout_shards, rollouts
 
-rollouts.PART_ROWS = 5
+rollout_shards.PART_ROWS = 5
 recorder = rollouts.RolloutRecorder(sys.argv[1])
 recorder.append({"response": ["before"]})
 stop = threading.Event()
@@ -129,11 +159,13 @@ def test_forks_write_their_own_rows_and_every_process_writes_its_last_ones(tmp_p
 KILLS = """
 import os, random, signal, sys, time
 from pathlib import Path
+import pyarrow as pa
 import pyarrow.parquet as pq
-from grounding_rewards.tables import rollouts
+from grounding_rewards.tables import rollout_shards, rollouts
 
 folder, rows, died = Path(sys.argv[1]), 0, 0
-rollouts.PART_ROWS = 21
+rollout_shards.PART_ROWS = 21
+pa.array([])  # looks for pandas, which every process would do for itself
 for turn in range(10):
     before = len(list(folder.glob("*.parquet")))
     pid = os.fork()
@@ -151,15 +183,34 @@ for turn in range(10):
     os.kill(pid, signal.SIGKILL)
     died += os.waitpid(pid, 0)[1] == signal.SIGKILL
     files = [pq.ParquetFile(file).read(use_threads=False) for file in folder.glob("*.parquet")]
-    assert all(table.num_rows == 21 and table["response"].to_pylist() == ["text"] * 21 for table in files)
+    assert all(table["response"].to_pylist() == ["text"] * table.num_rows for table in files)
+    assert {table.num_rows % 7 for table in files} == {0}
     assert len(files) > before
-print(died, len(files))
+print(died, sum(table.num_rows for table in files))
 """
 
 
 def test_a_process_killed_at_any_moment_leaves_whole_files(tmp_path):
-    died, files = map(int, run(KILLS, tmp_path).stdout.split())
+    died, rows = map(int, run(KILLS, tmp_path).stdout.split())
     assert died == 10
     table = pq.read_table(tmp_path)
-    assert table.num_rows == 21 * files
-    assert len(set(table.column("rollout").to_pylist())) == 21 * files
+    assert table.num_rows == rows
+    assert len(set(table.column("rollout").to_pylist())) == rows
+
+
+ENDS = """
+import os, signal, sys
+from grounding_rewards.tables.rollouts import RolloutRecorder
+
+recorder = RolloutRecorder(sys.argv[1])
+recorder.append({"response": ["single"]})
+recorder.append({"response": ["batch"] * 2})
+os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("signal", ["SIGKILL", "SIGTERM"])
+def test_a_process_killed_after_a_batch_leaves_it(tmp_path, signal):
+    ended = subprocess.run([sys.executable, "-c", ENDS, tmp_path, signal], timeout=60, check=False)
+    assert ended.returncode == -getattr(signals, signal)
+    assert responses(tmp_path) == ["single", "batch", "batch"]
