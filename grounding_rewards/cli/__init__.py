@@ -24,11 +24,11 @@ from grounding_rewards.cli.where import where
 from grounding_rewards.errors import GroundingRewardsError
 
 NAME = "grounding-rewards"
-INTERRUPTED, TERMINATED = 130, 143
+INTERRUPTED = 130
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run a command and exit with its code: 0, 2 for an error, 130 after Ctrl-C.
+    """Run a command and exit with its code: 0, 2 for an error, 130 after Ctrl-C, 129 or 143 ended by a signal.
 
     Args:
         args: the words after the program's name; None takes them from the command line.
@@ -36,11 +36,12 @@ def main(args: Sequence[str] | None = None) -> None:
     Raises:
         SystemExit: always.
     """
-    previous = signal.signal(signal.SIGTERM, _terminated)
+    previous = {number: signal.signal(number, _terminated) for number in _ending()}
     try:
         code = _run(args)
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
     sys.exit(code)
 
 
@@ -129,4 +130,10 @@ def _fail(message: str) -> int:
 
 def _terminated(number: int, frame: Any) -> None:
     """End through the clean-up that an error takes, so that no half-written file stays."""
-    raise SystemExit(TERMINATED)
+    raise SystemExit(128 + number)
+
+
+def _ending() -> list[int]:
+    """The signals by which systems and terminals end a program, but for those that ``nohup`` and the like ignore."""
+    numbers = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    return [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]

@@ -10,8 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.converter import Converted, Converter
+from grounding_rewards.cli.converted import Converted, NotConvertedError
+from grounding_rewards.cli.converter import Converter
 from grounding_rewards.converting import FORMS, Truths, Wording
+from grounding_rewards.converting.columns import GUESSED
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import CoordSpace, as_space
@@ -25,9 +27,15 @@ class Trainer(StrEnum):
     EASYR1 = "easyr1"
 
 
-_COLUMNS = "Columns of the input; a.b is the field b of the column a. Without them, usual names are looked for"
+_COLUMNS = "Columns of the input, else guessed by name"
 _PROMPT = "Prompts"
 _ROWS = "Rows"
+
+
+def _column(role: str, what: str) -> Any:
+    """The option that names a column, with the names that are taken without it."""
+    names = " ".join(GUESSED[role])
+    return typer.Option(metavar="NAME", help=f"{what}. By name: {names}.", rich_help_panel=_COLUMNS)
 
 
 def convert(
@@ -45,21 +53,14 @@ def convert(
         str | None,
         typer.Option(metavar="SPACE", help=f"The space of targets that do not name one: {', '.join(CoordSpace)}."),
     ] = None,
-    target_column: Annotated[str | None, typer.Option(help="What counts as right.", rich_help_panel=_COLUMNS)] = None,
-    instruction_column: Annotated[
-        str | None, typer.Option(help="What is asked: a text, or messages.", rich_help_panel=_COLUMNS)
-    ] = None,
-    image_column: Annotated[
-        str | None, typer.Option(help="The image, or a list: paths or bytes.", rich_help_panel=_COLUMNS)
-    ] = None,
+    target_column: Annotated[str | None, _column("target", "What counts as right")] = None,
+    instruction_column: Annotated[str | None, _column("instruction", "What is asked: a text, or messages")] = None,
+    image_column: Annotated[str | None, _column("image", "The image, or a list: paths or bytes")] = None,
     image_size_column: Annotated[
-        str | None,
-        typer.Option(help="Width and height: one column, or two as `W,H`.", rich_help_panel=_COLUMNS),
+        str | None, _column("image-size", "Width and height: one column, or two as `W,H`")
     ] = None,
-    id_column: Annotated[str | None, typer.Option(help="The sample's name.", rich_help_panel=_COLUMNS)] = None,
-    source_column: Annotated[
-        str | None, typer.Option(help="The data set that a row is from.", rich_help_panel=_COLUMNS)
-    ] = None,
+    id_column: Annotated[str | None, _column("id", "The sample's name")] = None,
+    source_column: Annotated[str | None, _column("source", "The data set that a row is from")] = None,
     source: Annotated[
         str | None, typer.Option(metavar="NAME", help="The data set that all rows are from.", rich_help_panel=_ROWS)
     ] = None,
@@ -70,6 +71,14 @@ def convert(
         Path | None,
         typer.Option(metavar="DIR", help="Where relative paths of images lie.", rich_help_panel=_ROWS),
     ] = None,
+    no_image_check: Annotated[
+        bool,
+        typer.Option(
+            "--no-image-check",
+            help="Open no image files, for they lie elsewhere; sizes must be in the rows.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = False,
     drop_column: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Leave a column out; may be given several times.", rich_help_panel=_ROWS),
@@ -86,13 +95,22 @@ def convert(
     system: Annotated[
         str | None, typer.Option(metavar="TEXT", help="A system message before it.", rich_help_panel=_PROMPT)
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what was found as JSON on stdout, also where rows are bad.")
+    ] = False,
 ) -> None:
     """Pack a data set into the rows that verl, TRL or EasyR1 reads.
 
     Target, image size and sample id are packed into what the trainer hands to its reward function. A row that cannot
-    be read is reported with its number, and then nothing is written, or, with `--skip-bad`, all other rows. Other
-    columns stay, unless the trainer uses their names for columns of its own.
+    be read, or whose image file is missing, is reported with its number, and then nothing is written, or, with
+    `--skip-bad`, all other rows. Other columns stay, unless the trainer uses their names for columns of its own.
+
+    Columns are named by options, `a.b` for the field b of the column a, or taken by the names that the options list;
+    every guess is said on stderr, and `none` in a column's stead refuses it.
+
+    `--json` holds: rows, written, problems (row, place and why of every bad row), guesses, space, spaces, split, files,
+    left_out, without_size, turned, repeated_ids and notes. Exit codes: 0 written; 2 an error, or rows that cannot be
+    converted, and nothing written; 129, 130 and 143 ended by a signal, and nothing written.
 
     Example: `grounding-rewards convert clicks.jsonl train.parquet --for verl --target-space pixel`
     """
@@ -117,8 +135,15 @@ def convert(
         dropped=tuple(drop_column or ()),
         skip_bad=skip_bad,
         label_free=built is not None and built.label_free,
+        image_check=not no_image_check,
+        all_in_json=as_json,
     )
-    found = converter.run(file, out)
+    try:
+        found = converter.run(file, out)
+    except NotConvertedError as error:
+        if as_json:
+            terminal.print_json(_summary(file, out, trainer.value, built, error.found))
+        raise
     if as_json:
         terminal.print_json(_summary(file, out, trainer.value, built, found))
     else:
@@ -136,16 +161,10 @@ def _summary(file: Path, out: Path, trainer: str, recipe: Recipe | None, found: 
         "out": str(out),
         "for": trainer,
         "recipe": None if recipe is None else recipe.to_dict(),
-        "rows": found.rows,
-        "written": found.rows - len(found.problems),
-        "problems": [{"row": row, "place": place, "why": why} for row, place, why in found.problems],
-        "guesses": dict(found.guesses),
-        "left_out": list(found.left_out),
-        "without_size": found.without_size,
-        "repeated_ids": found.repeated,
+        **found.as_json(),
     }
 
 
 def _line(out: Path, trainer: str, found: Converted) -> str:
     left = f" ({len(found.problems)} left out)" if found.problems else ""
-    return f"{found.rows - len(found.problems)} rows for {trainer}{left} written to {out}"
+    return f"{found.written} rows for {trainer}{left} written to {out}"

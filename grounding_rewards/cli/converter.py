@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from grounding_rewards.cli import terminal
-from grounding_rewards.cli.image_files import measure
-from grounding_rewards.converting import Form, Reading, Sample, Truths, Wording, find_columns, read_rows
-from grounding_rewards.converting.form import IMAGES, images_of, images_type
+from grounding_rewards.cli.converted import (
+    SOURCE,
+    Converted,
+    NotConvertedError,
+    say_columns,
+    say_input,
+    say_samples,
+)  # fmt: skip
+from grounding_rewards.cli.converted_types import NewColumns, empty_row, new_columns
+from grounding_rewards.cli.image_files import look
+from grounding_rewards.converting import Form, Reading, Sample, Survey, Truths, Wording, find_columns, read_rows
+from grounding_rewards.converting.form import IMAGES, images_of
 from grounding_rewards.converting.repeated import Names
 from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.tables import Batch, Table, write_table
@@ -18,30 +28,9 @@ from grounding_rewards.tables.files import PARQUET, schema_of
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.kept import IMAGES_FEATURE, KeptColumns
 
-LISTED = 20
-SOURCE = "data_source"
+DECIDING = 256
+"""So many rows without one that can be converted mean that the columns or the space are wrong."""
 _FIRST = 16
-
-
-@dataclass
-class Converted:
-    """What was found on the way.
-
-    Attributes:
-        guesses: columns that no option named, by role.
-        left_out: columns whose names the trainer needs.
-        rows: how many rows there were.
-        problems: number, place and trouble of each row that cannot be converted.
-        without_size: rows whose image has no known size.
-        repeated: rows with the name of an earlier one.
-    """
-
-    guesses: Mapping[str, str]
-    left_out: Sequence[str]
-    rows: int = 0
-    problems: list[tuple[int, str, str]] = field(default_factory=list)
-    without_size: int = 0
-    repeated: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,6 +47,8 @@ class Converter:
     dropped: tuple[str, ...] = ()
     skip_bad: bool = False
     label_free: bool = False
+    image_check: bool = True
+    all_in_json: bool = False
 
     def run(self, file: Path, out: Path) -> Converted:
         """Convert a file or a directory.
@@ -66,88 +57,118 @@ class Converter:
             ConvertError: columns cannot be told, or rows cannot be converted and ``skip_bad`` is False.
             TableError: the input cannot be read, or the output not be written.
         """
-        table = open_rows(file, self.split)
+        table = open_rows(file, self.split, tolerant=True)
         if file.is_dir() and out.absolute().is_relative_to(file.absolute()):
             raise ConvertError(f"{out}: lies in the input, of which it would become a part; write somewhere else")
-        reading, guesses = self._reading(table, file)
+        found = Converted(split=getattr(table, "split", None), files=_files(table))
+        say_input(found, table)
+        survey = self._survey(table, file, found)
+        reading, remarks = self._reading(survey, file, found)
         fields = self._as_fields(table, reading, out)
-        kept = self._kept(table, reading, fields)
-        found = Converted(guesses, self._in_the_way(table, reading))
-        self._say_before(found, reading)
-        notes, names = self._paths_note(reading, fields), Names()
+        reading = replace(reading, look=partial(look, turning=fields or self.form.decoded, files=self.image_check))
+        merged = [name for name in self.form.merged if survey.objects(name) and name not in self.dropped]
+        found.left_out = self._in_the_way(survey, reading, merged)
+        say_columns(found, self.form, reading, remarks)
+        new = new_columns(self.form, table, reading, merged, fields, _is_parquet(out), found.note)
+        kept, names = self._kept(table, survey, reading, new, fields), Names()
+        read = [*reading.columns.read, *merged]
         with (
             terminal.progress(f"converting {file.name}") as advance,
-            write_table(
-                out, like=kept, new=self._types(reading, fields), note=notes.append, metadata=kept.metadata
-            ) as writer,
+            write_table(out, like=kept, new=new.types, note=found.note, metadata=kept.metadata) as writer,
         ):
-            for batch in table.batches(reading.columns.read):
-                samples, new = self._convert(batch, reading, fields, found)
+            for batch in table.batches(read):
+                samples, rows = self._convert(batch, reading, new, fields, found)
                 if samples:
                     stay = [sample.index - batch.start for sample in samples]
-                    writer.write(kept.cut(batch, None if len(stay) == len(batch) else stay), new)
+                    columns = {name: [row[name] for row in rows] for name in new.types}
+                    writer.write(kept.cut(batch, None if len(stay) == len(batch) else stay), columns)
                     names.add(samples)
+                    found.count(samples)
+                self._check_wiring(found)
                 advance(batch.done)
+            self._check_wiring(found, ended=True)
             self._refuse(found)
-        self._say_after(found, names, notes)
+        found.written = found.rows - len(found.problems)
+        if found.problems:
+            found.list_problems(all_in_json=self.all_in_json)
+        say_samples(found, self.form, reading, names, fields=fields, image_check=self.image_check)
         return found
 
-    def _reading(self, table: Table, file: Path) -> tuple[Reading, dict[str, str]]:
-        rows = next(table.batches(size=None if schema_of(table) is None else _FIRST)).rows
-        given = {role: name for role, name in self.given.items() if name is not None}
-        columns, guesses = find_columns(rows, given, optional={"target"} if self.label_free else ())
-        if self.source is not None:
-            guesses.pop("source", None)
+    def _survey(self, table: Table, file: Path, found: Converted) -> Survey:
+        """What columns there are: as the schema says, else as all rows do."""
+        survey, schema = Survey(), schema_of(table)
+        if schema is not None:
+            survey.add([empty_row(schema), *next(table.batches(size=_FIRST)).rows])
+            return survey
+        with terminal.progress(f"looking at {file.name}") as advance:
+            for batch in table.batches():
+                survey.add(batch.rows)
+                if not survey.names:
+                    found.rows += len(batch)
+                    found.problems += [(batch.start + row, batch.place(row), why) for row, why in batch.unread.items()]
+                    self._check_wiring(found)
+                advance(batch.done)
+        if not survey.names:
+            self._check_wiring(found, ended=True)
+        found.rows, found.problems = 0, []
+        return survey
+
+    def _reading(self, survey: Survey, file: Path, found: Converted) -> tuple[Reading, list[str]]:
+        """How rows are read, and what is to be said of columns that are not read."""
+        for name in self.dropped:
+            if name not in survey.names:
+                hint = near(name, survey.names) or "."
+                raise ConvertError(f"no column {name!r} (--drop-column){hint} There are: {', '.join(survey.names)}")
+        given = dict(self.given) if self.source is None else {**self.given, "source": ""}
+        columns, guesses, remarks = find_columns(
+            survey.rows(), given, optional={"target"} if self.label_free else (), dropped=self.dropped
+        )
+        truths = self.truths(columns.target)
+        if SOURCE in self.form.types() and self.source is None and columns.source is None:
+            guesses["source"] = file.stem
+        found.guesses, found.space = guesses, None if truths.space is None else str(truths.space)
         reading = Reading(
-            columns, self.truths(columns.target), self.wording, measure, self.folder, self.source,
-            unnamed=file.stem, split=self.split or "", chosen=frozenset(given),
+            columns, truths, self.wording, folder=self.folder, source=self.source, unnamed=file.stem,
+            split=self.split or "", chosen=frozenset(role for role, name in self.given.items() if name is not None),
         )  # fmt: skip
-        return reading, guesses
+        return reading, remarks
 
     def _as_fields(self, table: Table, reading: Reading, out: Path) -> bool:
         """Whether images are written with their bytes, or as what ``datasets`` opens, and not as paths."""
         column, schema = reading.columns.image, schema_of(table)
-        parquet = out.suffix.lower() in PARQUET
         if column is not None and schema is not None:
             from grounding_rewards.tables.parquet import holds_bytes, refuse_bytes
 
             top = schema.field(column if column in schema.names else column.partition(".")[0])
             if holds_bytes(top.type):
-                if not parquet:
+                if not _is_parquet(out):
                     refuse_bytes(table.path, [top])
                 return True
-        return self.form.decoded and parquet
+        return self.form.decoded and _is_parquet(out)
 
-    def _types(self, reading: Reading, fields: bool) -> dict[str, Any]:
-        images = {IMAGES: images_type(fields)} if reading.columns.image else {}
-        return {**self.form.types(), **images}
-
-    def _kept(self, table: Table, reading: Reading, fields: bool) -> KeptColumns:
-        for name in self.dropped:
-            if name not in table.columns:
-                hint = near(name, table.columns) or "."
-                raise ConvertError(f"no column {name!r} (--drop-column){hint} There are: {', '.join(table.columns)}")
+    def _kept(self, table: Table, survey: Survey, reading: Reading, new: NewColumns, fields: bool) -> KeptColumns:
         image = reading.columns.image
-        gone = {*self._types(reading, fields), *self.form.reserved, *self.dropped, *([image] if image else [])}
+        gone = {*new.types, *self.form.taken(survey.names), *self.dropped, *([image] if image else [])}
         return KeptColumns(table, gone, {IMAGES: IMAGES_FEATURE} if fields and image else {})
 
-    def _in_the_way(self, table: Table, reading: Reading) -> list[str]:
+    def _in_the_way(self, survey: Survey, reading: Reading, merged: Sequence[str]) -> list[str]:
         """Columns that were not asked to go, hold nothing that is packed, and yet make room."""
-        names = {*self._types(reading, False), *self.form.reserved}
-        packed = {*reading.columns.read, *self.dropped}
-        return [name for name in table.columns if name in names and name not in packed]
+        images = [IMAGES] if reading.columns.image else []
+        names = {*self.form.types(), *images, *self.form.taken(survey.names)}
+        packed = {*reading.columns.read, *self.dropped, *merged}
+        return [name for name in survey.names if name in names and name not in packed]
 
     def _convert(
-        self, batch: Batch, reading: Reading, fields: bool, found: Converted
-    ) -> tuple[list[Sample], dict[str, list[Any]]]:
-        """The samples of a batch that can be converted, and the new columns."""
+        self, batch: Batch, reading: Reading, new: NewColumns, fields: bool, found: Converted
+    ) -> tuple[list[Sample], list[dict[str, Any]]]:
+        """The samples of a batch that can be converted, and their new columns."""
         read = read_rows(batch.rows, reading, batch.start)
-        problems, samples, rows = dict(read.problems), list[Sample](), list[dict[str, Any]]()
+        problems, samples, rows = {**read.problems, **batch.unread}, list[Sample](), list[dict[str, Any]]()
         for place, sample in enumerate(read.samples):
             if sample is None:
                 continue
             try:
-                row = self.form.row(sample)
+                row = new.merge(batch.rows[place], self.form.row(sample))
             except ConvertError as error:
                 problems[place] = str(error)
                 continue
@@ -155,58 +176,30 @@ class Converter:
             rows.append({**row, IMAGES: images_of(sample.pictures, fields)})
         found.rows += len(batch)
         found.problems += [(batch.start + place, batch.place(place), problems[place]) for place in sorted(problems)]
-        found.without_size += sum(sample.target.image_size is None for sample in samples)
-        if not samples and len(found.problems) == found.rows:
-            self._list(found)
-            first = found.problems[0]
-            raise ConvertError(f"not one of the first {found.rows} rows can be converted: {first[1]}: {first[2]}")
-        return samples, {name: [row[name] for row in rows] for name in self._types(reading, fields)}
+        return samples, rows
+
+    def _check_wiring(self, found: Converted, *, ended: bool = False) -> None:
+        """Stop where no row can be converted: then it is not the rows."""
+        if found.rows and len(found.problems) == found.rows and (ended or found.rows >= DECIDING):
+            found.list_problems(all_in_json=self.all_in_json)
+            _, place, why = found.problems[0]
+            raise NotConvertedError(f"not one of the first {found.rows} rows can be converted: {place}: {why}", found)
 
     def _refuse(self, found: Converted) -> None:
         if found.problems and not self.skip_bad:
-            self._list(found)
-            raise ConvertError(
+            found.list_problems(all_in_json=self.all_in_json)
+            raise NotConvertedError(
                 f"{len(found.problems)} of {found.rows} rows cannot be converted, so nothing is written; mend them, or "
-                "leave them out by --skip-bad"
+                "leave them out by --skip-bad",
+                found,
             )
 
-    def _list(self, found: Converted) -> None:
-        for _, place, why in found.problems[:LISTED]:
-            terminal.note(f"{place}: {why}")
-        if len(found.problems) > LISTED:
-            terminal.note(f"and {len(found.problems) - LISTED} more rows")
 
-    def _say_before(self, found: Converted, reading: Reading) -> None:
-        for role, column in found.guesses.items():
-            space = f", in {reading.truths.space}" if role == "target" and reading.truths.space else ""
-            terminal.note(f"{role}: column {column}, by its name{space}; --{role}-column names another")
-        if SOURCE in self.form.types() and reading.source is None and reading.columns.source is None:
-            terminal.note(f"source: {reading.unnamed}, by the name of the input; --source names another")
-        if found.left_out:
-            terminal.note(f"left out, for {self.form.name} has columns of these names: {', '.join(found.left_out)}")
+def _files(table: Table) -> list[str]:
+    """Names of the files of a directory, as they lie in it."""
+    tables = getattr(table, "tables", ())
+    return [str(each.path.relative_to(table.path)) for each in tables]
 
-    def _say_after(self, found: Converted, names: Names, notes: Sequence[str]) -> None:
-        if found.problems:
-            self._list(found)
-        found.repeated, pair = names.repeated()
-        if pair:
-            terminal.note(
-                f"{found.repeated} rows have the id of an earlier one, the first are rows {pair[0]} and {pair[1]}: "
-                "they count as one sample"
-            )
-        if found.without_size and not self.form.decoded:
-            terminal.note(
-                f"{found.without_size} rows say no image size, which recipes need to convert pixels; name it by "
-                "--image-size-column"
-            )
-        for text in notes:
-            terminal.note(text)
 
-    def _paths_note(self, reading: Reading, fields: bool) -> list[str]:
-        """What to say where images are paths and the trainer wants pictures."""
-        if not self.form.decoded or fields or not reading.columns.image:
-            return []
-        return [
-            f"{IMAGES} holds paths, and {self.form.name} wants pictures, which JSON cannot say: write Parquet, or cast "
-            "the column: cast_column('images', List(Image()))"
-        ]
+def _is_parquet(out: Path) -> bool:
+    return out.suffix.lower() in PARQUET

@@ -1,4 +1,4 @@
-"""The size of images in files and in bytes."""
+"""What is to be known of images in files and in bytes: that they are there, their size, and which way up they are."""
 
 from __future__ import annotations
 
@@ -9,65 +9,76 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote, urlsplit
 
-from grounding_rewards.converting.image_header import ENOUGH, image_size
-from grounding_rewards.converting.pictures import Picture
+from grounding_rewards.converting.image_header import ENOUGH, image_size, orientation
+from grounding_rewards.converting.pictures import Picture, Seen
 from grounding_rewards.errors import ConvertError
 
 Size = tuple[int, int]
-KNOWN = "PNG, JPEG, WebP, GIF or BMP, or what Pillow reads where it is installed"
+Stored = tuple[Size | None, int]
 
 
-def measure(picture: Picture) -> Size | None:
-    """Width and height of an image as stored; None of an address on a network, which is not asked.
+def look(picture: Picture, *, turning: bool, files: bool = True) -> Seen | None:
+    """Look at an image.
+
+    Args:
+        picture: where it is.
+        turning: whether who opens it turns it as its EXIF data say, as ``datasets`` does; its size is that of what is
+            opened.
+        files: whether files are opened.
+
+    Returns:
+        None of an address on a network, which is not asked, and of a file where these are not opened.
 
     Raises:
-        ConvertError: there is no such file, or it is no image.
+        ConvertError: there is no such file.
     """
     if picture.data is not None:
-        size = _of_bytes(picture.data)
-        if size is None:
-            raise ConvertError(f"image: got {len(picture.data)} bytes that say no size; expected {KNOWN}")
-        return size
-    return None if picture.remote or picture.path is None else _of_file(picture.path)
+        return _seen(_of_bytes(picture.data), turning)
+    if not files or picture.remote or picture.path is None:
+        return None
+    return _seen(_of_file(picture.path), turning)
+
+
+def _seen(stored: Stored, turning: bool) -> Seen:
+    size, way = stored
+    return Seen(size[::-1] if size and turning and way >= 5 else size, way != 1)
 
 
 @lru_cache(maxsize=1 << 16)
-def _of_file(path: str) -> Size:
+def _of_file(path: str) -> Stored:
     local = unquote(urlsplit(path).path) if path.startswith("file://") else path
     try:
         with Path(local).open("rb") as file:
-            size = _of_start(file)
+            return _of_start(file)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise ConvertError(
-            f"image: cannot read {path!r:.200} ({why}); name the folder of relative paths by --image-dir, or the "
-            "column of sizes by --image-size-column"
+            f"image: cannot read {path!r:.200} ({why}); name the folder of relative paths by --image-dir, or give "
+            "--no-image-check where images lie elsewhere"
         ) from None
-    if size is None:
-        raise ConvertError(f"image: {path!r:.200} says no size; expected {KNOWN}")
-    return size
 
 
-def _of_start(file: IO[bytes]) -> Size | None:
+def _of_start(file: IO[bytes]) -> Stored:
     """From the first bytes where they will do, else from all."""
     start = file.read(ENOUGH)
-    return image_size(start) or _of_bytes(start + file.read())
+    return (image_size(start), orientation(start)) if image_size(start) else _of_bytes(start + file.read())
 
 
-def _of_bytes(data: bytes) -> Size | None:
-    return image_size(data) or _by_pillow(data)
+def _of_bytes(data: bytes) -> Stored:
+    size = image_size(data)
+    return (size, orientation(data)) if size else _by_pillow(data)
 
 
-def _by_pillow(data: bytes) -> Size | None:
+def _by_pillow(data: bytes) -> Stored:
     opened = _pillow()
     if opened is None:
-        return None
+        return None, 1
     try:
         with opened(io.BytesIO(data)) as image:
-            width, height = image.size
+            (width, height), way = image.size, image.getexif().get(0x0112)
     except Exception:  # Pillow's readers raise whatever they like
-        return None
-    return int(width), int(height)
+        return None, 1
+    return (int(width), int(height)), way if type(way) is int and 1 <= way <= 8 else 1
 
 
 def _pillow() -> Callable[[IO[bytes]], Any] | None:

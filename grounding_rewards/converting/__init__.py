@@ -8,16 +8,17 @@
 """
 
 from grounding_rewards.converting import easyr1, trl, verl
-from grounding_rewards.converting.columns import Columns, find_columns
+from grounding_rewards.converting.columns import Columns, Found, find_columns
 from grounding_rewards.converting.form import Form
 from grounding_rewards.converting.prompts import Wording
 from grounding_rewards.converting.samples import Read, Reading, Sample, read_rows
+from grounding_rewards.converting.survey import Survey
 from grounding_rewards.converting.truths import Truths
 
 FORMS = {form.name: form for form in (verl.FORM, trl.FORM, easyr1.FORM)}
 """Trainers by name."""
 
 __all__ = [
-    "FORMS", "Columns", "Form", "Read", "Reading", "Sample", "Truths", "Wording", "find_columns",
-    "read_rows",
+    "FORMS", "Columns", "Form", "Found", "Read", "Reading", "Sample", "Survey", "Truths", "Wording",
+    "find_columns", "read_rows",
 ]  # fmt: skip

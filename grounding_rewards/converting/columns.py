@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from grounding_rewards.converting.pictures import looks_like_pictures
 from grounding_rewards.errors import ConvertError, near
+from grounding_rewards.sizes import read_size
+
+NONE = "none"
+"""What an option says in a column's stead where there is none."""
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "target": (
@@ -14,7 +19,10 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "bounding_box", "normalized_bbox", "polygon",
     ),
     "instruction": ("prompt", "messages", "problem", "instruction", "question", "query"),
-    "image": ("images", "image", "image_path", "img_path", "img_filename", "screenshot", "screenshot_path", "img"),
+    "image": (
+        "images", "image", "image_path", "img_path", "img_filename", "file_name", "screenshot", "screenshot_path",
+        "img",
+    ),
     "image-size": ("image_size", "img_size", "extra_info.image_size", "resolution"),
     "id": ("sample_id", "id", "extra_info.id"),
     "source": ("data_source", "source"),
@@ -25,6 +33,10 @@ _WHAT = {
     "target": "what counts as right",
     "instruction": "what is asked, a text or a conversation",
 }
+
+
+GUESSED = {role: (*names, *(f"{a},{b}" for a, b in _SIDES if role == "image-size")) for role, names in _NAMES.items()}
+"""Names of columns that are taken without an option, the first of several first, by role."""
 
 
 @dataclass(frozen=True)
@@ -54,41 +66,60 @@ class Columns:
         return tuple(dict.fromkeys(_top(name) for name in names if name))
 
 
+class Found(NamedTuple):
+    """Columns, which of them were guessed from their names, by role, and what is to be said of others."""
+
+    columns: Columns
+    guesses: dict[str, str]
+    notes: list[str]
+
+
 def find_columns(
-    rows: Sequence[Mapping[str, Any]], given: Mapping[str, str | None], *, optional: Collection[str] = ()
-) -> tuple[Columns, dict[str, str]]:
+    rows: Sequence[Mapping[str, Any]],
+    given: Mapping[str, str | None],
+    *,
+    optional: Collection[str] = (),
+    dropped: Collection[str] = (),
+) -> Found:
     """Find the columns.
 
     Args:
-        rows: the first rows.
-        given: what options say, by the option's name without ``-column``; None where one says nothing. An image's size
-            may be two columns with a comma between them.
+        rows: some rows with all columns in them, and what kinds of values they hold.
+        given: what options say, by the option's name without ``-column``; None where one says nothing, "none" or ""
+            where there is to be no such column. An image's size may be two columns with a comma between them.
         optional: of target and instruction, what there need not be.
+        dropped: columns that are no guess.
 
     Returns:
-        The columns, and those that were guessed from their names.
+        The columns, and those that were guessed.
 
     Raises:
         ConvertError: a column is not there, or several could be meant; says which option to set.
 
-    >>> find_columns([{"bbox": [1, 2, 3, 4], "query": "Save", "width": 640, "height": 480}], {})[1]
+    >>> find_columns([{"bbox": [1, 2, 3, 4], "query": "Save", "width": 640, "height": 480}], {}).guesses
     {'target': 'bbox', 'instruction': 'query', 'image-size': 'width,height'}
     """
     there = _available(rows)
-    found, guesses = dict[str, str](), dict[str, str]()
+    offered = [name for name in there if _top(name) not in dropped]
+    found, guesses, notes = dict[str, str](), dict[str, str](), list[str]()
     for role in _NAMES:
         named = given.get(role)
-        if named is not None:
+        if named is None:
+            guessed, unfit = _guess(role, offered, rows)
+            notes += unfit
+            if guessed:
+                found[role] = guesses[role] = guessed
+        elif named in there or named not in ("", NONE):
             _check(named, role, there)
             found[role] = named
-        elif guessed := _guess(role, there):
-            found[role] = guesses[role] = guessed
     for role, what in _WHAT.items():
         if role not in found and role not in optional:
             raise ConvertError(f"which column holds {what}? Give --{role}-column; there are: {', '.join(there)}")
+    if "image" not in found and given.get("image") is None:
+        notes += _pictures(offered, rows)
     size = found.pop("image-size", "")
     sides = (size,) if size in there else tuple(size.split(",")) if size else ()
-    return Columns(found.pop("instruction", ""), image_size=sides, **found), guesses
+    return Found(Columns(found.pop("instruction", ""), image_size=sides, **found), guesses, notes)
 
 
 def value_at(row: Mapping[str, Any], name: str | None) -> Any:
@@ -115,13 +146,45 @@ def _available(rows: Iterable[Mapping[str, Any]]) -> dict[str, None]:
     return names
 
 
-def _guess(role: str, there: Collection[str]) -> str | None:
-    found = [name for name in _NAMES[role] if name in there]
-    if role == "image-size":
-        found += [f"{across},{down}" for across, down in _SIDES if across in there and down in there]
+def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> tuple[str | None, list[str]]:
+    """A column of a usual name that holds what it should; and notes about such as do not."""
+    found, notes = list[str](), list[str]()
+    for name in GUESSED[role]:
+        parts = [name] if name in _NAMES[role] else name.split(",")
+        if not all(part in there for part in parts):
+            continue
+        odd = next((v for row in rows for part in parts if not _fits(role, v := value_at(row, part), len(parts))), None)
+        if odd is None:
+            found.append(name)
+        else:
+            notes.append(f"{role}: not column {name}, which holds {odd!r:.60}; --{role}-column names one")
     if role in _ONE_ONLY and len(found) > 1:
         raise ConvertError(f"which column holds the {role}: {' or '.join(found)}? Give --{role}-column")
-    return found[0] if found else None
+    return (found[0] if found else None), notes
+
+
+def _fits(role: str, value: Any, parts: int) -> bool:
+    """Whether a value could be what a guessed column should hold."""
+    if value is None:
+        return True
+    if role == "id":
+        return isinstance(value, str | int) and not isinstance(value, bool)
+    if role == "source":
+        return isinstance(value, str)
+    if role == "image-size":
+        return read_size(value) is not None if parts == 1 else read_size([value, value]) is not None
+    return True
+
+
+def _pictures(there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What to say where no column of images was found, and yet one looks like it."""
+    for name in there:
+        if any(looks_like_pictures(value_at(row, name)) for row in rows):
+            return [
+                f"image: no column of a usual name, so that rows go without; {name} looks like one: --image-column "
+                f"{name}, or --image-column {NONE}"
+            ]
+    return []
 
 
 def _check(named: str, role: str, there: Collection[str]) -> None:

@@ -13,8 +13,11 @@ def row(sample: Sample) -> dict[str, Any]:
     """One row: ``problem`` and ``answer``.
 
     Raises:
-        ConvertError: the prompt is more than one user's message.
+        ConvertError: the prompt is more than one user's message, or more than its text.
     """
+    further = sorted({name for message in sample.messages for name in message.further})
+    if further:
+        raise ConvertError(f"instruction: its messages have {', '.join(further)}, for which EasyR1 has no place")
     if len(sample.messages) != 1:
         roles = ", ".join(message.role for message in sample.messages)
         raise ConvertError(

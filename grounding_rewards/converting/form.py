@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ class Form:
         types: the Arrow types of these columns.
         reserved: names that the trainer gives to columns of its own.
         decoded: whether it wants pictures, not paths, so that Parquet must say that the column holds images.
+        merged: columns of objects in which what rows have already stays beside what is packed.
+        steering: of the reserved names those by which its own rows steer it; they stay in rows that are its own.
     """
 
     name: str
@@ -29,6 +31,23 @@ class Form:
     types: Callable[[], dict[str, Any]]
     reserved: frozenset[str] = frozenset()
     decoded: bool = False
+    merged: tuple[str, ...] = ()
+    steering: frozenset[str] = frozenset()
+
+    def taken(self, names: Sequence[str]) -> frozenset[str]:
+        """The names that rows with these columns cannot keep: none of its own rows' if they are that."""
+        own = self.merged and all(name in names for name in self.merged)
+        return self.reserved - self.steering if own else self.reserved
+
+
+def over(given: Any, ours: Mapping[str, Any]) -> dict[str, Any]:
+    """Our fields over those that a row had there; None of ours hides nothing.
+
+    >>> over({"index": 7, "split": "a", "answer": "x"}, {"index": 0, "split": None, "id": None})
+    {'index': 0, 'split': 'a', 'answer': 'x', 'id': None}
+    """
+    there = given if isinstance(given, Mapping) else {}
+    return {**there, **{key: value for key, value in ours.items() if value is not None or key not in there}}
 
 
 def images_of(pictures: Sequence[Picture], as_fields: bool) -> list[Any]:
@@ -44,8 +63,8 @@ def images_type(as_fields: bool) -> Any:
     return pa.list_(one)
 
 
-def messages_type() -> Any:
-    """The Arrow type of a column of conversations."""
+def messages_type(further: Mapping[str, Any] | None = None) -> Any:
+    """The Arrow type of a column of conversations, whose messages may have ``further`` fields."""
     import pyarrow as pa
 
-    return pa.list_(pa.struct({"role": pa.string(), "content": pa.string()}))
+    return pa.list_(pa.struct({"role": pa.string(), "content": pa.string(), **(further or {})}))

@@ -1,8 +1,8 @@
-"""The size of an image from the first bytes of its file, without decoding it."""
+"""The size of an image from the first bytes of its file, and which way up it is, without decoding it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from struct import unpack_from
 
 Size = tuple[int, int]
@@ -10,6 +10,7 @@ Size = tuple[int, int]
 ENOUGH = 1 << 16
 """So many bytes tell the size of nearly every image; the frame of a JPEG may lie further on, behind its metadata."""
 
+_PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_ALONE = frozenset((0x01, *range(0xD0, 0xD9)))
 
@@ -17,7 +18,7 @@ _JPEG_ALONE = frozenset((0x01, *range(0xD0, 0xD9)))
 def image_size(data: bytes) -> Size | None:
     r"""Width and height as stored, of a PNG, JPEG, WebP, GIF or BMP.
 
-    A JPEG may say in its EXIF data that it is to be turned; screenshots do not, and trainers differ in what they do.
+    That it is to be turned is another matter; see ``orientation``.
 
     Args:
         data: the file, or its beginning; ``ENOUGH`` bytes nearly always will do.
@@ -34,6 +35,50 @@ def image_size(data: bytes) -> Size | None:
             size = _within(read, data)
             return size if size is not None and min(size) >= 1 else None
     return None
+
+
+def orientation(data: bytes) -> int:
+    """How a JPEG or PNG is to be turned, as its EXIF data say.
+
+    Screenshots say nothing of it; photographs of screens do.
+
+    Args:
+        data: the file, or its beginning.
+
+    Returns:
+        1 where it stands as it is or nothing is said; 2 to 8 as EXIF counts them: from 5, the sides change places.
+    """
+    try:
+        return _orientation(_exif(data))
+    except Exception:  # cut off, or no such data
+        return 1
+
+
+def _exif(data: bytes) -> bytes:
+    """The EXIF data, which are a TIFF file without images; empty where there are none."""
+    if data.startswith(_PNG):
+        place = len(_PNG)
+        while place + 8 <= len(data):
+            length, kind = int.from_bytes(data[place : place + 4], "big"), data[place + 4 : place + 8]
+            if kind == b"eXIf":
+                return data[place + 8 : place + 8 + length]
+            place += 12 + length
+    if data.startswith(b"\xff\xd8"):
+        for marker, place, length in _segments(data):
+            if marker == 0xE1 and data[place : place + 6] == b"Exif\0\0":
+                return data[place + 6 : place + length]
+    return b""
+
+
+def _orientation(tiff: bytes) -> int:
+    order = {b"II": "<", b"MM": ">"}[tiff[:2]]
+    (directory,) = unpack_from(f"{order}I", tiff, 4)
+    (entries,) = unpack_from(f"{order}H", tiff, directory)
+    for index in range(entries):
+        tag, kind, count, value = unpack_from(f"{order}HHIH", tiff, directory + 2 + 12 * index)
+        if (tag, kind, count) == (0x0112, 3, 1):
+            return int(value) if 1 <= value <= 8 else 1
+    return 1
 
 
 def _within(read: Callable[[bytes], Size | None], data: bytes) -> Size | None:
@@ -76,25 +121,30 @@ def _webp(data: bytes) -> Size | None:
 
 
 def _jpeg(data: bytes) -> Size | None:
+    for marker, place, _ in _segments(data):
+        if marker in _JPEG_FRAMES:
+            height, width = _pair(">HH", data, place + 1)
+            return width, height
+    return None
+
+
+def _segments(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """A JPEG's markers, where what each holds begins, and how long it is."""
     place = 2
-    while place + 4 <= len(data):
-        if data[place] != 0xFF:
-            return None
+    while place + 4 <= len(data) and data[place] == 0xFF:
         marker = data[place + 1]
         if marker == 0xFF:  # fill
             place += 1
         elif marker in _JPEG_ALONE:
             place += 2
-        elif marker in _JPEG_FRAMES:
-            height, width = _pair(">HH", data, place + 5)
-            return width, height
         else:
-            place += 2 + int.from_bytes(data[place + 2 : place + 4], "big")
-    return None
+            length = int.from_bytes(data[place + 2 : place + 4], "big")
+            yield marker, place + 4, length - 2
+            place += 2 + length
 
 
 _FORMATS: tuple[tuple[bytes, Callable[[bytes], Size | None]], ...] = (
-    (b"\x89PNG\r\n\x1a\n", _png),
+    (_PNG, _png),
     (b"\xff\xd8", _jpeg),
     (b"RIFF", _webp),
     (b"GIF87a", _gif),

@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from grounding_rewards.converting.image_header import image_size
 from grounding_rewards.errors import ConvertError
 
+KNOWN = "PNG, JPEG, WebP, GIF or BMP, or what Pillow reads where it is installed"
+_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 _EXPECTED = 'a path, bytes, {"bytes": ..., "path": ...} or a list of these'
 
 
@@ -18,6 +21,11 @@ class Picture:
 
     path: str | None = None
     data: bytes | None = None
+
+    @property
+    def relative(self) -> bool:
+        """Whether where its file lies depends on where it is opened."""
+        return self.data is None and self.path is not None and "://" not in self.path and not os.path.isabs(self.path)
 
     @property
     def remote(self) -> bool:
@@ -33,6 +41,36 @@ class Picture:
     def as_field(self) -> dict[str, Any]:
         """The fields that ``datasets`` keeps of an image."""
         return {"bytes": self.data, "path": self.path}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of an image.
+
+    Attributes:
+        size: width and height as the trainer opens it; None where the format is unknown.
+        turned: whether its EXIF data say that it is to be turned or mirrored.
+    """
+
+    size: tuple[float, float] | None
+    turned: bool = False
+
+
+def looks_like_pictures(value: Any) -> bool:
+    """Whether a value of a column that no name tells of is an image, or several.
+
+    >>> looks_like_pictures("shots/1.PNG"), looks_like_pictures([{"bytes": b"GIF", "path": None}])
+    (True, True)
+    >>> looks_like_pictures("Open a.png and close it"), looks_like_pictures(7)
+    (False, False)
+    """
+    if isinstance(value, list | tuple):
+        return bool(value) and looks_like_pictures(value[0])
+    if isinstance(value, str):
+        return value.lower().endswith(_SUFFIXES) and " " not in value.strip() and "\n" not in value
+    if isinstance(value, Mapping):
+        return {"bytes", "path"} >= {*value} and any(value.values())
+    return isinstance(value, bytes) and image_size(value) is not None
 
 
 def read_pictures(value: Any) -> tuple[Picture, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from grounding_rewards.errors import ConvertError
@@ -15,14 +15,15 @@ _ROLES = ("system", "user", "assistant", "tool")
 
 @dataclass(frozen=True)
 class Message:
-    """One message: who speaks, and the text."""
+    """One message: who speaks, the text, and what else it has, such as ``tool_calls``."""
 
     role: str
     text: str
+    further: Mapping[str, Any] = field(default_factory=dict)
 
-    def as_field(self) -> dict[str, str]:
+    def as_field(self) -> dict[str, Any]:
         """The fields that trainers read."""
-        return {"role": self.role, "content": self.text}
+        return {"role": self.role, "content": self.text, **self.further}
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def read_prompt(value: Any, wording: Wording, images: int) -> tuple[Message, ...
         ConvertError: it is neither, a message is none, or it names another number of images.
 
     >>> read_prompt("Close the tab", Wording(template="Click on: {instruction}"), 1)
-    (Message(role='user', text='<image>Click on: Close the tab'),)
+    (Message(role='user', text='<image>Click on: Close the tab', further={}),)
     """
     if isinstance(value, str) and value.strip():
         text = value if wording.template is None else wording.template.replace(FIELD, value)
@@ -87,9 +88,21 @@ def _message(value: Any) -> Message:
         raise ConvertError(
             f"instruction: got the message {value!r:.80}; expected role ({', '.join(_ROLES)}) and content"
         )
-    content = value.get("content")
+    further, content = further_fields(value), value.get("content")
     parts = content if isinstance(content, list) else [content]
-    return Message(str(role), "".join(map(_text, parts)))
+    if content is None and "tool_calls" in further:
+        parts = []
+    return Message(str(role), "".join(map(_text, parts)), further)
+
+
+def further_fields(message: Mapping[str, Any]) -> dict[str, Any]:
+    """What a message has beside role and content; not what Arrow filled with nulls, nor what is empty.
+
+    >>> further_fields({"role": "tool", "content": "done", "tool_call_id": "7", "name": None, "tool_calls": []})
+    {'tool_call_id': '7'}
+    """
+    rest = {str(key): value for key, value in message.items() if key not in ("role", "content")}
+    return {key: value for key, value in rest.items() if value is not None and value not in ("", [], {})}
 
 
 def _text(part: Any) -> str:
@@ -110,5 +123,5 @@ def _with_images(messages: Sequence[Message], images: int) -> tuple[Message, ...
     if named:
         raise ConvertError(f"instruction: names {named} images by {IMAGE}; the row has {images}")
     first = next(index for index, message in enumerate(messages) if message.role == "user")
-    asked = Message("user", IMAGE * images + messages[first].text)
+    asked = replace(messages[first], text=IMAGE * images + messages[first].text)
     return (*messages[:first], asked, *messages[first + 1 :])

@@ -24,19 +24,17 @@ class Names:
             self._digests.append(int.from_bytes(digest, "little"))
             self._rows.append(sample.index)
 
-    def repeated(self) -> tuple[int, tuple[int, int] | None]:
-        """How many bear the name of an earlier one, and the rows of the first of them and of its namesake.
+    def repeated(self, most: int = 5) -> tuple[int, list[tuple[int, int]]]:
+        """How many bear the name of an earlier one, and the rows of the first of them, each behind its namesake's.
 
         >>> from grounding_rewards.truth import Target
         >>> names = Names()
         >>> names.add([Sample(row, "", Target(id=name), "", ()) for row, name in enumerate("abcb")])
         >>> names.repeated()
-        (1, (1, 3))
+        (1, [(1, 3)])
         """
         digests, rows = (np.array(column, dtype=np.uint64) for column in (self._digests, self._rows))
         order = np.argsort(digests, kind="stable")
         again = np.flatnonzero(digests[order][1:] == digests[order][:-1])
-        if not len(again):
-            return 0, None
-        first = again[np.argmin(rows[order][again + 1])]
-        return len(again), (int(rows[order][first]), int(rows[order][first + 1]))
+        first = again[np.argsort(rows[order][again + 1], kind="stable")][:most]
+        return len(again), [(int(rows[order][place]), int(rows[order][place + 1])) for place in first]

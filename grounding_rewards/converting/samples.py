@@ -7,17 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grounding_rewards.converting.columns import Columns, value_at
-from grounding_rewards.converting.pictures import Picture, read_pictures
+from grounding_rewards.converting.pictures import KNOWN, Picture, Seen, read_pictures
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
 from grounding_rewards.converting.truths import Truths, told, with_facts, written
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
 from grounding_rewards.pool.identity import sample_id
 from grounding_rewards.sizes import read_size
 from grounding_rewards.truth import Target
-from grounding_rewards.writing import to_wire
+from grounding_rewards.writing import plain_numbers, to_wire
 
 Size = tuple[float, float]
-Measure = Callable[[Picture], Size | None]
+Look = Callable[[Picture], Seen | None]
+_LARGEST_ID = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Sample:
         messages: what is asked.
         pictures: the images, in the order of their ``<image>`` in the messages.
         split: the split that it is from; "" where none is named.
+        turned: how many of its images are to be turned, as their EXIF data say.
     """
 
     index: int
@@ -41,6 +43,7 @@ class Sample:
     messages: tuple[Message, ...]
     pictures: tuple[Picture, ...] = ()
     split: str = ""
+    turned: int = 0
 
     @property
     def name(self) -> str:
@@ -56,18 +59,19 @@ class Reading:
         columns: which column holds what.
         truths: how targets are read.
         wording: what goes around instructions.
-        measure: the size of an image where no column and no target says it; None where it cannot be told from here.
+        look: looks at an image; None where that cannot be done from here; raises where there is none.
         folder: where relative paths of images lie; None leaves them as they are.
         source: the data set that all rows are from; None leaves that to a column.
         unnamed: the source of rows for which nothing says one.
         split: the split that they are from.
-        chosen: which columns an option named, by role: such an id goes before that of a target.
+        chosen: which columns an option named, by role: such an id goes before that of a target, and such a size before
+            that of the image itself.
     """
 
     columns: Columns
     truths: Truths = field(default_factory=Truths)
     wording: Wording = field(default_factory=Wording)
-    measure: Measure = lambda picture: None
+    look: Look = lambda picture: None
     folder: str | None = None
     source: str | None = None
     unnamed: str = "unknown"
@@ -129,8 +133,9 @@ def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
     pictures = tuple(picture.within(reading.folder) for picture in given)
     asked = value_at(row, columns.instruction)
     messages = read_prompt(asked, reading.wording, len(pictures))
-    source = reading.source or _text(value_at(row, columns.source), "source")
-    size = _size(row, columns, target) or (reading.measure(pictures[-1]) if pictures else None)
+    source = reading.source or _source(row, columns)
+    seen = [reading.look(picture) for picture in pictures]
+    size = _size(row, reading, target, pictures[-1] if pictures else None, seen[-1] if seen else None)
     name = _name(row, reading, target)
     if name is None:
         content = [picture.data or picture.path for picture in given]
@@ -138,33 +143,66 @@ def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
         name = sample_id(source=source, image=image, instruction=asked, target=to_wire(target) or None)
     target = with_facts(target, size, name)
     _check_texts(name, source, *(message.text for message in messages), *(picture.path for picture in pictures))
-    return Sample(index, source or reading.unnamed, target, written(target), messages, pictures, reading.split)
+    turned = sum(each is not None and each.turned for each in seen)
+    return Sample(index, source or reading.unnamed, target, written(target), messages, pictures, reading.split, turned)
 
 
-def _size(row: Mapping[str, Any], columns: Columns, target: Target) -> Size | None:
-    """The size that columns or the target say; where both do, they must agree."""
-    values = [value_at(row, name) for name in columns.image_size]
-    said = None if all(value is None for value in values) else read_size(values[0] if len(values) == 1 else values)
-    if said is None and any(value is not None for value in values):
-        came = values[0] if len(values) == 1 else values
-        raise ConvertError(f"image size ({','.join(columns.image_size)}): got {came!r:.80}; expected [width, height]")
+def _size(
+    row: Mapping[str, Any], reading: Reading, target: Target, picture: Picture | None, seen: Seen | None
+) -> Size | None:
+    """The size that columns or the target say, which must agree where both do; else that of the image itself."""
+    columns, said = ",".join(reading.columns.image_size), _said(row, reading.columns)
     if said and target.image_size and said != target.image_size:
         raise ConvertError(f"image size: the target says {list(target.image_size)}, the column {list(said)}")
-    return said or target.image_size
+    if seen is None:
+        return said or target.image_size
+    if said and not target.image_size and "image-size" not in reading.chosen and seen.size not in (None, said):
+        raise ConvertError(
+            f"image size ({columns}, by its name): got {plain_numbers(said)}, and the image is "
+            f"{plain_numbers(seen.size or ())}; if the column is right, name it by --image-size-column {columns}, else "
+            "give --image-size-column none"
+        )
+    if not (said or target.image_size or seen.size):
+        came = f"{picture.path!r:.200} says" if picture and picture.path else "its bytes say"
+        raise ConvertError(f"image: {came} no size; expected {KNOWN}, or sizes named by --image-size-column")
+    return said or target.image_size or seen.size
+
+
+def _said(row: Mapping[str, Any], columns: Columns) -> Size | None:
+    values = [value_at(row, name) for name in columns.image_size]
+    if all(value is None for value in values):
+        return None
+    came = values[0] if len(values) == 1 else values
+    said = read_size(came)
+    if said is None:
+        names = ",".join(columns.image_size)
+        raise ConvertError(
+            f"image size ({names}): got {came!r:.80}; expected [width, height]; --image-size-column names another, or "
+            "none"
+        )
+    return said
 
 
 def _name(row: Mapping[str, Any], reading: Reading, target: Target) -> str | int | None:
     """The name that the row has: an option's column, then the target's own, then a column of a usual name."""
     given = value_at(row, reading.columns.id)
     if given is not None and (isinstance(given, bool) or not isinstance(given, str | int) or given == ""):
-        raise ConvertError(f"id ({reading.columns.id}): got {given!r:.80}; expected a text or a whole number")
+        raise ConvertError(
+            f"id ({reading.columns.id}): got {given!r:.80}; expected a text or a whole number; --id-column names "
+            "another, or none"
+        )
+    if isinstance(given, int) and abs(given) > _LARGEST_ID:
+        raise ConvertError(f"id ({reading.columns.id}): got {given!r:.80}, which 64 bits do not hold; write it as text")
     first, second = (given, target.id) if "id" in reading.chosen else (target.id, given)
     return second if first is None else first
 
 
-def _text(value: Any, what: str) -> str | None:
+def _source(row: Mapping[str, Any], columns: Columns) -> str | None:
+    value = value_at(row, columns.source)
     if value is not None and not isinstance(value, str):
-        raise ConvertError(f"{what}: got {value!r:.80}; expected a text")
+        raise ConvertError(
+            f"source ({columns.source}): got {value!r:.80}; expected a text; --source-column names another, or none"
+        )
     return value or None
 
 

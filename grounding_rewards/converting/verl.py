@@ -51,5 +51,21 @@ def types() -> dict[str, Any]:
     }
 
 
-_OWN = ("raw_prompt", "index", "tools_kwargs", "interaction_kwargs", "dummy_tensor", "uid", "videos", "audios")
-FORM = Form("verl", row, types, reserved=frozenset(_OWN))
+# What RLHFDataset adds to a row or takes out of it.
+_LOADED = ("raw_prompt", "index", "tools_kwargs", "interaction_kwargs", "dummy_tensor", "uid", "videos", "audios")
+# What the agent loop calls its arguments and reads as settings: a row's columns reach it as keywords.
+_CALLED = (
+    "self", "sampling_params", "trajectory", "trace", "agent_name", "session_id", "output", "validate", "kwargs",
+    "global_steps", "priority", "__rollout_n__", "__do_sample__",
+)  # fmt: skip
+# What it puts beside a row's columns, which would take its place.
+_PRODUCED = (
+    "prompts", "responses", "response_mask", "input_ids", "attention_mask", "position_ids", "loss_mask", "rm_scores",
+    "reward_scores", "rollout_log_probs", "routed_experts", "teacher_ids", "teacher_logprobs", "extra_fields",
+    "tool_extra_fields", "metrics", "num_turns", "__num_turns__", "prompt_len", "response_len", "multi_modal_data",
+    "multi_modal_inputs", "mm_processor_kwargs", "mm_processor_output",
+)  # fmt: skip
+FORM = Form(
+    "verl", row, types, reserved=frozenset((*_LOADED, *_CALLED, *_PRODUCED)), merged=("extra_info", "reward_model"),
+    steering=frozenset(("agent_name", "__rollout_n__")),
+)  # fmt: skip

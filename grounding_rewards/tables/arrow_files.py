@@ -11,8 +11,9 @@ from typing import IO, Any
 import pyarrow as pa
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import BATCH_ROWS, Batch
-from grounding_rewards.tables.parquet import BATCH_BYTES, first_line
+from grounding_rewards.tables.base import Batch, NoRowsError
+from grounding_rewards.tables.parquet import first_line
+from grounding_rewards.tables.pieces import pieces
 
 _MAGIC = b"ARROW1"
 
@@ -23,13 +24,16 @@ class ArrowTable:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns.
 
         Raises:
-            TableError: the file is no Arrow file.
+            TableError: the file is no Arrow file, or has no rows.
         """
+        with self._reading() as source:
+            if not any(map(len, _chunks(_reader(source)))):
+                raise NoRowsError(f"{self.path}: no rows")
         return tuple(self.schema.names)
 
     @cached_property
@@ -46,24 +50,22 @@ class ArrowTable:
         length, start = max(self.path.stat().st_size, 1), 0
         with self._reading() as source:
             for chunk in _chunks(_reader(source)):
-                for arrow in _pieces(chunk, size):
+                for arrow in pieces(chunk) if size is None else _slices(chunk, size):
                     picked = arrow.select(wanted)
                     rows = picked.to_pylist() if wanted else [{} for _ in range(len(arrow))]
                     yield Batch(start, rows, arrow if whole else picked, min(source.tell() / length, 1.0))
                     start += len(arrow)
-        if not start:
-            raise TableError(f"{self.path}: no rows")
 
     @contextmanager
     def _reading(self) -> Iterator[IO[bytes]]:
-        """The open file; whatever Arrow cannot read in it becomes one error."""
-        with self.path.open("rb") as source:
-            try:
+        """The file in memory as far as it is looked at; whatever Arrow cannot read in it becomes one error."""
+        try:
+            with pa.memory_map(str(self.path)) as source:
                 yield source
-            except (pa.ArrowException, OSError, ValueError) as error:
-                if isinstance(error, TableError):
-                    raise
-                raise TableError(f"{self.path}: cannot be read as an Arrow file ({first_line(error)})") from None
+        except (pa.ArrowException, OSError, ValueError) as error:
+            if isinstance(error, TableError):
+                raise
+            raise TableError(f"{self.path}: cannot be read as an Arrow file ({first_line(error)})") from None
 
 
 def _reader(source: IO[bytes]) -> Any:
@@ -79,8 +81,5 @@ def _chunks(reader: Any) -> Iterator[Any]:
     return iter(reader)
 
 
-def _pieces(chunk: Any, size: int | None) -> Iterator[Any]:
-    """A record batch in parts of so many rows, fewer where rows are large."""
-    fitting = max(1, BATCH_BYTES * len(chunk) // max(chunk.nbytes, 1))
-    step = size or min(BATCH_ROWS, fitting)
-    return (chunk.slice(start, step) for start in range(0, len(chunk), step))
+def _slices(chunk: Any, size: int) -> Iterator[Any]:
+    return (chunk.slice(start, size) for start in range(0, len(chunk), size))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,11 +12,18 @@ from grounding_rewards.errors import TableError, near
 BATCH_ROWS = 8192
 """Rows that are held at once; fewer where rows are large."""
 
+BATCH_BYTES = 1 << 24
+"""Large rows, such as those that hold images, make batches of about this many bytes."""
+
 NewColumns = Mapping[str, Any]
 """Columns to append: name to ``float``, ``str`` or an Arrow type; all may hold None."""
 
 Note = Callable[[str], None]
 """Is told, once each, what a format could not keep as it was."""
+
+
+class NoRowsError(TableError):
+    """There are no rows in a file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +37,8 @@ class Batch:
         done: share of the file that has been read by now, 0 to 1.
         lines: the line of each row, counted from 1, where the file has lines.
         file: name of the file that the rows come from, where a table has several.
+        unread: what is wrong with rows that cannot be read, by their place here; empty where that is an error, else
+            these rows have no columns.
     """
 
     start: int
@@ -38,6 +47,7 @@ class Batch:
     done: float
     lines: Sequence[int] | None = None
     file: str = ""
+    unread: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import NewColumns, Note, Table, Writer, no_collision
+from grounding_rewards.tables.base import Batch, NewColumns, NoRowsError, Note, Table, Writer, no_collision
 from grounding_rewards.tables.json_lines import JsonLinesTable, JsonLinesWriter
 
 JSON_LINES = (".jsonl", ".ndjson", ".json-lines")
 PARQUET = (".parquet",)
 
 
-def open_table(path: str | os.PathLike[str]) -> Table:
+def open_table(path: str | os.PathLike[str], *, tolerant: bool = False) -> Table:
     """Open a file of rows.
 
     Args:
         path: a file that ends in .jsonl, .ndjson, .json-lines or .parquet.
+        tolerant: whether lines that are no JSON objects are rows, in ``Batch.unread``, and no error.
 
     Returns:
         The table; its columns are known, its rows are read batch by batch.
@@ -39,8 +40,8 @@ def open_table(path: str | os.PathLike[str]) -> Table:
     if not path.exists():
         raise TableError(f"{path}: no such file")
     if path.is_file() and not path.stat().st_size:
-        raise TableError(f"{path}: is empty")
-    table = _parquet_table(path) if parquet else JsonLinesTable(path)
+        raise NoRowsError(f"{path}: is empty")
+    table = _parquet_table(path) if parquet else JsonLinesTable(path, tolerant=tolerant)
     # Asking for the columns reads the first rows, so that an unreadable file is an error here.
     _ = table.columns
     return table
@@ -79,10 +80,28 @@ def write_table(
             writer = _parquet_writer(file, path, like, new, note, metadata)
         else:
             writer = _json_writer(file, path, like, new)
+        named = _NamedWriter(writer, path)
         try:
-            yield writer
+            yield named
         finally:
-            writer.close()
+            named.close()
+
+
+class _NamedWriter:
+    """Writes, and names the file where that fails, which a full disk does not."""
+
+    def __init__(self, writer: Writer, path: Path) -> None:
+        self.writer, self.path = writer, path
+
+    def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
+        """Append a batch; see ``Writer``."""
+        with _named(self.path):
+            self.writer.write(batch, new)
+
+    def close(self) -> None:
+        """Write what is still held."""
+        with _named(self.path):
+            self.writer.close()
 
 
 def schema_of(table: Table) -> Any:
@@ -113,8 +132,9 @@ def written_whole(path: Path) -> Iterator[IO[bytes]]:
     try:
         with partial.open("wb") as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
+            with _named(path):
+                file.flush()
+                os.fsync(file.fileno())
         partial.replace(path)
     except BaseException as error:
         with suppress(OSError):
@@ -122,6 +142,17 @@ def written_whole(path: Path) -> Iterator[IO[bytes]]:
         if isinstance(error, OSError) and error.filename == str(partial):
             raise type(error)(error.errno, error.strerror, str(path)) from None
         raise
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Whatever the system refuses, with the path in it."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
 def _json_writer(file: IO[bytes], path: Path, like: Table, new: NewColumns) -> Writer:

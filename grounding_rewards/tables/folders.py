@@ -5,27 +5,28 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import TableError, near
-from grounding_rewards.tables.base import Batch, Table
+from grounding_rewards.tables.base import Batch, NoRowsError, Table
 from grounding_rewards.tables.files import JSON_LINES, PARQUET, open_table, schema_of
 
-_SHARD = re.compile(r"[-_.]?\d+(-of-\d+)?$")
+_SHARD = re.compile(r"(?:^|[-_.])\d+(?:-of-\d+)?(?:-[0-9a-f]{16})?$")
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 
 
-def open_rows(path: str | os.PathLike[str], split: str | None = None) -> Table:
+def open_rows(path: str | os.PathLike[str], split: str | None = None, *, tolerant: bool = False) -> Table:
     """Open a file of rows, or a directory of them.
 
     Args:
         path: a file as ``open_table`` reads it; a directory that ``save_to_disk`` of ``datasets`` wrote; or a folder of
             Parquet or of JSON lines, whose files' names tell splits apart, such as data/train-00000-of-00002.parquet.
-        split: which split; None where there is but one.
+        split: which split, with its folder before it where several have one of that name; None where there is but one.
+        tolerant: see ``open_table``.
 
     Returns:
         The table; its columns are known, its rows are read batch by batch.
@@ -37,33 +38,48 @@ def open_rows(path: str | os.PathLike[str], split: str | None = None) -> Table:
     if not path.is_dir():
         if split is not None and path.exists():
             raise TableError(f"{path}: is one file, which has no splits; leave --split {split} out")
-        return open_table(path)
+        return open_table(path, tolerant=tolerant)
     if (path / _SPLITS).is_file():
         names = [str(name) for name in _read_json(path / _SPLITS, "splits")]
-        return open_rows(path / _chosen(path, names, split))
+        chosen = _chosen(path, names, split)
+        return _saved(path / chosen, chosen)
     if (path / _STATE).is_file():
         if split not in (None, path.name):
             raise TableError(f"{path}: holds one split; leave --split {split} out")
-        return _saved(path)
+        return _saved(path, split)
     found = _by_split(path)
-    return _chained(path, [open_table(file) for file in found[_chosen(path, list(found), split)]])
+    chosen = _chosen(path, list(found), split)
+    return _chained(path, found[chosen], lambda file: open_table(file, tolerant=tolerant), chosen)
 
 
 class ChainedTable:
-    """Files of one kind, one after the other."""
+    """Files of one kind, one after the other.
 
-    def __init__(self, path: Path, tables: Sequence[Table]) -> None:
-        self.path, self.tables = path, tables
+    Attributes:
+        path: the directory.
+        tables: the files that have rows.
+        split: the split that they are; None where nothing names it.
+        skipped: names of files without rows.
+    """
+
+    def __init__(
+        self, path: Path, tables: Sequence[Table], split: str | None = None, skipped: Sequence[str] = ()
+    ) -> None:
+        self.path, self.tables, self.split, self.skipped = path, tables, split, skipped
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns: those of the first file."""
-        return self.tables[0].columns
+        """Names of the columns: those of all files, as far as each knows them."""
+        return tuple(dict.fromkeys(name for table in self.tables for name in table.columns))
 
-    @property
+    @cached_property
     def schema(self) -> Any:
         """The Arrow schema of all files; None for JSON lines."""
-        return schema_of(self.tables[0])
+        if schema_of(self.tables[0]) is None:
+            return None
+        from grounding_rewards.tables.unified import unified
+
+        return unified(self.tables)
 
     def batches(
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
@@ -73,11 +89,21 @@ class ChainedTable:
         for index, table in enumerate(self.tables):
             for batch in table.batches(columns, whole=whole, size=size):
                 done = (index + batch.done) / len(self.tables)
-                yield replace(batch, start=start, done=done, file=table.path.name)
+                yield replace(batch, start=start, whole=self._cast(batch.whole), done=done, file=table.path.name)
                 start += len(batch)
 
+    def _cast(self, rows: Any) -> Any:
+        """Arrow rows in the types that all files share."""
+        if self.schema is None or rows.schema.equals(self.schema):
+            return rows
+        import pyarrow as pa
 
-def _saved(path: Path) -> Table:
+        fields = [self.schema.field(name) for name in rows.schema.names]
+        columns = [rows.column(index).cast(field.type) for index, field in enumerate(fields)]
+        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields, self.schema.metadata))
+
+
+def _saved(path: Path, split: str | None) -> Table:
     """The Arrow files that ``state.json`` lists."""
     from grounding_rewards.tables.arrow_files import ArrowTable
 
@@ -88,45 +114,63 @@ def _saved(path: Path) -> Table:
     missing = [name for name in names if not (path / str(name)).is_file()]
     if missing:
         raise TableError(f"{path}: {_STATE} names {missing[0]}, which is not there")
-    return _chained(path, [ArrowTable(path / str(name)) for name in names])
+    return _chained(path, [path / str(name) for name in names], ArrowTable, split)
 
 
-def _chained(path: Path, tables: Sequence[Table]) -> Table:
-    first: Any = schema_of(tables[0])
-    for table in tables[1:] if first is not None else ():
-        if not first.equals(schema_of(table)):
-            raise TableError(f"{table.path}: its columns differ from those of {tables[0].path.name} in name or type")
-    found = ChainedTable(path, tables)
-    _ = found.columns
+def _chained(path: Path, files: Sequence[Path], opened: Callable[[Path], Table], split: str | None) -> Table:
+    tables, skipped = list[Table](), list[str]()
+    for file in files:
+        try:
+            table = opened(file)
+            _ = table.columns
+            tables.append(table)
+        except NoRowsError:
+            skipped.append(file.name)
+    if not tables:
+        raise NoRowsError(f"{path}: no rows in any file of it: {', '.join(skipped)}")
+    found = ChainedTable(path, tables, split or None, skipped)
+    _ = found.schema
     return found
 
 
 def _by_split(path: Path) -> dict[str, list[Path]]:
-    """The files of a folder, by the split that their names tell."""
-    hidden = (".", "_")
-    files = [file for file in sorted(path.rglob("*")) if not file.name.startswith(hidden) and file.is_file()]
-    files = [file for file in files if not any(part.startswith(hidden) for part in file.relative_to(path).parts)]
+    """The files of a folder, by the split that their names tell, with their folder where several have one so named."""
+    files = sorted((file.relative_to(path) for file in path.rglob("*") if file.is_file()), key=_by_number)
+    files = [file for file in files if not any(part.startswith((".", "_")) for part in file.parts)]
     for suffixes in (PARQUET, JSON_LINES):
-        mine = [file for file in files if file.suffix.lower() in suffixes]
-        if mine:
-            found: dict[str, list[Path]] = {}
-            for file in mine:
-                found.setdefault(split_of(file.relative_to(path)), []).append(file)
-            return found
+        found: dict[tuple[str, str], list[Path]] = {}
+        for file in files:
+            if file.suffix.lower() in suffixes:
+                found.setdefault(split_of(file), []).append(path / file)
+        if found:
+            names = [name for _, name in found]
+            return {
+                name if names.count(name) == 1 else f"{folder}/{name}".rstrip("/"): files
+                for (folder, name), files in found.items()
+            }
     raise TableError(
         f"{path}: no rows in it; expected files that end in {', '.join((*PARQUET, *JSON_LINES))}, or what save_to_disk "
         f"of datasets writes ({_STATE} or {_SPLITS})"
     )
 
 
-def split_of(file: Path) -> str:
-    """The split that a file's name tells, or its folder's where the file has but a number; "" where neither does.
+def split_of(file: Path) -> tuple[str, str]:
+    """The folder of a split and its name, as a file's name tells it; where that is but a number, the folder's name.
 
     >>> split_of(Path("data/train-00000-of-00002.parquet")), split_of(Path("default/test/0000.parquet"))
-    ('train', 'test')
+    (('data', 'train'), ('default', 'test'))
+    >>> split_of(Path("gui_v1.jsonl")), split_of(Path("data/0.jsonl"))
+    (('.', 'gui_v1'), ('data', ''))
     """
     name = _SHARD.sub("", file.stem)
-    return name or (file.parent.name if file.parent.name != "data" else "")
+    if name or file.parent.name in ("", "data"):
+        return str(file.parent), name
+    return str(file.parent.parent), file.parent.name
+
+
+def _by_number(file: Path) -> list[tuple[int, str]]:
+    """What sorts train-2 before train-10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", str(file))]
 
 
 def _chosen(path: Path, names: Sequence[str], split: str | None) -> str:
@@ -134,9 +178,15 @@ def _chosen(path: Path, names: Sequence[str], split: str | None) -> str:
         return names[0]
     if split is None:
         raise TableError(f"{path}: holds several splits; name one: --split {' or '.join(names)}")
-    if split not in names:
-        raise TableError(f"{path}: no split {split!r}{near(split, names) or '.'} It has: {', '.join(names)}")
-    return split
+    if split in names:
+        return split
+    alike = [name for name in names if name.endswith(f"/{split}")]
+    if alike:
+        raise TableError(
+            f"{path}: several folders in it hold a split {split}; name one of them: --split {' or '.join(alike)}, or "
+            "convert one folder at a time"
+        )
+    raise TableError(f"{path}: no split {split!r}{near(split, names) or '.'} It has: {', '.join(names)}")
 
 
 def _read_json(path: Path, key: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import IO, Any
 
 import pyarrow as pa
@@ -17,38 +18,71 @@ _UNFIT = (pa.ArrowException, OverflowError)
 """What Arrow raises where values share no type, or fit none."""
 
 
+@dataclass(frozen=True)
+class Inferred:
+    """Columns of JSON objects as Parquet can hold them.
+
+    Attributes:
+        types: the Arrow type of each; text where its values have no type in common, which are written as JSON then.
+        as_json: these.
+        odd: columns with lone surrogates, which are replaced.
+    """
+
+    types: Mapping[str, Any]
+    as_json: frozenset[str]
+    odd: frozenset[str]
+
+    @classmethod
+    def of(cls, table: Table, note: Note, within: str = "") -> Inferred:
+        """From all rows of a table; ``within`` stands before the names of columns in notes."""
+        types, odd = _types(table)
+        as_json = frozenset(name for name, kind in types.items() if kind is None)
+        named = {name: f"{within}{name}" for name in sorted(types)}
+        if as_json:
+            names = ", ".join(named[name] for name in named if name in as_json)
+            note(f"written as JSON strings, for want of one Parquet type: {names}")
+        if odd - as_json:
+            names = ", ".join(named[name] for name in named if name in odd - as_json)
+            note(f"lone surrogates, which Parquet cannot hold, are written as U+FFFD: {names}")
+        return cls({name: kind or pa.string() for name, kind in types.items()}, as_json, frozenset(odd - as_json))
+
+    @property
+    def encodable_types(self) -> dict[str, Any]:
+        """The types by names that Parquet can hold."""
+        return {self.name(name): kind for name, kind in self.types.items()}
+
+    def name(self, name: str) -> str:
+        """A column's name as Parquet can hold it."""
+        return str(encodable(name))
+
+    def fitted(self, name: str, value: Any) -> Any:
+        """A value as its column's type holds it."""
+        if name in self.as_json:
+            return None if value is None else json.dumps(finite(value))
+        return encodable(value) if name in self.odd else value
+
+
 class InferringWriter:
     """Writes JSON objects as Parquet; columns without one type become strings of JSON."""
 
     def __init__(
         self, file: IO[bytes], table: Table, new: NewColumns, note: Note, metadata: Mapping[bytes, bytes] | None = None
     ) -> None:
-        types, odd = _types(table)
-        self.as_json = {name for name, kind in types.items() if kind is None}
-        self.odd = odd - self.as_json
-        if self.as_json:
-            note(f"written as JSON strings, for want of one Parquet type: {', '.join(sorted(self.as_json))}")
-        if self.odd:
-            note(f"lone surrogates, which Parquet cannot hold, are written as U+FFFD: {', '.join(sorted(self.odd))}")
-        schema = pa.schema([(_encodable(name), kind or pa.string()) for name, kind in types.items()], metadata)
-        self.path, self.types = table.path, dict(zip(types, schema.types, strict=True))
+        self.path, self.found = table.path, Inferred.of(table, note)
+        schema = pa.schema(list(self.found.encodable_types.items()), metadata)
         self.parquet = ParquetWriter(file, table.path, schema, new)
 
     def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
         """Append a batch; see ``Writer``."""
-        self.parquet.append([self._column(name, batch.column(name)) for name in self.types], new)
+        self.parquet.append([self._column(name, batch.column(name)) for name in self.found.types], new)
 
     def close(self) -> None:
         """Write the footer."""
         self.parquet.close()
 
     def _column(self, name: str, values: list[Any]) -> Any:
-        if name in self.as_json:
-            values = [None if value is None else json.dumps(finite(value)) for value in values]
-        if name in self.odd:
-            values = _encodable(values)
         try:
-            return pa.array(values, self.types[name])
+            return pa.array([self.found.fitted(name, value) for value in values], self.found.types[name])
         except _UNFIT as error:
             raise TableError(f"{self.path}: column {name} cannot be written ({first_line(error)})") from None
 
@@ -64,7 +98,7 @@ def _types(table: Table) -> tuple[dict[str, Any], set[str]]:
                 found = _type(values)
             except UnicodeEncodeError:
                 odd.add(name)
-                found = _type(_encodable(values))
+                found = _type(encodable(values))
             types[name] = _common(types[name], found) if name in types else found
     return types, odd
 
@@ -96,10 +130,10 @@ def _has_empty_struct(kind: Any) -> bool:
     return (pa.types.is_struct(kind) and not inner) or any(map(_has_empty_struct, inner))
 
 
-def _encodable(value: Any) -> Any:
+def encodable(value: Any) -> Any:
     """Texts, at any depth, with U+FFFD for lone surrogates."""
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, list):
-        return [_encodable(item) for item in value]
-    return {_encodable(key): _encodable(item) for key, item in value.items()} if isinstance(value, dict) else value
+        return [encodable(item) for item in value]
+    return {encodable(key): encodable(item) for key, item in value.items()} if isinstance(value, dict) else value

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import BATCH_ROWS, Batch, NewColumns, no_collision
+from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NewColumns, NoRowsError, no_collision
 
 
 class JsonLinesTable:
-    """A file of JSON lines, opened anew for each pass."""
+    """A file of JSON lines, opened anew for each pass; where it is tolerant, lines that cannot be read are rows too."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, tolerant: bool = False) -> None:
+        self.path, self.tolerant = path, tolerant
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -30,43 +30,64 @@ class JsonLinesTable:
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
     ) -> Iterator[Batch]:
         """The rows in order; see ``Table``."""
-        length = max(self.path.stat().st_size, 1)
-        start, rows, lines, read = 0, list[dict[str, Any]](), list[int](), 0
+        length, read, start = max(self.path.stat().st_size, 1), 0, 0
+        held = _Held()
         with self.path.open("rb") as file:
             for number, raw in enumerate(file, 1):
                 read += len(raw)
-                row = self._row(raw, number)
-                if row is None:
+                text = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
+                if not text or text.isspace():
                     continue
-                rows.append(row)
-                lines.append(number)
-                if len(rows) == (size or BATCH_ROWS):
-                    yield Batch(start, rows, rows, min(read / length, 1.0), lines)
-                    start, rows, lines = start + len(rows), [], []
-        if rows:
-            yield Batch(start, rows, rows, 1.0, lines)
+                try:
+                    held.add(_object(text), number, len(text))
+                except _UnreadableError as error:
+                    if not self.tolerant:
+                        raise TableError(f"{self.path}, line {number}: {error}") from None
+                    held.unread[len(held.rows)] = str(error)
+                    held.add({}, number, len(text))
+                if len(held.rows) == (size or BATCH_ROWS) or (size is None and held.bytes >= BATCH_BYTES):
+                    yield held.batch(start, min(read / length, 1.0))
+                    start, held = start + len(held.rows), _Held()
+        if held.rows:
+            yield held.batch(start, 1.0)
         elif not start:
-            raise TableError(f"{self.path}: no rows")
+            raise NoRowsError(f"{self.path}: no rows")
 
-    def _row(self, raw: bytes, number: int) -> dict[str, Any] | None:
-        """One line's object; None for a blank line."""
-        raw = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
-        if raw.isspace() or not raw:
-            return None
-        where = f"{self.path}, line {number}"
-        try:
-            row = json.loads(raw.decode())
-        except UnicodeDecodeError as error:
-            raise TableError(f"{where}: not UTF-8 ({error.reason} at byte {error.start + 1})") from None
-        except json.JSONDecodeError as error:
-            raise TableError(f"{where}: not JSON ({error.msg} at character {error.pos + 1})") from None
-        except ValueError as error:
-            raise TableError(f"{where}: not JSON that can be read ({error})") from None
-        except RecursionError:
-            raise TableError(f"{where}: nested too deeply") from None
-        if not isinstance(row, dict):
-            raise TableError(f"{where}: got {_kind(row)}; expected one JSON object a line")
-        return row
+
+class _Held:
+    """The rows of the batch that is being read."""
+
+    def __init__(self) -> None:
+        self.rows, self.lines, self.unread = list[dict[str, Any]](), list[int](), dict[int, str]()
+        self.bytes = 0
+
+    def add(self, row: dict[str, Any], line: int, size: int) -> None:
+        self.rows.append(row)
+        self.lines.append(line)
+        self.bytes += size
+
+    def batch(self, start: int, done: float) -> Batch:
+        return Batch(start, self.rows, self.rows, done, self.lines, unread=self.unread)
+
+
+class _UnreadableError(ValueError):
+    """A line is no JSON object; says why."""
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(raw.decode())
+    except UnicodeDecodeError as error:
+        raise _UnreadableError(f"not UTF-8 ({error.reason} at byte {error.start + 1})") from None
+    except json.JSONDecodeError as error:
+        raise _UnreadableError(f"not JSON ({error.msg} at character {error.pos + 1})") from None
+    except ValueError as error:
+        raise _UnreadableError(f"not JSON that can be read ({error})") from None
+    except RecursionError:
+        raise _UnreadableError("nested too deeply") from None
+    if not isinstance(row, dict):
+        raise _UnreadableError(f"got {_kind(row)}; expected one JSON object a line")
+    return row
 
 
 class JsonLinesWriter:

@@ -12,7 +12,7 @@ from typing import Any
 from grounding_rewards.tables.base import Batch, Table
 from grounding_rewards.tables.files import schema_of
 
-_FEATURES = b"huggingface"
+FEATURES = b"huggingface"
 _FRAME = b"pandas"
 IMAGES_FEATURE = [{"_type": "Image"}]
 """What ``datasets`` calls a column of lists of images; every version of it reads this form."""
@@ -51,10 +51,10 @@ class KeptColumns:
         schema = schema_of(self.table)
         found = dict((schema.metadata if schema is not None else None) or {})
         found.pop(_FRAME, None)  # it counts columns that are gone
-        own = _features(found.pop(_FEATURES, None))
+        own = features_in(found.pop(FEATURES, None))
         features = {name: own[name] for name in own if name in self.columns} | self.features
         if features:
-            found[_FEATURES] = json.dumps({"info": {"features": features}}).encode()
+            found[FEATURES] = json.dumps({"info": {"features": features}}).encode()
         return found
 
     def batches(
@@ -76,7 +76,8 @@ class KeptColumns:
         return replace(batch, rows=[{}] * len(batch if rows is None else rows), whole=arrow)
 
 
-def _features(written: bytes | None) -> dict[str, Any]:
+def features_in(written: bytes | None) -> dict[str, Any]:
+    """What ``datasets`` says of columns in a schema's metadata; nothing where it says nothing."""
     try:
         found = json.loads(written or b"{}")["info"]["features"]
     except (ValueError, KeyError, TypeError, RecursionError):

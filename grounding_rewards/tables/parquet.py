@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import BATCH_ROWS, Batch, NewColumns, no_collision
+from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NewColumns, NoRowsError, no_collision
+from grounding_rewards.tables.pieces import FEW_ROWS, gathered
 
-BATCH_BYTES = 1 << 24
-"""Rows that hold images make batches of about this many bytes."""
-
+# Else Arrow reads a column of a row group at once, which is all of the images in many a file.
+_READ_BYTES = 1 << 20
 _TYPES = {float: pa.float64(), str: pa.string()}
 
 
@@ -37,7 +37,7 @@ class ParquetTable:
         with self._reading() as file:
             rows = file.metadata.num_rows
         if not rows:
-            raise TableError(f"{self.path}: no rows")
+            raise NoRowsError(f"{self.path}: no rows")
         twice = [name for name, count in Counter(self.schema.names).items() if count > 1]
         if twice:
             raise TableError(f"{self.path}: has several columns {', '.join(twice)}; rename them first")
@@ -56,17 +56,26 @@ class ParquetTable:
         wanted = [name for name in self.columns if columns is None or name in columns]
         with self._reading() as file:
             start, rows = 0, file.metadata.num_rows
-            for arrow in file.iter_batches(size or _rows_at_once(file), columns=None if whole else wanted):
+            found = file.iter_batches(size or self._rows_at_once(file), columns=None if whole else wanted)
+            for arrow in found if size else gathered(found):
                 picked = arrow.select(wanted).to_pylist() if wanted else [{} for _ in range(len(arrow))]
                 yield Batch(start, picked, arrow, (start + len(arrow)) / rows)
                 start += len(arrow)
+
+    def _rows_at_once(self, file: Any) -> int:
+        """Few where rows hold bytes; else as many as make about BATCH_BYTES, judged by the whole file's mean."""
+        if any(holds_bytes(field.type) for field in self.schema):
+            return FEW_ROWS
+        meta = file.metadata
+        size = sum(meta.row_group(index).total_byte_size for index in range(meta.num_row_groups))
+        return int(min(BATCH_ROWS, max(1, BATCH_BYTES * meta.num_rows // max(size, 1))))
 
     @contextmanager
     def _reading(self) -> Iterator[Any]:
         """The open file; whatever Arrow cannot read in it becomes one error."""
         with self.path.open("rb") as source:
             try:
-                yield pq.ParquetFile(source, pre_buffer=False)  # which would keep the whole file
+                yield pq.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES)
             except (pa.ArrowException, OSError, ValueError) as error:
                 raise TableError(f"{self.path}: cannot be read as Parquet ({first_line(error)})") from None
 
@@ -127,10 +136,3 @@ def holds_bytes(kind: Any) -> bool:
         return holds_bytes(kind.value_type)
     inner = [kind.field(index).type for index in range(kind.num_fields)]
     return any(test(kind) for test in tests) or any(map(holds_bytes, inner))
-
-
-def _rows_at_once(file: Any) -> int:
-    """Rows that make about BATCH_BYTES, judged by the whole file's mean."""
-    meta = file.metadata
-    size = sum(meta.row_group(index).total_byte_size for index in range(meta.num_row_groups))
-    return int(min(BATCH_ROWS, max(1, BATCH_BYTES * meta.num_rows // max(size, 1))))

@@ -62,10 +62,12 @@ def test_the_summary(run, tmp_path):
     assert problem["why"].startswith("target, field 'bbox': got [3, 2, 1, 4]; expected x1 <= x2")
     assert found == {
         "file": str(source), "out": str(tmp_path / "out.jsonl"), "for": "easyr1", "recipe": None, "rows": 4,
-        "written": 3,
+        "written": 3, "split": None, "files": [], "space": "pixel", "spaces": {"pixel": 3}, "turned": 0,
         "guesses": {"target": "bbox", "instruction": "instruction", "image-size": "width,height", "id": "id"},
-        "left_out": [], "without_size": 1, "repeated_ids": 1,
+        "left_out": [], "without_size": 1, "repeated_ids": {"count": 1, "rows": [[0, 2]]},
+        "notes": [line.removeprefix("note: ") for line in result.err.splitlines() if not line.startswith("note: row")],
     }  # fmt: skip
+    assert len(found["notes"]) == 6
     assert "note: 1 rows have the id of an earlier one, the first are rows 0 and 2" in result.err
     assert "note: 1 rows say no image size" in result.err
     assert [json.loads(row["answer"])["id"] for row in read_rows(tmp_path / "out.jsonl")] == ["a", "a", "b"]

@@ -128,7 +128,7 @@ def test_an_output_that_the_system_refuses(run, source, tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     message = run.error("score", source, "--recipe", "gelato", "--out", tmp_path / "out.jsonl")
-    assert message == "[Errno 28] No space left on device"
+    assert message == f"[Errno 28] No space left on device: '{tmp_path / 'out.jsonl'}'"
     assert names(tmp_path) == ["in.jsonl"]
 
 
@@ -175,7 +175,12 @@ main(sys.argv[1:-1])
 
 @pytest.mark.parametrize(
     ("number", "code", "left"),
-    [(signal.SIGINT, 130, ["in.jsonl"]), (signal.SIGTERM, 143, ["in.jsonl"]), (signal.SIGKILL, -9, None)],
+    [
+        (signal.SIGINT, 130, ["in.jsonl"]),
+        (signal.SIGTERM, 143, ["in.jsonl"]),
+        (signal.SIGHUP, 129, ["in.jsonl"]),
+        (signal.SIGKILL, -9, None),
+    ],
 )
 def test_killed_in_the_middle(tmp_path, number, code, left):
     source, out = write_rows(tmp_path / "in.jsonl", *[HIT] * 9000), tmp_path / "out.jsonl"

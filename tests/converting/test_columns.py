@@ -9,7 +9,7 @@ from grounding_rewards.errors import ConvertError
 
 
 def row(*names):
-    return [dict.fromkeys(names, 1)]
+    return [dict.fromkeys(names)]
 
 
 @pytest.mark.parametrize(
@@ -25,26 +25,27 @@ def row(*names):
     ],
 )
 def test_usual_names_are_found(names, columns):
-    found, guesses = find_columns(row(*names), {})
+    found, guesses, notes = find_columns(row(*names), {})
     assert found == columns
     assert guesses["target"] == columns.target
     assert guesses["instruction"] == columns.instruction
     assert guesses.get("image-size") == (",".join(columns.image_size) or None)
+    assert not notes
 
 
 def test_what_options_name_is_no_guess():
     given = {"target": "where", "instruction": None, "image-size": "w,h"}
-    found, guesses = find_columns(row("where", "bbox", "query", "w", "h"), given)
+    found, guesses, notes = find_columns(row("where", "bbox", "query", "w", "h"), given)
     assert found == Columns("query", "where", image_size=("w", "h"))
-    assert guesses == {"instruction": "query"}
+    assert (guesses, notes) == ({"instruction": "query"}, [])
 
 
 def test_a_field_of_a_column():
     rows = [{"reward_model": {"ground_truth": [1, 2, 3, 4], "style": "rule"}, "prompt": "Save", "a,b": [1, 2]}]
-    found, guesses = find_columns(rows, {"image-size": "a,b"})
+    found, guesses, notes = find_columns(rows, {"image-size": "a,b"})
     assert found == Columns("prompt", "reward_model.ground_truth", image_size=("a,b",))
     assert found.read == ("reward_model", "prompt", "a,b")
-    assert guesses["target"] == "reward_model.ground_truth"
+    assert (guesses["target"], notes) == ("reward_model.ground_truth", [])
     assert value_at(rows[0], "reward_model.ground_truth") == [1, 2, 3, 4]
     assert value_at(rows[0], "reward_model.nothing") is None
     assert value_at(rows[0], "prompt.text") is None
@@ -68,4 +69,64 @@ def test_what_cannot_be_told_is_an_error_that_names_the_option(names, given, mes
 
 
 def test_a_target_that_there_need_not_be():
-    assert find_columns(row("query"), {}, optional={"target"})[0] == Columns("query")
+    assert find_columns(row("query"), {}, optional={"target"}).columns == Columns("query")
+
+
+@pytest.mark.parametrize("no", ["none", ""])
+def test_a_guess_is_refused_and_a_column_of_that_name_is_not(no):
+    there = row("bbox", "query", "image", "id", "source", "width", "height")
+    given = dict.fromkeys(("image", "id", "source", "image-size"), no)
+    assert find_columns(there, given) == (Columns("query", "bbox"), {"target": "bbox", "instruction": "query"}, [])
+    assert find_columns([{**there[0], no: "x"}], {**given, "source": no}).columns.source == no
+    with pytest.raises(ConvertError, match="which column holds what counts as right"):
+        find_columns(there, {"target": no})
+
+
+def test_columns_that_are_dropped_are_no_guess():
+    there = [{"bbox": None, "query": None, "id": 1, "extra_info": {"id": 2, "image_size": [4, 5]}}]
+    found = find_columns(there, {}, dropped=("id", "extra_info"))
+    assert found.columns == Columns("query", "bbox")
+    assert find_columns(there, {"id": "id"}, dropped=("id",)).columns.id == "id"
+
+
+@pytest.mark.parametrize(
+    ("role", "column", "value", "other"),
+    [
+        ("id", "sample_id", 1.5, "id"),
+        ("id", "sample_id", True, "id"),
+        ("source", "data_source", 3, "source"),
+        ("image-size", "image_size", "1080p", "width,height"),
+        ("image-size", "image_size", [0, 5], "width,height"),
+    ],
+)
+def test_a_column_that_holds_something_else_is_no_guess(role, column, value, other):
+    good = {"id": 7, "source": "web", "width": 640, "height": 480, "bbox": None, "query": None}
+    found = find_columns([{**good, column: None}, {column: value}], {})
+    assert found.guesses[role] == other
+    assert found.notes == [f"{role}: not column {column}, which holds {value!r}; --{role}-column names one"]
+    assert find_columns([{**good, column: value}], {role: column}).notes == []
+
+
+def test_sides_that_are_no_numbers_are_no_guess():
+    found = find_columns([{"bbox": None, "query": None, "width": 640, "height": "tall"}], {})
+    assert found.columns.image_size == ()
+    assert found.notes == ["image-size: not column width,height, which holds 'tall'; --image-size-column names one"]
+
+
+@pytest.mark.parametrize(
+    "value", ["shots/1.PNG", ["a.jpg"], {"bytes": b"GIF", "path": None}, b"GIF89a\x01\0\x01\0", {"path": "a"}]
+)
+def test_a_column_that_looks_like_images_is_named(value):
+    there = [{"bbox": None, "query": "Open a.png", "shot": value}]
+    (note,) = find_columns(there, {}).notes
+    assert note.startswith(
+        "image: no column of a usual name, so that rows go without; shot looks like one: --image-column shot"
+    )
+    for quiet in (find_columns(there, {"image": "none"}), find_columns(there, {}, dropped=("shot",))):
+        assert quiet.notes == []
+    assert find_columns([{**there[0], "file_name": "b.png"}], {}).columns.image == "file_name"
+
+
+def test_what_does_not_look_like_images():
+    for value in ("Open the file called a.png", "", b"text", {"text": "see a.png"}, [], 7):
+        assert find_columns([{"bbox": None, "query": None, "other": value}], {}).notes == []

@@ -60,6 +60,31 @@ def test_what_a_trainer_would_stumble_over(trainer, ask, system, message):
         FORMS[trainer].row(sample({**ROW, "ask": ask}, Wording(system=system)))
 
 
+def test_what_messages_have_beside_their_text():
+    asked = {**ROW, "ask": [{"role": "user", "content": "Save", "name": "Ann"}]}
+    for trainer, content in (("verl", "<image>Save"), ("trl", "Save")):
+        assert FORMS[trainer].row(sample(asked))["prompt"] == [{"role": "user", "content": content, "name": "Ann"}]
+    with pytest.raises(ConvertError, match="its messages have name, for which EasyR1 has no place"):
+        FORMS["easyr1"].row(sample(asked))
+
+
+VERLS_OWN = """
+    raw_prompt index tools_kwargs interaction_kwargs dummy_tensor uid videos audios
+    self sampling_params trajectory trace agent_name session_id output validate kwargs global_steps priority
+    __rollout_n__ __do_sample__
+    prompts responses response_mask input_ids attention_mask position_ids loss_mask rm_scores reward_scores
+    rollout_log_probs routed_experts teacher_ids teacher_logprobs extra_fields tool_extra_fields metrics num_turns
+    __num_turns__ prompt_len response_len multi_modal_data multi_modal_inputs mm_processor_kwargs mm_processor_output
+"""
+
+
+def test_names_that_verl_keeps_for_itself():
+    form = FORMS["verl"]
+    assert form.reserved == {*VERLS_OWN.split()}
+    assert form.taken(["agent_name", "extra_info"]) == form.reserved
+    assert form.taken(["extra_info", "reward_model"]) == form.reserved - {"agent_name", "__rollout_n__"}
+
+
 @pytest.mark.parametrize("trainer", FORMS)
 def test_every_column_has_a_type_and_holds_whatever_the_target_is(trainer):
     pyarrow = pytest.importorskip("pyarrow")

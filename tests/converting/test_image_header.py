@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from grounding_rewards.converting.image_header import image_size
+from grounding_rewards.converting.image_header import image_size, orientation
 
 PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 1920, 1080)
 JPEG = b"\xff\xd8" + b"\xff\xe0\x00\x04ab" + b"\xff\xff\xc2\x00\x0b\x08" + struct.pack(">HH", 1080, 1920)
@@ -36,6 +36,44 @@ def test_what_is_no_image_says_nothing():
     assert image_size(b"GIF89a" + bytes(4)) is None
     assert image_size(b"\xff\xd8" + bytes(100)) is None
     assert image_size(PNG.replace(b"IHDR", b"CgBI")) is None
+
+
+def exif(way, order="<"):
+    """EXIF data with an entry of another kind before the orientation."""
+    entries = struct.pack(f"{order}HHIHH", 0x0100, 3, 1, 6, 0) + struct.pack(f"{order}HHIHH", 0x0112, 3, 1, way, 0)
+    return (b"II" if order == "<" else b"MM") + struct.pack(f"{order}HIH", 42, 8, 2) + entries + bytes(4)
+
+
+def turned_jpeg(tiff):
+    return JPEG[:8] + b"\xff\xe1" + struct.pack(">H", len(tiff) + 8) + b"Exif\0\0" + tiff + JPEG[8:]
+
+
+def turned_png(tiff):
+    chunk = struct.pack(">I4s", len(tiff), b"eXIf") + tiff + bytes(4)
+    return PNG + bytes(9) + chunk
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("written", [turned_jpeg, turned_png])
+def test_which_way_up(written, order):
+    assert [orientation(written(exif(way, order))) for way in range(10)] == [1, 1, 2, 3, 4, 5, 6, 7, 8, 1]
+    assert image_size(written(exif(6, order))) == (1920, 1080)
+    whole = written(exif(6, order))
+    assert {orientation(whole[:length]) for length in range(len(whole))} <= {1, 6}
+
+
+def test_nothing_says_which_way_up():
+    for data in (*ALL, b"", turned_jpeg(b"nothing"), turned_jpeg(b""), turned_png(exif(6)[:20])):
+        assert orientation(data) == 1
+
+
+@pytest.mark.parametrize("form", ["JPEG", "PNG"])
+def test_which_way_up_pillow_writes(form):
+    image = pytest.importorskip("PIL.Image")
+    said, file = image.Exif(), io.BytesIO()
+    said[0x0112] = 6
+    image.new("RGB", (1921, 77)).save(file, form, exif=said)
+    assert (orientation(file.getvalue()), image_size(file.getvalue())) == (6, (1921, 77))
 
 
 @pytest.mark.parametrize(

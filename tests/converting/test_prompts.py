@@ -66,6 +66,25 @@ def test_what_is_no_prompt_says_why(value, images, wording, message):
         read_prompt(value, wording, images)
 
 
+def test_what_messages_have_beside_their_text_stays():
+    call = {"function": {"name": "click", "arguments": {"x": 1}}}
+    talk = [
+        {**user("Save"), "name": None, "tool_calls": []},
+        {"role": "assistant", "content": None, "tool_calls": [call], "weight": 0},
+        {"role": "tool", "content": "done", "tool_call_id": "7"},
+        {**user("Next"), "name": "Ann"},
+    ]
+    found = read_prompt(talk, PLAIN, 1)
+    assert [message.as_field() for message in found] == [
+        {"role": "user", "content": "<image>Save"},
+        {"role": "assistant", "content": "", "tool_calls": [call], "weight": 0},
+        {"role": "tool", "content": "done", "tool_call_id": "7"},
+        {"role": "user", "content": "Next", "name": "Ann"},
+    ]
+    (named,) = read_prompt([{**user("Save"), "name": "Ann"}], PLAIN, 1)
+    assert named == Message("user", "<image>Save", {"name": "Ann"})
+
+
 def test_a_template_without_a_place_for_the_instruction():
     with pytest.raises(
         ConvertError, match=re.escape("--template: got 'Click'; expected a text with {instruction} in it")

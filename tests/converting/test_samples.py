@@ -6,6 +6,7 @@ import pytest
 
 from grounding_rewards import recipe
 from grounding_rewards.converting import Columns, Reading, Truths, Wording, read_rows
+from grounding_rewards.converting.pictures import Seen
 from grounding_rewards.converting.truths import NO_SPACE
 from grounding_rewards.pool.identity import sample_id
 from grounding_rewards.spaces import CoordSpace
@@ -72,23 +73,48 @@ def test_what_wording_says_is_no_content_of_the_sample():
     assert wire["id"] == one(row)[1]["id"]
 
 
-def test_the_size_is_measured_only_where_nothing_says_it():
+PICTURED = Columns("ask", "box", "img", ("w", "h"), "id")
+SIZES = {"/data/a.png": Seen((32.0, 18.0), turned=True), "/data/b.png": Seen((640.0, 480.0)), "/data/odd": Seen(None)}
+
+
+def test_every_image_is_looked_at_and_the_last_ones_size_counts():
     asked = []
 
-    def measure(picture):
+    def look(picture):
         asked.append(picture.path)
-        return (16, 9)
+        return SIZES[picture.path]
 
-    columns = Columns("ask", "box", "img", ("w", "h"), "id")
+    reading = {"columns": PICTURED, "look": look, "folder": "/data"}
     row = {**ROW, "img": ["a.png", "b.png"]}
-    reading = {"columns": columns, "measure": measure, "folder": "/data"}
     assert one(row, **reading)[1]["image_size"] == [640, 480]
+    assert asked == ["/data/a.png", "/data/b.png"]
     own = {**row, "w": None, "h": None}
+    sample, wire = one(own, **reading)
+    assert (wire["image_size"], sample.turned) == ([640, 480], 1)
     assert one({**own, "box": {"bbox": [1, 2, 3, 4], "image_size": [64, 48]}}, **reading)[1]["image_size"] == [64, 48]
-    assert not asked
-    assert one(own, **reading)[1]["image_size"] == [16, 9]
-    assert asked == ["/data/b.png"]
-    assert "image_size" not in one(own, columns=columns)[1]
+    assert "image_size" not in one(own, columns=PICTURED)[1]
+
+
+def test_a_guessed_size_that_is_not_the_images_is_no_size():
+    reading = {"columns": PICTURED, "look": lambda picture: SIZES[picture.path], "folder": "/data"}
+    row = {**ROW, "img": "a.png"}
+    found = read_rows([row], Reading(truths=PIXEL, **reading))
+    assert found.problems == {
+        0: "image size (w,h, by its name): got [640, 480], and the image is [32, 18]; if the column is right, name it "
+        "by --image-size-column w,h, else give --image-size-column none"
+    }
+    assert one(row, chosen=frozenset({"image-size"}), **reading)[1]["image_size"] == [640, 480]
+    said = {"bbox": [1, 2, 3, 4], "image_size": [640, 480]}
+    assert one({**row, "box": said}, **reading)[1]["image_size"] == [640, 480]
+    assert one({**row, "img": "odd"}, **reading)[1]["image_size"] == [640, 480]
+
+
+def test_an_image_that_says_no_size_needs_one_from_elsewhere():
+    reading = Reading(Columns("ask", "box", "img"), PIXEL, look=lambda picture: Seen(None))
+    for img, what in (("odd", "'odd' says"), (b"odd", "its bytes say")):
+        found = read_rows([{**ROW, "img": img}], reading)
+        assert found.problems[0].startswith(f"image: {what} no size; expected PNG, JPEG")
+        assert found.problems[0].endswith("or sizes named by --image-size-column")
 
 
 @pytest.mark.parametrize(
@@ -113,11 +139,20 @@ def test_what_is_wrong_with_rows():
     )
     assert problem({**ROW, "box": {"bbx": [1, 2, 3, 4]}}).endswith("did you mean 'bbox'?")
     assert problem({**ROW, "ask": None}).startswith("instruction: got nothing")
-    assert problem({**ROW, "w": "wide"}) == "image size (w,h): got ['wide', 480]; expected [width, height]"
-    assert problem({**ROW, "h": None}) == "image size (w,h): got [640, None]; expected [width, height]"
+    assert problem({**ROW, "w": "wide"}) == (
+        "image size (w,h): got ['wide', 480]; expected [width, height]; --image-size-column names another, or none"
+    )
+    assert problem({**ROW, "h": None}).startswith("image size (w,h): got [640, None]; expected [width, height]")
     sized = {"bbox": [1, 2, 3, 4], "image_size": [64, 48]}
     assert problem({**ROW, "box": sized}) == "image size: the target says [64.0, 48.0], the column [640.0, 480.0]"
-    assert problem({**ROW, "id": 1.5}) == "id (id): got 1.5; expected a text or a whole number"
+    assert problem({**ROW, "id": 1.5}) == (
+        "id (id): got 1.5; expected a text or a whole number; --id-column names another, or none"
+    )
+    assert problem({**ROW, "id": 2**63}) == f"id (id): got {2**63}, which 64 bits do not hold; write it as text"
+    assert one({**ROW, "id": 2**63 - 1})[1]["id"] == 2**63 - 1
+    sourced = Columns("ask", "box", source="from")
+    found = read_rows([{**ROW, "from": 3}], Reading(sourced, PIXEL))
+    assert found.problems[0] == "source (from): got 3; expected a text; --source-column names another, or none"
     assert problem({**ROW, "ask": "\ud800"}).startswith("got '\\ud800'; half a surrogate pair")
     assert "JSON" in problem({**ROW, "box": {"bbox": [1, 2, 3, 4], "extra": {1, 2}}})
     assert problem({**ROW, "box": {"bbox": [1, 2, 3, 4], "extra": [(1, 2)]}}).endswith('JSON cannot hold its "extra"')

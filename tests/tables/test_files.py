@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import open_table, write_table
+from grounding_rewards.tables import files, open_table, write_table
 from grounding_rewards.tables.files import written_whole
+from grounding_rewards.tables.json_lines import JsonLinesWriter
 from tests.tables.passing import NEW, scored
 
 
@@ -91,6 +94,22 @@ def test_a_name_that_is_taken_late(lines, tmp_path):
     source = lines('{"a": 1}\n' * 9000 + '{"total": 1}\n')
     with pytest.raises(TableError, match=r"already has a column total"):
         scored(source, tmp_path / "out.jsonl")
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+@pytest.mark.parametrize("where", ["write", "close", "sync"])
+def test_a_full_disk_is_said_with_the_file(lines, tmp_path, monkeypatch, where):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    source = lines('{"a": 1}')
+    if where == "sync":
+        monkeypatch.setattr(files.os, "fsync", full)
+    else:
+        monkeypatch.setattr(JsonLinesWriter, where, full)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        scored(source, tmp_path / "out.jsonl")
+    assert caught.value.filename == str(tmp_path / "out.jsonl")
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 

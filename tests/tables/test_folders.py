@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables import pieces
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.folders import open_rows
 
@@ -15,7 +16,7 @@ from grounding_rewards.tables.folders import open_rows
 def shard(path, *values):
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".parquet":
-        pq.write_table(pa.table({"n": list(values)}), path)
+        pq.write_table(pa.table({"n": list(values) or pa.array([], pa.int64())}), path)
     else:
         path.write_text("".join(f'{{"n": {value}}}\n' for value in values))
 
@@ -61,11 +62,92 @@ def test_a_folder_with_one_split_needs_no_name(tmp_path):
         open_rows(tmp_path / "clicks.jsonl", "train")
 
 
+def test_a_number_at_the_end_of_a_name_is_a_shard_only_behind_a_separator(tmp_path):
+    for name in ("gui_v1", "gui_v2", "train.0", "train_1", "val-00000-of-00001-a09b74b3ef9c3b56"):
+        shard(tmp_path / f"{name}.jsonl", 1)
+    with pytest.raises(TableError, match=r"name one: --split gui_v1 or gui_v2 or train or val$"):
+        open_rows(tmp_path)
+
+
+def test_shards_are_in_the_order_of_their_numbers(tmp_path):
+    for number in (10, 2, 1):
+        shard(tmp_path / f"train-{number}.jsonl", number)
+    table = open_rows(tmp_path)
+    assert values(table) == [1, 2, 10]
+    assert (table.split, [each.path.name for each in table.tables]) == (
+        "train", ["train-1.jsonl", "train-2.jsonl", "train-10.jsonl"],
+    )  # fmt: skip
+
+
+def test_splits_of_one_name_in_several_folders_are_several(tmp_path):
+    shard(tmp_path / "web/train-0.jsonl", 1)
+    shard(tmp_path / "web/train-1.jsonl", 2)
+    shard(tmp_path / "desktop/train-0.jsonl", 3)
+    shard(tmp_path / "mobile/test/0.jsonl", 4)
+    with pytest.raises(TableError, match=r"name one: --split desktop/train or test or web/train$"):
+        open_rows(tmp_path)
+    with pytest.raises(TableError, match="several folders in it hold a split train; name one of them: --split desktop"):
+        open_rows(tmp_path, "train")
+    assert values(open_rows(tmp_path, "web/train")) == [1, 2]
+    assert values(open_rows(tmp_path, "test")) == [4]
+    assert values(open_rows(tmp_path / "web")) == [1, 2]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_shards_without_rows_are_skipped(tmp_path, suffix):
+    for number, rows in enumerate([(), (1, 2), (), (3,)]):
+        shard(tmp_path / f"train-{number}.{suffix}", *rows)
+    table = open_rows(tmp_path)
+    assert values(table) == [1, 2, 3]
+    assert table.skipped == [f"train-0.{suffix}", f"train-2.{suffix}"]
+    shard(tmp_path / f"test-0.{suffix}")
+    with pytest.raises(TableError, match=f"no rows in any file of it: test-0.{suffix}"):
+        open_rows(tmp_path, "test")
+
+
+def test_arrow_shards_without_rows_are_skipped(tmp_path):
+    files = ["a.arrow", "b.arrow"]
+    (tmp_path / "state.json").write_text(json.dumps({"_data_files": [{"filename": name} for name in files]}))
+    schema = pa.schema([("n", pa.int64())])
+    for name, rows in zip(files, ([], [{"n": 1}]), strict=True):
+        with pa.ipc.new_stream(tmp_path / name, schema) as writer:
+            writer.write_table(pa.Table.from_pylist(rows, schema))
+    assert (values(open_rows(tmp_path)), open_rows(tmp_path).skipped) == ([1], ["a.arrow"])
+
+
 def test_shards_that_differ_are_an_error_that_names_one(tmp_path):
     shard(tmp_path / "train-0.parquet", 1)
     shard(tmp_path / "train-1.parquet", "a")
-    with pytest.raises(TableError, match=r"train-1.parquet: its columns differ from those of train-0.parquet"):
+    message = r"train-1.parquet: its columns differ from those of train-0.parquet in type: n is string here and int64"
+    with pytest.raises(TableError, match=message):
         open_rows(tmp_path)
+    pq.write_table(pa.table({"m": [1]}), tmp_path / "train-1.parquet")
+    with pytest.raises(TableError, match=r"those of train-0.parquet in name: m, n"):
+        open_rows(tmp_path)
+    pq.write_table(pa.table({"n": [1], "m": [1]}), tmp_path / "train-0.parquet")
+    pq.write_table(pa.table({"m": [1], "n": [1]}), tmp_path / "train-1.parquet")
+    with pytest.raises(TableError, match=r"those of train-0.parquet in order"):
+        open_rows(tmp_path)
+
+
+def test_columns_that_are_null_in_one_shard_take_the_others_type(tmp_path):
+    said = {name: {"dtype": "null", "_type": "Value"} for name in ("a", "n")}
+    nothing = {"n": [None], "a": [1], "s": [{"x": None}], "l": [[]]}
+    something = {"n": ["b"], "a": [2], "s": [{"x": 1.5}], "l": [[3]]}
+    metadata = {"huggingface": json.dumps({"info": {"features": said}})}
+    pq.write_table(pa.table(nothing).replace_schema_metadata(metadata), tmp_path / "t-0.parquet")
+    pq.write_table(pa.table(something), tmp_path / "t-1.parquet")
+    table = open_rows(tmp_path)
+    assert [str(field.type) for field in table.schema] == [
+        "string", "int64", "struct<x: double>", "list<element: int64>",
+    ]  # fmt: skip
+    batches = list(table.batches())
+    assert all(batch.whole.schema.equals(table.schema) for batch in batches)
+    assert [batch.whole.to_pylist()[0] for batch in batches] == [
+        {"n": None, "a": 1, "s": {"x": None}, "l": []}, {"n": "b", "a": 2, "s": {"x": 1.5}, "l": [3]},
+    ]  # fmt: skip
+    assert json.loads(table.schema.metadata[b"huggingface"])["info"]["features"] == {"a": said["a"]}
+    assert [batch.whole.schema.names for batch in table.batches(["s"], whole=False)] == [["s"], ["s"]]
 
 
 def test_a_folder_without_rows_says_what_is_read(tmp_path):
@@ -113,6 +195,20 @@ def test_arrow_files_in_parts_and_cut_off(tmp_path, kind):
     path.write_bytes(path.read_bytes()[:600])
     with pytest.raises(TableError, match=r"a\.arrow: cannot be read as an Arrow file"):
         values(open_rows(tmp_path))
+
+
+@pytest.mark.parametrize("kind", [pa.ipc.new_stream, pa.ipc.new_file])
+def test_arrow_files_with_large_rows_make_small_batches(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(pieces, "BATCH_BYTES", 100_000)
+    shared = pa.array([b"a" * 10_000] * 20 + [b""] * 20)
+    table = pa.table({"n": range(40), "image": shared, "kind": shared.dictionary_encode()})
+    (tmp_path / "state.json").write_text(json.dumps({"_data_files": [{"filename": "a.arrow"}]}))
+    with (tmp_path / "a.arrow").open("wb") as file, kind(file, table.schema) as writer:
+        writer.write_table(table)
+    batches = list(open_rows(tmp_path).batches())
+    assert [row["n"] for batch in batches for row in batch.rows] == list(range(40))
+    assert max(sum(2 * len(row["image"]) for row in batch.rows) for batch in batches) <= 100_000
+    assert max(len(batch) for batch in batches) >= 10
 
 
 def test_data_sets_that_datasets_saved(tmp_path):

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import open_table
+from grounding_rewards.tables import json_lines, open_table
 from tests.tables.passing import scored
 
 
@@ -53,6 +53,26 @@ def test_batches_know_their_rows_and_lines(lines):
     assert batches[1].place(0) == "row 2 (line 4)"
     assert batches[-1].done == 1.0
     assert 0 < batches[0].done < 1
+
+
+def test_lines_that_cannot_be_read_are_rows_where_that_is_wanted(lines):
+    source = lines(b'\xef\xbb\xbf{"a": 0}\n\n{\n{"a": 1}\n[1]\n{"a": "\xff"}\n')
+    (first, second, third) = open_table(source, tolerant=True).batches(size=2)
+    assert [batch.rows for batch in (first, second, third)] == [[{"a": 0}, {}], [{"a": 1}, {}], [{}]]
+    assert (first.place(1), second.place(1), third.place(0)) == ("row 1 (line 3)", "row 3 (line 5)", "row 4 (line 6)")
+    assert second.unread == {1: "got a list; expected one JSON object a line"}
+    assert first.unread[1].startswith("not JSON (Expecting")
+    assert third.unread[0] == "not UTF-8 (invalid start byte at byte 8)"
+    with pytest.raises(TableError, match=r"in\.jsonl, line 3: not JSON"):
+        open_table(source)
+
+
+def test_long_lines_make_small_batches(lines, monkeypatch):
+    monkeypatch.setattr(json_lines, "BATCH_BYTES", 100)
+    table = open_table(lines('{"a": "0123456789"}\n' * 12))
+    assert [len(batch) for batch in table.batches()] == [5, 5, 2]
+    assert [batch.start for batch in table.batches()] == [0, 5, 10]
+    assert [len(batch) for batch in table.batches(size=12)] == [12]
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".json-lines", ".JSONL"])

@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import open_table, write_table
-from grounding_rewards.tables import parquet as parquet_module
+from grounding_rewards.tables import open_table, pieces, write_table
 from tests.tables.passing import NEW, scored
 
 
@@ -66,12 +65,41 @@ def test_parquet_is_read_in_batches_across_row_groups(tmp_path):
 
 
 def test_large_rows_make_small_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet_module, "BATCH_BYTES", 100_000)
-    images = pa.array([os.urandom(10_000) for _ in range(40)])
-    pq.write_table(pa.table({"image": images}), tmp_path / "in.parquet")
-    sizes = [len(batch) for batch in open_table(tmp_path / "in.parquet").batches()]
-    assert sum(sizes) == 40
-    assert max(sizes) <= 10
+    monkeypatch.setattr(pieces, "BATCH_BYTES", 100_000)
+    same = os.urandom(10_000)  # written once, by the dictionary that Parquet makes of a column
+    fields = pa.struct({"bytes": pa.binary(), "path": pa.string()})
+    repeated = pa.array([{"bytes": same, "path": "a.png"}] * 40, fields)
+    texts = pa.array([os.urandom(5_000).hex() for _ in range(40)])
+    for images in (pa.array([os.urandom(10_000) for _ in range(40)]), repeated, pa.array([[b""], [same]] * 20), texts):
+        pq.write_table(pa.table({"image": images}), tmp_path / "in.parquet")
+        table = open_table(tmp_path / "in.parquet")
+        batches = list(table.batches())
+        assert [row["image"] for batch in batches for row in batch.rows] == images.to_pylist()
+        assert max(len(batch) for batch in batches) <= 20
+        assert max(sum(map(_size, batch.rows)) for batch in batches) <= 100_000
+        assert min(sum(map(_size, batch.rows)) for batch in batches[:-1]) >= 50_000
+        assert [len(batch) for batch in table.batches(size=30)] == [30, 10]
+
+
+def _size(row):
+    image = row["image"]
+    image = image["bytes"] if isinstance(image, dict) else image
+    return sum(map(len, image)) if isinstance(image, list) else len(image)
+
+
+def test_rows_are_put_together_where_they_are_small(tmp_path):
+    pq.write_table(pa.table({"image": [b"x"] * 9000}), tmp_path / "in.parquet")
+    assert [len(batch) for batch in open_table(tmp_path / "in.parquet").batches()] == [8192, 808]
+
+
+def test_a_value_that_rows_share_counts_for_each_of_them():
+    image, text = b"x" * 1000, "y" * 10
+    shared = pa.array([image] * 8).dictionary_encode()
+    fields = pa.StructArray.from_arrays([shared, pa.array([text] * 8)], ["bytes", "path"])
+    rows = pa.record_batch({"image": shared, "fields": fields})
+    assert shared.nbytes < 2000
+    assert 16_000 < pieces.unpacked_bytes(rows) < 16_400
+    assert 4_000 < pieces.unpacked_bytes(rows.slice(3, 2)) < 4_100
 
 
 def test_only_the_wanted_columns_are_read(tmp_path):

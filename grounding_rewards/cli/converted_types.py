@@ -1,0 +1,147 @@
+"""The Arrow types of what ``convert`` writes where the input's own fields stay among ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from grounding_rewards.converting import Form, Reading
+from grounding_rewards.converting.columns import value_at
+from grounding_rewards.converting.form import IMAGES, images_type, messages_type, over
+from grounding_rewards.converting.prompts import further_fields
+from grounding_rewards.errors import ConvertError
+from grounding_rewards.tables import Table
+from grounding_rewards.tables.base import Note
+from grounding_rewards.tables.files import schema_of
+
+PROMPT = "prompt"
+
+
+@dataclass(frozen=True)
+class NewColumns:
+    """The columns that are written anew.
+
+    Attributes:
+        types: their Arrow types.
+        merged: those in which fields of the input stay.
+        found: of these, how their fields are to be written, where the input has no types.
+    """
+
+    types: Mapping[str, Any]
+    merged: Sequence[str] = ()
+    found: Mapping[str, Any] = field(default_factory=dict)
+
+    def merge(self, row: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+        """Our columns of a row, over what it has there."""
+        return {**ours, **{name: over(self._fitted(name, row.get(name)), ours[name]) for name in self.merged}}
+
+    def _fitted(self, name: str, given: Any) -> Any:
+        found = self.found.get(name)
+        if found is None or not isinstance(given, Mapping):
+            return given
+        return {found.name(key): found.fitted(key, value) for key, value in _filled(given).items()}
+
+
+def new_columns(
+    form: Form, table: Table, reading: Reading, merged: Sequence[str], fields: bool, parquet: bool, note: Note
+) -> NewColumns:
+    """The columns that a form's rows have.
+
+    Args:
+        form: the trainer's rows.
+        table: the input.
+        reading: how it is read.
+        merged: columns of it whose fields stay among ours.
+        fields: whether images are written with their bytes, and not as paths.
+        parquet: whether the output needs types.
+        note: is told what types could not keep as it was.
+
+    Raises:
+        ConvertError: fields of messages have no type in common.
+        TableError: fields that stay hold bytes, and the output is JSON.
+    """
+    types = dict(form.types())
+    if reading.columns.image:
+        types[IMAGES] = images_type(fields)
+    schema = schema_of(table)
+    if not parquet:
+        if schema is not None and merged:
+            from grounding_rewards.tables.parquet import refuse_bytes
+
+            refuse_bytes(table.path, [schema.field(name) for name in merged])
+        return NewColumns(types, merged)
+    found = {} if schema is not None else {name: _inferred(table, name, note) for name in merged}
+    for name in merged:
+        theirs = _fields(schema.field(name).type) if schema is not None else found[name].encodable_types
+        types[name] = _struct(over(theirs, _fields(types[name])))
+    if PROMPT in types:
+        types[PROMPT] = messages_type(_further_types(table, schema, reading.columns.instruction))
+    return NewColumns(types, merged, found)
+
+
+def empty_row(schema: Any) -> dict[str, Any]:
+    """A row that has every column of a schema, and every field of its structs, and nothing in them."""
+    return {field.name: dict.fromkeys(_fields(field.type)) or None for field in schema}
+
+
+def _inferred(table: Table, name: str, note: Note) -> Any:
+    from grounding_rewards.tables.inferred import Inferred
+    from grounding_rewards.tables.nested import NestedTable
+
+    def objects(row: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+        return [_filled(row[name])] if isinstance(row.get(name), Mapping) else []
+
+    return Inferred.of(NestedTable(table, [name], objects), note, f"{name}.")
+
+
+def _filled(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Without objects that have no keys, for which Parquet has no type, and which no reader takes for another thing."""
+    return {key: value for key, value in given.items() if value != {}}
+
+
+def _further_types(table: Table, schema: Any, column: str) -> dict[str, Any]:
+    """The types of what messages have beside role and content."""
+    if schema is not None:
+        kind = _type_at(schema, column)
+        one = getattr(kind, "value_type", None)
+        return {name: each for name, each in _fields(one).items() if name not in ("role", "content")}
+    from grounding_rewards.tables.inferred import Inferred
+    from grounding_rewards.tables.nested import NestedTable
+
+    def messages(row: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+        given = value_at(row, column)
+        listed = given if isinstance(given, list) else []
+        return [further for each in listed if isinstance(each, Mapping) and (further := further_fields(each))]
+
+    found = Inferred.of(NestedTable(table, [column.partition(".")[0], column], messages), lambda text: None)
+    if found.as_json:
+        raise ConvertError(
+            f"instruction: {', '.join(sorted(found.as_json))} of its messages has no one Parquet type; write JSON lines"
+        )
+    return dict(found.encodable_types)
+
+
+def _type_at(schema: Any, name: str) -> Any:
+    if name in schema.names:
+        return schema.field(name).type
+    top, *rest = name.split(".")
+    kind = schema.field(top).type if top in schema.names else None
+    for each in rest:
+        kind = _fields(kind).get(each)
+    return kind
+
+
+def _fields(kind: Any) -> dict[str, Any]:
+    """The fields of a struct's type; none of another's."""
+    import pyarrow as pa
+
+    if kind is None or not pa.types.is_struct(kind):
+        return {}
+    return {kind.field(place).name: kind.field(place).type for place in range(kind.num_fields)}
+
+
+def _struct(fields: Mapping[str, Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.struct(dict(fields))

@@ -1,0 +1,289 @@
+"""``convert``: rows that are bad, images that are not there, and what rows have beside what is packed."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from grounding_rewards.cli import converter
+from tests.cli.command import read_rows, write_rows
+from tests.cli.test_convert import PIXEL, PNG, ROW, png
+from tests.converting.test_image_header import exif, turned_jpeg
+
+BARE = {"instruction": "Save", "bbox": [1, 2, 3, 4], "id": "a"}
+
+
+def said(result):
+    """What is said of rows."""
+    return [line.removeprefix("note: ") for line in result.err.splitlines() if line.startswith("note: row ")]
+
+
+@pytest.fixture
+def convert(run, tmp_path):
+    """Converts rows, or a file of them; gives the result and what was written."""
+
+    def converted(rows, *words, trainer="verl", name="out.jsonl"):
+        source = rows if not isinstance(rows, list) else write_rows(tmp_path / "in.jsonl", *rows)
+        out = tmp_path / name
+        result = run("convert", source, out, "--for", trainer, *PIXEL, *words)
+        written = None
+        if result.code == 0:
+            written = pq.read_table(out).to_pylist() if name.endswith("parquet") else read_rows(out)
+        return result, written
+
+    return converted
+
+
+def test_lines_that_are_no_json_are_bad_rows(convert, tmp_path):
+    good = json.dumps(ROW)
+    (tmp_path / "in.jsonl").write_text(f"{good}\n\n{{oops\n{good}\n[1]\n")
+    result, _ = convert(tmp_path / "in.jsonl")
+    assert result.code == 2
+    assert said(result) == [
+        "row 1 (line 3): not JSON (Expecting property name enclosed in double quotes at character 2)",
+        "row 3 (line 5): got a list; expected one JSON object a line",
+    ]
+    assert "2 of 4 rows cannot be converted" in result.err
+    for name in ("out.jsonl", "out.parquet"):
+        result, rows = convert(tmp_path / "in.jsonl", "--skip-bad", name=name)
+        assert [row["extra_info"]["index"] for row in rows] == [0, 2]
+    (tmp_path / "in.jsonl").write_text("{oops\n{\n")
+    result, _ = convert(tmp_path / "in.jsonl", "--skip-bad", "--json")
+    assert [problem["row"] for problem in json.loads(result.out)["problems"]] == [0, 1]
+    assert "not one of the first 2 rows can be converted: row 0 (line 1): not JSON" in result.err
+
+
+def test_bad_rows_at_the_start_are_left_out(convert, tmp_path, monkeypatch):
+    monkeypatch.setattr(converter, "DECIDING", 20)
+    rows = {"instruction": [None] * 12 + ["Save"] * 12, "bbox": [[1, 2, 3, 4]] * 24, "image": [PNG + bytes(200)] * 24}
+    pq.write_table(pa.table(rows), tmp_path / "in.parquet")
+    monkeypatch.setattr("grounding_rewards.tables.pieces.BATCH_BYTES", 1000)
+    result, written = convert(tmp_path / "in.parquet", "--skip-bad", name="out.parquet")
+    assert [row["extra_info"]["index"] for row in written] == [*range(12, 24)]
+    assert [line.partition(":")[0] for line in said(result)] == [f"row {row}" for row in range(12)]
+    rows["instruction"] = [None] * 22 + ["Save"] * 2
+    pq.write_table(pa.table(rows), tmp_path / "in.parquet")
+    result, _ = convert(tmp_path / "in.parquet", "--skip-bad", name="out.parquet")
+    assert result.code == 2
+    assert "not one of the first 20 rows can be converted: row 0: instruction: got nothing" in result.err
+
+
+def test_rows_of_later_batches_have_their_own_numbers(convert, tmp_path, monkeypatch):
+    monkeypatch.setattr("grounding_rewards.tables.json_lines.BATCH_ROWS", 4)
+    rows = [BARE if row not in (6, 9) else {**BARE, "bbox": None} for row in range(11)]
+    result, _ = convert([*rows[:2], *rows[2:]], "--json")
+    problems = json.loads(result.out)["problems"]
+    assert [(each["row"], each["place"]) for each in problems] == [(6, "row 6 (line 7)"), (9, "row 9 (line 10)")]
+    result, written = convert(rows, "--skip-bad")
+    assert [row["extra_info"]["index"] for row in written] == [0, 1, 2, 3, 4, 5, 7, 8, 10]
+
+
+def test_all_problems_are_in_json_though_nothing_is_written(convert):
+    result, _ = convert([BARE, *[{**BARE, "bbox": None}] * 25], "--json")
+    found = json.loads(result.out)
+    assert (result.code, found["rows"], found["written"], len(found["problems"])) == (2, 26, 0, 25)
+    assert found["problems"][24]["place"] == "row 25 (line 26)"
+    assert (len(said(result)), "note: and 5 more rows\n" in result.err) == (20, True)
+    assert "note: and 5 more rows; --json has all of them\n" in convert([BARE, *[{**BARE, "bbox": None}] * 25])[0].err
+
+
+def test_images_that_are_not_there_are_bad_rows_though_their_size_is_known(convert, tmp_path):
+    here = ("--image-dir", tmp_path)
+    sized = {**BARE, "image_size": [64, 48]}
+    rows = [
+        {**sized, "image": png(tmp_path)},
+        {**sized, "image": "gone.png"},
+        {**sized, "image": ["gone.png", "a.png"]},
+        {**sized, "image": f"file://{tmp_path}/gone.png"},
+        {**sized, "image": "https://example.com/a.png"},
+    ]
+    result, _ = convert(rows, *here)
+    assert [line.partition(" (")[0] for line in said(result)] == ["row 1", "row 2", "row 3"]
+    assert all("gone.png' (No such file or directory)" in line and "--no-image-check" in line for line in said(result))
+    result, written = convert(rows, *here, "--no-image-check")
+    assert [len(row["images"]) for row in written] == [1, 1, 2, 1, 1]
+    assert written[1]["extra_info"]["image_size"] == [64, 48]
+    result, written = convert([{**BARE, "image": "a.png"}], *here, "--no-image-check")
+    assert written[0]["extra_info"]["image_size"] is None
+
+
+def test_a_guessed_size_that_is_the_boxs(convert, tmp_path):
+    row = {**BARE, "image": png(tmp_path), "width": 2, "height": 2}
+    here = ("--image-dir", tmp_path)
+    result, _ = convert([row], *here)
+    assert "image size (width,height, by its name): got [2, 2], and the image is [64, 48]" in said(result)[0]
+    _, written = convert([row], *here, "--image-size-column", "none")
+    assert written[0]["extra_info"]["image_size"] == [64, 48]
+    _, written = convert([row], *here, "--image-size-column", "width,height", "--target-space", "unit", "--skip-bad")
+    assert written is None
+
+
+VERLS = {
+    "data_source": "mine",
+    "prompt": [{"role": "user", "content": "Save"}],
+    "reward_model": {"style": "model", "ground_truth": {"bbox": [1, 2, 3, 4]}, "weight": 0.5},
+    "extra_info": {"index": 7, "split": "dev", "answer": "x", "tools_kwargs": {"click": {"create_kwargs": {"n": 1}}}},
+    "agent_name": "tool_agent",
+}
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_what_verls_own_rows_have_beside_ours_stays(convert, tmp_path, form, name):
+    rows = [VERLS, {**VERLS, "extra_info": {**VERLS["extra_info"], "need_tools_kwargs": True}}]
+    if form == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows[::-1]), tmp_path / "in.parquet")
+        rows = tmp_path / "in.parquet"
+    result, written = convert(rows, name=name)
+    row = written[0 if form == "jsonl" else 1]
+    assert "left out" not in result.err
+    assert (row["data_source"], row["agent_name"]) == ("mine", "tool_agent")
+    assert {**row["extra_info"], "id": None, "need_tools_kwargs": None} == {
+        "index": 0 if form == "jsonl" else 1, "split": "dev", "answer": "x", "id": None, "image_size": None,
+        "tools_kwargs": {"click": {"create_kwargs": {"n": 1}}}, "need_tools_kwargs": None,
+    }  # fmt: skip
+    assert (row["reward_model"]["style"], row["reward_model"]["weight"]) == ("rule", 0.5)
+    assert json.loads(row["reward_model"]["ground_truth"])["bbox"] == [1, 2, 3, 4]
+
+
+def test_bytes_among_fields_that_stay_cannot_be_json(convert, tmp_path):
+    row = {"query": "a", "bbox": [1, 2, 3, 4], "extra_info": {"raw": b"x"}}
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "in.parquet")
+    result, _ = convert(tmp_path / "in.parquet")
+    assert "JSON lines cannot hold the bytes in column extra_info; write Parquet" in result.err
+    assert convert(tmp_path / "in.parquet", name="out.parquet")[1][0]["extra_info"]["raw"] == b"x"
+
+
+def test_fields_without_one_type_stay_as_json(convert):
+    about = [{"answer": "x", "tools_kwargs": {}}, {"answer": [1], "tools_kwargs": {}, "note": "\ud800"}]
+    result, written = convert([{**BARE, "extra_info": each} for each in about], name="out.parquet")
+    assert "written as JSON strings, for want of one Parquet type: extra_info.answer" in result.err
+    assert "lone surrogates, which Parquet cannot hold, are written as U+FFFD: extra_info.note" in result.err
+    assert [row["extra_info"]["answer"] for row in written] == ['"x"', "[1]"]
+    assert [row["extra_info"]["note"] for row in written] == [None, "\ufffd"]
+    assert "tools_kwargs" not in written[0]["extra_info"]
+
+
+def test_columns_that_verls_rollouts_would_stumble_over_are_left_out(convert):
+    row = {**BARE, "trajectory": "t", "step": 1, "agent_name": "lab", "output": "x", "extra_info": 3}
+    result, written = convert([row])
+    assert (
+        "note: left out, for verl has columns of these names: trajectory, agent_name, output, extra_info" in result.err
+    )
+    assert (written[0]["step"], "trajectory" in written[0], "agent_name" in written[0]) == (1, False, False)
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_tool_calls_stay_in_conversations(convert, tmp_path, form, name):
+    call = {"function": {"name": "click"}}
+    talk = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "done", "tool_call_id": "7"},
+    ]
+    rows = [{"messages": talk, "bbox": [1, 2, 3, 4]}]
+    if form == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
+        rows = tmp_path / "in.parquet"
+    for trainer in ("verl", "trl"):
+        _, (row,) = convert(rows, trainer=trainer, name=name)
+        filled = [{key: value for key, value in message.items() if value is not None} for message in row["prompt"]]
+        assert filled == [talk[0], {**talk[1], "content": ""}, talk[2]]
+    assert "for which EasyR1 has no place" in convert(rows, trainer="easyr1")[0].err
+
+
+def test_fields_of_messages_without_one_type_cannot_be_parquet(convert):
+    rows = [{"prompt": [{"role": "user", "content": "a", "name": name}], "bbox": [1, 2, 3, 4]} for name in ("b", [1])]
+    assert "name of its messages has no one Parquet type; write JSON lines" in convert(rows, name="out.parquet")[0].err
+    assert convert(rows)[0].code == 0
+
+
+def test_a_column_that_only_a_late_row_has(convert, tmp_path, monkeypatch):
+    monkeypatch.setattr("grounding_rewards.tables.json_lines.BATCH_ROWS", 4)
+    rows = [BARE] * 9
+    late = {**BARE, "id": "z", "image": png(tmp_path), "uid": 1}
+    result, _ = convert([*rows, late], "--image-dir", tmp_path)
+    assert len(said(result)) == 9
+    assert said(result)[0].startswith("row 0 (line 1): image: got nothing; expected a path")
+    assert "left out, for verl has columns of these names: uid" in result.err
+    result, written = convert([*rows, late], "--image-column", "none")
+    assert (result.code, len(written), "images" in written[0]) == (0, 10, False)
+
+
+def test_a_column_that_is_dropped_is_no_guess(convert):
+    _, (row,) = convert([{**BARE, "image_size": [64, 48]}], "--drop-column", "id", "--drop-column", "image_size")
+    assert (len(row["extra_info"]["id"]), row["extra_info"]["image_size"]) == (32, None)
+    assert not {"id", "image_size"} & {*row}
+
+
+def test_images_that_no_usual_name_tells_of_are_said(convert):
+    result, _ = convert([{**BARE, "shot_file": "a.png"}], "--json")
+    (note,) = [note for note in json.loads(result.out)["notes"] if note.startswith("image: ")]
+    assert "shot_file looks like one: --image-column shot_file, or --image-column none" in note
+
+
+def test_relative_paths_are_said(convert, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    row = {**BARE, "image": png(tmp_path)}
+    result, written = convert([row])
+    assert f"1 images have relative paths, which were looked up in {tmp_path}; verl looks them up where" in result.err
+    assert "which were not looked up; verl" in convert([row], "--no-image-check")[0].err
+    assert written[0]["images"] == ["a.png"]
+    assert "relative paths" not in convert([row], "--image-dir", tmp_path)[0].err
+
+
+@pytest.mark.parametrize(
+    ("trainer", "name", "size", "words"),
+    [
+        ("verl", "out.parquet", [1920, 1080], "verl opens paths as they are stored"),
+        ("easyr1", "out.jsonl", [1920, 1080], "easyr1 opens paths as they are stored"),
+        ("trl", "out.parquet", [1080, 1920], "trl opens them by datasets, which does so"),
+    ],
+)
+def test_images_that_are_to_be_turned(convert, tmp_path, trainer, name, size, words):
+    (tmp_path / "photo.jpg").write_bytes(turned_jpeg(exif(6)))
+    row = {**BARE, "image": str(tmp_path / "photo.jpg")}
+    result, (written,) = convert([row], "--json", trainer=trainer, name=name)
+    assert f"note: 1 images say in their EXIF data that they are to be turned or mirrored; {words}" in result.err
+    assert json.loads(result.out)["turned"] == 1
+    packed = {"verl": "reward_model", "trl": "target", "easyr1": "answer"}[trainer]
+    wire = written[packed]["ground_truth"] if trainer == "verl" else written[packed]
+    assert json.loads(wire)["image_size"] == size
+
+
+def test_bytes_that_are_to_be_turned_are_opened_by_datasets(convert, tmp_path):
+    image = pa.array([turned_jpeg(exif(8))], pa.binary())
+    pq.write_table(pa.table({"query": ["a"], "bbox": [[1, 2, 3, 4]], "image": image}), tmp_path / "in.parquet")
+    _, (row,) = convert(tmp_path / "in.parquet", name="out.parquet")
+    assert row["extra_info"]["image_size"] == [1080, 1920]
+
+
+def test_ids_that_arrow_holds_and_json_numbers_do_not(convert, tmp_path):
+    large = pa.array([2**63, 1], pa.uint64())
+    pq.write_table(pa.table({"query": ["a", "b"], "bbox": [[1, 2, 3, 4]] * 2, "id": large}), tmp_path / "in.parquet")
+    result, _ = convert(tmp_path / "in.parquet")
+    assert said(result) == [f"row 0: id (id): got {2**63}, which 64 bits do not hold; write it as text"]
+
+
+def test_which_files_and_split_were_read(convert, tmp_path):
+    (tmp_path / "set").mkdir()
+    write_rows(tmp_path / "set/train-0.jsonl", ROW)
+    (tmp_path / "set/train-1.jsonl").write_text("")
+    write_rows(tmp_path / "set/train-2.jsonl", {**ROW, "id": "b"})
+    result, written = convert(tmp_path / "set", "--json")
+    found = json.loads(result.out)
+    assert (found["split"], found["files"], len(written)) == ("train", ["train-0.jsonl", "train-2.jsonl"], 2)
+    assert found["notes"][:2] == [
+        "reads 2 files one after the other: train-0.jsonl, train-2.jsonl", "skips files without rows: train-1.jsonl",
+    ]  # fmt: skip
+    assert found["guesses"]["source"] == "set"
+
+
+def test_help_fits_a_narrow_terminal(run):
+    shown = run("convert", "--help").out
+    assert "Columns of the input, else guessed by name" in shown
+    assert "…" not in shown
+    for word in ("file_name", "img_width,img_height", "repeated_ids", "Exit codes: 0 written; 2", "--no-image-check"):
+        assert word in shown
