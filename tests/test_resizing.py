@@ -13,7 +13,6 @@ from grounding_rewards.errors import ResizeError
 from grounding_rewards.spaces import MODELS, PIPELINES, model_image_size, model_image_sizes
 
 HERE = Path(__file__).parent
-SHARED = HERE.parents[1] / "shared" / "data" / "resize_golden.jsonl"
 BOUNDS = ("min_pixels", "max_pixels", "processor_min_pixels", "processor_max_pixels")
 SCREENS = (
     (1280, 720), (1366, 768), (1440, 900), (1536, 864), (1600, 900), (1680, 1050), (1920, 1080), (1920, 1200),
@@ -32,7 +31,10 @@ def resized(width, height, pipeline, **bounds):
 
 
 def groups():
-    """What the real code made of sizes: transformers 5.23 and EasyR1, and for verl qwen_vl_utils 0.0.14."""
+    """What the real code made of sizes: EasyR1, qwen_vl_utils 0.0.14 for verl, and the processors of transformers.
+
+    Recorded with transformers 5.23; tests/trainers compares with the version that is installed, now 5.10.
+    """
     lines = (HERE / "golden" / "resize.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
@@ -55,19 +57,6 @@ def test_the_recorded_sizes_cover_every_pipeline_and_refusals():
         any(row[2] is None for group in groups() if group["pipeline"] == name for row in group["sizes"])
         for name in ("easyr1+qwen2_5_vl", "easyr1+qwen3_vl", "verl+qwen2_5_vl", "verl+qwen3_vl", "qwen2_5_vl")
     )
-
-
-@pytest.mark.skipif(not SHARED.is_file(), reason="the full record is not beside this checkout; golden/resize.jsonl is")
-def test_equals_every_line_of_the_full_record():
-    lines = [json.loads(line) for line in SHARED.read_text("utf-8").splitlines()]
-    wrong = [
-        line
-        for line in lines
-        if resized(line["width"], line["height"], line["family"], **{name: line.get(name) for name in BOUNDS})
-        != (line["out_width"], line["out_height"])
-    ]
-    assert lines
-    assert not wrong
 
 
 def test_verl_resizes_twice_and_six_of_fourteen_common_screens_show_it():

@@ -99,6 +99,10 @@ def test_what_is_written_reads_back_as_the_same_target(target):
             {"regions": [[1, 2, 3, 4], {"action": "back"}, {"circle": [5, 6, 7], "action": "click"}]},
             {"regions": [{"bbox": [1, 2, 3, 4]}, {"circle": [5, 6, 7], "action": "click"}, {"action": "back"}]},
         ),
+        (
+            {"regions": [{"bbox": [1, 2, 3, 4], "action": "click"}]},
+            {"regions": [{"bbox": [1, 2, 3, 4], "action": "click"}]},
+        ),
         ({"polygon": [0, 0, 4, 0, 0, 4], "step": 1.0}, {"polygon": [0, 0, 4, 0, 0, 4], "step": 1}),
     ],
 )  # fmt: skip

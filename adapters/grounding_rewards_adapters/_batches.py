@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 import grounding_rewards as gr
 from grounding_rewards_adapters import _bridge, _groups
 from grounding_rewards_adapters._completions import response_text
+from grounding_rewards_adapters._images import image_sizes, prompt_images
 from grounding_rewards_adapters._judged import Judged
-from grounding_rewards_adapters._pictures import picture_sizes, prompt_pictures
 from grounding_rewards_adapters._rows import Sizes
 from grounding_rewards_adapters._scoring import Scorer
 
@@ -33,7 +33,7 @@ class Batches:
         target_column: the column that holds the targets.
         group_sizes: how many completions each sample has in training, and in evaluation where that is another number;
             empty where it is to be told by equal neighbours.
-        image_index: which picture of a list is the one that targets are on.
+        image_index: which image of a list is the one that targets are on.
         parts: the part that each function of the list pays; empty for one function that pays the total.
     """
 
@@ -73,7 +73,7 @@ class Batches:
             if last is None or asking in last.asked or not last.holds(texts, columns):
                 last, new = _Scored.of(texts, columns, self._judge(texts, columns)), True
             last.asked.add(asking)
-            # What all have asked for is let go, and its pictures with it.
+            # What all have asked for is let go, and its images with it.
             self._last = None if len(last.asked) == len(self.parts) else last
         return last.judged, new
 
@@ -97,14 +97,14 @@ class Batches:
         return judged
 
     def _image_sizes(self, columns: Mapping[str, Any]) -> Sizes | None:
-        """Sizes of the pictures, or where no column holds any, of those in prompts; else what a column says."""
+        """Sizes of the images, or where no column holds any, of those in prompts; else what a column says."""
         told = self._sizes("image_size", columns)
-        pictures = columns.get("images") if columns.get("images") is not None else columns.get("image")
-        if pictures is None and columns.get("prompts") is not None:
-            pictures = prompt_pictures(columns["prompts"])
-        if pictures is None:
+        images = columns.get("images") if columns.get("images") is not None else columns.get("image")
+        if images is None and columns.get("prompts") is not None:
+            images = prompt_images(columns["prompts"])
+        if images is None:
             return told
-        sizes: Sizes = picture_sizes(pictures, self.image_index)
+        sizes: Sizes = image_sizes(images, self.image_index)
         return sizes if told is None else [one or other for one, other in zip(sizes, told, strict=True)]
 
     def _sizes(self, name: str, columns: Mapping[str, Any]) -> Sizes | None:

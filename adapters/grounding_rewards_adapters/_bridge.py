@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import grounding_rewards as gr
-from grounding_rewards.errors import MISSING
+from grounding_rewards.errors import MISSING, near
 from grounding_rewards.sizes import read_size
 from grounding_rewards.spaces import MODELS, CoordSpace, Floats, model_image_sizes
 from grounding_rewards_adapters._judged import Judged, renamed
-from grounding_rewards_adapters._settings import Named, Settings, Trainer
+from grounding_rewards_adapters._settings import SHARED, Named, Settings, Trainer
 
 LOG = logging.getLogger("grounding_rewards")
 
@@ -21,8 +21,14 @@ REPORTED = 1000
 """Unusable targets that are logged at most."""
 
 
-def build(recipe: Any, settings: Settings, trainer: Trainer) -> gr.Recipe:
+def build(recipe: Any, settings: Settings, trainer: Trainer, key: str = "recipe") -> gr.Recipe:
     """One recipe that a launch names, with the options beside it beneath its own.
+
+    Args:
+        recipe: what the launch names.
+        settings: what else it sets.
+        trainer: who calls.
+        key: where the launch names it.
 
     Raises:
         RecipeError: no recipe is named, it or an option does not fit, or options come beside a recipe that is built
@@ -33,20 +39,31 @@ def build(recipe: Any, settings: Settings, trainer: Trainer) -> gr.Recipe:
         if settings.options:
             raise gr.RecipeError(f"recipe {recipe.name} is built already; give it {', '.join(settings.options)} there")
         return recipe
-    if not recipe:
-        raise gr.RecipeError(f"no recipe is named; set {trainer.set('recipe', _one_of(gr.recipes()))}")
-    if not isinstance(recipe, str | Mapping):
+    own = dict(recipe) if isinstance(recipe, Mapping) else {"name": recipe}
+    name = own.pop("name", None)
+    if not name:
+        meant = "".join(near(option, SHARED) for option in settings.options)
+        place = f"{key}.name" if own else key
+        raise gr.RecipeError(f"no recipe is named; set {trainer.set(place, _one_of(gr.recipes()))}{meant}")
+    if not isinstance(name, str):
         raise gr.RecipeError(
-            f"recipe: got {recipe!r:.80}; expected its name, a dict of its name and options, or a recipe: "
-            f"set {trainer.set('recipe', 'a name')}"
+            f"{key}: got {recipe!r:.80}; expected its name, a dict of its name and options, or a recipe: "
+            f"set {trainer.set(key, 'a name')}"
         )
-    own = {} if isinstance(recipe, str) else dict(recipe)
-    name = recipe if isinstance(recipe, str) else own.pop("name", None)
     answered = {} if settings.model is None else {"response_space": str(MODELS[settings.model])}
     try:
-        return gr.recipe({"name": name} if name is None else name, **{**answered, **settings.options, **own})
+        return gr.recipe(name, **{**answered, **settings.options, **own})
     except (gr.RecipeError, gr.SpaceError) as error:
-        raise type(error)(f"{error} (options are set as {trainer.set('NAME')})") from error
+        where = "" if key == "recipe" else f"{key}: "
+        unknown = next((option for option in settings.options if f"unknown option {option!r}" in str(error)), None)
+        told = "" if unknown is None else _adapters_own(unknown, trainer)
+        raise type(error)(f"{where}{error}{told} (options are set as {trainer.set('NAME')})") from error
+
+
+def _adapters_own(unknown: str, trainer: Trainer) -> str:
+    """What an adapter takes beside the recipe's options, where a launch sets one that is neither."""
+    names = (*SHARED, *trainer.own)
+    return f"; every recipe here takes {', '.join(names)}{near(unknown, names)}"
 
 
 def check_resizing(settings: Settings, trainer: Trainer) -> None:
@@ -139,18 +156,18 @@ def several(errors: Mapping[int, gr.TargetError]) -> bool:
 
 def _remedy(error: gr.TargetError, settings: Settings, trainer: Trainer, named: Named | None) -> str:
     """What to set, where a space or a size is missing."""
-    if error.came is not MISSING:
-        return ""
-    if error.field == "space":
+    if error.field == "space" or "target_space" in error.expected:
         if named is None:
             return f"; build the recipe with target_space={_one_of(CoordSpace)}"
         return f"; set {named.set(trainer, 'target_space', _one_of(CoordSpace))}"
+    if error.came is not MISSING:
+        return ""
     if error.field == "image_size" or (error.field == "model_image_size" and settings.model is not None):
         return f"; give image_size: {trainer.sizes}"
     if error.field == "model_image_size":
         return (
-            f"; set {trainer.set('model', _one_of(MODELS))} (and min_pixels and max_pixels to the "
-            f"launch's own), which makes it from image_size, or give model_image_size: {trainer.sizes}"
+            f"; set {trainer.set('model', _one_of(MODELS))} (and the bounds of "
+            f"resizing to the launch's own), which makes it from image_size, or give model_image_size: {trainer.sizes}"
         )
     return ""
 
@@ -162,6 +179,17 @@ def _one_of(names: Iterable[str]) -> str:
 def beside(judged: Judged) -> dict[str, Floats]:
     """Columns that go beside total and acc: valid, parsed, in_image (an answer was read, inside the image), parts."""
     return {"valid": judged.valid, "parsed": judged.parsed, "in_image": judged.in_image, **judged.parts}
+
+
+def rows(columns: Mapping[str, Floats]) -> list[dict[str, float]]:
+    """Columns of n as n dicts of Python floats.
+
+    >>> import numpy as np
+    >>> rows({"score": np.array([0.5, 1.0]), "acc": np.array([0.0, 1.0])})
+    [{'score': 0.5, 'acc': 0.0}, {'score': 1.0, 'acc': 1.0}]
+    """
+    lists = [column.tolist() for column in columns.values()]
+    return [dict(zip(columns, values, strict=True)) for values in zip(*lists, strict=True)]
 
 
 def metrics(judged: Judged) -> dict[str, float]:

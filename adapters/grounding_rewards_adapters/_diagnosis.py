@@ -11,7 +11,7 @@ import numpy as np
 
 import grounding_rewards as gr
 from grounding_rewards.scoring import ACTION
-from grounding_rewards.spaces import Floats, nowhere
+from grounding_rewards.spaces import MODEL_PIXEL, Floats, nowhere
 from grounding_rewards.verifiers.action import in_vocabulary
 from grounding_rewards_adapters._judged import Piece
 from grounding_rewards_adapters._settings import Named, Trainer
@@ -106,7 +106,11 @@ class Diagnosis:
         if not wrong:
             return []
         ((reason, count),) = wrong.most_common(1)
-        return [f"{reason.name} in {count}, such as {_shortened(self._examples[reason])}"]
+        found = [f"{reason.name} in {count}, such as {_shortened(self._examples[reason])}"]
+        example = self.recipe.example
+        if example is not None and 2 * self._counts["parsed"] < self._counts["valid"]:
+            found.append(f"{self.recipe.name} reads answers such as {_shortened(example.response)}")
+        return found
 
     def _unsaid(self) -> list[str]:
         """Actions that targets ask for and no response takes."""
@@ -121,10 +125,18 @@ class Diagnosis:
         sizes = [np.concatenate(column) for column in zip(*self._sizes, strict=True)]
         fit = fit_spaces(self.recipe, self._responses, self._targets, image_sizes=sizes[0], model_image_sizes=sizes[1])
         if fit.better is None:
-            return []
+            return self._sizes_in_doubt()
         if self.named is None:
             return [str(fit), f"build it with {fit.better.role}={str(fit.better.space)!r}"]
         return [str(fit), f"set {self.named.set(self.trainer, fit.better.role, fit.better.space)}"]
+
+    def _sizes_in_doubt(self) -> list[str]:
+        """What to look at where answers in pixels of resized images are read and most of them miss."""
+        if self.recipe.response_space != MODEL_PIXEL or not self._counts["parsed"] > 2 * self._counts["hit"]:
+            return []
+        return [
+            "answers are in pixels of the resized image: compare the bounds that are set here with the launch's own"
+        ]
 
 
 def _shortened(text: str, limit: int = 120) -> str:

@@ -26,7 +26,7 @@ def repeated(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int] =
     larger one only where equal samples stand beside each other in all of them.
 
     Without ``sizes``, size = greatest common divisor of the lengths of the runs of equal rows, so that two equal
-    samples beside each other are still two groups, as long as not all runs are that long. Pictures are read where
+    samples beside each other are still two groups, as long as not all runs are that long. Images are read where
     nothing else tells rows apart, and not where one size is known.
 
     Args:
@@ -117,12 +117,12 @@ def _alike(columns: Sequence[Sequence[Any]], first: int, second: int, *, pixels:
 
 
 def same(a: Any, b: Any, *, pixels: bool = True) -> bool:
-    """Whether two cells say the same: nested lists and mappings, arrays, pictures; NaN is NaN.
+    """Whether two cells say the same: nested lists and mappings, arrays, images; NaN is NaN.
 
     Args:
         a: one cell.
         b: the other.
-        pixels: whether pictures of one size are compared by what they show, which reads both in full, or taken to be
+        pixels: whether images of one size are compared by what they show, which reads both in full, or taken to be
             the same.
     """
     if a is b:
@@ -134,14 +134,14 @@ def same(a: Any, b: Any, *, pixels: bool = True) -> bool:
     if isinstance(a, np.ndarray | list | tuple) and isinstance(b, np.ndarray | list | tuple):
         return len(a) == len(b) and all(same(x, y, pixels=pixels) for x, y in zip(a, b, strict=True))
     if isinstance(getattr(a, "size", None), tuple) and hasattr(a, "tobytes"):
-        return _same_picture(a, b, pixels)
+        return _same_image(a, b, pixels)
     try:
         return bool(a == b) or bool(a != a and b != b)
     except Exception:  # whatever a data set holds: what cannot be compared is not the same
         return False
 
 
-def _same_picture(a: Any, b: Any, pixels: bool) -> bool:
+def _same_image(a: Any, b: Any, pixels: bool) -> bool:
     if type(a) is not type(b) or (a.size, a.mode) != (b.size, b.mode):
         return False
     name = getattr(a, "filename", "")

@@ -37,6 +37,11 @@ class Piece:
     sizes: tuple[Floats | None, Floats | None] = (None, None)
     routed: bool = True
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """(m,) which rows of the batch they are."""
+        return np.arange(len(self.scores)) if self.rows is None else self.rows
+
 
 @dataclass(frozen=True, eq=False)
 class Judged:
@@ -91,7 +96,7 @@ class Judged:
         """(n,) ``Reason``."""
         found = np.zeros(self.count, dtype=np.int8)
         for piece in self.pieces:
-            found[_rows(piece)] = piece.scores.reason
+            found[piece.numbers] = piece.scores.reason
         return found
 
     @cached_property
@@ -104,7 +109,7 @@ class Judged:
         """(n,) the space of ``xy``: that in which the row's recipe works."""
         found = np.empty(self.count, dtype=np.object_)
         for piece in self.pieces:
-            found[_rows(piece)] = str(piece.recipe.space)
+            found[piece.numbers] = str(piece.recipe.space)
         return found
 
     @cached_property
@@ -127,7 +132,7 @@ class Judged:
         """(n,) the targets as read; None where unreadable."""
         found: list[Target | None] = [None] * self.count
         for piece in self.pieces:
-            for row, target in zip(_rows(piece).tolist(), piece.rollouts.targets.rows, strict=True):
+            for row, target in zip(piece.numbers.tolist(), piece.rollouts.targets.rows, strict=True):
                 found[row] = target
         return found
 
@@ -156,17 +161,13 @@ class Judged:
         for piece in self.pieces:
             own = column(piece)
             if own is not None:
-                found[_rows(piece)] = own
+                found[piece.numbers] = own
         return found
 
 
 def renamed(error: gr.TargetError, name: str | int) -> gr.TargetError:
     """The same error under another name of the sample, where the target names none itself."""
     return error if isinstance(error.sample, str) else gr.TargetError(name, error.field, error.came, error.expected)
-
-
-def _rows(piece: Piece) -> NDArray[np.int64]:
-    return np.arange(len(piece.scores)) if piece.rows is None else piece.rows
 
 
 def _in_unit(piece: Piece) -> Floats:

@@ -123,7 +123,7 @@ def _as_plain_json(target: Any) -> str | None:
 
 
 def path(image: Any) -> Any:
-    """Where a picture came from, of a path or of a mapping with one; None where it says nothing.
+    """Where an image came from, of a path or of a mapping with one; None where it says nothing.
 
     >>> path("a.png"), path({"path": "b.png", "bytes": b""}), path([{"path": "b.png"}]), path(object())
     ('a.png', 'b.png', ('b.png',), None)

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import grounding_rewards as gr
 from grounding_rewards.errors import TableError
 from grounding_rewards.spaces import Floats
-from grounding_rewards_adapters._judged import Judged, Piece
+from grounding_rewards_adapters._judged import Judged
 from grounding_rewards_adapters._provenance import Provenance
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ def _recipes(judged: Judged) -> list[str]:
         return [judged.pieces[0].recipe.name] * len(judged)
     found = [""] * len(judged)
     for piece in judged.pieces:
-        for row in _rows(piece).tolist():
+        for row in piece.numbers.tolist():
             found[row] = piece.recipe.name
     return found
 
@@ -130,9 +129,5 @@ def _parts(judged: Judged) -> dict[str, Floats]:
     found = {name: np.full(len(judged), np.nan) for name in judged.names}
     for piece in judged.pieces:
         for name, part in piece.scores.parts.items():
-            found[name][_rows(piece)] = part
+            found[name][piece.numbers] = part
     return found
-
-
-def _rows(piece: Piece) -> NDArray[np.int64]:
-    return np.arange(len(piece.scores)) if piece.rows is None else piece.rows

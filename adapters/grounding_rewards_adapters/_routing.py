@@ -56,7 +56,10 @@ class Router:
             elif value is not None:
                 raise gr.RecipeError(self._complaint(f"got {value!r:.80}", trainer))
         if len(chosen) and not started and (chosen == NONE).all():
-            raise gr.RecipeError(self._complaint("row 0 has none", trainer))
+            raise gr.RecipeError(
+                f"routes: {self.field}: row 0 has none; expected one of {', '.join(self.places)}; {trainer.fields}; or "
+                f"name a recipe for rows without: set {trainer.set('recipe')}"
+            )
         return chosen
 
     def missing(self, target: Any, row: int) -> gr.TargetError:
@@ -79,7 +82,9 @@ class Router:
         if column is None and (self.rest is None or trainer.whole_columns):
             given = ", ".join(sorted(name for name, each in columns.items() if isinstance(each, list | tuple)))
             hint = near(self.field, columns) or "."
-            raise gr.RecipeError(f"routes: {trainer.name} gives no {self.field!r}{hint} It gives: {given or 'nothing'}")
+            raise gr.RecipeError(
+                f"routes: {trainer.name} gives no {self.field!r}{hint} It gives: {given or 'nothing'}; {trainer.fields}"
+            )
         return [None] * len(targets) if column is None else list(column)
 
     def _complaint(self, said: str, trainer: Trainer) -> str:

@@ -10,11 +10,22 @@ from threading import RLock
 from typing import Any
 
 import grounding_rewards as gr
-from grounding_rewards.spaces import Floats
 from grounding_rewards_adapters import _bridge
 from grounding_rewards_adapters._routing import Router
 from grounding_rewards_adapters._scoring import Scorer
 from grounding_rewards_adapters._settings import Named, Settings, Trainer
+
+
+def read(trainer: Trainer, given: Mapping[str, Any]) -> Settings:
+    """The settings that a launch gives.
+
+    Raises:
+        RecipeError: an option does not fit; says how options are set.
+    """
+    try:
+        return Settings.of({**(trainer.defaults if given.get("model") else {}), **given})
+    except gr.RecipeError as error:
+        raise gr.RecipeError(f"{error} (options are set as {trainer.set('NAME')})") from error
 
 
 def make(trainer: Trainer, settings: Settings) -> Scorer:
@@ -29,7 +40,7 @@ def make(trainer: Trainer, settings: Settings) -> Scorer:
     recipes: dict[gr.Recipe, Named | None] = {}
 
     def place(recipe: Any, key: str) -> int:
-        built = _bridge.build(recipe, settings, trainer)
+        built = _bridge.build(recipe, settings, trainer, key)
         _bridge.refuse(built, **trainer.lacking)
         built.read_targets([], bad_target=settings.bad_target)  # so that an unknown bad_target is an error now
         recipes.setdefault(built, _named(recipe, key))
@@ -67,7 +78,7 @@ def scorer(trainer: Trainer, given: Mapping[str, Any]) -> Scorer:
     held = _HELD.get(trainer.name)
     if held is not None and held.serves(given):
         return _SCORERS[held.key]
-    settings = Settings.of({**(trainer.defaults if given.get("model") else {}), **given})
+    settings = read(trainer, given)
     key = trainer.name, settings.key()
     if ".py:" in key[1]:
         settings = settings.in_full()
@@ -115,14 +126,3 @@ def _unlocked() -> None:
 
 if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_unlocked)
-
-
-def rows(columns: Mapping[str, Floats]) -> list[dict[str, float]]:
-    """Columns of n as n dicts of Python floats.
-
-    >>> import numpy as np
-    >>> rows({"score": np.array([0.5, 1.0]), "acc": np.array([0.0, 1.0])})
-    [{'score': 0.5, 'acc': 0.0}, {'score': 1.0, 'acc': 1.0}]
-    """
-    lists = [column.tolist() for column in columns.values()]
-    return [dict(zip(columns, values, strict=True)) for values in zip(*lists, strict=True)]

@@ -241,7 +241,7 @@ class Scorer:
         for piece in judged.pieces:
             if piece.scores.valid.any():
                 self._wired.add(self.recipes.index(piece.recipe))
-        self._rows += 0 if self._wired else len(judged)
+        self._rows += len(judged)
         enough = self._rows >= _PATIENCE or (self._rows >= self.trainer.patience and _bridge.several(judged.errors))
         if not self._wired and judged.errors and enough:
             raise self._unwired(self._rows, judged.pieces[0])

@@ -24,6 +24,7 @@ class Trainer:
         option: how a launch sets an option, with ``{}`` for its name.
         where: where targets come from.
         sizes: where image sizes come from.
+        fields: where what routes choose by comes from.
         pipeline: what goes before a model's name in the name of the resizing that images go through.
         lacking: why a score cannot have the other rows that it needs, by need.
         outcome: what becomes of a sample whose target cannot be used.
@@ -31,6 +32,7 @@ class Trainer:
         alone_ignored: whether one of the processor's two bounds is passed over where the other is not set.
         whole_columns: whether a column is there for all rows or for none.
         outside_first: whether sizes from outside go before those in targets, or only stand in for them.
+        own: options of this trainer's adapter alone.
         defaults: options that the trainer's own settings have, where a launch does not say.
     """
 
@@ -38,6 +40,7 @@ class Trainer:
     option: str
     where: str
     sizes: str
+    fields: str
     lacking: Mapping[str, str]
     pipeline: str = ""
     outcome: str = "the sample gets 0.0, and 0.0 for valid"
@@ -45,6 +48,7 @@ class Trainer:
     alone_ignored: bool = False
     whole_columns: bool = False
     outside_first: bool = False
+    own: tuple[str, ...] = ()
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def set(self, name: str, value: Any = None) -> str:
@@ -129,7 +133,7 @@ class Settings:
             raise gr.RecipeError(
                 f"options of {given.get('recipe')!r:.80}: got {dict(given)!r:.200}; expected plain values ({complaint})"
             ) from error
-        own = {name: plain.pop(name) for name in _SHARED if name in plain}
+        own = {name: plain.pop(name) for name in SHARED if name in plain}
         found = cls(**own, options=plain)
         found._check()
         return found
@@ -177,7 +181,8 @@ class Settings:
 
 
 _BOUNDS = ("min_pixels", "max_pixels", "processor_min_pixels", "processor_max_pixels")
-_SHARED = tuple(each.name for each in fields(Settings) if each.name != "options")
+SHARED = tuple(each.name for each in fields(Settings) if each.name != "options")
+"""Names of the options that all adapters share."""
 
 
 def _token(value: Any) -> int:

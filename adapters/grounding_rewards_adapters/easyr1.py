@@ -29,6 +29,7 @@ TRAINER = _settings.Trainer(
     option="worker.reward.reward_function_kwargs.{}",
     where="the data set's answers (data.answer_key)",
     sizes="in the target",
+    fields="targets alone are handed over: route by task, and put it into each target",
     lacking={"trajectories": "the EasyR1 adapter cannot give it those rows together"},
     pipeline="easyr1+",
     defaults={"min_pixels": 262144, "max_pixels": 4194304},
@@ -80,7 +81,7 @@ def scored(
         groups=partial(_groups, scorer) if "groups" in scorer.needs else None,
         token_lengths=_lengths(columns["response_length"]) if scorer.reads_further else None,
     )
-    return _scorers.rows({"overall": judged.total, "accuracy": judged.acc, "correct": judged.acc, **_formatted(judged)})
+    return _bridge.rows({"overall": judged.total, "accuracy": judged.acc, "correct": judged.acc, **_formatted(judged)})
 
 
 def _formatted(judged: Judged) -> dict[str, Floats]:

@@ -16,12 +16,13 @@ _TRAINER = _settings.Trainer(
     option="reward_funcs(..., {}=...)",
     where="the data set's column of targets",
     sizes="in a column, in the target, or as PIL images in a column image or images",
+    fields="the data set's columns can choose, or task in each target",
     lacking={"trajectories": "the TRL adapter cannot give it those rows together"},
     outcome="the sample abstains",
     whole_columns=True,
     outside_first=True,
+    own=("target_column", "num_generations", "num_generations_eval", "image_index", "name", "split"),
 )
-_OWN = ("target_column", "num_generations", "num_generations_eval", "image_index", "name", "split")
 
 
 def reward_funcs(
@@ -47,7 +48,7 @@ def reward_funcs(
         num_generations_eval: the trainer's own, where it evaluates with another number. Calls do not say which of the
             two they are of: groups are of the larger number where rows are alike in whole groups of it, else of the
             smaller one.
-        image_index: which of several pictures of a row the targets are on: 0 the first, -1 the last.
+        image_index: which of several images of a row the targets are on: 0 the first, -1 the last.
         name: what stands in the logs instead of the recipe's name. TRL merges functions of one name: where a trainer
             gets two of one recipe, or the total of one beside its parts, one list needs another name.
         split: True for one function for each part instead of one for the total: give the trainer's ``reward_weights``
@@ -77,7 +78,7 @@ def reward_funcs(
     _check(target_column, image_index, name, split)
     sizes = _group_sizes(num_generations, num_generations_eval)
     trainer = replace(_TRAINER, where=f"column {target_column!r}")
-    scorer = _scorers.make(trainer, _settings.Settings.of({"recipe": recipe, **options}))
+    scorer = _scorers.make(trainer, _scorers.read(trainer, {"recipe": recipe, **options}))
     called = name or "_".join(each.name.replace("/", "_") for each in scorer.recipes)
     parts = tuple(_weights(scorer)) if split else ()
     batches = _batches.Batches(scorer, called, target_column, sizes, image_index, parts)
@@ -100,8 +101,8 @@ def reward_weights(recipe: str | Mapping[str, Any] | gr.Recipe | None = None, **
     >>> reward_weights("gelato", format_weight=0.1)
     [0.9, 0.1]
     """
-    kept = {key: value for key, value in options.items() if key not in (*_OWN, "record")}
-    scorer = _scorers.make(_TRAINER, _settings.Settings.of({"recipe": recipe, **kept}))
+    kept = {key: value for key, value in options.items() if key not in (*_TRAINER.own, "record")}
+    scorer = _scorers.make(_TRAINER, _scorers.read(_TRAINER, {"recipe": recipe, **kept}))
     return list(_weights(scorer).values())
 
 

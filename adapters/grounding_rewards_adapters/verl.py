@@ -17,6 +17,10 @@ _TRAINER = _settings.Trainer(
     option="reward.custom_reward_function.reward_kwargs.{} (+ before it on the command line)",
     where="the data set's reward_model.ground_truth",
     sizes="in the data set's extra_info, or in the target",
+    fields=(
+        "data_source (`grounding-rewards convert --source-column` makes it) and what is in extra_info can choose, or "
+        "task in each target"
+    ),
     lacking={
         "groups": "verl gives single samples; TRL and EasyR1 give whole groups",
         "trajectories": "verl gives single samples",
@@ -165,4 +169,4 @@ def _scored(
         model_image_sizes=sizes.get("model_image_size"),
         names=[None if info.get("index") is None else f"index {info['index']}" for info in extra],
     )
-    return _scorers.rows({"score": judged.total, "acc": judged.acc, **_bridge.beside(judged)})
+    return _bridge.rows({"score": judged.total, "acc": judged.acc, **_bridge.beside(judged)})

@@ -1,7 +1,9 @@
 """TRL: GRPO on Qwen3-VL with the reward of Gelato, on screenshots. A complete training script; it needs GPUs.
 
-    pip install torch 'trl[vlm,peft]>=1.16' grounding-rewards
-    grounding-rewards convert clicks.parquet data/train.parquet --for trl --recipe gelato
+    pip install torch 'trl[vlm,peft]>=1.16', and grounding-rewards as its README says; then, for pixel boxes:
+    mkdir -p data
+    ask='{instruction} Answer with the place to click as (x, y), whole numbers, and nothing else.'
+    grounding-rewards convert clicks.parquet data/train.parquet --for trl --target-space pixel --template "$ask"
     accelerate launch --num_processes 8 trl_grpo_qwen3_vl.py --train data/train.parquet --use_peft
 
 Any option of GRPOConfig and ModelConfig can follow (--load_in_4bit needs bitsandbytes). Other checkpoints:
@@ -112,7 +114,7 @@ def rewards_of(launch: Launch, config: GRPOConfig, processor: Any) -> list[Any]:
 
 
 def rows_of(path: str) -> Dataset:
-    """The rows, with pictures that open as PIL images: the reward takes their sizes from them."""
+    """The rows, with images that open as PIL images: the reward takes their sizes from them."""
     rows = load_dataset("parquet", data_files=path, split="train")
     for name, feature in (("image", Image()), ("images", List(Image()))):
         if name in rows.column_names and rows.features[name] != feature:

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # verl 0.9: GRPO on Qwen2.5-VL with the reward of Gelato. One node with 8 GPUs of 80 GB.
 #
-#   pip install 'verl[verl-core,vllm]==0.9.1' grounding-rewards
-#   grounding-rewards convert clicks.parquet data/train.parquet --for verl --recipe gelato
+#   pip install 'verl[verl-core,vllm]==0.9.1', and grounding-rewards as its README says; then, for pixel boxes:
+#   mkdir -p data
+#   ask='{instruction} Answer with the place to click as (x, y), whole numbers, and nothing else.'
+#   grounding-rewards convert clicks.parquet data/train.parquet --for verl --target-space pixel --template "$ask"
+#   grounding-rewards convert clicks_val.parquet data/val.parquet --for verl --target-space pixel --template "$ask"
 #   bash verl_grpo_qwen2_5_vl.sh [key=value ...]       what is given here goes before what stands below
 #
 # Qwen2.5-VL answers in pixels of the image that it saw, so the reward must know that image's size: it makes it from
@@ -23,7 +26,7 @@ reward=(
   reward.custom_reward_function.name=compute_score
   +reward.custom_reward_function.reward_kwargs.recipe=gelato
   +reward.custom_reward_function.reward_kwargs.model=qwen2_5_vl
-  # verl resizes twice. The first bounds are those in each picture's own dict, min_pixels and max_pixels; there are none
+  # verl resizes twice. The first bounds are those in each image's own dict, min_pixels and max_pixels; there are none
   # in what `convert` writes, and then none belong here. The second ones are the processor's.
   +reward.custom_reward_function.reward_kwargs.processor_min_pixels=$MIN_PIXELS
   +reward.custom_reward_function.reward_kwargs.processor_max_pixels=$MAX_PIXELS
@@ -38,7 +41,7 @@ data=(
   data.image_patch_size=14
   +data.mm_processor_kwargs.min_pixels=$MIN_PIXELS
   +data.mm_processor_kwargs.max_pixels=$MAX_PIXELS
-  data.max_prompt_length=3072  # the picture's tokens and the words
+  data.max_prompt_length=3072  # the image's tokens and the words
   data.max_response_length=64
   data.filter_overlong_prompts=True
   data.filter_overlong_prompts_workers=8

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # verl 0.9: GRPO on Qwen3-VL with the reward of Gelato. One node with 8 GPUs of 80 GB.
 #
-#   pip install 'verl[verl-core,vllm]==0.9.1' grounding-rewards
-#   grounding-rewards convert clicks.parquet data/train.parquet --for verl --recipe gelato
+#   pip install 'verl[verl-core,vllm]==0.9.1', and grounding-rewards as its README says; then, for pixel boxes:
+#   mkdir -p data
+#   ask='{instruction} Answer with the place to click as (x, y), whole numbers, and nothing else.'
+#   grounding-rewards convert clicks.parquet data/train.parquet --for verl --target-space pixel --template "$ask"
+#   grounding-rewards convert clicks_val.parquet data/val.parquet --for verl --target-space pixel --template "$ask"
 #   bash verl_grpo_qwen3_vl.sh [key=value ...]       what is given here goes before what stands below
 #
 # Qwen3-VL answers in thousandths of the image, whatever size it saw, and Gelato's targets are shares of the image: no
@@ -35,7 +38,7 @@ data=(
   data.image_patch_size=16
   +data.mm_processor_kwargs.min_pixels=$MIN_PIXELS
   +data.mm_processor_kwargs.max_pixels=$MAX_PIXELS
-  data.max_prompt_length=2560  # the picture's tokens and the words
+  data.max_prompt_length=2560  # the image's tokens and the words
   data.max_response_length=64
   data.filter_overlong_prompts=True
   data.filter_overlong_prompts_workers=8

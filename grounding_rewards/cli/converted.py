@@ -65,7 +65,7 @@ class Converted:
         self.spaces.update(str(sample.target.space) for sample in samples if sample.target.space is not None)
         self.without_size += sum(sample.target.image_size is None for sample in samples)
         self.turned += sum(sample.turned for sample in samples)
-        self.relative += sum(picture.relative for sample in samples for picture in sample.pictures)
+        self.relative += sum(image.relative for sample in samples for image in sample.images)
 
     def list_problems(self, *, all_in_json: bool) -> None:
         """The first rows that cannot be converted."""
@@ -159,6 +159,6 @@ def say_samples(
         found.note(f"{found.turned} images say in their EXIF data that they are to be turned or mirrored; {opened}")
     if form.decoded and not fields and reading.columns.image:
         found.note(
-            f"{IMAGES} holds paths, and {form.name} wants pictures, which JSON cannot say: write Parquet, or cast the "
+            f"{IMAGES} holds paths, and {form.name} wants images, which JSON cannot say: write Parquet, or cast the "
             "column: cast_column('images', List(Image()))"
         )

@@ -17,7 +17,6 @@ from grounding_rewards.cli.converted import (
     say_input,
     say_samples,
 )  # fmt: skip
-from grounding_rewards.cli.converted_types import NewColumns, empty_row, new_columns
 from grounding_rewards.cli.image_files import look
 from grounding_rewards.converting import Form, Reading, Sample, Survey, Truths, Wording, find_columns, read_rows
 from grounding_rewards.converting.form import IMAGES, images_of
@@ -27,6 +26,7 @@ from grounding_rewards.tables import Batch, Table, write_table
 from grounding_rewards.tables.files import PARQUET, schema_of
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.kept import IMAGES_FEATURE, KeptColumns
+from grounding_rewards.tables.merged import MergedColumns, empty_row, merged_columns
 
 DECIDING = 256
 """So many rows without one that can be converted mean that the columns or the space are wrong."""
@@ -69,7 +69,7 @@ class Converter:
         merged = [name for name in self.form.merged if survey.objects(name) and name not in self.dropped]
         found.left_out = self._in_the_way(survey, reading, merged)
         say_columns(found, self.form, reading, remarks)
-        new = new_columns(self.form, table, reading, merged, fields, _is_parquet(out), found.note)
+        new = merged_columns(self.form, table, reading, merged, fields, _is_parquet(out), found.note)
         kept, names = self._kept(table, survey, reading, new, fields), Names()
         read = [*reading.columns.read, *merged]
         with (
@@ -146,7 +146,7 @@ class Converter:
                 return True
         return self.form.decoded and _is_parquet(out)
 
-    def _kept(self, table: Table, survey: Survey, reading: Reading, new: NewColumns, fields: bool) -> KeptColumns:
+    def _kept(self, table: Table, survey: Survey, reading: Reading, new: MergedColumns, fields: bool) -> KeptColumns:
         image = reading.columns.image
         gone = {*new.types, *self.form.taken(survey.names), *self.dropped, *([image] if image else [])}
         return KeptColumns(table, gone, {IMAGES: IMAGES_FEATURE} if fields and image else {})
@@ -159,7 +159,7 @@ class Converter:
         return [name for name in survey.names if name in names and name not in packed]
 
     def _convert(
-        self, batch: Batch, reading: Reading, new: NewColumns, fields: bool, found: Converted
+        self, batch: Batch, reading: Reading, new: MergedColumns, fields: bool, found: Converted
     ) -> tuple[list[Sample], list[dict[str, Any]]]:
         """The samples of a batch that can be converted, and their new columns."""
         read = read_rows(batch.rows, reading, batch.start)
@@ -173,7 +173,7 @@ class Converter:
                 problems[place] = str(error)
                 continue
             samples.append(sample)
-            rows.append({**row, IMAGES: images_of(sample.pictures, fields)})
+            rows.append({**row, IMAGES: images_of(sample.images, fields)})
         found.rows += len(batch)
         found.problems += [(batch.start + place, batch.place(place), problems[place]) for place in sorted(problems)]
         return samples, rows

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote, urlsplit
 
-from grounding_rewards.converting.image_header import ENOUGH, image_size, orientation
-from grounding_rewards.converting.pictures import Picture, Seen
+from grounding_rewards.converting.images import Image, Seen
 from grounding_rewards.errors import ConvertError
+from grounding_rewards.image_header import ENOUGH, image_size, orientation
 
 Size = tuple[int, int]
 Stored = tuple[Size | None, int]
 
 
-def look(picture: Picture, *, turning: bool, files: bool = True) -> Seen | None:
+def look(image: Image, *, turning: bool, files: bool = True) -> Seen | None:
     """Look at an image.
 
     Args:
-        picture: where it is.
+        image: where it is.
         turning: whether who opens it turns it as its EXIF data say, as ``datasets`` does; its size is that of what is
             opened.
         files: whether files are opened.
@@ -32,11 +32,11 @@ def look(picture: Picture, *, turning: bool, files: bool = True) -> Seen | None:
     Raises:
         ConvertError: there is no such file.
     """
-    if picture.data is not None:
-        return _seen(_of_bytes(picture.data), turning)
-    if not files or picture.remote or picture.path is None:
+    if image.data is not None:
+        return _seen(_of_bytes(image.data), turning)
+    if not files or image.remote or image.path is None:
         return None
-    return _seen(_of_file(picture.path), turning)
+    return _seen(_of_file(image.path), turning)
 
 
 def _seen(stored: Stored, turning: bool) -> Seen:
@@ -61,7 +61,8 @@ def _of_file(path: str) -> Stored:
 def _of_start(file: IO[bytes]) -> Stored:
     """From the first bytes where they will do, else from all."""
     start = file.read(ENOUGH)
-    return (image_size(start), orientation(start)) if image_size(start) else _of_bytes(start + file.read())
+    known = image_size(start) and not start.startswith(b"RIFF")  # a WebP has its EXIF data at its end
+    return (image_size(start), orientation(start)) if known else _of_bytes(start + file.read())
 
 
 def _of_bytes(data: bytes) -> Stored:

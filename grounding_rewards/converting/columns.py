@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from grounding_rewards.converting.pictures import looks_like_pictures
+from grounding_rewards.converting.images import looks_like_images
 from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.sizes import read_size
 
@@ -116,7 +116,7 @@ def find_columns(
         if role not in found and role not in optional:
             raise ConvertError(f"which column holds {what}? Give --{role}-column; there are: {', '.join(there)}")
     if "image" not in found and given.get("image") is None:
-        notes += _pictures(offered, rows)
+        notes += _images(offered, rows)
     size = found.pop("image-size", "")
     sides = (size,) if size in there else tuple(size.split(",")) if size else ()
     return Found(Columns(found.pop("instruction", ""), image_size=sides, **found), guesses, notes)
@@ -176,10 +176,10 @@ def _fits(role: str, value: Any, parts: int) -> bool:
     return True
 
 
-def _pictures(there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _images(there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """What to say where no column of images was found, and yet one looks like it."""
     for name in there:
-        if any(looks_like_pictures(value_at(row, name)) for row in rows):
+        if any(looks_like_images(value_at(row, name)) for row in rows):
             return [
                 f"image: no column of a usual name, so that rows go without; {name} looks like one: --image-column "
                 f"{name}, or --image-column {NONE}"

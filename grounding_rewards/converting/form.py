@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grounding_rewards.converting.pictures import Picture
+from grounding_rewards.converting.images import Image
 from grounding_rewards.converting.samples import Sample
 
 IMAGES = "images"
@@ -21,7 +21,7 @@ class Form:
         row: a sample as the trainer's columns, all but the images.
         types: the Arrow types of these columns.
         reserved: names that the trainer gives to columns of its own.
-        decoded: whether it wants pictures, not paths, so that Parquet must say that the column holds images.
+        decoded: whether it wants images, not paths, so that Parquet must say that the column holds images.
         merged: columns of objects in which what rows have already stays beside what is packed.
         steering: of the reserved names those by which its own rows steer it; they stay in rows that are its own.
     """
@@ -50,9 +50,9 @@ def over(given: Any, ours: Mapping[str, Any]) -> dict[str, Any]:
     return {**there, **{key: value for key, value in ours.items() if value is not None or key not in there}}
 
 
-def images_of(pictures: Sequence[Picture], as_fields: bool) -> list[Any]:
+def images_of(images: Sequence[Image], as_fields: bool) -> list[Any]:
     """A row's images, as paths or with the fields that ``datasets`` keeps of them."""
-    return [picture.as_field() if as_fields else picture.path for picture in pictures]
+    return [image.as_field() if as_fields else image.path for image in images]
 
 
 def images_type(as_fields: bool) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grounding_rewards.converting.columns import Columns, value_at
-from grounding_rewards.converting.pictures import KNOWN, Picture, Seen, read_pictures
+from grounding_rewards.converting.images import KNOWN, Image, Seen, read_images
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
 from grounding_rewards.converting.truths import Truths, told, with_facts, written
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
@@ -17,7 +17,7 @@ from grounding_rewards.truth import Target
 from grounding_rewards.writing import plain_numbers, to_wire
 
 Size = tuple[float, float]
-Look = Callable[[Picture], Seen | None]
+Look = Callable[[Image], Seen | None]
 _LARGEST_ID = 2**63 - 1
 
 
@@ -31,7 +31,7 @@ class Sample:
         target: what counts as right, with the image's size and the sample's name in it.
         wire: the same as JSON.
         messages: what is asked.
-        pictures: the images, in the order of their ``<image>`` in the messages.
+        images: the images, in the order of their ``<image>`` in the messages.
         split: the split that it is from; "" where none is named.
         turned: how many of its images are to be turned, as their EXIF data say.
     """
@@ -41,7 +41,7 @@ class Sample:
     target: Target
     wire: str
     messages: tuple[Message, ...]
-    pictures: tuple[Picture, ...] = ()
+    images: tuple[Image, ...] = ()
     split: str = ""
     turned: int = 0
 
@@ -71,7 +71,7 @@ class Reading:
     columns: Columns
     truths: Truths = field(default_factory=Truths)
     wording: Wording = field(default_factory=Wording)
-    look: Look = lambda picture: None
+    look: Look = lambda image: None
     folder: str | None = None
     source: str | None = None
     unnamed: str = "unknown"
@@ -129,26 +129,26 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
 def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
     columns = reading.columns
     target = reading.truths.read(value_at(row, columns.target), index)
-    given = read_pictures(value_at(row, columns.image)) if columns.image else ()
-    pictures = tuple(picture.within(reading.folder) for picture in given)
+    given = read_images(value_at(row, columns.image)) if columns.image else ()
+    images = tuple(image.within(reading.folder) for image in given)
     asked = value_at(row, columns.instruction)
-    messages = read_prompt(asked, reading.wording, len(pictures))
+    messages = read_prompt(asked, reading.wording, len(images))
     source = reading.source or _source(row, columns)
-    seen = [reading.look(picture) for picture in pictures]
-    size = _size(row, reading, target, pictures[-1] if pictures else None, seen[-1] if seen else None)
+    seen = [reading.look(image) for image in images]
+    size = _size(row, reading, target, images[-1] if images else None, seen[-1] if seen else None)
     name = _name(row, reading, target)
     if name is None:
-        content = [picture.data or picture.path for picture in given]
+        content = [image.data or image.path for image in given]
         image = content[0] if len(content) == 1 else content or None
         name = sample_id(source=source, image=image, instruction=asked, target=to_wire(target) or None)
     target = with_facts(target, size, name)
-    _check_texts(name, source, *(message.text for message in messages), *(picture.path for picture in pictures))
+    _check_texts(name, source, *(message.text for message in messages), *(image.path for image in images))
     turned = sum(each is not None and each.turned for each in seen)
-    return Sample(index, source or reading.unnamed, target, written(target), messages, pictures, reading.split, turned)
+    return Sample(index, source or reading.unnamed, target, written(target), messages, images, reading.split, turned)
 
 
 def _size(
-    row: Mapping[str, Any], reading: Reading, target: Target, picture: Picture | None, seen: Seen | None
+    row: Mapping[str, Any], reading: Reading, target: Target, image: Image | None, seen: Seen | None
 ) -> Size | None:
     """The size that columns or the target say, which must agree where both do; else that of the image itself."""
     columns, said = ",".join(reading.columns.image_size), _said(row, reading.columns)
@@ -163,7 +163,7 @@ def _size(
             "give --image-size-column none"
         )
     if not (said or target.image_size or seen.size):
-        came = f"{picture.path!r:.200} says" if picture and picture.path else "its bytes say"
+        came = f"{image.path!r:.200} says" if image and image.path else "its bytes say"
         raise ConvertError(f"image: {came} no size; expected {KNOWN}, or sizes named by --image-size-column")
     return said or target.image_size or seen.size
 

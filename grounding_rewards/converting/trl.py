@@ -18,7 +18,7 @@ def row(sample: Sample) -> dict[str, Any]:
     """
     messages = [message.as_field() for message in sample.messages]
     asked = next(message for message in messages if message["role"] == "user")
-    asked["content"] = asked["content"].removeprefix(IMAGE * len(sample.pictures))
+    asked["content"] = asked["content"].removeprefix(IMAGE * len(sample.images))
     if any(IMAGE in message["content"] for message in messages):
         raise ConvertError(f"instruction: {IMAGE} stands inside the text; TRL puts images before the first user's text")
     return {"prompt": messages, "target": sample.wire, "sample_id": sample.name}

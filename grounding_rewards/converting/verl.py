@@ -19,7 +19,7 @@ def row(sample: Sample) -> dict[str, Any]:
     Raises:
         ConvertError: a text beside images names a video or a sound, which verl would look for.
     """
-    if sample.pictures:
+    if sample.images:
         for message in sample.messages:
             named = [name for name in _OTHER_MEDIA if name in message.text]
             if named:

@@ -76,7 +76,7 @@ def plain(value: Any) -> Any:
     """A value in the one form in which equal content is equal: what JSON has, less keys that Arrow fills with nothing.
 
     Raises:
-        PoolError: it holds something else, such as a picture.
+        PoolError: it holds something else, such as an image.
 
     >>> plain({"size": np.array([16.0, 9.5]), "point": None, "at": ("a", np.int64(2))})
     {'size': [16, 9.5], 'at': ['a', 2]}
@@ -99,6 +99,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     raise PoolError(
-        f"got {type(value).__name__} among what names a sample; expected texts, numbers, lists and mappings, and of a "
-        "picture its path or its bytes"
+        f"got {type(value).__name__} among what names a sample; expected texts, numbers, lists and mappings, and of an "
+        "image its path or its bytes"
     )

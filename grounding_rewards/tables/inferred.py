@@ -99,7 +99,7 @@ def _types(table: Table) -> tuple[dict[str, Any], set[str]]:
             except UnicodeEncodeError:
                 odd.add(name)
                 found = _type(encodable(values))
-            types[name] = _common(types[name], found) if name in types else found
+            types[name] = _wider(types[name], found) if name in types else found
     return types, odd
 
 
@@ -114,7 +114,7 @@ def _type(values: list[Any]) -> Any:
     return None if _has_empty_struct(kind) else kind
 
 
-def _common(first: Any, second: Any) -> Any:
+def _wider(first: Any, second: Any) -> Any:
     if first is None or second is None:
         return None
     schemas = [pa.schema([("column", kind)]) for kind in (first, second)]

@@ -35,7 +35,7 @@ def _both(one: Any, other: Any, table: Table, first: Table) -> Any:
         raise TableError(f"{table.path}: its columns differ from those of {first.path.name} {what}")
     fields = []
     for mine, theirs in zip(one, other, strict=True):
-        kind = _common(mine.type, theirs.type)
+        kind = _but_for_nulls(mine.type, theirs.type)
         if kind is None:
             raise TableError(
                 f"{table.path}: its columns differ from those of {first.path.name} in type: {mine.name} is "
@@ -45,17 +45,17 @@ def _both(one: Any, other: Any, table: Table, first: Table) -> Any:
     return pa.schema(fields, one.metadata)
 
 
-def _common(one: Any, other: Any) -> Any:
+def _but_for_nulls(one: Any, other: Any) -> Any:
     """The one type that two are but for nulls; None where they differ otherwise."""
     if one.equals(other) or pa.types.is_null(other):
         return one
     if pa.types.is_null(one):
         return other
     if pa.types.is_struct(one) and pa.types.is_struct(other) and _names(one) == _names(other):
-        kinds = [_common(one.field(place).type, other.field(place).type) for place in range(one.num_fields)]
+        kinds = [_but_for_nulls(one.field(place).type, other.field(place).type) for place in range(one.num_fields)]
         return None if None in kinds else pa.struct(list(zip(_names(one), kinds, strict=True)))
     if pa.types.is_list(one) and pa.types.is_list(other):
-        kind = _common(one.value_type, other.value_type)
+        kind = _but_for_nulls(one.value_type, other.value_type)
         return None if kind is None else pa.list_(one.value_field.with_type(kind))
     return None
 

@@ -61,7 +61,9 @@ def test_bad_target_raise_names_it_by_its_row_in_the_whole_batch(bad: Any) -> No
 
 @pytest.mark.parametrize("bad", NO_TASK, ids=["none", "json", "filled", "list", "number", "deep"])
 def test_nothing_routed_in_the_first_batch_is_wiring(bad: Any) -> None:
-    with pytest.raises(gr.RecipeError, match=r"routes: task: row 0 has none; expected one of ground, point: add it to"):
+    with pytest.raises(
+        gr.RecipeError, match=r"routes: task: row 0 has none; expected one of ground, point; targets alone"
+    ):
         valid(("?", bad), ("?", bad))
     assert valid(GROUND, ("?", bad)) == [1.0, 0.0]
 

@@ -95,6 +95,24 @@ def test_what_is_done_under_another_name_is_not_missed(
     assert lines(caplog) == ["action: of the first 256 responses 100 % were read and 100 % right"]
 
 
+def test_it_shows_an_answer_that_would_be_read(caplog: pytest.LogCaptureFixture) -> None:
+    unit = [0.0, 0.0, 0.5, 0.5]
+    easyr1.compute_score(rows(["The button is at (250, 250)."] * 256, unit), recipe="gelato")
+    assert lines(caplog) == [
+        "gelato: of the first 256 responses none were read and none right; MALFORMED in 256, such as "
+        "'The button is at (250, 250).'; gelato reads answers such as '(200, 150)'"
+    ]
+
+
+def test_it_doubts_the_bounds_where_answers_in_resized_pixels_miss(caplog: pytest.LogCaptureFixture) -> None:
+    truth = {"bbox": [100, 100, 110, 110], "image_size": [3840, 2160]}
+    easyr1.compute_score(rows(["(900, 600)"] * 256, truth), recipe="click", model="qwen2_5_vl")
+    assert lines(caplog) == [
+        "click: of the first 256 responses 100 % were read and none right; answers are in pixels of the resized image: "
+        "compare the bounds that are set here with the launch's own"
+    ]
+
+
 def test_a_share_below_one_in_a_hundred_is_a_count(caplog: pytest.LogCaptureFixture) -> None:
     easyr1.compute_score(rows(["(20, 15)", *["(500, 500)"] * 255]), **CLICK)
     assert lines(caplog) == ["click: of the first 256 responses 100 % were read and 1 right"]

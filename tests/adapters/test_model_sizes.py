@@ -112,6 +112,33 @@ def test_wiring_mistakes_say_what_to_set(options: dict[str, Any], extra: Any, co
         verl("(300, 200)", BOX, extra, **options)
 
 
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"modell": "qwen3_vl"}, r"unknown option 'modell'.* every recipe here takes recipe, .*did you mean 'model'"),
+        ({"num_generation": 8}, r"unknown option 'num_generation'.* num_generations, .*did you mean 'num_generations'"),
+        ({"routes": {"source": {"a": {"format_weight": 0.1}}}}, r"set reward_funcs\(\.\.\., routes\.source\.a\.name="),
+        (
+            {"routes": {"source": {"a": "gelatto"}}},
+            r"routes\.source\.a: unknown recipe 'gelatto'; did you mean 'gelato'",
+        ),
+        ({"max_pixels": 5}, r"set model too \(options are set as reward_funcs"),
+        ({"target_column": "target", "recipie": "gelato", "recipe": None}, "no recipe is named.*did you mean 'recipe'"),
+    ],
+)
+def test_misspelt_options_and_routes_are_named(given: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(gr.RecipeError, match=complaint):
+        reward_funcs(**{"recipe": "gelato", **given})
+
+
+def test_a_target_in_another_space_says_which_option_to_set() -> None:
+    row = {"response": "(250, 250)", "response_length": 5, "ground_truth": [100, 100, 300, 300]}
+    with pytest.raises(
+        gr.RecipeError, match=r"; set worker\.reward\.reward_function_kwargs\.target_space to one of pixel"
+    ):
+        easyr1.compute_score([row, row], recipe="gelato")
+
+
 def test_trl_and_easyr1_say_how_they_are_set() -> None:
     with pytest.raises(gr.RecipeError, match=r"options are set as reward_funcs\(\.\.\., NAME=\.\.\.\)"):
         reward_funcs("gelato", format_wieght=0.1)

@@ -109,7 +109,7 @@ def test_options_beside_routes_are_beneath_those_in_them() -> None:
         ("x", {"routes": {"data_source": "gelato"}}, "expected one field and a recipe for each"),
         ("x", {"routes": ["gelato"]}, "expected one field and a recipe for each"),
         ("x", {"routes": {"data_source": {"x": "gelatto"}}}, "unknown recipe 'gelatto'; did you mean 'gelato'"),
-        ("x", {"routes": {"data_source": {"x": 5}}}, "recipe: got 5; expected its name, a dict of its name"),
+        ("x", {"routes": {"data_source": {"x": 5}}}, r"routes\.data_source\.x: got 5; expected its name, a"),
         ("x", {"routes": {"data_source": {"x": None}}}, "no recipe is named"),
         ("x", {"routes": {"data_source": {"x": "gui-rcpo"}}, "response_space": "pixel"}, "gui-rcpo compares the roll"),
     ],

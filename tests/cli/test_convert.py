@@ -306,6 +306,6 @@ def test_what_was_written_for_one_trainer_is_read_for_another(run, tmp_path):
     assert found["prompt"] == [{"role": "user", "content": "打开"}]
     assert found["images"] == [str(tmp_path / "a.png")]
     assert json.loads(found["target"]) == {**json.loads(WIRE), "image_size": [64, 48]}
-    assert "note: images holds paths, and trl wants pictures, which JSON cannot say: write Parquet" in result.err
+    assert "note: images holds paths, and trl wants images, which JSON cannot say: write Parquet" in result.err
     (row,) = pq.read_table(tmp_path / "verl.parquet")["images"].to_pylist()
     assert row == [str(tmp_path / "a.png")]

@@ -1,15 +1,17 @@
 """``convert``: rows that are bad, images that are not there, and what rows have beside what is packed."""
 
 import json
+import random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.cli import converter
+from grounding_rewards.image_header import ENOUGH
 from tests.cli.command import read_rows, write_rows
 from tests.cli.test_convert import PIXEL, PNG, ROW, png
-from tests.converting.test_image_header import exif, turned_jpeg
+from tests.test_image_header import exif, turned_jpeg
 
 BARE = {"instruction": "Save", "bbox": [1, 2, 3, 4], "id": "a"}
 
@@ -251,6 +253,17 @@ def test_images_that_are_to_be_turned(convert, tmp_path, trainer, name, size, wo
     packed = {"verl": "reward_model", "trl": "target", "easyr1": "answer"}[trainer]
     wire = written[packed]["ground_truth"] if trainer == "verl" else written[packed]
     assert json.loads(wire)["image_size"] == size
+
+
+def test_a_webp_says_at_its_end_that_it_is_to_be_turned(convert, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    way = image.Exif()
+    way[0x0112] = 6
+    noise = image.frombytes("RGB", (300, 200), random.Random(0).randbytes(180_000))
+    noise.save(tmp_path / "photo.webp", lossless=True, exif=way)
+    assert (tmp_path / "photo.webp").stat().st_size > 2 * ENOUGH
+    _, (written,) = convert([{**BARE, "image": str(tmp_path / "photo.webp")}], trainer="trl", name="out.parquet")
+    assert json.loads(written["target"])["image_size"] == [200, 300]
 
 
 def test_bytes_that_are_to_be_turned_are_opened_by_datasets(convert, tmp_path):

@@ -42,9 +42,9 @@ def test_easyr1():
 
 
 def test_images_as_paths_and_as_fields():
-    pictures = sample({**ROW, "img": ["a.png", {"bytes": b"GIF", "path": "b.gif"}]}).pictures
-    assert images_of(pictures, as_fields=True) == [{"bytes": None, "path": "a.png"}, {"bytes": b"GIF", "path": "b.gif"}]
-    assert images_of(pictures[:1], as_fields=False) == ["a.png"]
+    images = sample({**ROW, "img": ["a.png", {"bytes": b"GIF", "path": "b.gif"}]}).images
+    assert images_of(images, as_fields=True) == [{"bytes": None, "path": "a.png"}, {"bytes": b"GIF", "path": "b.gif"}]
+    assert images_of(images[:1], as_fields=False) == ["a.png"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from grounding_rewards.converting.pictures import Picture, read_pictures
+from grounding_rewards.converting.images import Image, read_images
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
 from grounding_rewards.errors import ConvertError
 
@@ -92,21 +92,21 @@ def test_a_template_without_a_place_for_the_instruction():
         Wording(template="Click")
 
 
-def test_pictures():
-    assert read_pictures("a.png") == (Picture("a.png"),)
-    assert read_pictures(b"GIF") == (Picture(data=b"GIF"),)
+def test_images():
+    assert read_images("a.png") == (Image("a.png"),)
+    assert read_images(b"GIF") == (Image(data=b"GIF"),)
     given = ["a.png", {"path": "b.png", "bytes": None}, {"path": "c.png", "bytes": b"GIF"}]
-    assert read_pictures(given) == (Picture("a.png"), Picture("b.png"), Picture("c.png", b"GIF"))
+    assert read_images(given) == (Image("a.png"), Image("b.png"), Image("c.png", b"GIF"))
     for value in (None, "", b"", [], [None], 7, {"url": "a"}, {"path": None, "bytes": None}, {"path": 3}):
         with pytest.raises(ConvertError, match=r"^image: got .*expected a path, bytes"):
-            read_pictures(value)
+            read_images(value)
 
 
 def test_relative_paths_go_into_a_folder():
-    assert Picture("a/b.png").within("/data") == Picture("/data/a/b.png")
-    for same in (Picture("/b.png"), Picture("b.png", b"GIF"), Picture("https://example.com/b.png"), Picture(data=b"x")):
+    assert Image("a/b.png").within("/data") == Image("/data/a/b.png")
+    for same in (Image("/b.png"), Image("b.png", b"GIF"), Image("https://example.com/b.png"), Image(data=b"x")):
         assert same.within("/data") == same
         assert same.within(None) == same
-    assert Picture("https://example.com/b.png").remote
-    assert not Picture("file:///b.png").remote
-    assert not Picture("https://example.com/b.png", b"GIF").remote
+    assert Image("https://example.com/b.png").remote
+    assert not Image("file:///b.png").remote
+    assert not Image("https://example.com/b.png", b"GIF").remote

@@ -6,7 +6,7 @@ import pytest
 
 from grounding_rewards import recipe
 from grounding_rewards.converting import Columns, Reading, Truths, Wording, read_rows
-from grounding_rewards.converting.pictures import Seen
+from grounding_rewards.converting.images import Seen
 from grounding_rewards.converting.truths import NO_SPACE
 from grounding_rewards.pool.identity import sample_id
 from grounding_rewards.spaces import CoordSpace
@@ -36,7 +36,7 @@ def problem(row, **reading):
 def test_a_row():
     sample, wire = one(ROW)
     assert wire == {"bbox": [1, 2, 3, 4], "space": "pixel", "image_size": [640, 480], "id": "a"}
-    assert (sample.index, sample.name, sample.source, sample.pictures) == (7, "a", "unknown", ())
+    assert (sample.index, sample.name, sample.source, sample.images) == (7, "a", "unknown", ())
 
 
 def test_the_target_names_its_own_space_size_and_id():
@@ -60,8 +60,8 @@ def test_a_row_without_id_is_named_by_its_content():
     assert name == sample_id(instruction="Save", target=wire)
     assert one(row, unnamed="clicks")[1]["id"] == name
     assert one(row, source="clicks")[1]["id"] == sample_id(source="clicks", instruction="Save", target=wire)
-    pictured = Reading(Columns("ask", "box", "img"), PIXEL, folder="/data")
-    ids = [read_rows([{**row, "img": img}], pictured).samples[0].target.id for img in ("a.png", b"a", ["a.png", b"a"])]
+    shown = Reading(Columns("ask", "box", "img"), PIXEL, folder="/data")
+    ids = [read_rows([{**row, "img": img}], shown).samples[0].target.id for img in ("a.png", b"a", ["a.png", b"a"])]
     asked = {"instruction": "Save", "target": wire}
     assert ids == [sample_id(image=image, **asked) for image in ("a.png", b"a", ["a.png", b"a"])]
 
@@ -73,18 +73,18 @@ def test_what_wording_says_is_no_content_of_the_sample():
     assert wire["id"] == one(row)[1]["id"]
 
 
-PICTURED = Columns("ask", "box", "img", ("w", "h"), "id")
+WITH_IMAGE = Columns("ask", "box", "img", ("w", "h"), "id")
 SIZES = {"/data/a.png": Seen((32.0, 18.0), turned=True), "/data/b.png": Seen((640.0, 480.0)), "/data/odd": Seen(None)}
 
 
 def test_every_image_is_looked_at_and_the_last_ones_size_counts():
     asked = []
 
-    def look(picture):
-        asked.append(picture.path)
-        return SIZES[picture.path]
+    def look(image):
+        asked.append(image.path)
+        return SIZES[image.path]
 
-    reading = {"columns": PICTURED, "look": look, "folder": "/data"}
+    reading = {"columns": WITH_IMAGE, "look": look, "folder": "/data"}
     row = {**ROW, "img": ["a.png", "b.png"]}
     assert one(row, **reading)[1]["image_size"] == [640, 480]
     assert asked == ["/data/a.png", "/data/b.png"]
@@ -92,11 +92,11 @@ def test_every_image_is_looked_at_and_the_last_ones_size_counts():
     sample, wire = one(own, **reading)
     assert (wire["image_size"], sample.turned) == ([640, 480], 1)
     assert one({**own, "box": {"bbox": [1, 2, 3, 4], "image_size": [64, 48]}}, **reading)[1]["image_size"] == [64, 48]
-    assert "image_size" not in one(own, columns=PICTURED)[1]
+    assert "image_size" not in one(own, columns=WITH_IMAGE)[1]
 
 
 def test_a_guessed_size_that_is_not_the_images_is_no_size():
-    reading = {"columns": PICTURED, "look": lambda picture: SIZES[picture.path], "folder": "/data"}
+    reading = {"columns": WITH_IMAGE, "look": lambda image: SIZES[image.path], "folder": "/data"}
     row = {**ROW, "img": "a.png"}
     found = read_rows([row], Reading(truths=PIXEL, **reading))
     assert found.problems == {
@@ -110,7 +110,7 @@ def test_a_guessed_size_that_is_not_the_images_is_no_size():
 
 
 def test_an_image_that_says_no_size_needs_one_from_elsewhere():
-    reading = Reading(Columns("ask", "box", "img"), PIXEL, look=lambda picture: Seen(None))
+    reading = Reading(Columns("ask", "box", "img"), PIXEL, look=lambda image: Seen(None))
     for img, what in (("odd", "'odd' says"), (b"odd", "its bytes say")):
         found = read_rows([{**ROW, "img": img}], reading)
         assert found.problems[0].startswith(f"image: {what} no size; expected PNG, JPEG")

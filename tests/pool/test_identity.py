@@ -104,5 +104,5 @@ def test_a_sample_of_which_nothing_is_known_has_no_name():
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, {"deep": [object()]}])
 def test_what_is_no_plain_value_is_an_error(value):
-    with pytest.raises(PoolError, match=r"got (object|set) among what names .* of a picture its path or its bytes"):
+    with pytest.raises(PoolError, match=r"got (object|set) among what names .* of an image its path or its bytes"):
         sample_id(source="a", image=value)

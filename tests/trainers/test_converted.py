@@ -76,7 +76,7 @@ def packed(folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def size_of(image: Any) -> tuple[int, int]:
-    """The size of a picture, or of the one in a file."""
+    """The size of an image, or of the one in a file."""
     if not isinstance(image, str):
         return tuple(image.size)
     with importlib.import_module("PIL.Image").open(image) as opened:
@@ -95,9 +95,9 @@ def test_verls_own_data_set_class(packed: Any, source: str, name: str) -> None:
     assert len(rows) == 2
     for row, given, hit in zip([rows[0], rows[1]], ROWS, HITS, strict=True):
         (message,) = row["raw_prompt"]
-        picture, text = message["content"]
+        image, text = message["content"]
         assert (message["role"], text) == ("user", {"type": "text", "text": given["instruction"]})
-        assert size_of(picture["image"]) == SIDES[given["image"]]
+        assert size_of(image["image"]) == SIDES[given["image"]]
         assert (row["data_source"], row["index"]) == (source.removesuffix(".jsonl"), ROWS.index(given))
         assert "images" not in row
         truth = row["reward_model"]["ground_truth"]

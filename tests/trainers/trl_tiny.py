@@ -1,4 +1,4 @@
-"""Tiny policies, of text and of pictures, and a few steps of TRL's own trainers with them, on a CPU."""
+"""Tiny policies, of text and of images, and a few steps of TRL's own trainers with them, on a CPU."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SETTINGS: dict[str, Any] = {
 
 _SPECIAL = ["<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
 _TEXT_TEMPLATE = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
-_PICTURE_TEMPLATE = (
+_IMAGE_TEMPLATE = (
     "{% for m in messages %}<|im_start|>{% if m['content'] is string %}{{ m['content'] }}{% else %}"
     "{% for c in m['content'] %}{% if c['type'] == 'image' %}<|vision_start|><|image_pad|><|vision_end|>"
     "{% else %}{{ c['text'] }}{% endif %}{% endfor %}{% endif %}<|im_end|>{% endfor %}"
@@ -49,8 +49,8 @@ def text_policy() -> tuple[Any, Any]:
     return _guided(transformers.Qwen2ForCausalLM(config), tokenizer), tokenizer
 
 
-def picture_policy(kind: str, min_pixels: int, max_pixels: int) -> tuple[Any, Any]:
-    """A randomly initialised ``qwen2_5_vl`` or ``qwen3_vl``, and a processor that keeps pictures within bounds."""
+def image_policy(kind: str, min_pixels: int, max_pixels: int) -> tuple[Any, Any]:
+    """A randomly initialised ``qwen2_5_vl`` or ``qwen3_vl``, and a processor that keeps images within bounds."""
     torch = _torch()
     transformers = pytest.importorskip("transformers")
     from transformers.processing_utils import ProcessorMixin
@@ -74,19 +74,19 @@ def picture_policy(kind: str, min_pixels: int, max_pixels: int) -> tuple[Any, An
     tokenizer = _tokenizer(_SPECIAL)
     patch = {"qwen2_5_vl": 14, "qwen3_vl": 16}[kind]
     resizing = transformers.Qwen2VLImageProcessorPil(patch_size=patch, min_pixels=min_pixels, max_pixels=max_pixels)
-    processor = processor_class(resizing, tokenizer, chat_template=_PICTURE_TEMPLATE)
-    return _guided(_picture_model(transformers, kind, tokenizer), tokenizer), processor
+    processor = processor_class(resizing, tokenizer, chat_template=_IMAGE_TEMPLATE)
+    return _guided(_image_model(transformers, kind, tokenizer), tokenizer), processor
 
 
-def picture(width: int, height: int, mode: str = "RGB") -> Any:
-    """Some picture of this size."""
+def image(width: int, height: int, mode: str = "RGB") -> Any:
+    """Some image of this size."""
     from PIL import Image
 
     shades = np.arange(height)[:, None] * 3 + np.arange(width)
     return Image.fromarray((shades % 256).astype(np.uint8)).convert(mode)
 
 
-def _picture_model(transformers: Any, kind: str, tokenizer: Any) -> Any:
+def _image_model(transformers: Any, kind: str, tokenizer: Any) -> Any:
     ids = {
         f"{name}_token_id": tokenizer.convert_tokens_to_ids(f"<|{token}|>")
         for name, token in {"image": "image_pad", "video": "video_pad", "vision_start": "vision_start",

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from grounding_rewards.converting.image_header import image_size
 from grounding_rewards.errors import ConvertError
+from grounding_rewards.image_header import image_size
 
 KNOWN = "PNG, JPEG, WebP, GIF or BMP, or what Pillow reads where it is installed"
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
@@ -16,7 +16,7 @@ _EXPECTED = 'a path, bytes, {"bytes": ..., "path": ...} or a list of these'
 
 
 @dataclass(frozen=True)
-class Picture:
+class Image:
     """One image: where its file lies, its bytes, or both."""
 
     path: str | None = None
@@ -32,7 +32,7 @@ class Picture:
         """Whether its path is an address, so that nothing here can read it."""
         return self.data is None and "://" in (self.path or "") and not (self.path or "").startswith("file://")
 
-    def within(self, folder: str | None) -> Picture:
+    def within(self, folder: str | None) -> Image:
         """The same with a relative path inside ``folder``."""
         if folder is None or self.path is None or self.data is not None or "://" in self.path:
             return self
@@ -56,16 +56,16 @@ class Seen:
     turned: bool = False
 
 
-def looks_like_pictures(value: Any) -> bool:
+def looks_like_images(value: Any) -> bool:
     """Whether a value of a column that no name tells of is an image, or several.
 
-    >>> looks_like_pictures("shots/1.PNG"), looks_like_pictures([{"bytes": b"GIF", "path": None}])
+    >>> looks_like_images("shots/1.PNG"), looks_like_images([{"bytes": b"GIF", "path": None}])
     (True, True)
-    >>> looks_like_pictures("Open a.png and close it"), looks_like_pictures(7)
+    >>> looks_like_images("Open a.png and close it"), looks_like_images(7)
     (False, False)
     """
     if isinstance(value, list | tuple):
-        return bool(value) and looks_like_pictures(value[0])
+        return bool(value) and looks_like_images(value[0])
     if isinstance(value, str):
         return value.lower().endswith(_SUFFIXES) and " " not in value.strip() and "\n" not in value
     if isinstance(value, Mapping):
@@ -73,29 +73,29 @@ def looks_like_pictures(value: Any) -> bool:
     return isinstance(value, bytes) and image_size(value) is not None
 
 
-def read_pictures(value: Any) -> tuple[Picture, ...]:
+def read_images(value: Any) -> tuple[Image, ...]:
     """A row's images, in order.
 
     Raises:
         ConvertError: there is none, or something else.
 
-    >>> read_pictures(["a.png", {"bytes": b"GIF89a", "path": None}])
-    (Picture(path='a.png', data=None), Picture(path=None, data=b'GIF89a'))
+    >>> read_images(["a.png", {"bytes": b"GIF89a", "path": None}])
+    (Image(path='a.png', data=None), Image(path=None, data=b'GIF89a'))
     """
-    found = tuple(map(_picture, value if isinstance(value, list | tuple) else [value]))
+    found = tuple(map(_image, value if isinstance(value, list | tuple) else [value]))
     if not found:
         raise ConvertError(f"image: got an empty list; expected {_EXPECTED}")
     return found
 
 
-def _picture(value: Any) -> Picture:
+def _image(value: Any) -> Image:
     if isinstance(value, str) and value:
-        return Picture(value)
+        return Image(value)
     if isinstance(value, bytes) and value:
-        return Picture(data=value)
+        return Image(data=value)
     if isinstance(value, Mapping):
         path, data = value.get("path"), value.get("bytes")
         if isinstance(path, str | None) and isinstance(data, bytes | None) and (path or data):
-            return Picture(path or None, data or None)
+            return Image(path or None, data or None)
     came = "nothing" if value is None else f"{value!r:.80}"
     raise ConvertError(f"image: got {came}; expected {_EXPECTED}")

@@ -19,7 +19,7 @@ PROMPT = "prompt"
 
 
 @dataclass(frozen=True)
-class NewColumns:
+class MergedColumns:
     """The columns that are written anew.
 
     Attributes:
@@ -43,9 +43,9 @@ class NewColumns:
         return {found.name(key): found.fitted(key, value) for key, value in _filled(given).items()}
 
 
-def new_columns(
+def merged_columns(
     form: Form, table: Table, reading: Reading, merged: Sequence[str], fields: bool, parquet: bool, note: Note
-) -> NewColumns:
+) -> MergedColumns:
     """The columns that a form's rows have.
 
     Args:
@@ -70,14 +70,14 @@ def new_columns(
             from grounding_rewards.tables.parquet import refuse_bytes
 
             refuse_bytes(table.path, [schema.field(name) for name in merged])
-        return NewColumns(types, merged)
+        return MergedColumns(types, merged)
     found = {} if schema is not None else {name: _inferred(table, name, note) for name in merged}
     for name in merged:
         theirs = _fields(schema.field(name).type) if schema is not None else found[name].encodable_types
         types[name] = _struct(over(theirs, _fields(types[name])))
     if PROMPT in types:
         types[PROMPT] = messages_type(_further_types(table, schema, reading.columns.instruction))
-    return NewColumns(types, merged, found)
+    return MergedColumns(types, merged, found)
 
 
 def empty_row(schema: Any) -> dict[str, Any]:

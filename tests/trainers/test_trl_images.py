@@ -1,4 +1,4 @@
-"""The real GRPOTrainer with pictures: sizes are theirs as it hands them over, and as its processor makes them."""
+"""The real GRPOTrainer with images: sizes are theirs as it hands them over, and as its processor makes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.combine import weighted
 from grounding_rewards_adapters.trl import reward_funcs
-from tests.trainers.trl_tiny import MARKS, Spy, picture, picture_policy, train
+from tests.trainers.trl_tiny import MARKS, Spy, image, image_policy, train
 
 pytestmark = MARKS
 
@@ -24,14 +24,14 @@ MIN_PIXELS, MAX_PIXELS = 56 * 56, 280 * 280
 
 @pytest.fixture(scope="module", params=["qwen2_5_vl", "qwen3_vl"])
 def seeing(request: Any) -> tuple[str, Any]:
-    return request.param, picture_policy(request.param, MIN_PIXELS, MAX_PIXELS)
+    return request.param, image_policy(request.param, MIN_PIXELS, MAX_PIXELS)
 
 
 def samples(column: str) -> list[dict[str, Any]]:
-    """Eight samples whose target is the upper left quarter of their picture, in its pixels."""
+    """Eight samples whose target is the upper left quarter of their image, in its pixels."""
     rows = []
     for width, height in SIZES * 2:
-        shown = picture(width, height, "RGBA" if width == 640 else "RGB")
+        shown = image(width, height, "RGBA" if width == 640 else "RGB")
         rows.append({
             "prompt": [{"role": "user", "content": "click"}],
             column: shown if column == "image" else [shown],
@@ -41,8 +41,8 @@ def samples(column: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("column", ["image", "images"])
-def test_answers_are_brought_into_the_pictures_space(seeing: Any, tmp_path: Path, column: str) -> None:
-    """gelato works in shares of the picture: targets in its pixels and answers in the resized one's need both sizes."""
+def test_answers_are_brought_into_the_images_space(seeing: Any, tmp_path: Path, column: str) -> None:
+    """gelato works in shares of the image: targets in its pixels and answers in the resized one's need both sizes."""
     model, policy = seeing
     spy = Spy()
     functions = reward_funcs(
@@ -67,12 +67,12 @@ def test_answers_are_brought_into_the_pictures_space(seeing: Any, tmp_path: Path
         assert entry["seen/valid"] == 1.0
 
 
-def test_pictures_may_stand_in_prompts_alone(seeing: Any, tmp_path: Path) -> None:
+def test_images_may_stand_in_prompts_alone(seeing: Any, tmp_path: Path) -> None:
     """Which a data set can hold that makes its rows when they are looked up."""
     model, policy = seeing
 
     def transform(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        shown = [{"type": "image", "image": picture(*SIZES[row % 4])} for row in batch["row"]]
+        shown = [{"type": "image", "image": image(*SIZES[row % 4])} for row in batch["row"]]
         said = [[{"role": "user", "content": [each, {"type": "text", "text": "click"}]}] for each in shown]
         targets = [{"bbox": [0, 0, *SIZES[row % 4]], "space": "pixel"} for row in batch["row"]]
         return {"prompt": said, "target": targets}
@@ -84,7 +84,7 @@ def test_pictures_may_stand_in_prompts_alone(seeing: Any, tmp_path: Path) -> Non
 
 
 def test_sizes_are_those_that_the_model_was_shown(seeing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the model generates from says how large its pictures are, in patches."""
+    """What the model generates from says how large its images are, in patches."""
     kind, (model, processor) = seeing
     shown: list[Any] = []
     seen: list[Any] = []

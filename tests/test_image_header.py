@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from grounding_rewards.converting.image_header import image_size, orientation
+from grounding_rewards.image_header import image_size, orientation
 
 PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 1920, 1080)
 JPEG = b"\xff\xd8" + b"\xff\xe0\x00\x04ab" + b"\xff\xff\xc2\x00\x0b\x08" + struct.pack(">HH", 1080, 1920)
@@ -53,8 +53,17 @@ def turned_png(tiff):
     return PNG + bytes(9) + chunk
 
 
+def turned_webp(tiff):
+    """EXIF data behind the image, whose odd length is filled up."""
+    size = (1919).to_bytes(3, "little") + (1079).to_bytes(3, "little")
+    header = b"VP8X" + struct.pack("<I", 10) + bytes(4) + size
+    return WEBP + header + b"VP8 " + struct.pack("<I", 7) + bytes(8) + b"EXIF" + struct.pack("<I", len(tiff)) + tiff
+
+
 @pytest.mark.parametrize("order", "<>")
-@pytest.mark.parametrize("written", [turned_jpeg, turned_png])
+@pytest.mark.parametrize(
+    "written", [turned_jpeg, turned_png, turned_webp, lambda tiff: turned_webp(b"Exif\0\0" + tiff)]
+)
 def test_which_way_up(written, order):
     assert [orientation(written(exif(way, order))) for way in range(10)] == [1, 1, 2, 3, 4, 5, 6, 7, 8, 1]
     assert image_size(written(exif(6, order))) == (1920, 1080)
@@ -63,11 +72,11 @@ def test_which_way_up(written, order):
 
 
 def test_nothing_says_which_way_up():
-    for data in (*ALL, b"", turned_jpeg(b"nothing"), turned_jpeg(b""), turned_png(exif(6)[:20])):
+    for data in (*ALL, b"", turned_jpeg(b"nothing"), turned_jpeg(b""), turned_png(exif(6)[:20]), turned_webp(b"")):
         assert orientation(data) == 1
 
 
-@pytest.mark.parametrize("form", ["JPEG", "PNG"])
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
 def test_which_way_up_pillow_writes(form):
     image = pytest.importorskip("PIL.Image")
     said, file = image.Exif(), io.BytesIO()

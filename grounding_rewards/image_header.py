@@ -38,7 +38,7 @@ def image_size(data: bytes) -> Size | None:
 
 
 def orientation(data: bytes) -> int:
-    """How a JPEG or PNG is to be turned, as its EXIF data say.
+    """How a JPEG, PNG or WebP is to be turned, as its EXIF data say.
 
     Screenshots say nothing of it; photographs of screens do.
 
@@ -67,6 +67,13 @@ def _exif(data: bytes) -> bytes:
         for marker, place, length in _segments(data):
             if marker == 0xE1 and data[place : place + 6] == b"Exif\0\0":
                 return data[place + 6 : place + length]
+    if _webp(data) is not None:
+        place = 12
+        while place + 8 <= len(data):
+            kind, length = data[place : place + 4], int.from_bytes(data[place + 4 : place + 8], "little")
+            if kind == b"EXIF":
+                return data[place + 8 : place + 8 + length].removeprefix(b"Exif\0\0")
+            place += 8 + length + length % 2
     return b""
 
 

@@ -1,4 +1,4 @@
-"""Sizes of pictures as data sets hold them."""
+"""Sizes of images as data sets hold them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import grounding_rewards as gr
-from grounding_rewards_adapters._pictures import picture_sizes
+from grounding_rewards_adapters._images import image_sizes
 from grounding_rewards_adapters.trl import reward_funcs
 
 
@@ -21,22 +21,22 @@ def stored(width: int, height: int, form: str = "PNG", **options: Any) -> bytes:
 
 
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP"])
-def test_pictures_that_are_not_decoded_say_their_size(tmp_path: Path, form: str) -> None:
+def test_images_that_are_not_decoded_say_their_size(tmp_path: Path, form: str) -> None:
     (tmp_path / "a").write_bytes(stored(30, 20, form))
     rows = [
         {"bytes": stored(40, 50, form), "path": None},
         {"bytes": None, "path": str(tmp_path / "a")},
         [{"bytes": stored(1, 2, form)}, Image.new("L", (7, 8))],
     ]
-    assert picture_sizes(rows) == [(40, 50), (30, 20), (7, 8)]
-    assert picture_sizes(rows, 0) == [(40, 50), (30, 20), (1, 2)]
+    assert image_sizes(rows) == [(40, 50), (30, 20), (7, 8)]
+    assert image_sizes(rows, 0) == [(40, 50), (30, 20), (1, 2)]
 
 
 @pytest.mark.parametrize(
     "row", [None, [], [None], "a.png", 5, {}, {"bytes": b""}, {"bytes": b"GIF"}, {"path": "/no/such"}, {"path": "\0"}]
 )
 def test_what_has_no_size_is_unknown(row: Any) -> None:
-    assert picture_sizes([row]) == [None]
+    assert image_sizes([row]) == [None]
 
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
@@ -50,12 +50,20 @@ def test_what_is_not_decoded_is_as_data_sets_decode_it(tmp_path: Path, form: str
     decoded = features.decode_example({"bytes": data, "path": None})
     assert decoded.size == ((20, 40) if orientation in (6, 8) else (40, 20))
     rows = [{"bytes": data, "path": None}, {"bytes": None, "path": str(tmp_path / "a")}, decoded]
-    assert picture_sizes(rows) == [decoded.size] * 3
-    assert picture_sizes([Image.open(io.BytesIO(data))]) == [(40, 20)]  # as it is handed to the processor
+    assert image_sizes(rows) == [decoded.size] * 3
+    assert image_sizes([Image.open(io.BytesIO(data))]) == [(40, 20)]  # as it is handed to the processor
+
+
+def test_a_webp_that_is_not_decoded_lies_on_its_side(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    data = stored(300, 200, "WEBP", exif=exif)
+    (tmp_path / "a.webp").write_bytes(data)
+    assert image_sizes([{"bytes": data}, {"path": str(tmp_path / "a.webp")}]) == [(200, 300)] * 2
 
 
 def test_notes_that_cannot_be_read_turn_nothing() -> None:
-    assert picture_sizes([{"bytes": stored(40, 20)[:33] + b"eXIf"}, {"bytes": stored(30, 20) + b"Exif"}]) == [
+    assert image_sizes([{"bytes": stored(40, 20)[:33] + b"eXIf"}, {"bytes": stored(30, 20) + b"Exif"}]) == [
         (40, 20),
         (30, 20),
     ]
@@ -64,7 +72,7 @@ def test_notes_that_cannot_be_read_turn_nothing() -> None:
 TARGET = {"bbox": [990, 490, 1010, 510]}
 
 
-def test_image_index_says_which_picture_targets_are_on() -> None:
+def test_image_index_says_which_image_targets_are_on() -> None:
     other, right = Image.new("L", (2000, 2000)), Image.new("L", (2000, 1000))
     rows = {"completions": ["(500, 500)"] * 3, "target": [TARGET] * 3, "images": [[right, other], [other, right], []]}
     options: dict[str, Any] = {"response_space": "thousandths", "format_weight": 0.0}
@@ -74,16 +82,16 @@ def test_image_index_says_which_picture_targets_are_on() -> None:
         reward_funcs("click", image_index="0", **options)  # type: ignore[arg-type]
 
 
-def test_sizes_of_pictures_go_before_a_column_and_that_before_the_target() -> None:
+def test_sizes_of_images_go_before_a_column_and_that_before_the_target() -> None:
     (reward,) = reward_funcs("click", response_space="thousandths", format_weight=0.0)
     targets = [TARGET, TARGET, {**TARGET, "image_size": [2000, 1000]}, {**TARGET, "image_size": [2000, 1000]}]
-    pictures = [Image.new("L", (2000, 1000)), None, None, Image.new("L", (2000, 2000))]
+    images = [Image.new("L", (2000, 1000)), None, None, Image.new("L", (2000, 2000))]
     sizes = [[2000, 2000], [2000, 1000], None, None]
-    rows = {"completions": ["(500, 500)"] * 4, "target": targets, "image": pictures, "image_size": sizes}
+    rows = {"completions": ["(500, 500)"] * 4, "target": targets, "image": images, "image_size": sizes}
     assert reward(**rows) == [1.0, 1.0, 1.0, 0.0]
 
 
-def test_a_column_of_lists_goes_before_one_of_single_pictures() -> None:
+def test_a_column_of_lists_goes_before_one_of_single_images() -> None:
     """As in TRL, which shows the model those alone."""
     (reward,) = reward_funcs("click", response_space="thousandths", format_weight=0.0)
     right, other = Image.new("L", (2000, 1000)), Image.new("L", (2000, 2000))
@@ -95,14 +103,14 @@ def test_a_column_of_lists_goes_before_one_of_single_pictures() -> None:
 
 @pytest.mark.parametrize(("index", "size"), [(0, (3, 4)), (-1, (3, 4)), (1, None), (2, None), (-2, None)])
 def test_an_index_beyond_the_list_finds_nothing(index: int, size: tuple[int, int] | None) -> None:
-    assert picture_sizes([[Image.new("L", (3, 4))]], index) == [size]
+    assert image_sizes([[Image.new("L", (3, 4))]], index) == [size]
 
 
 def said(*blocks: Any) -> list[dict[str, Any]]:
     return [{"role": "system", "content": "Click."}, {"role": "user", "content": [*blocks, {"type": "text"}, "x"]}]
 
 
-def test_pictures_in_prompts_serve_where_no_column_holds_any() -> None:
+def test_images_in_prompts_serve_where_no_column_holds_any() -> None:
     right, other = Image.new("L", (2000, 1000)), Image.new("L", (2000, 2000))
     shown = [{"type": "image", "image": each} for each in (right, other)]
     prompts = [said(*shown), said(*shown[::-1]), said({"type": "image"}), "click", None]

@@ -1,0 +1,72 @@
+"""Width and height of images, as data sets hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from grounding_rewards.image_header import image_size, orientation
+
+
+def image_sizes(column: Sequence[Any], index: int = -1) -> list[tuple[int, int] | None]:
+    """Width and height of each row's image, in pixels; None where there is none, or none that can be read.
+
+    A PIL image has the size that it has, which is what a trainer hands to its processor: it is not turned by what a
+    camera noted (EXIF). ``datasets.Image()`` turns by that while it decodes, so that the size of a image which is
+    not decoded yet is that of the turned one.
+
+    Args:
+        column: n images, or lists of them: PIL images, or mappings of ``bytes`` or ``path``, as data sets hold
+            images that they have not decoded.
+        index: which image of a list; from the end where negative.
+
+    >>> class Image:
+    ...     size = (1920, 1080)
+    >>> image_sizes([Image(), [], None])
+    [(1920, 1080), None, None]
+    """
+    return [_size(_chosen(row, index)) for row in column]
+
+
+def prompt_images(prompts: Sequence[Any]) -> list[list[Any]]:
+    """The images that stand in each prompt's own messages, in their order.
+
+    >>> prompt_images([[{"role": "user", "content": [{"type": "image", "image": "A"}, {"type": "text"}]}], "click"])
+    [['A'], []]
+    """
+    return [[block["image"] for message in _mappings(prompt) for block in _blocks(message)] for prompt in prompts]
+
+
+def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [block for block in _mappings(message.get("content")) if block.get("image") is not None]
+
+
+def _mappings(given: Any) -> list[Mapping[str, Any]]:
+    return [each for each in given if isinstance(each, Mapping)] if isinstance(given, list | tuple) else []
+
+
+def _chosen(row: Any, index: int) -> Any:
+    if not isinstance(row, list | tuple):
+        return row
+    return row[index] if -len(row) <= index < len(row) else None
+
+
+def _size(image: Any) -> tuple[int, int] | None:
+    if isinstance(image, Mapping):
+        return _decoded_size(image)
+    size = getattr(image, "size", None)
+    return (int(size[0]), int(size[1])) if isinstance(size, tuple) and len(size) == 2 else None
+
+
+def _decoded_size(image: Mapping[str, Any]) -> tuple[int, int] | None:
+    data, path = image.get("bytes"), image.get("path")
+    if not isinstance(data, bytes) and isinstance(path, str):
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+        except (OSError, ValueError):  # ValueError: no path at all, such as one with a null character
+            return None
+    if not isinstance(data, bytes):
+        return None
+    size = image_size(data)
+    return (size[1], size[0]) if size is not None and orientation(data) >= 5 else size
