@@ -20,13 +20,13 @@ from grounding_rewards.cli.converted import (
 from grounding_rewards.cli.image_files import look
 from grounding_rewards.converting import Form, Reading, Sample, Survey, Truths, Wording, find_columns, read_rows
 from grounding_rewards.converting.form import IMAGES, images_of
+from grounding_rewards.converting.merged import MergedColumns, empty_row, merged_columns
 from grounding_rewards.converting.repeated import Names
 from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.tables import Batch, Table, write_table
 from grounding_rewards.tables.files import PARQUET, schema_of
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.kept import IMAGES_FEATURE, KeptColumns
-from grounding_rewards.tables.merged import MergedColumns, empty_row, merged_columns
 
 DECIDING = 256
 """So many rows without one that can be converted mean that the columns or the space are wrong."""

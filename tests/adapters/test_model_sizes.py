@@ -139,6 +139,14 @@ def test_a_target_in_another_space_says_which_option_to_set() -> None:
         easyr1.compute_score([row, row], recipe="gelato")
 
 
+def test_one_processor_bound_alone_is_refused_where_it_would_be_passed_over_and_nowhere_else() -> None:
+    alone = {"recipe": "click", "model": "qwen2_5_vl", "processor_max_pixels": 1003520}
+    with pytest.raises(gr.SpaceError, match="expected both or none, because verl's image processor passes over one"):
+        verl("(300, 200)", BOX, {"image_size": SCREEN}, **alone)
+    row = {"response": "(3, 3)", "response_length": 5, "ground_truth": {**BOX, "image_size": SCREEN}}
+    assert easyr1.compute_score([row], **alone)[0]["valid"] == 1.0
+
+
 def test_trl_and_easyr1_say_how_they_are_set() -> None:
     with pytest.raises(gr.RecipeError, match=r"options are set as reward_funcs\(\.\.\., NAME=\.\.\.\)"):
         reward_funcs("gelato", format_wieght=0.1)
