@@ -119,4 +119,10 @@ def register_recipes(register: Register) -> None:
 @hookimpl
 def register_selectors(register: Register) -> None:
     register("band", pool.Band)
+    register("every", pool.Every)
+    register("learnability", pool.Learnability)
+    register("mean_band", pool.MeanBand)
+    register("min_rollouts", pool.MinRollouts)
+    register("source", pool.Source)
+    register("spread", pool.Spread)
     register("unsolved", pool.Unsolved)

@@ -155,9 +155,16 @@ class Targets:
             )
         rows: list[Target | None] = []
         errors: dict[int, TargetError] = {}
+        known: dict[str, Target] = {}  # a text that many rollouts of one sample share is read once
         for index, item in enumerate(items):
+            if type(item) is str and item in known:
+                rows.append(known[item])
+                continue
             try:
-                rows.append(read_target(item, row=index, native=native, space=declared, label_free=label_free))
+                read = read_target(item, row=index, native=native, space=declared, label_free=label_free)
+                rows.append(read)
+                if type(item) is str:
+                    known[item] = read
             except TargetError as error:
                 if bad_target == "raise":
                     raise

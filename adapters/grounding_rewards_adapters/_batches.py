@@ -17,6 +17,7 @@ from grounding_rewards_adapters import _bridge, _groups
 from grounding_rewards_adapters._completions import response_text
 from grounding_rewards_adapters._images import image_sizes, prompt_images
 from grounding_rewards_adapters._judged import Judged
+from grounding_rewards_adapters._logged import rollouts
 from grounding_rewards_adapters._rows import Sizes
 from grounding_rewards_adapters._scoring import Scorer
 
@@ -45,6 +46,7 @@ class Batches:
     parts: tuple[str, ...] = ()
     _first: bool = True
     _last: _Scored | None = None
+    _count: int = 0
     _lock: RLock = field(default_factory=RLock)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -76,6 +78,28 @@ class Batches:
             # What all have asked for is let go, and its images with it.
             self._last = None if len(last.asked) == len(self.parts) else last
         return last.judged, new
+
+    def log_rollouts(
+        self,
+        judged: Judged,
+        completions: Sequence[Any],
+        columns: Mapping[str, Any],
+        extra: Callable[[str, list[Any]], None],
+    ) -> None:
+        """Tell a trainer's table of completions what makes rollouts of its rows; a part's own column keeps its name.
+
+        Args:
+            judged: n scored rows.
+            completions: n completions.
+            columns: the other arguments of the call.
+            extra: logs a column of n values.
+        """
+        with self._lock:
+            start, self._count = self._count, self._count + len(judged)
+        found = rollouts(judged, completions, columns.get(self.target_column), columns, start)
+        for name, values in found.items():
+            if name not in self.parts:
+                extra(f"{self.name}/{name}", values)
 
     def _judge(self, texts: Sequence[str | None], columns: Mapping[str, Any]) -> Judged:
         if self.target_column not in columns and not self.scorer.label_free:

@@ -64,9 +64,9 @@ class Recording:
             columns: further columns; those that say where a row comes from are recorded, images never.
         """
         try:
-            origin = _origin(judged, targets, columns)
-            self.recorder.append(_recorded(judged, responses, origin))
-            if origin.vague:
+            found = origin(judged, targets, columns)
+            self.recorder.append(_recorded(judged, responses, found))
+            if found.vague:
                 self._say(logging.WARNING, _VAGUE)
         except Exception as error:  # a table of rollouts is not worth a training
             self._say(logging.ERROR, "rollouts cannot be recorded (%s: %s)", type(error).__name__, f"{error!s:.200}")
@@ -77,7 +77,8 @@ class Recording:
             LOG.log(level, line, *values)
 
 
-def _origin(judged: Judged, targets: Sequence[Any], columns: Mapping[str, Any]) -> Provenance:
+def origin(judged: Judged, targets: Sequence[Any], columns: Mapping[str, Any]) -> Provenance:
+    """Where n scored rows come from; a target that cannot be used keeps the name that its error says."""
     ids = list(judged.samples)
     for row, error in judged.errors.items():
         ids[row] = error.sample if isinstance(error.sample, str) else ids[row]

@@ -7,9 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import grounding_rewards as gr
+from grounding_rewards.spaces import Floats
 from grounding_rewards_adapters import _batches, _scorers, _settings
 from grounding_rewards_adapters._contributions import contributions
 from grounding_rewards_adapters._scoring import Scorer
+
+Watch = Callable[[Floats, Floats, Mapping[str, Any], Callable[[str, float], None] | None], None]
+"""Is told of each batch: ``acc`` (n,), ``valid`` (n,), the data set's columns, and what logs metrics, if anything."""
 
 _TRAINER = _settings.Trainer(
     name="TRL",
@@ -59,8 +63,10 @@ def reward_funcs(
     Returns:
         Picklable functions, called NAME, or NAME/PART where split. They log hit rate (``NAME/acc``), parse rate
         (``NAME/parsed``), every part and the share of each reason through the trainer's ``log_metric``, and into the
-        table of completions the point answered in the recipe's space (``NAME/xy_SPACE``) and the reason
-        (``NAME/reason``) through ``log_extra``. A sample whose target cannot be used abstains (None), with one ERROR
+        table of completions the point answered in the recipe's space (``NAME/xy_SPACE``), the reason (``NAME/reason``)
+        and what makes a rollout table of it (``NAME/acc``, ``NAME/total``, ``NAME/sample_id``, ``NAME/target``,
+        ``NAME/response`` where a completion is more than its text, and ``NAME/rollout``, its key) through
+        ``log_extra``. A sample whose target cannot be used abstains (None), with one ERROR
         log line. Image sizes come from an ``image`` or ``images`` column of PIL images, or without one from the PIL
         images in ``prompts``; else from an ``image_size`` column, else from the targets; ``model_image_size`` likewise.
         Verifiers find all columns in ``Rollouts.extras``.
@@ -135,12 +141,20 @@ def _weights(scorer: Scorer) -> dict[str, float]:
 
 
 class RecipeReward:
-    """A recipe, or one part of it, as a TRL reward function: called with keywords, logged under ``__name__``."""
+    """A recipe, or one part of it, as a TRL reward function: called with keywords, logged under ``__name__``.
+
+    Attributes:
+        watch: is told of each batch that this function scores, once for all functions of one list; None for nobody.
+    """
 
     def __init__(self, batches: _batches.Batches, part: str | None = None) -> None:
         self.__name__ = batches.name if part is None else f"{batches.name}/{part}"
         self.batches = batches
         self.part = part
+        self.watch: Watch | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "watch": None}  # it stays in the process whose training it watches
 
     def __repr__(self) -> str:
         recipes = ", ".join(map(repr, self.scorer.recipes))
@@ -176,5 +190,9 @@ class RecipeReward:
         if new and len(judged):
             spaces = sorted({str(recipe.space) for recipe in self.scorer.recipes})
             _batches.log(judged, self.batches.name, spaces, log_metric, log_extra)
+            if log_extra is not None:
+                self.batches.log_rollouts(judged, completions, columns, log_extra)
+            if self.watch is not None:
+                self.watch(judged.acc, judged.valid, columns, log_metric)
         scores = judged.total if self.part is None else judged.parts[self.part]
         return [score if valid else None for score, valid in zip(scores.tolist(), judged.valid, strict=True)]

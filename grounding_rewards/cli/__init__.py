@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import __version__
+from grounding_rewards.cli import pool
 from grounding_rewards.cli.convert import convert
 from grounding_rewards.cli.eval import evaluate_files
 from grounding_rewards.cli.explain import explain_score
@@ -65,6 +66,7 @@ def build() -> typer.Typer:
     app.command("gallery")(make_gallery)
     app.command("plugins")(list_plugins)
     app.command("where")(where)
+    app.add_typer(pool.build(), name="pool")
     return app
 
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.options import OnBadTarget
-from grounding_rewards.columns import Scores
+from grounding_rewards.columns import Rollouts, Scores
 from grounding_rewards.errors import TableError, TargetError
 from grounding_rewards.further import reads_further
+from grounding_rewards.given import read_sizes
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.sizes import read_size
+from grounding_rewards.spaces import Floats, model_image_sizes
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import require_column
 from grounding_rewards.targets import Targets
@@ -49,6 +51,29 @@ class Columns:
                 require_column(table, name, f"--{field.replace('_', '-')}-column")
 
 
+Sizes = Sequence[tuple[float, float] | None] | None
+"""Widths and heights, None where unknown; or None for none at all."""
+
+
+@dataclass(frozen=True)
+class Resizing:
+    """How images became those that the model saw: see ``spaces.model_image_size``, whose arguments these are."""
+
+    pipeline: str
+    min_pixels: int | None = None
+    max_pixels: int | None = None
+    processor_min_pixels: int | None = None
+    processor_max_pixels: int | None = None
+
+    def sizes(self, image_sizes: Floats) -> tuple[Floats, dict[int, str]]:
+        """Sizes after resizing, and why it refuses some, by row.
+
+        Raises:
+            SpaceError: the pipeline is unknown, or does not take such bounds.
+        """
+        return model_image_sizes(image_sizes, *vars(self).values())
+
+
 @dataclass(frozen=True)
 class Scorer:
     """Scores batches of a table, and says where in the file something is wrong."""
@@ -56,6 +81,7 @@ class Scorer:
     recipe: Recipe
     columns: Columns
     on_bad_target: OnBadTarget
+    resizing: Resizing | None = None
 
     def batches(self, table: Table, *, by: Sequence[str] = (), whole: bool) -> Iterator[Batch]:
         """The table's batches with the columns that scoring needs; one batch where a row's score needs other rows."""
@@ -75,23 +101,79 @@ class Scorer:
             TableError: a response is no text, a size or length cannot be read, a sample has no name where rows are
                 compared, or a target cannot be used and should stop us; names the file and the row.
         """
+        responses, targets, rest = self._given(table, batch)
+        scores = self.recipe.score(responses, targets, **rest)
+        self.check(table, batch, scores)
+        return scores, targets
+
+    def judged(
+        self, table: Table, batch: Batch, *, groups: Sequence[Hashable] | None = None
+    ) -> tuple[Rollouts, Scores]:
+        """What the recipe's verifiers saw of a batch, and its scores.
+
+        Args:
+            table: the file.
+            batch: rows of it.
+            groups: which rows are compared, where the recipe compares rows; None: those of one sample.
+
+        Raises:
+            TableError: as of ``score``.
+        """
+        responses, targets, rest = self._given(table, batch, groups)
+        rollouts = self.recipe.rollouts(responses, targets, **rest)
+        scores = self.recipe.judge(rollouts)
+        self.check(table, batch, scores)
+        return rollouts, scores
+
+    def check(self, table: Table, batch: Batch, scores: Scores) -> None:
+        """Stop at targets that cannot be used, where they should.
+
+        Raises:
+            TableError: there is one; names the file and the row.
+        """
+        if self.on_bad_target == OnBadTarget.RAISE and not scores.valid.all():
+            raise self._bad_target(table, batch, *next(iter(scores.errors.items())))
+
+    def _given(
+        self, table: Table, batch: Batch, groups: Sequence[Hashable] | None = None
+    ) -> tuple[list[str | None], Targets, dict[str, Any]]:
+        """Responses, targets, and what else ``Recipe.score`` takes."""
         responses = self.responses(table, batch)
         sizes = [self.sizes(table, batch, name) for name in (self.columns.image_size, self.columns.model_image_size)]
         targets = self.recipe.read_targets(batch.column(self.columns.target), bad_target="abstain")
         further = reads_further(self.recipe)
-        scores = self.recipe.score(
-            responses,
-            targets,
-            image_sizes=sizes[0],
-            model_image_sizes=sizes[1],
-            groups=self.samples(table, batch, targets) if "groups" in self.recipe.needs else None,
-            token_lengths=self.lengths(table, batch) if further else None,
-            extras=_extras(table, batch) if further else None,
-            bad_target="abstain",
-        )
-        if self.on_bad_target == OnBadTarget.RAISE and not scores.valid.all():
-            raise self._bad_target(table, batch, *next(iter(scores.errors.items())))
-        return scores, targets
+        if groups is None and "groups" in self.recipe.needs:
+            groups = self.samples(table, batch, targets)
+        return responses, targets, {
+            "image_sizes": sizes[0],
+            "model_image_sizes": self.seen(table, batch, targets, *sizes),
+            "groups": groups,
+            "token_lengths": self.lengths(table, batch) if further else None,
+            "extras": _extras(table, batch) if further else None,
+            "bad_target": "abstain",
+        }  # fmt: skip
+
+    def seen(
+        self, table: Table, batch: Batch, targets: Targets, image_sizes: Sizes, model_image_sizes: Sizes
+    ) -> Floats | Sizes:
+        """The sizes of the images that the model saw: those of the column, else of targets, else what resizing makes.
+
+        Raises:
+            TableError: an image cannot be resized so; names the file and the row.
+        """
+        if self.resizing is None:
+            return model_image_sizes
+        rows = len(targets)
+        image = targets.image_sizes if image_sizes is None else read_sizes("image_sizes", image_sizes, rows)
+        known = targets.model_image_sizes
+        if model_image_sizes is not None:
+            given = read_sizes("model_image_sizes", model_image_sizes, rows)
+            known = np.where(np.isnan(given), known, given)
+        image = np.where(np.isnan(image), targets.image_sizes, image)
+        found, refused = self.resizing.sizes(np.where(np.isnan(known), image, np.nan))
+        for row, why in refused.items() if self.on_bad_target == OnBadTarget.RAISE else ():
+            raise TableError(f"{table.path}, {batch.place(row)}: {self.columns.image_size}: {why}")
+        return np.where(np.isnan(known), found, known)
 
     def responses(self, table: Table, batch: Batch) -> list[str | None]:
         """The column of responses.
@@ -124,7 +206,7 @@ class Scorer:
                 if target is None and given == row:
                     found.append(("unread", row))
                     continue
-            name = _text(given)
+            name = name_of(given)
             if name is None:
                 came = "null" if given is None else f"{given!r:.60}"
                 raise TableError(
@@ -173,7 +255,7 @@ class Scorer:
         sample: str | int = error.sample
         if isinstance(sample, int):
             name = batch.rows[row].get(self.columns.id)
-            sample = batch.start + row if name is None else str(name)
+            sample = batch.number(row) if name is None else str(name)
         mended = TargetError(sample, error.field, error.came, error.expected)
         return TableError(f"{table.path}, {batch.place(row)}: {mended}{self._size_hint(table, error.field)}")
 
@@ -191,7 +273,7 @@ def _extras(table: Table, batch: Batch) -> dict[str, list[Any]]:
     }
 
 
-def _text(name: Any) -> str | None:
+def name_of(name: Any) -> str | None:
     """A sample's name as text: 1, "1" and 1.0, as files hold 1 beside nulls, are one; None where it is no name."""
     if isinstance(name, float) and name.is_integer():
         name = int(name)

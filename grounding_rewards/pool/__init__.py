@@ -5,8 +5,24 @@
 [0.0, 1.0]
 """
 
+from grounding_rewards.pool.keeping import Band, MeanBand, MinRollouts, Source, Spread, Unsolved
 from grounding_rewards.pool.named import selector
-from grounding_rewards.pool.selectors import Band, Selector, Unsolved, select
+from grounding_rewards.pool.selectors import Selector, select
 from grounding_rewards.pool.stats import SampleStats, sample_stats
+from grounding_rewards.pool.weighing import Every, Learnability
 
-__all__ = ["Band", "SampleStats", "Selector", "Unsolved", "sample_stats", "select", "selector"]
+__all__ = [
+    "Band",
+    "Every",
+    "Learnability",
+    "MeanBand",
+    "MinRollouts",
+    "SampleStats",
+    "Selector",
+    "Source",
+    "Spread",
+    "Unsolved",
+    "sample_stats",
+    "select",
+    "selector",
+]

@@ -41,8 +41,8 @@ def selector(name: str | Mapping[str, Any], /, **arguments: Any) -> Selector:
     True
     >>> selector("bnad")
     Traceback (most recent call last):
-    grounding_rewards.errors.RecipeError: unknown selector 'bnad'; did you mean 'band'? There are: band, unsolved; \
-your own by module:attr or /path/file.py:attr
+    grounding_rewards.errors.RecipeError: unknown selector 'bnad'; did you mean 'band'? There are: band, every, \
+learnability, mean_band, min_rollouts, source, spread, unsolved; your own by module:attr or /path/file.py:attr
     """
     from grounding_rewards.plugins import registry
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,17 @@ from grounding_rewards.errors import PoolError
 from grounding_rewards.promises import seal
 from grounding_rewards.spaces import Floats
 
+_ABSENT: Any = None
+_NAN, _NONE, _ZERO, _NO_NUMBER = ({"unknown": value} for value in (np.nan, None, 0, -1))
+"""What columns that are absent are filled with."""
+
 
 @dataclass(frozen=True, eq=False)
 class SampleStats:
     """What the rollouts of m samples say, one row a sample.
+
+    Only the first three columns are always known. Any other that is not given is filled with what stands for unknown:
+    NaN, -1 or None.
 
     Attributes:
         sample_id: (m,) names of the samples, as they came.
@@ -24,6 +31,21 @@ class SampleStats:
         num_correct: (m,) how many of them were right.
         mean: (m,) the mean total of the scored rollouts; NaN where there is none.
         variance: (m,) the variance of their totals, divided by their number; NaN where there is none.
+        lowest: (m,) the lowest of their totals; NaN where there is none.
+        highest: (m,) the highest of them.
+        unscored: (m,) how many rollouts beside these have no ``acc``.
+        parse_rate: (m,) the share of all its rollouts in which an answer was read; NaN where no reason is known.
+        clicks: (m,) how many of all its rollouts have a point.
+        x_unit: (m,) the mean of these points, in shares of the image; NaN where there is none.
+        y_unit: (m,) the same from top to bottom.
+        dispersion: (m,) the root mean square distance of its points from their mean, in pixels of the image, over the
+            image's diagonal; NaN with fewer than two points, or without an image size.
+        target_area: (m,) the area of the target's bounds over the image's; NaN where there is none.
+        target_diagonal: (m,) the diagonal of the target's bounds over the image's diagonal; NaN likewise.
+        distinct: (m,) how many different responses there are, -1 where none is known.
+        source: (m,) where samples come from, or what else they were asked to be counted by; None where unknown.
+        round: (m,) the latest round among its rollouts; -1 where unknown.
+        temperature: (m,) that its rollouts were sampled at; NaN where unknown, or where they disagree.
 
     Raises:
         PoolError: the columns differ in length.
@@ -32,10 +54,27 @@ class SampleStats:
     sample_id: NDArray[np.object_]
     n: NDArray[np.int64]
     num_correct: NDArray[np.int64]
-    mean: Floats
-    variance: Floats
+    mean: Floats = field(default=_ABSENT, metadata=_NAN)
+    variance: Floats = field(default=_ABSENT, metadata=_NAN)
+    lowest: Floats = field(default=_ABSENT, metadata=_NAN)
+    highest: Floats = field(default=_ABSENT, metadata=_NAN)
+    unscored: NDArray[np.int64] = field(default=_ABSENT, metadata=_ZERO)
+    parse_rate: Floats = field(default=_ABSENT, metadata=_NAN)
+    clicks: NDArray[np.int64] = field(default=_ABSENT, metadata=_ZERO)
+    x_unit: Floats = field(default=_ABSENT, metadata=_NAN)
+    y_unit: Floats = field(default=_ABSENT, metadata=_NAN)
+    dispersion: Floats = field(default=_ABSENT, metadata=_NAN)
+    target_area: Floats = field(default=_ABSENT, metadata=_NAN)
+    target_diagonal: Floats = field(default=_ABSENT, metadata=_NAN)
+    distinct: NDArray[np.int64] = field(default=_ABSENT, metadata=_NO_NUMBER)
+    source: NDArray[np.object_] = field(default=_ABSENT, metadata=_NONE)
+    round: NDArray[np.int64] = field(default=_ABSENT, metadata=_NO_NUMBER)
+    temperature: Floats = field(default=_ABSENT, metadata=_NAN)
 
     def __post_init__(self) -> None:
+        for each in fields(self):
+            if getattr(self, each.name) is None:
+                object.__setattr__(self, each.name, np.broadcast_to(each.metadata["unknown"], len(self.n)))
         lengths = {each.name: len(getattr(self, each.name)) for each in fields(self)}
         if len(set(lengths.values())) > 1:
             raise PoolError(f"statistics of samples: got {lengths} rows; expected as many of each")
@@ -51,6 +90,34 @@ class SampleStats:
     def pass_rate(self) -> Floats:
         """(m,) num_correct / n; NaN where no rollout was scored."""
         return _ratio(self.num_correct, self.n)
+
+    @property
+    def spread(self) -> Floats:
+        """(m,) highest - lowest total; NaN where no rollout has one."""
+        return self.highest - self.lowest
+
+    @property
+    def all_correct(self) -> NDArray[np.bool_]:
+        """(m,) whether every scored rollout was right, of one at least."""
+        return np.asarray((self.n > 0) & (self.num_correct == self.n))
+
+    @property
+    def none_correct(self) -> NDArray[np.bool_]:
+        """(m,) whether no scored rollout was right, of one at least."""
+        return np.asarray((self.n > 0) & (self.num_correct == 0))
+
+    @property
+    def mixed(self) -> NDArray[np.bool_]:
+        """(m,) whether some scored rollouts were right and some were not."""
+        return np.asarray((self.num_correct > 0) & (self.num_correct < self.n))
+
+    def taken(self, rows: Sequence[int] | NDArray[Any]) -> SampleStats:
+        """The samples of some rows, in this order, or those for which ``rows`` is true."""
+        chosen = np.asarray(rows)
+        chosen = chosen if chosen.dtype == np.bool_ else chosen.astype(np.int64)
+        found = SampleStats(**{name: column[chosen] for name, column in vars(self).items()})
+        seal(*vars(found).values())
+        return found
 
 
 def sample_stats(
@@ -83,12 +150,18 @@ def sample_stats(
     scored = ~np.isnan(right)
     summed = scored & ~np.isnan(paid)
     mean = _mean(code[summed], paid[summed], len(names))
+    lowest, highest = np.full((2, len(names)), np.nan)
+    np.fmin.at(lowest, code[summed], paid[summed])
+    np.fmax.at(highest, code[summed], paid[summed])
     found = SampleStats(
         sample_id=names,
         n=np.bincount(code[scored], minlength=len(names)).astype(np.int64),
         num_correct=np.bincount(code[right == 1.0], minlength=len(names)).astype(np.int64),
         mean=mean,
         variance=_mean(code[summed], (paid[summed] - mean[code[summed]]) ** 2, len(names)),
+        lowest=lowest,
+        highest=highest,
+        unscored=np.bincount(code[~scored], minlength=len(names)).astype(np.int64),
     )
     seal(*vars(found).values())  # a selector that wrote into them would change what the next one sees
     return found

@@ -56,6 +56,10 @@ class Batch:
         """One column's values, None where a row lacks it."""
         return [row.get(name) for row in self.rows]
 
+    def number(self, index: int) -> int:
+        """The number of a row of this batch, counted from 0."""
+        return self.start + index
+
     def place(self, index: int) -> str:
         """Where a row of this batch stands in its file, for errors.
 
@@ -64,7 +68,7 @@ class Batch:
         """
         line = f"line {self.lines[index]}" if self.lines is not None else ""
         within = " of ".join(part for part in (line, self.file) if part)
-        return f"row {self.start + index}{f' ({within})' if within else ''}"
+        return f"row {self.number(index)}{f' ({within})' if within else ''}"
 
 
 class Table(Protocol):

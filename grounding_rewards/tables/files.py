@@ -73,18 +73,47 @@ def write_table(
         OSError: the file cannot be written.
     """
     path = Path(path)
-    parquet = _is_parquet(path)
+    _is_parquet(path)
     _check_target(path, like.path)
-    with written_whole(Path(os.path.realpath(path))) as file:
-        if parquet:
-            writer = _parquet_writer(file, path, like, new, note, metadata)
-        else:
-            writer = _json_writer(file, path, like, new)
-        named = _NamedWriter(writer, path)
-        try:
-            yield named
-        finally:
-            named.close()
+    with (
+        written_whole(Path(os.path.realpath(path))) as file,
+        table_writer(file, path, like=like, new=new, note=note, metadata=metadata) as writer,
+    ):
+        yield writer
+
+
+@contextmanager
+def table_writer(
+    file: IO[bytes],
+    path: Path,
+    *,
+    like: Table,
+    new: NewColumns,
+    note: Note = lambda text: None,
+    metadata: Mapping[bytes, bytes] | None = None,
+) -> Iterator[Writer]:
+    """Write a table with new columns into an open file, as ``write_table`` does.
+
+    Args:
+        file: to write into.
+        path: what it will be called; its suffix chooses the format.
+        like: the table whose batches will be written.
+        new: columns to append, name to ``float``, ``str`` or an Arrow type.
+        note: is told what the format could not keep as it was.
+        metadata: of the Parquet file, where ``like`` has no schema with its own.
+
+    Raises:
+        TableError: the path has another suffix, or cannot hold the table's columns.
+    """
+    if _is_parquet(path):
+        writer = _parquet_writer(file, path, like, new, note, metadata)
+    else:
+        writer = _json_writer(file, path, like, new)
+    named = _NamedWriter(writer, path)
+    try:
+        yield named
+    finally:
+        named.close()
 
 
 class _NamedWriter:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ def check_selector(selector: Selector, *, seed: int = 0) -> None:
     """Check what every selector promises, on statistics of samples of all kinds.
 
     Some 300 samples with 0 to 16 scored rollouts: all right, all wrong, some; totals that agree, that do not, that are
-    negative or very large, and none at all.
+    negative or very large, and none at all; and of some of them clicks, target, responses, source, round, temperature.
 
     Checked: it declares finite ``low`` <= ``high``; it returns (n,) float64, finite and within these bounds, also for
     no samples and for one; it neither raises, warns, prints nor writes into its inputs; a second call gives the same,
@@ -41,9 +41,9 @@ def check_selector(selector: Selector, *, seed: int = 0) -> None:
     order = np.random.default_rng(seed).permutation(len(stats))
     _agree(name, stats, weights, _weights(name, selector, stats), "the first time and the second")
     back = np.argsort(order)
-    _agree(name, stats, weights, _weights(name, selector, taken(stats, order))[back], "in one order and in another")
+    _agree(name, stats, weights, _weights(name, selector, stats.taken(order))[back], "in one order and in another")
     for some in ([], [0]):
-        _weights(name, selector, taken(stats, some))
+        _weights(name, selector, stats.taken(some))
     bare = sample_stats(["a", "a", "b"], [1, 0, None])
     _weights(name, selector, bare)
     check_unchanged(name, SELECTOR, selector, before)
@@ -59,13 +59,34 @@ def generated_stats(seed: int = 0) -> SampleStats:
         ids += [f"s{sample}"] * (n + 1)
         acc += [None, *right]
         total += [None, *(None if sample % 7 == 0 else scale * value for value in right)]
-    return taken(sample_stats(ids, acc, total), rng.permutation(300))
+    found = sample_stats(ids, acc, total)
+    found = replace(found, **_seen(found, np.random.default_rng([seed, 1])))
+    order = rng.permutation(300)
+    return SampleStats(**{name: column[order] for name, column in vars(found).items()})  # to be written into, or not
 
 
-def taken(stats: SampleStats, rows: Sequence[int] | np.ndarray[Any, Any]) -> SampleStats:
-    """The chosen samples in this order."""
-    chosen = np.asarray(rows, dtype=np.int64)
-    return SampleStats(**{name: column[chosen] for name, column in vars(stats).items()})
+def _seen(stats: SampleStats, rng: np.random.Generator) -> dict[str, Any]:
+    """What is known of some samples beside what they were paid: clicks, targets, responses, where they come from."""
+
+    def some(values: Any, unknown: Any) -> Any:
+        return np.where(rng.random(len(stats)) < 0.2, unknown, values)
+
+    rollouts = stats.n + stats.unscored
+    clicks = np.minimum(rollouts, rng.integers(0, 17, len(stats)))
+    x, y, area = rng.random((3, len(stats)))
+    return {
+        "parse_rate": some(np.where(rollouts > 0, clicks / np.maximum(rollouts, 1), np.nan), np.nan),
+        "clicks": clicks,
+        "x_unit": np.where(clicks > 0, x, np.nan),
+        "y_unit": np.where(clicks > 0, y, np.nan),
+        "dispersion": np.where(clicks > 1, some(rng.random(len(stats)) ** 3, np.nan), np.nan),
+        "target_area": some(area, np.nan),
+        "target_diagonal": some(np.sqrt(area), np.nan),
+        "distinct": some(np.minimum(rollouts, 1 + clicks), -1).astype(np.int64),
+        "source": some(rng.choice(["web", "desktop", "mobile"], len(stats)).astype(np.object_), None),
+        "round": some(rng.integers(1, 4, len(stats)), -1).astype(np.int64),
+        "temperature": some(rng.choice([0.0, 1.0, 1.7], len(stats)), np.nan),
+    }
 
 
 def _weights(name: str, selector: Selector, stats: SampleStats) -> Floats:

@@ -7,6 +7,7 @@ import logging
 import math
 import pickle
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -160,13 +161,38 @@ def test_points_and_reasons_go_into_the_table_of_completions() -> None:
     targets = [BOX, {"bbox": [0, 0, 9, 9]}, BOX, [2]]
     rows = {"target": targets, "kind": list("abaa"), "log_extra": table.__setitem__}
     reward(completions=["(250, 500)", "(3, 4)", "?", "(250, 250)"], **rows)
-    assert table == {
-        "mine/xy_pixel": [None, [3.0, 4.0], None, None],
-        "mine/xy_unit": [[0.25, 0.5], None, None, [0.25, 0.25]],
-        "mine/reason": ["ok", "ok", "no_answer", "bad_target"],
-    }
+    names = ["mine/xy_pixel", "mine/xy_unit", "mine/reason"]
+    assert [table[name] for name in names] == [
+        [None, [3.0, 4.0], None, None],
+        [[0.25, 0.5], None, None, [0.25, 0.25]],
+        ["ok", "ok", "no_answer", "bad_target"],
+    ]
     reward(completions=["(250, 500)"], target=[BOX], kind=["a"], log_extra=table.__setitem__)
     assert table["mine/xy_pixel"] == [None]  # a column of the table must not lack values of any batch
+
+
+def test_what_makes_rollouts_goes_into_the_table_of_completions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "3")
+    (reward,) = reward_funcs("gelato")
+    table: dict[str, list[object]] = {}
+    named = {"bbox": [0.0, 0.0, 0.5, 0.5], "space": "unit", "id": "a7"}
+    call = [{"role": "assistant", "content": "", "tool_calls": [{"name": "tap", "arguments": {"at": [1, 2]}}]}]
+    completions = ["(250, 250)", [{"role": "assistant", "content": "(900, 900)"}], call, "?"]
+    state = SimpleNamespace(global_step=4)
+    columns = {"sample_id": ["b", "b", "c", "d"], "trainer_state": state, "log_extra": table.__setitem__}
+    reward(completions=completions, target=[named, BOX, BOX, [2]], **columns)
+    kept = ["acc", "total", "sample_id", "target", "response", "rollout"]
+    assert {name: table[f"gelato/{name}"] for name in kept} == {
+        "acc": [1.0, 0.0, 0.0, None],
+        "total": [1.0, 0.0, 0.0, None],
+        "sample_id": ["a7", "b", "c", "d"],
+        "target": [json.dumps(named), *[json.dumps(BOX)] * 2, "[2]"],
+        "response": [None, None, '<tool_call>\n{"name": "tap", "arguments": {"at": [1, 2]}}\n</tool_call>', None],
+        "rollout": ["4.3.0", "4.3.1", "4.3.2", "4.3.3"],
+    }
+    reward(completions=["?"], target=[BOX], sample_id=[object()], log_extra=table.__setitem__)
+    assert table["gelato/rollout"] == [".3.4"]
+    assert [len(values) for values in table.values()] == [1] * len(table)
 
 
 def test_names_are_the_recipes_or_given() -> None:

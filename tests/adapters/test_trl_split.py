@@ -178,7 +178,10 @@ def test_extra_columns_are_logged_once_a_batch() -> None:
     batch = rows("(250, 250)", "?")
     for function in reward_funcs(recipe, split=True):
         function(**batch, log_extra=lambda name, values: table.setdefault(name, []).extend(values))
-    assert table == {"own/xy_unit": [[0.25, 0.25], None], "own/reason": ["ok", "no_answer"]}
+    assert table["own/xy_unit"] == [[0.25, 0.25], None]
+    assert table["own/reason"] == ["ok", "no_answer"]
+    assert table["own/total"] == [2.0, 0.0]
+    assert table["own/rollout"] == [".0.0", ".0.1"]
 
 
 def test_other_objects_and_changed_ones_are_scored_anew() -> None:

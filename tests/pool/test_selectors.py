@@ -1,12 +1,10 @@
-"""The built-in selectors, selectors by name, and what ``select`` lets pass."""
+"""Selectors by name, and what ``select`` lets pass."""
 
 import pickle
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.errors import SelectorError
@@ -17,39 +15,6 @@ ACC = [1, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, None, None]
 STATS = sample_stats(IDS, ACC)
 
 
-def test_unsolved_drops_what_every_scored_rollout_solves():
-    assert select(STATS, Unsolved()).tolist() == [0.0, 1.0, 1.0, 1.0]
-    assert select(sample_stats(["a", "a"], [1, None]), Unsolved()).tolist() == [0.0]
-
-
-def test_a_band_holds_its_edges_and_leaves_out_what_was_never_scored():
-    assert select(STATS, Band()).tolist() == [1.0, 1.0, 1.0, 0.0]
-    assert select(STATS, Band(0.5, 1.0)).tolist() == [1.0, 1.0, 0.0, 0.0]
-    assert select(STATS, Band(0.0, 0.5)).tolist() == [0.0, 1.0, 1.0, 0.0]
-    assert select(STATS, Band(0.51, 0.99)).tolist() == [0.0, 0.0, 0.0, 0.0]
-
-
-@given(st.integers(0, 16), st.integers(1, 16), st.floats(0, 1), st.floats(0, 1))
-def test_a_band_is_a_comparison(right, n, one, other):
-    right, low, high = min(right, n), min(one, other), max(one, other)
-    stats = sample_stats(["a"] * n, [1] * right + [0] * (n - right))
-    assert select(stats, Band(low, high)).tolist() == [float(low <= right / n <= high)]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"low_rate": 0.6, "high_rate": 0.5}, r"Band\(low_rate=\): got 0.6; expected at most high_rate, 0.5"),
-        ({"low_rate": -0.1}, r"Band\(low_rate=\): got -0.1; expected a number from 0 to 1"),
-        ({"high_rate": "1"}, r"Band\(high_rate=\): got '1'; expected a number from 0 to 1"),
-        ({"lowrate": 0.5}, "band: unknown argument 'lowrate'; did you mean 'low_rate'"),
-    ],
-)
-def test_a_band_that_is_none_is_an_error(options, message):
-    with pytest.raises(gr.RecipeError, match=message):
-        selector("band", **options)
-
-
 def test_a_selector_goes_by_name_by_mapping_and_by_its_place_in_code(tmp_path):
     path = tmp_path / "own.py"
     path.write_text(
@@ -57,7 +22,7 @@ def test_a_selector_goes_by_name_by_mapping_and_by_its_place_in_code(tmp_path):
         "def hard(stats, power=1.0):\n    return np.nan_to_num(1 - stats.pass_rate) ** power\n"
     )
     assert selector("unsolved") == Unsolved()
-    assert selector({"name": "band", "low_rate": 0.5}, high_rate=0.5) == Band(0.5, 0.5)
+    assert selector({"name": "band", "low_rate": 0.5}, high_rate=0.75) == Band(0.5, 0.75)
     assert select(STATS, selector("grounding_rewards.pool:Unsolved")).tolist() == [0.0, 1.0, 1.0, 1.0]
     assert select(STATS, selector(f"{path}:MIDDLE")).tolist() == [0.0, 1.0, 0.0, 0.0]
     own = selector(f"{path}:hard", low=0, high=1, power=2.0)

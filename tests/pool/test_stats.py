@@ -10,23 +10,28 @@ from hypothesis import strategies as st
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import SampleStats, sample_stats
 
+NAN = pytest.approx(float("nan"), nan_ok=True)
 
-def columns(stats):
-    return {name: values.tolist() for name, values in vars(stats).items()}
+
+def columns(stats, *names):
+    return {name: getattr(stats, name).tolist() for name in names}
 
 
 def test_one_row_a_sample_in_order_of_first_appearance():
     stats = sample_stats(
         ["b", "a", "b", "a", "a", "c"], [1, 0, 0, None, 1, float("nan")], [1.0, 0.25, 0.0, 9.0, 0.75, 9.0]
     )
-    assert columns(stats) == {
-        "sample_id": ["b", "a", "c"],
-        "n": [2, 2, 0],
-        "num_correct": [1, 1, 0],
-        "mean": [0.5, 0.5, pytest.approx(float("nan"), nan_ok=True)],
-        "variance": [0.25, 0.0625, pytest.approx(float("nan"), nan_ok=True)],
-    }
-    assert stats.pass_rate.tolist() == [0.5, 0.5, pytest.approx(float("nan"), nan_ok=True)]
+    assert columns(stats, "sample_id", "n", "num_correct", "unscored") == {
+        "sample_id": ["b", "a", "c"], "n": [2, 2, 0], "num_correct": [1, 1, 0], "unscored": [0, 1, 1],
+    }  # fmt: skip
+    assert columns(stats, "mean", "variance", "lowest", "highest", "spread") == {
+        "mean": [0.5, 0.5, NAN], "variance": [0.25, 0.0625, NAN], "lowest": [0.0, 0.25, NAN],
+        "highest": [1.0, 0.75, NAN], "spread": [1.0, 0.5, NAN],
+    }  # fmt: skip
+    assert [stats.all_correct.tolist(), stats.none_correct.tolist(), stats.mixed.tolist()] == [
+        [False] * 3, [False] * 3, [True, True, False],
+    ]  # fmt: skip
+    assert stats.pass_rate.tolist() == [0.5, 0.5, NAN]
     assert [stats.n.dtype, stats.num_correct.dtype, stats.mean.dtype] == [np.int64, np.int64, np.float64]
 
 

@@ -1,0 +1,162 @@
+"""``grounding-rewards pool next``: from the last round's rollouts to what the next round trains on."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from grounding_rewards.cli import terminal
+from grounding_rewards.cli.options import read_value
+from grounding_rewards.cli.pool.drawing import Settings, run
+from grounding_rewards.cli.pool.pool_files import pool_paths
+from grounding_rewards.cli.pool.show_next import line, say
+from grounding_rewards.cli.pool.stats import Rollouts, Rounds
+from grounding_rewards.errors import PoolError
+
+_FILTERS, _DATA = "What is left out", "Training data"
+
+
+def next_round(
+    rollouts: Rollouts,
+    out: Annotated[Path, typer.Option("--out", metavar="POOL", help="Where to write: .parquet or .jsonl.")],
+    zero_share: Annotated[float, typer.Option(metavar="F", help="The share of never-solved samples, below 1.")] = 0.2,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of all draws.")] = 0,
+    exclude_source: Annotated[
+        list[str] | None,
+        typer.Option(metavar="S", help="Leave out this source; may be given several times.", rich_help_panel=_FILTERS),
+    ] = None,
+    band: Annotated[
+        str | None,
+        typer.Option(metavar="LO,HI", help="Keep pass rates strictly between the two.", rich_help_panel=_FILTERS),
+    ] = None,
+    confident: Annotated[
+        bool,
+        typer.Option(
+            "--confident",
+            help="Leave out by --band only what is outside by the 95 % interval of its pass rate.",
+            rich_help_panel=_FILTERS,
+        ),
+    ] = False,
+    two_model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WEAK,STRONG",
+            help="Rollouts (or what `pool stats --out` wrote) of two models on these samples: keep what the weak one "
+            "never solves and the strong one does at least once.",
+            rich_help_panel=_FILTERS,
+        ),
+    ] = None,
+    min_rollouts: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Leave out samples with fewer scored rollouts.", rich_help_panel=_FILTERS),
+    ] = None,
+    selector: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|JSON",
+            help='A selector, such as learnability or \'{"name": "spread", "threshold": 0.3}\'; 0 leaves a sample '
+            "out, other weights steer the draws. May be given several times.",
+            rich_help_panel=_FILTERS,
+        ),
+    ] = None,
+    keep_suspects: Annotated[
+        bool,
+        typer.Option(
+            "--keep-suspects",
+            help="Do not set aside never-solved samples whose clicks agree on another place.",
+            rich_help_panel=_FILTERS,
+        ),
+    ] = False,
+    rounds: Rounds = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="The most samples in the pool.")] = None,
+    control: Annotated[
+        bool, typer.Option("--control", help="Also draw as many samples from all that are measured, at random.")
+    ] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DATA",
+            help="The rows to train on: Parquet, JSON lines, or a directory of them or of `save_to_disk`.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Where DATA names its samples, `a.b` for a field. Default: sample_id, or where `convert` packs it.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which split of a directory.", rich_help_panel=_DATA)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON on stdout.")] = False,
+) -> None:
+    """Draw the next round's pool from the last round's rollouts.
+
+    Samples that are always solved go into a file of their own; those that are solved at times are kept; of those that
+    never are, as many are drawn as make `--zero-share` of the pool. Where there are fewer, the shortfall is told, and
+    no sample is taken twice. Never-solved samples whose clicks agree tightly elsewhere are set aside: look at them.
+
+    With `--data` POOL has the rows of DATA, with every column and its metadata as they were; without, the samples'
+    names and statistics. Beside it lie POOL's name with `.easy`, `.suspects` and `.control`, as far as they have rows,
+    and `POOL.manifest.json`, with the counts of each step, by source, and the hashes of all inputs and outputs.
+
+    Example: `grounding-rewards pool next rollouts/ --data train.parquet --out pool.parquet --zero-share 0.2 --seed 7`
+    """
+    if data is None and (id_column is not None or split is not None):
+        raise PoolError(
+            f"{'--split' if id_column is None else '--id-column'} says how --data is read; name it by --data"
+        )
+    if confident and band is None:
+        raise PoolError("--confident says how --band is read; name it by --band")
+    weak_strong = None if two_model is None else _two(two_model, "--two-model", "WEAK,STRONG, two paths")
+    settings = Settings(
+        zero_share=zero_share,
+        seed=seed,
+        exclude_source=tuple(exclude_source or ()),
+        band=None if band is None else _rates(band),
+        confident=confident,
+        two_model=None if weak_strong is None else (Path(weak_strong[0]), Path(weak_strong[1])),
+        selectors=tuple(map(_selector, selector or ())),
+        suspects=not keep_suspects,
+        min_rollouts=min_rollouts,
+        limit=limit,
+        control=control,
+        rounds=None if rounds is None else tuple(sorted(set(rounds))),
+    )
+    manifest = run(rollouts, out, settings, data, id_column, split)
+    say(manifest)
+    if as_json:
+        terminal.print_json({**manifest, "out": str(out), "manifest": str(pool_paths(out)["manifest"])})
+    else:
+        sys.stderr.write(terminal.printable(line(manifest, out)) + "\n")
+
+
+def _two(text: str, option: str, expected: str) -> tuple[str, str]:
+    first, comma, second = text.partition(",")
+    if not (first and comma and second) or "," in second:
+        raise PoolError(f"{option}: got {text!r:.80}; expected {expected}")
+    return first, second
+
+
+def _rates(text: str) -> tuple[float, float]:
+    expected = "LO,HI, two pass rates, such as 0.1,0.9"
+    low, high = _two(text, "--band", expected)
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise PoolError(f"--band: got {text!r:.80}; expected {expected}") from None
+
+
+def _selector(text: str) -> str | dict[str, Any]:
+    if not text.lstrip().startswith("{"):
+        return text
+    found = read_value(text)
+    if not isinstance(found, dict):
+        raise PoolError(f'--selector: got {text!r:.80}; expected a name, or JSON such as {{"name": "spread"}}')
+    return found

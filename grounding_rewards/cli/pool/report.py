@@ -1,0 +1,136 @@
+"""``grounding-rewards pool report``: rounds, transitions and pools as one page with pictures."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from grounding_rewards.cli import terminal
+from grounding_rewards.cli.pool import report_samples
+from grounding_rewards.cli.pool.report_inputs import Inputs, Options, read_inputs
+from grounding_rewards.cli.pool.stats import By, TargetSpace
+from grounding_rewards.errors import PictureError
+from grounding_rewards.explain.plot import figures
+
+PAGE = "report.html"
+_DATA = "Screenshots"
+
+
+def make_report(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INPUTS...",
+            help="Rollouts or statistics of samples (PATH, PATH@ROUND, TEMPERATURE=PATH) and .manifest.json files.",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help=f"Where to write {PAGE} and the pictures; made if need be.")
+    ],
+    title: Annotated[str, typer.Option(metavar="TEXT", help="What stands above the page.")] = "Pools by round",
+    by: By = "source",
+    target_space: TargetSpace = None,
+    samples: Annotated[
+        int, typer.Option(metavar="N", min=0, help="How many of the hardest samples, and of suspects, are shown.")
+    ] = 6,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA", help="Training data with the samples' screenshots.", rich_help_panel=_DATA),
+    ] = None,
+    image_column: Annotated[
+        str | None, typer.Option(metavar="C", help="Its images. Default: images, or image.", rich_help_panel=_DATA)
+    ] = None,
+    image_dir: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The folder of relative paths. Default: DATA's.", rich_help_panel=_DATA),
+    ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="C", help="Its names of samples. Default: where `convert` puts them.", rich_help_panel=_DATA
+        ),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(metavar="S", help="Its split, where it has several.", rich_help_panel=_DATA)
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the numbers that are shown as JSON on stdout.")
+    ] = False,
+) -> None:
+    """Write a page on rounds of rollouts: one HTML file that opens without a network, and its pictures beside it.
+
+    A file whose every rollout has a `round` is parted by it; any other file is a round, in the order given. Shown are
+    a table of rounds, right rollouts by sample, transitions with what chance would show, correctness by source and by
+    size of the target, samples without signal, temperatures, what each step of `pool next` removed, and the hardest and
+    the suspect samples with their clicks, over their screenshots where `--data` has them. What has no data says what it
+    would need. The same command writes the same files.
+
+    Example: `grounding-rewards pool report round1/ round2/ pool.parquet.manifest.json --out report`
+    """
+    from grounding_rewards.pool.report.data import report
+
+    figures()
+    if out.exists() and not out.is_dir():
+        raise PictureError(f"{out}: is no directory")
+    options = Options(by, target_space)
+    with terminal.progress("counting rollouts") as advance:
+        given = read_inputs(inputs, options)
+        advance(1.0)
+    remarks = list[str]()
+    hardest, suspects = _samples(given, samples, options)
+    if data is not None and (hardest or suspects):
+        where = report_samples.Data(data, image_column, image_dir, id_column, split)
+        seen, told = report_samples.with_screenshots([*hardest, *suspects], where)
+        hardest, suspects = seen[: len(hardest)], seen[len(hardest) :]
+        remarks += [told] if told else []
+    found = report(
+        title, [part.round for part in given.parts], by_temperature=given.by_temperature, manifests=given.manifests,
+        hardest=hardest, suspects=suspects, remarks=remarks,
+    )  # fmt: skip
+    written = _write(found, out)
+    if as_json:
+        terminal.print_json({"page": str(out / PAGE), "pictures": written, **found.to_json()})
+        return
+    for remark in found.remarks:
+        terminal.note(remark)
+    told = f"{len(found.rounds)} rounds and {len(found.pools)} pools written to {out / PAGE}, {len(written)} pictures"
+    sys.stderr.write(terminal.printable(told) + "\n")
+
+
+def _samples(given: Inputs, most: int, options: Options) -> tuple[list[Any], list[Any]]:
+    """The samples of the last round that are shown one by one."""
+    return report_samples.shown_samples(given.parts[-1], most, options) if given.parts and most else ([], [])
+
+
+def _write(found: Any, out: Path) -> list[str]:
+    """Write the pictures and then the page, each whole or not at all; the names of the pictures."""
+    from grounding_rewards.pool.report.page import page
+    from grounding_rewards.tables.together import written_together
+
+    pictures = {drawing.file: (drawing, data) for drawing, data in _drawn(found)}
+    html = page(found, pictures).encode()
+    out.mkdir(parents=True, exist_ok=True)
+    with written_together() as files:
+        files.open(out / PAGE).write(html)
+        for name, (_, data) in pictures.items():
+            files.open(out / name).write(data)
+    return list(pictures)
+
+
+def _drawn(found: Any) -> Iterator[tuple[Any, bytes]]:
+    """The pictures and their bytes, which say neither when nor by what they were written."""
+    from grounding_rewards.pool.report.drawing import drawings
+    from grounding_rewards.pool.report.page import DOTS
+
+    every = list(drawings(found))
+    with terminal.progress("drawing") as advance:
+        for number, drawing in enumerate(every):
+            data = io.BytesIO()
+            drawing.draw().savefig(data, format="png", dpi=DOTS, metadata={"Software": None})
+            advance((number + 1) / len(every))
+            yield drawing, data.getvalue()

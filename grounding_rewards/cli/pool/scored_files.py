@@ -1,0 +1,65 @@
+"""What ``pool score`` writes: pieces as Parquet, and what its manifest says of them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from grounding_rewards.cli.options import marked
+from grounding_rewards.columns import PARSED, Reason
+from grounding_rewards.scoring import Recipe
+
+MANIFEST = "score.manifest.json"
+
+_HELD_BYTES = 1 << 26
+
+
+def write(file: IO[bytes], schema: Any, batches: Iterable[Any]) -> None:
+    """Write batches as Parquet, in few row groups and bounded memory."""
+    held, size = list[Any](), 0
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for batch in batches:
+            held, size = [*held, batch], size + batch.nbytes
+            if size > _HELD_BYTES:
+                writer.write_table(pa.Table.from_batches(held))
+                held, size = [], 0
+        if held:
+            writer.write_table(pa.Table.from_batches(held))
+
+
+def summary(folder: Path, names: Sequence[str], recipe: Recipe) -> dict[str, Any]:
+    """What scored pieces say, counted anew, so that it is the same however many runs made them."""
+    rows, scored, hits, total, parsed = 0, 0, 0, 0.0, 0
+    reasons: Counter[str | None] = Counter()
+    read = pa.array([reason.name for reason in PARSED])
+    for name in names:
+        with pq.ParquetFile(folder / name) as file:
+            found = file.read(["total", "acc", "reason"])
+        usable = found.filter(found.column("acc").is_valid())
+        rows, scored = rows + len(found), scored + len(usable)
+        hits += int(np.count_nonzero(usable.column("acc").to_numpy() == 1.0))
+        total += float(usable.column("total").to_numpy().sum())
+        parsed += int(pc.sum(pc.is_in(usable.column("reason"), read)).as_py() or 0)
+        counts = found.column("reason").value_counts().to_pylist()
+        reasons.update({each["values"]: each["counts"] for each in counts})
+    share = None if not scored else 1 / scored
+    return {
+        **marked(recipe), "rows": rows, "scored": scored, "unscored": rows - scored, "no_response": reasons[None],
+        "mean_total": share and total / scored, "hit_rate": share and hits / scored,
+        "parse_rate": share and parsed / scored,
+        "reasons": {reason.name: reasons[reason.name] for reason in Reason if reason.name in reasons},
+    }  # fmt: skip
+
+
+def made(out: Path) -> dict[str, Any]:
+    """The manifest of a directory that is there."""
+    found: dict[str, Any] = json.loads((out / MANIFEST).read_text("utf-8"))
+    return found

@@ -1,0 +1,50 @@
+"""What ``pool next`` says of a pool on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from grounding_rewards.cli import terminal
+
+
+def say(manifest: Mapping[str, Any]) -> None:
+    """Remarks on what was found."""
+    rounds, temperatures, join = manifest["rounds"], manifest["temperatures"], manifest["join"]
+    if len(rounds) > 1:
+        terminal.note(f"rollouts of rounds {_listed(rounds)} count together; --round N chooses one")
+    if len(temperatures) > 1:
+        terminal.note(
+            f"rollouts at temperatures {_listed(temperatures)} count together, and pass rates mix them; --round N "
+            "chooses a round"
+        )
+    if manifest["shortfall"]:
+        terminal.note(
+            f"{manifest['zero_quota']} never-solved samples would make {terminal.percent(manifest['zero_share'])} of "
+            f"the pool, and there are {manifest['zero']}: {manifest['shortfall']} are missing, and none is taken twice"
+        )
+    if join is not None and (join["data_only"] or join["rollouts_only"] or join["rows_without_name"]):
+        terminal.note(
+            f"{join['both']} samples are in the rollouts and in the data; left out: {join['rollouts_only']} in the "
+            f"rollouts alone, {join['data_only']} in the data alone, {join['rows_without_name']} rows without a name"
+        )
+    if manifest["suspects"]:
+        terminal.note(
+            f"{manifest['suspects']} never-solved samples are set aside, for their clicks agree on another place than "
+            "the target: look at their labels; --keep-suspects trains on them"
+        )
+
+
+def line(manifest: Mapping[str, Any], out: Path) -> str:
+    """The whole run in one line."""
+    removed = [f"{step['removed']} {step['name']}" for step in manifest["steps"] if step["removed"]]
+    return (
+        f"{manifest['kept']} of {manifest['samples']} samples: {manifest['positive']} solved at times and "
+        f"{manifest['zero']} never ({terminal.percent(manifest['zero_share_actual'])}); left out: "
+        f"{', '.join(removed) or 'none'}; written to {out}"
+    )
+
+
+def _listed(values: Sequence[float | None]) -> str:
+    return ", ".join("unknown" if value is None else f"{value:g}" for value in values)

@@ -1,0 +1,113 @@
+"""What is compared: rollouts of one round, or statistics of samples, as commands name them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from grounding_rewards.errors import PoolError
+
+if TYPE_CHECKING:
+    from grounding_rewards.pool.stats import SampleStats
+    from grounding_rewards.tables.rollout_table import RolloutTable
+
+
+class Side(NamedTuple):
+    """One thing that is compared.
+
+    Attributes:
+        path: of rollouts or statistics.
+        round: the only one that counts; None where none is named.
+        temperature: that its rollouts were sampled at; None where it is not said.
+    """
+
+    path: Path
+    round: int | None = None
+    temperature: float | None = None
+
+
+def read_side(word: str) -> Side:
+    """``PATH`` or ``PATH@ROUND``; a path that is there as it stands names no round.
+
+    >>> read_side("rollouts.parquet@2")
+    Side(path=PosixPath('rollouts.parquet'), round=2, temperature=None)
+    >>> read_side("a@b.parquet").path.name
+    'a@b.parquet'
+    """
+    path, at, number = word.rpartition("@")
+    if not at or not path or not (number.isascii() and number.isdigit()) or Path(word).exists():
+        return Side(Path(word))
+    return Side(Path(path), int(number))
+
+
+def read_warm_side(word: str) -> Side:
+    """The same behind ``TEMPERATURE=``.
+
+    >>> read_warm_side("1.4=hot.jsonl@1")
+    Side(path=PosixPath('hot.jsonl'), round=1, temperature=1.4)
+    """
+    number, equals, rest = word.partition("=")
+    try:
+        warm = float(number) if equals and not Path(word).exists() else None
+    except ValueError:
+        warm = None
+    return read_side(word) if warm is None else read_side(rest)._replace(temperature=warm)
+
+
+def holds_statistics(path: Path) -> bool:
+    """Whether a file has a row a sample, as ``pool stats --out`` writes them."""
+    from grounding_rewards.tables import open_table
+
+    return path.is_file() and path.suffix in (".parquet", ".jsonl") and "num_correct" in open_table(path).columns
+
+
+def stats_of_side(side: Side, by: str) -> SampleStats:
+    """Statistics of the samples of one side, without clicks and targets.
+
+    Raises:
+        TableError: it cannot be read.
+        PoolError: its rollouts are of several rounds and none is named, or it holds statistics that cannot be parted
+            by what was asked for.
+    """
+    from grounding_rewards.pool.grouped import stats_of
+    from grounding_rewards.pool.stats_table import read_stats
+    from grounding_rewards.tables.rollout_table import open_rollouts
+
+    if holds_statistics(side.path):
+        if by != "source":
+            raise PoolError(
+                f"{side.path}: holds statistics of samples, counted by source; --by {by} takes rollouts, or statistics "
+                f"of `pool stats --by {by}` and no --by here"
+            )
+        return read_stats(side.path, rounds=None if side.round is None else [side.round])
+    table = open_rollouts([side.path])
+    return stats_of(
+        table, rounds=one_round(table, [side.path], side.round), by=by, columns=("sample_id", "round", "temperature")
+    )
+
+
+def one_round(table: RolloutTable, paths: Sequence[Path], number: int | None) -> list[int] | None:
+    """The round that counts; None where there are no rounds.
+
+    Raises:
+        PoolError: there are several, and none is named.
+    """
+    if number is not None:
+        return [number]
+    found = sorted(each for each in table.rounds() if each is not None)
+    if len(found) > 1:
+        shown = ", ".join(map(str, paths))
+        raise PoolError(
+            f"{shown}: holds rounds {', '.join(map(str, found))}; name the one that counts, as {paths[0]}@{found[-1]}"
+        )
+    return None
+
+
+def warmths(table: RolloutTable, rounds: Sequence[int] | None) -> dict[float | None, int]:
+    """How many rollouts of the round that counts were sampled at each temperature."""
+    if rounds is None or not {"round", "temperature"} <= set(table.columns):
+        return table.temperatures()
+    sql = "SELECT temperature, count(*) AS rows FROM {rollouts} WHERE round = ? GROUP BY 1 ORDER BY 1 NULLS FIRST"
+    found = table.query(sql, ["round", "temperature"], list(rounds))
+    return dict(zip(found["temperature"].to_pylist(), found["rows"].to_pylist(), strict=True))

@@ -1,0 +1,106 @@
+"""``grounding-rewards pool stats``: what rollouts say of each sample."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from grounding_rewards.cli import layout, terminal
+from grounding_rewards.errors import TableError
+
+Rollouts = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="ROLLOUTS...",
+        help="Files of rollouts (.parquet, .jsonl), directories that adapters record, or trainers' logs.",
+    ),
+]
+Rounds = Annotated[
+    list[int] | None,
+    typer.Option("--round", metavar="N", help="Only rollouts of this round count; may be given several times."),
+]
+By = Annotated[str, typer.Option(metavar="COLUMN", help="The column that samples are counted by.")]
+TargetSpace = Annotated[
+    str | None, typer.Option(metavar="SPACE", help="The space of targets that name none. Default: their recipe's own.")
+]
+
+
+def stats(
+    rollouts: Rollouts,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a row a sample (.parquet, .jsonl).")] = None,
+    rounds: Rounds = None,
+    by: By = "source",
+    pass_at: Annotated[
+        list[int] | None, typer.Option("--pass-at", metavar="K", help="Also pass@K; may be given several times.")
+    ] = None,
+    target_space: TargetSpace = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
+) -> None:
+    """Count rollouts by sample: how many there are, how many were right, and how far they agree.
+
+    Rollouts need `sample_id` and `acc` (or `correct`), 0 or 1; null is unscored and left out of n. What else they
+    have is used: `total`, `reason`, the point, `target`, `image_size`, `source`, `round`, `temperature`.
+
+    `--out` holds for each sample: n, num_correct, pass_rate with its 95 % interval (wilson_low, wilson_high), mean,
+    variance, lowest, highest and spread of the totals, parse_rate, clicks with their mean point and dispersion (of the
+    screen's diagonal, and as dispersion_target of the target's), target_area and target_diagonal, distinct responses,
+    source, round and temperature.
+
+    Example: `grounding-rewards pool stats rollouts/ --out stats.parquet --pass-at 4`
+    """
+    from grounding_rewards.pool.grouped import ALL, stats_of
+    from grounding_rewards.pool.stats_table import to_table
+    from grounding_rewards.pool.summary import SUMMED, summary
+    from grounding_rewards.tables.rollout_table import open_rollouts
+    from grounding_rewards.tables.whole import write_whole
+
+    ks = sorted(set(pass_at or ()))
+    if ks and ks[0] < 1:
+        raise TableError(f"--pass-at: got {ks[0]}; expected a whole number above 0")
+    with terminal.progress("counting rollouts") as advance:
+        table = open_rollouts(rollouts)
+        columns = ALL if out is not None else SUMMED
+        found = stats_of(table, rounds=rounds, by=by, columns=columns, target_space=target_space)
+        advance(0.8)
+        said: dict[str, Any] = {"rounds": _counted(table.rounds()), "temperatures": _counted(table.temperatures())}
+        if out is not None:
+            write_whole(out, to_table(found, ks), inputs=table.files)
+            said["out"] = str(out)
+    said = {**summary(found, ks), **said}
+    if as_json:
+        terminal.print_json(said)
+    else:
+        _show(said)
+        if out is not None:
+            sys.stderr.write(terminal.printable(f"{len(found)} samples written to {out}") + "\n")
+
+
+def _counted(found: dict[Any, int]) -> dict[str, int]:
+    """Rollouts by round or temperature, as JSON names them."""
+    return {"unknown" if key is None else f"{key:g}": count for key, count in found.items()}
+
+
+def _show(said: dict[str, Any]) -> None:
+    heads = ["", "samples", "rollouts", "all right", "none right", "mixed", "no signal", "accuracy", "parsed"]
+    table = layout.table(heads, heads)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, found in [*((str(each["source"]), each) for each in said["by_source"]), ("all", said)]:
+        layout.row(table, [name, *_cells(found)])
+    console = layout.console()
+    console.print(table)
+    if said["unscored"]:
+        many = "rollouts are" if said["unscored"] > 1 else "rollout is"
+        console.print(layout.text(f"{said['unscored']:,} {many} not scored, and not counted in n."))
+    for k, each in said.get("pass_at_k", {}).items():
+        line = f"pass@{k}: {terminal.percent(each['mean'])} of {each['samples']} samples with {k} rollouts or more"
+        console.print(layout.text(line))
+
+
+def _cells(found: dict[str, Any]) -> list[str]:
+    names = ("samples", "rollouts", "all_correct", "none_correct", "mixed", "zero_signal")
+    numbers = ["-" if found[name] is None else f"{found[name]:,}" for name in names]
+    return [*numbers, terminal.percent(found["accuracy"]), terminal.percent(found["parse_rate"])]

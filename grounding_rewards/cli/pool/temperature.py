@@ -1,0 +1,176 @@
+"""``grounding-rewards pool temperature``: the highest temperature whose accuracy has not collapsed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grounding_rewards.cli import layout, terminal
+from grounding_rewards.cli.pool.sides import Side, holds_statistics, one_round, read_warm_side, warmths
+from grounding_rewards.errors import PoolError
+
+if TYPE_CHECKING:
+    from grounding_rewards.pool.stats import SampleStats
+    from grounding_rewards.pool.temperature import Sweep
+
+
+class Rule(StrEnum):
+    """When a temperature has collapsed."""
+
+    BOOTSTRAP = "bootstrap"
+    TOLERANCE = "tolerance"
+
+
+def temperature(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="Rollouts of the same samples at two or more temperatures: in the column `temperature`, or said as "
+            "`1.4=FILE`. `FILE@N` takes round N.",
+        ),
+    ],
+    rule: Annotated[Rule, typer.Option(help="When a temperature has collapsed.")] = Rule.BOOTSTRAP,
+    tolerance: Annotated[
+        float, typer.Option(metavar="X", help="Accuracy that may be lost against the reference, for `tolerance`.")
+    ] = 0.02,
+    margin: Annotated[
+        float, typer.Option(metavar="X", help="Accuracy that may be lost beyond chance, for `bootstrap`.")
+    ] = 0.0,
+    reference: Annotated[
+        float | None,
+        typer.Option(metavar="T", help="Compare with this temperature. Default: the best; for tolerance the lowest."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the draws of the bootstrap.")] = 0,
+    draws: Annotated[int, typer.Option(metavar="N", help="How often samples are drawn.")] = 2000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+) -> None:
+    """Choose the highest temperature whose accuracy has not collapsed.
+
+    bootstrap: a temperature has collapsed where the interval of its accuracy less the best one's, over samples drawn
+    again, ends below 0. tolerance: where its accuracy is more than 0.02 below that of the lowest temperature. A
+    temperature above a collapsed one is never chosen. Only samples that all temperatures have scored count.
+
+    Example: `grounding-rewards pool temperature 1.1=cool.parquet 1.4=warm.parquet 1.7=hot.parquet`
+    """
+    from grounding_rewards.pool.temperature import sweep
+
+    with terminal.progress("comparing temperatures") as advance:
+        found = sweep(
+            _stats([read_warm_side(word) for word in files]),
+            rule=rule.value,
+            reference=reference,
+            tolerance=tolerance,
+            margin=margin,
+            draws=draws,
+            seed=seed,
+        )
+        advance(1.0)
+    if as_json:
+        terminal.print_json(found.to_json())
+        return
+    _show(found)
+    for text in found.warnings:
+        terminal.note(text)
+
+
+def _stats(sides: list[Side]) -> dict[float, SampleStats]:
+    """Statistics by temperature; files of one round whose temperatures are in their column are read as one table.
+
+    Raises:
+        TableError: a file cannot be read.
+        PoolError: no temperature is known, or one comes twice.
+    """
+    groups: dict[tuple[object, ...], list[Side]] = {}
+    for place, side in enumerate(sides):
+        apart = holds_statistics(side.path)
+        groups.setdefault((side.temperature, side.round, place if apart else None), []).append(side)
+    found: dict[float, SampleStats] = {}
+    came: dict[float, Path] = {}
+    for group in groups.values():
+        for warm, stats in _of_group(group):
+            if warm in found:
+                raise PoolError(
+                    f"temperature {warm:g} is in {came[warm]} and in {group[0].path}; give each temperature once, or "
+                    "all of its files in the same way"
+                )
+            found[warm], came[warm] = stats, group[0].path
+    return found
+
+
+def _of_group(group: list[Side]) -> list[tuple[float, SampleStats]]:
+    from grounding_rewards.pool.grouped import stats_of
+    from grounding_rewards.pool.paired import temperatures
+    from grounding_rewards.pool.stats_table import read_stats
+    from grounding_rewards.tables.rollout_table import open_rollouts
+
+    side, paths = group[0], [each.path for each in group]
+    if holds_statistics(side.path):
+        stats = read_stats(side.path, rounds=None if side.round is None else [side.round])
+        return [(_one(side, temperatures(stats)), stats)]
+    table = open_rollouts(paths)
+    rounds = one_round(table, paths, side.round)
+    there = warmths(table, rounds)
+    known = [each for each in there if each is not None]
+    if side.temperature is not None:
+        return [(_one(side, known), stats_of(table, rounds=rounds))]
+    if None in there:
+        shown = ", ".join(map(str, paths))
+        raise PoolError(
+            f"{shown}: {there[None]} rollouts name no temperature; expected it in a column temperature, or before the "
+            f"path, as 1.4={side.path}"
+        )
+    return [(round(each, 6), stats_of(table, rounds=rounds, temperature=each)) for each in known]
+
+
+def _one(side: Side, there: Sequence[float]) -> float:
+    """The temperature of a file that has one.
+
+    Raises:
+        PoolError: it has none or several, or another than is said.
+    """
+    said = {round(each, 6) for each in (*there, *([] if side.temperature is None else [side.temperature]))}
+    if len(said) != 1:
+        shown = ", ".join(f"{each:g}" for each in sorted(set(there))) or "none"
+        given = "" if side.temperature is None else f", and is given as {side.temperature:g}"
+        raise PoolError(f"{side.path}: its temperature is {shown}{given}; expected one, as 1.4={side.path}")
+    return said.pop()
+
+
+def _show(found: Sweep) -> None:
+    heads = ["T", "right", "95 %", "difference", "parsed", "mixed", "never", "spread", "texts"]
+    table = layout.table(heads, heads)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in found.rows:
+        mark = " *" if row.temperature == found.chosen else " x" if row.collapsed else ""
+        gap = f"{100 * row.difference_low:+.1f} to {100 * row.difference_high:+.1f}"
+        compared = row.temperature == found.compared_with
+        cells = [
+            f"{row.temperature:g}{mark}",
+            f"{100 * row.accuracy:.1f}",
+            f"{100 * row.low:.1f}-{100 * row.high:.1f}",
+            "-" if compared else gap,
+            *map(_share, (row.parse_rate, row.mixed_share, row.zero_share, row.dispersion, row.distinct_share)),
+        ]
+        layout.row(table, cells)
+    console = layout.console()
+    console.print(table)
+    console.print(layout.facts((f"{row.temperature:g}", row.why) for row in found.rows))
+    left = f" ({found.left_out:,} others are not in all)" if found.left_out else ""
+    console.print()
+    for line in (
+        f"In per cent, over {found.samples:,} samples{left}. * chosen, x collapsed.",
+        f"difference: its 95 % interval against {found.compared_with:g}; mixed: samples solved at times;",
+        "spread: of clicks, over the diagonal; texts: different responses a rollout.",
+    ):
+        console.print(layout.text(line))
+    console.print(layout.text(f"{found.chosen:g} is the highest temperature that has not collapsed ({found.rule})."))
+
+
+def _share(share: float) -> str:
+    return "-" if share != share else f"{100 * share:.1f}"

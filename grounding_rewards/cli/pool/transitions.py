@@ -1,0 +1,80 @@
+"""``grounding-rewards pool transitions``: what became of samples from one round to the next."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grounding_rewards.cli import terminal
+from grounding_rewards.cli.pool.show_transitions import show
+from grounding_rewards.cli.pool.sides import read_side, stats_of_side
+from grounding_rewards.errors import PoolError, TableError
+from grounding_rewards.tables.files import written_whole
+
+_WHAT = "Rollouts, or what `pool stats --out` wrote; `PATH@N` takes round N of rollouts of several."
+
+
+def transitions(
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help=_WHAT)],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="The same of the later round.")],
+    null: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="A second set of rollouts of the policy before: the null is measured."),
+    ] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|A,B", help="Of pass rates, for the computed null: jeffreys (default), uniform, fit, or A,B."
+        ),
+    ] = None,
+    by: Annotated[str, typer.Option(metavar="COLUMN", help="The column that samples are counted by.")] = "source",
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the JSON here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+) -> None:
+    """Show from how many right rollouts to how many the samples of two rounds went.
+
+    Prints the matrix and its row shares beside those of chance, what became of the samples that were never solved,
+    and both by source. A sample counts where both rounds have scored it.
+
+    0 of 8 measured twice moves by chance: the null says how far. It is computed (beta-binomial, from a prior of pass
+    rates), or measured where --null gives a second set of rollouts of the checkpoint before. Sampled at the
+    temperature of AFTER, that set also holds what the temperature does.
+
+    Example: `grounding-rewards pool transitions rollouts.parquet@1 rollouts.parquet@2 --prior fit`
+    """
+    from grounding_rewards.pool.transitions import transitions as compare
+
+    if null is not None and prior is not None:
+        raise PoolError("--null and --prior: a measured null needs no prior; give one of them")
+    if out is not None and (out.suffix != ".json" or out.is_dir() or not out.parent.is_dir()):
+        raise TableError(f"--out: got {out}; expected a file that ends in .json, in a directory that is there")
+    with terminal.progress("comparing rounds") as advance:
+        first = stats_of_side(read_side(before), by)
+        advance(0.4)
+        second = stats_of_side(read_side(after), by)
+        advance(0.8)
+        again = None if null is None else stats_of_side(read_side(null), "source")
+        found = compare(first, second, null=again, prior=_prior(prior or "jeffreys"))
+    said = {"before_path": before, "after_path": after, "null_path": null, "by": by, **found.to_json()}
+    if out is not None:
+        with written_whole(out) as file:
+            file.write(json.dumps(said, indent=2, allow_nan=False).encode() + b"\n")
+    if as_json:
+        terminal.print_json(said)
+        return
+    show(found, by)
+    for text in found.warnings:
+        terminal.note(text)
+
+
+def _prior(text: str) -> str | tuple[float, float]:
+    first, comma, second = text.partition(",")
+    if not comma:
+        return text
+    try:
+        return float(first), float(second)
+    except ValueError:
+        raise PoolError(f"--prior: got {text!r}; expected jeffreys, uniform, fit or two numbers, as 0.5,0.5") from None

@@ -1,0 +1,86 @@
+"""Columns of ``SampleStats`` in SQL, over rollouts grouped by sample; the order of rollouts changes nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+from grounding_rewards.columns import PARSED
+from grounding_rewards.tables.rollout_parquet import quoted
+
+LARGEST = 1e12
+"""Totals of this size or beyond belong to no reward."""
+
+_PARSED = ", ".join(f"'{reason.name}'" for reason in PARSED)
+_TOTAL = "CASE WHEN acc IS NOT NULL THEN total END"
+_CLICK = "x_unit IS NOT NULL AND y_unit IS NOT NULL"
+_SIZED = f"{_CLICK} AND image_size[1] > 0 AND image_size[2] > 0"
+_ACROSS = "sqrt(image_size[1] * image_size[1] + image_size[2] * image_size[2])"
+_FAR, _FAR_BITS = 1000.0, 10
+"""Points farther out than so many images count as being so far."""
+
+
+def counted(has: Collection[str], by: str) -> dict[str, str]:
+    """What all statistics have; ``bits`` of them are set where their numbers differ modulo 64."""
+    found = {"n": "count(acc)", "num_correct": "coalesce(sum(acc), 0)::BIGINT", "unscored": "count(*) - count(acc)"}
+    if by in has:
+        found["source"] = f"min({quoted(by)}::VARCHAR)"
+    if "rollout" in has:
+        number = "rollout + 31 * coalesce(round, 0)" if "round" in has else "rollout"
+        found["bits"] = f"coalesce(bit_count(bit_or(1::UBIGINT << (({number}) & 63))), 0)::BIGINT"
+    return found
+
+
+def further(has: Collection[str], largest: float) -> dict[str, str]:
+    """All other columns that can be told from the columns that a table has.
+
+    Args:
+        has: the columns of the table.
+        largest: the size of the largest total.
+    """
+    found: dict[str, str] = {}
+    if "total" in has:
+        bits = max(0, math.ceil(math.log2(largest))) if largest else 0
+        found |= {"mean": _mean(_TOTAL, bits), "variance": _variance(_TOTAL, bits)}
+        found |= {"lowest": f"min({_TOTAL})", "highest": f"max({_TOTAL})"}
+    if "reason" in has:
+        found["parse_rate"] = f"count_if(reason IN ({_PARSED})) / nullif(count(reason), 0)"
+    if {"x_unit", "y_unit"} <= set(has):
+        found |= _clicks("image_size" in has)
+    if "response" in has:
+        found["distinct"] = "count(DISTINCT response)"
+    if {"target", "image_size"} <= set(has):
+        found |= {"target": "min(target)", "image_size": "min(image_size)"}
+        found["recipe"] = "min(recipe)" if "recipe" in has else "NULL::VARCHAR"
+    if "round" in has:
+        found["round"] = "max(round)"
+    if "temperature" in has:
+        found["temperature"] = "CASE WHEN min(temperature) = max(temperature) THEN min(temperature) END"
+    return found
+
+
+def _clicks(sized: bool) -> dict[str, str]:
+    found = {"clicks": f"coalesce(count_if({_CLICK}), 0)::BIGINT"}
+    found |= {name: _mean(_near(name, _CLICK), _FAR_BITS) for name in ("x_unit", "y_unit")}
+    if sized:
+        sides = (_near(f"{axis}_unit", _SIZED, f" * image_size[{side}] / {_ACROSS}") for axis, side in ("x1", "y2"))
+        squares = " + ".join(_variance(side, _FAR_BITS) for side in sides)
+        found["dispersion"] = f"CASE WHEN count_if({_SIZED}) >= 2 THEN sqrt({squares}) END"
+    return found
+
+
+def _near(name: str, condition: str, times: str = "") -> str:
+    return f"CASE WHEN {condition} THEN greatest(-{_FAR}, least({_FAR}, {name})){times} END"
+
+
+def _mean(value: str, bits: int) -> str:
+    """The mean of values below 2^bits, rounded to 2^(bits - 60): a sum of whole numbers, which has no order."""
+    fine = f"{2.0 ** (60 - bits)!r}::DOUBLE"
+    return f"sum((({value}) * {fine})::HUGEINT)::DOUBLE / count({value}) / {fine}"
+
+
+def _variance(value: str, bits: int) -> str:
+    """Their variance, rounded to 2^(bits - 40), likewise: (n Σx² - (Σx)²) / n²."""
+    whole = f"(({value}) * {2.0 ** (40 - bits)!r}::DOUBLE)::HUGEINT"
+    of_squares = f"count({value}) * sum({whole} * {whole}) - sum({whole}) * sum({whole})"
+    return f"({of_squares})::DOUBLE / count({value}) / count({value}) / {2.0 ** (80 - 2 * bits)!r}"

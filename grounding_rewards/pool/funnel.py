@@ -1,0 +1,91 @@
+"""From all samples to those that are left: what each step keeps and removes, by source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.pool.stats import SampleStats
+
+NO_SOURCE = "(none)"
+"""What samples without a source are counted under."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one step did.
+
+    Attributes:
+        name: what it is called.
+        removed: how many samples it removed.
+        kept: how many it left.
+        per_source: how many came and how many were left, by source, in the order of names.
+        parameters: its settings.
+    """
+
+    name: str
+    removed: int
+    kept: int
+    per_source: Mapping[str, tuple[int, int]]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as a plain dict."""
+        return {
+            "name": self.name,
+            "removed": self.removed,
+            "kept": self.kept,
+            "params": dict(self.parameters),
+            "per_source": {source: list(counts) for source, counts in self.per_source.items()},
+        }
+
+
+class Funnel:
+    """The samples that are left, and the steps that led there.
+
+    Attributes:
+        left: (m,) whether each sample is left.
+        steps: what was done so far.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> funnel = Funnel(sample_stats(["a", "b", "c"], [1, 0, 1]))
+    >>> funnel.remove("odd", np.array([False, True, False])).tolist()
+    [1]
+    >>> funnel.told()
+    '3 samples; odd removed 1'
+    """
+
+    def __init__(self, stats: SampleStats) -> None:
+        self.left: NDArray[np.bool_] = np.ones(len(stats), dtype=np.bool_)
+        self.steps: list[Step] = []
+        names = [NO_SOURCE if source is None else str(source) for source in stats.source.tolist()]
+        self._sources = sorted(set(names))
+        places = {name: place for place, name in enumerate(self._sources)}
+        self._source = np.fromiter(map(places.__getitem__, names), dtype=np.int64, count=len(names))
+
+    def remove(self, name: str, wrong: NDArray[np.bool_], **parameters: Any) -> NDArray[np.int64]:
+        """Take samples out, and write down what that did; the rows of those that were left till now."""
+        before, after = self.left, self.left & ~wrong
+        counts = zip(self._counts(before), self._counts(after), strict=True)
+        per_source = {source: pair for source, pair in zip(self._sources, counts, strict=True) if pair[0]}
+        self.left = after
+        removed = np.flatnonzero(before & ~after)
+        self.steps.append(Step(name, len(removed), int(after.sum()), per_source, parameters))
+        return removed
+
+    def told(self) -> str:
+        """Which step removed how many, for errors."""
+        return removals(len(self.left), self.steps)
+
+    def _counts(self, chosen: NDArray[np.bool_]) -> list[int]:
+        return [int(count) for count in np.bincount(self._source[chosen], minlength=len(self._sources))]
+
+
+def removals(samples: int, steps: Sequence[Step]) -> str:
+    """Which step removed how many of all samples, but for steps that removed none."""
+    said = [f"{step.name} removed {step.removed}" for step in steps if step.removed]
+    return "; ".join([f"{samples} samples", *said])

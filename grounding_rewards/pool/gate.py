@@ -1,0 +1,112 @@
+"""The gate between stages: the mean of the last results, over one threshold or under another.
+
+>>> gate = Gate(success_above=0.7, failure_below=0.3, last_k=20)
+>>> gate.decide([1] * 15 + [0] * 5), gate.decide([1] * 19), gate.decide([0] * 20)
+('up', 'stay', 'down')
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from grounding_rewards.errors import PoolError
+
+Move = Literal["up", "stay", "down"]
+"""To the next stage, none, or back to the one before."""
+
+ROUNDING = 1e-9
+"""A mean that is no further than this beyond a threshold is the threshold, but for how floats are added."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """When to move on: the mean of the last results, over one threshold or under another.
+
+    Up where the mean is above ``success_above``, down where it is below ``failure_below``, both strictly; stay
+    otherwise, and wherever there are fewer than ``last_k`` results.
+
+    Args:
+        success_above: 0 to 1.
+        failure_below: 0 to 1, less than ``success_above``, so that no result sends a policy both ways.
+        last_k: how many results count.
+
+    Raises:
+        PoolError: a number does not fit.
+    """
+
+    success_above: float = 0.7
+    failure_below: float = 0.3
+    last_k: int = 20
+
+    def __post_init__(self) -> None:
+        low, high = self.failure_below, self.success_above
+        if not (is_number(low) and is_number(high) and 0.0 <= low < high <= 1.0):
+            raise PoolError(
+                f"gate: got failure_below {low!r:.40} and success_above {high!r:.40}; "
+                "expected 0 <= failure_below < success_above <= 1"
+            )
+        if not (is_whole(self.last_k) and self.last_k >= 1):
+            raise PoolError(f"gate, last_k: got {self.last_k!r:.80}; expected a whole number from 1")
+
+    def decide(self, results: Sequence[float | None]) -> Move:
+        """Which way to go.
+
+        Args:
+            results: of the stage that is trained on, oldest first: 1 for right and 0 for wrong, or shares between. None
+                and NaN, which were not scored, do not count.
+
+        Raises:
+            PoolError: a result is no number from 0 to 1.
+
+        >>> Gate(0.7, 0.3, last_k=20).decide([1, None] * 20)
+        'up'
+        """
+        mean = self.success(results)
+        if mean is None:
+            return "stay"
+        if mean > self.success_above + ROUNDING:
+            return "up"
+        return "down" if mean < self.failure_below - ROUNDING else "stay"
+
+    def success(self, results: Sequence[float | None]) -> float | None:
+        """The mean of the last ``last_k`` results that were scored; None where there are fewer.
+
+        Raises:
+            PoolError: a result is no number from 0 to 1.
+
+        >>> Gate(0.7, 0.3, last_k=2).success([0, 1, None, 1]), Gate(0.7, 0.3, last_k=2).success([1])
+        (1.0, None)
+        """
+        counted = scored(results)[-self.last_k :]
+        return math.fsum(counted) / self.last_k if len(counted) == self.last_k else None
+
+
+def scored(results: Sequence[float | None]) -> list[float]:
+    """Results as floats, without those that were not scored.
+
+    Raises:
+        PoolError: one is no number from 0 to 1.
+
+    >>> scored([1, None, float("nan"), 0.5])
+    [1.0, 0.5]
+    """
+    found = [result for result in results if result is not None and result == result]
+    for result in found:
+        if not (isinstance(result, bool | int | float | np.number | np.bool_) and 0 <= result <= 1):
+            raise PoolError(f"result: got {result!r:.80}; expected a number from 0 to 1, or None where not scored")
+    return [float(result) for result in found]
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number, and no boolean."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, and no boolean."""
+    return isinstance(value, int) and not isinstance(value, bool)

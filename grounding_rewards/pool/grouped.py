@@ -1,0 +1,185 @@
+"""A rollout table grouped by sample: the statistics that selection, transitions and reports start from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.expressions import LARGEST, counted, further
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.target_boxes import shares, target_boxes
+from grounding_rewards.promises import seal
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.tables.rollout_table import RolloutTable
+
+ALL = tuple(each.name for each in fields(SampleStats))
+"""Every column of statistics."""
+
+_TARGETS = ("target_area", "target_diagonal")
+_READ = ("target", "image_size", "recipe")
+_KEY = ("sample_id", "acc", "total", "round", "rollout", "temperature")
+_USED = (*_KEY, "reason", "x_unit", "y_unit", "response", *_READ)
+
+
+def stats_of(
+    table: RolloutTable,
+    *,
+    rounds: Collection[int] | None = None,
+    temperature: float | None = None,
+    by: str = "source",
+    columns: Collection[str] = ALL,
+    target_space: CoordSpace | str | None = None,
+) -> SampleStats:
+    r"""Statistics of the samples of a rollout table, one row a sample, sorted by its name.
+
+    Rollouts of all rounds count together, unless ``rounds`` chooses some. The order of rollouts changes nothing, to the
+    last bit: means and variances are those of totals rounded to 2^-60 and 2^-40 of the largest, summed exactly.
+
+    Args:
+        table: rollouts; they need ``sample_id`` and ``acc``.
+        rounds: those that count.
+        temperature: only rollouts sampled at this one count.
+        by: the column that becomes ``source``; it may be any.
+        columns: which columns are wanted beside ``n``, ``num_correct``, ``unscored`` and ``source``; the fewer, the
+            quicker. Without ``sample_id`` there are neither names nor an order.
+        target_space: the space of targets that name none; else it is their recipe's.
+
+    Raises:
+        TableError: a file cannot be read, or lacks a column.
+        PoolError: a rollout is there twice, has no sample, or its ``acc`` is neither 0, 1 nor null; no rollout is left.
+
+    >>> import pathlib, tempfile
+    >>> from grounding_rewards.tables.rollout_table import open_rollouts
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "rollouts.jsonl")
+    ...     _ = file.write_text('{"sample_id": "b", "acc": 1}\n{"sample_id": "a", "acc": null}\n')
+    ...     found = stats_of(open_rollouts([file]))
+    >>> found.sample_id.tolist(), found.n.tolist(), found.num_correct.tolist()
+    (['a', 'b'], [0, 1], [0, 1])
+    """
+    chosen_by = {"round": rounds, "temperature": temperature, by: None if by == "source" else by}
+    table.need("sample_id", "acc", *(name for name, value in chosen_by.items() if value is not None))
+    where = _where(rounds, temperature)
+    wanted = {*columns, *(_READ if set(_TARGETS) & set(columns) else ())}
+    largest = _check(table, where, "total" in table.columns)
+    more = {name: sql for name, sql in further(table.columns, largest).items() if name in wanted}
+    chosen = ", ".join(f"{sql} AS {name}" for name, sql in {**counted(table.columns, by), **more}.items())
+    order = " ORDER BY sample_id" if "sample_id" in wanted else ""
+    used = [name for name in dict.fromkeys((*_USED, by)) if name in table.columns]
+    grouped = table.query(f"SELECT sample_id, {chosen} FROM {{rollouts}}{where} GROUP BY sample_id{order}", used)
+    if not grouped.num_rows:
+        raise PoolError(_none_left(table, rounds, temperature))
+    if grouped["sample_id"].null_count:
+        raise PoolError(f"{_paths(table)}: some rollouts have no sample_id; expected the name of the sample in each")
+    if "rollout" in table.columns:
+        _check_twice(table, where, grouped)
+    return _stats(grouped, wanted, target_space)
+
+
+def _where(rounds: Collection[int] | None, temperature: float | None) -> str:
+    found = []
+    if rounds is not None:
+        found.append(f"round IN ({', '.join(str(int(each)) for each in rounds) or 'NULL'})")
+    if temperature is not None:
+        found.append(f"abs(temperature - {float(temperature)!r}) < 1e-9")
+    return f" WHERE {' AND '.join(found)}" if found else ""
+
+
+def _check(table: RolloutTable, where: str, paid: bool) -> float:
+    """Check that every rollout is right or not, and its total finite; returns the largest total's size."""
+    needed = [name for name in ("acc", "total", "round", "temperature") if name in table.columns]
+    largest = "max(abs(total))" if paid else "0.0"
+    sql = f"SELECT coalesce(bool_or(acc <> 0 AND acc <> 1), false) odd, {largest} largest FROM {{rollouts}}{where}"
+    found = table.query(sql, needed).to_pylist()[0]
+    if found["odd"]:
+        raise _wrong(table, where, "acc", "acc <> 0 AND acc <> 1", "0 or 1, or null where it was not scored")
+    if found["largest"] and not found["largest"] < LARGEST:
+        raise _wrong(table, where, "total", f"abs(total) >= {LARGEST!r}", "a number of a size below 1e12, or null")
+    return float(found["largest"] or 0.0)
+
+
+def _wrong(table: RolloutTable, where: str, name: str, condition: str, expected: str) -> PoolError:
+    joined = f"{where} AND" if where else " WHERE"
+    needed = [each for each in _KEY if each in table.columns]
+    sql = f"SELECT sample_id, {name} AS found FROM {{rollouts}}{joined} {condition} ORDER BY 1, 2 LIMIT 1"
+    first = table.query(sql, needed).to_pylist()[0]
+    return PoolError(
+        f"{_paths(table)}: {name} of a rollout of sample {first['sample_id']!r}: got {first['found']:g}; "
+        f"expected {expected}"
+    )
+
+
+def _paths(table: RolloutTable) -> str:
+    return ", ".join(map(str, table.paths))
+
+
+def _check_twice(table: RolloutTable, where: str, grouped: pa.Table) -> None:
+    """Check that no (sample, round, rollout) is there twice.
+
+    Rollouts whose numbers differ modulo 64 differ; only samples for which that says nothing are looked at closely.
+    """
+    rollouts = grouped["n"].to_numpy() + grouped["unscored"].to_numpy()
+    unclear = np.flatnonzero(grouped["bits"].to_numpy() != rollouts)
+    if not len(unclear):
+        return
+    names = grouped["sample_id"].take(pa.array(unclear))
+    key = f"sample_id, {'round' if 'round' in table.columns else 'NULL::BIGINT AS round'}, rollout"
+    joined = f"{where} AND" if where else " WHERE"
+    sql = (
+        f"SELECT {key}, count(*) AS times FROM {{rollouts}}{joined} rollout IS NOT NULL "
+        "AND sample_id IN (SELECT unnest(?)) GROUP BY ALL HAVING count(*) > 1 ORDER BY 1, 2, 3 LIMIT 1"
+    )
+    needed = [name for name in ("sample_id", "round", "rollout", "temperature") if name in table.columns]
+    twice = table.query(sql, needed, [names.to_pylist()]).to_pylist()
+    if twice:
+        sample, number, rollout, count = twice[0].values()
+        told = "" if number is None else f"round {number}, "
+        raise PoolError(
+            f"{_paths(table)}: sample {sample!r}, {told}rollout {rollout} is there {count} times; "
+            "expected each rollout once: give each file once, and tell rounds apart by a column round"
+        )
+
+
+def _none_left(table: RolloutTable, rounds: Collection[int] | None, temperature: float | None) -> str:
+    if rounds is not None:
+        there = ", ".join(str(each) for each in table.rounds() if each is not None) or "none"
+        return f"{_paths(table)}: no rollouts of round {', '.join(map(str, rounds))}; rounds that are there: {there}"
+    there = ", ".join(f"{each:g}" for each in table.temperatures() if each is not None) or "none"
+    return f"{_paths(table)}: no rollouts at temperature {temperature}; temperatures that are there: {there}"
+
+
+def _stats(grouped: pa.Table, wanted: Collection[str], target_space: CoordSpace | str | None) -> SampleStats:
+    found: dict[str, Any] = {"sample_id": np.broadcast_to(np.array(None, dtype=np.object_), grouped.num_rows)}
+    if set(_TARGETS) & set(wanted) and "target" in grouped.column_names:
+        found |= _targets(grouped, target_space)
+    held = {name: grouped[name] for name in grouped.column_names if name in ALL}
+    del grouped  # each column is let go once it is read: together they can be large
+    if "sample_id" not in wanted:
+        del held["sample_id"]
+    for name in list(held):
+        found[name] = _array(name, held.pop(name))
+    if {"mean", "lowest", "highest"} <= set(found):
+        found["mean"] = np.where(found["lowest"] == found["highest"], found["lowest"], found["mean"])
+    stats = SampleStats(**found)
+    seal(*vars(stats).values())
+    return stats
+
+
+def _array(name: str, column: pa.ChunkedArray) -> Any:
+    if pa.types.is_string(column.type):
+        return column.to_numpy(zero_copy_only=False).astype(np.object_, copy=False)
+    if name in ("distinct", "round"):
+        column = column.fill_null(-1)
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _targets(known: pa.Table, target_space: CoordSpace | str | None) -> dict[str, Any]:
+    sizes = np.array([size or (np.nan, np.nan) for size in known["image_size"].to_pylist()], dtype=np.float64)
+    boxes = target_boxes(known["target"].to_pylist(), sizes, known["recipe"].to_pylist(), target_space)
+    area, diagonal = shares(boxes, sizes)
+    return {"target_area": area, "target_diagonal": diagonal}

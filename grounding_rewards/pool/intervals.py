@@ -1,0 +1,183 @@
+"""How far counts of right rollouts can be trusted: intervals, pass@k, what a second look shows by chance, paired tests.
+
+Numpy alone: none of these needs a statistics package.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.spaces import Floats
+
+Z = 1.959964
+"""Standard deviations on either side of a normal mean that hold 95 %."""
+
+
+def wilson(correct: ArrayLike, n: ArrayLike, z: float = Z) -> tuple[Floats, Floats]:
+    """Wilson's interval of a share: ``(centre - half, centre + half)``.
+
+    With p = correct / n: centre = (p + z²/2n) / (1 + z²/n), half = z sqrt(p(1-p)/n + z²/4n²) / (1 + z²/n).
+
+    Args:
+        correct: how many were right, any shape.
+        n: of how many; it broadcasts against ``correct``. 0 says nothing: the interval is 0 to 1.
+        z: standard deviations; 1.959964 gives 95 %.
+
+    Returns:
+        The lower and the upper ends, from 0 to 1; exactly 0 below none right, exactly 1 above all right.
+
+    Raises:
+        PoolError: a count is no whole number from 0 to its n, or z is no number from 0.
+
+    Source: Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927).
+
+    >>> [round(float(end), 4) for end in wilson(1, 8)]
+    [0.0224, 0.4709]
+    >>> wilson(0, 0)
+    (array(0.), array(1.))
+    """
+    right, of = _counts(correct, n)
+    if not (np.isfinite(z) and z >= 0):
+        raise PoolError(f"z: got {z}; expected a number from 0, such as 1.959964 for 95 %")
+    looked = np.maximum(of, 1)
+    rate, width = right / looked, z * z / looked
+    half = z * np.sqrt(rate * (1 - rate) / looked + width / (4 * looked))
+    low, high = (rate + width / 2 - half) / (1 + width), (rate + width / 2 + half) / (1 + width)
+    low = np.where(right == 0, 0.0, np.clip(low, 0.0, rate))
+    high = np.where(right == of, 1.0, np.clip(high, rate, 1.0))
+    return low, high
+
+
+def pass_at_k(n: ArrayLike, correct: ArrayLike, k: int) -> Floats:
+    """The chance that k of a sample's n rollouts, drawn without replacement, hold a right one; without bias.
+
+    ``1 - C(n - correct, k) / C(n, k)``, as the product ``1 - prod over i < k of (n - correct - i) / (n - i)``.
+
+    Args:
+        n: how many rollouts were scored: one number or an array.
+        correct: how many of them were right, of the same shape.
+        k: how many are drawn, from 1.
+
+    Returns:
+        0 to 1, of the shape of ``n``; in arrays NaN where n < k.
+
+    Raises:
+        PoolError: one number n < k, a count is no whole number from 0 to its n, or k is below 1.
+
+    Source: Chen et al., Evaluating large language models trained on code, arXiv 2107.03374, equation 1.
+
+    >>> round(float(pass_at_k(8, 2, 4)), 4), pass_at_k([8, 4], [1, 4], 8).tolist()
+    (0.7857, [1.0, nan])
+    """
+    right, of = _counts(correct, n)
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise PoolError(f"pass@k: got k = {k!r}; expected a whole number from 1")
+    if of.ndim == 0 and of < k:
+        raise PoolError(f"pass@{k}: got {of} rollouts; expected {k} or more")
+    known, missed = of >= k, np.ones(of.shape)
+    for drawn in range(int(k) if known.any() else 0):
+        left = np.where(known, of - drawn, 1)
+        missed *= np.clip(of - right - drawn, 0, left) / left
+    return np.where(known, 1.0 - missed, np.nan)
+
+
+def beta_binomial(n_after: int, correct: ArrayLike, n: ArrayLike, a: float, b: float) -> Floats:
+    """What a second look at the same policy shows: the chances of 0 to n_after right rollouts after ``correct`` of n.
+
+    Beta(a, b) before the first look makes Beta(correct + a, n - correct + b) after it, and the second look is
+    beta-binomial: P(j) = C(n_after, j) B(j + correct + a, n_after - j + n - correct + b) / B(correct + a, n - correct +
+    b).
+
+    Args:
+        n_after: rollouts of the second look.
+        correct: how many were right in the first: one number or (m,).
+        n: of how many, likewise; 0 leaves the prior alone.
+        a: the prior's weight of a right rollout, above 0; a = b = 0.5 is Jeffreys' prior, a = b = 1 the uniform one.
+        b: the same of a wrong one.
+
+    Returns:
+        (n_after + 1,), or (m, n_after + 1) for m samples; each row sums to 1.
+
+    Raises:
+        PoolError: a count is no whole number from 0 to its n, or the prior is no two numbers above 0.
+
+    >>> [round(float(beta_binomial(8, 0, 8, prior, prior)[0]), 4) for prior in (0.5, 1)]
+    [0.7126, 0.5294]
+    """
+    right, of = _counts(correct, n)
+    check_prior(a, b)
+    if n_after != int(n_after) or n_after < 0:
+        raise PoolError(f"rollouts of the second look: got {n_after}; expected a whole number from 0")
+    alpha, beta = (right + a)[..., None], (of - right + b)[..., None]
+    next_right = np.arange(int(n_after))
+    # P(j + 1) / P(j): sums of logarithms reach where gamma functions overflow
+    steps = np.log((n_after - next_right) / (next_right + 1) * (alpha + next_right) / (beta + n_after - 1 - next_right))
+    logs = np.concatenate([np.zeros(alpha.shape), np.cumsum(steps, axis=-1)], axis=-1)
+    shares = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    found: Floats = shares / shares.sum(axis=-1, keepdims=True)
+    return found
+
+
+def check_prior(a: Any, b: Any) -> None:
+    """Check that a and b are those of a Beta distribution.
+
+    Raises:
+        PoolError: they are no two finite numbers above 0.
+    """
+    good = all(isinstance(each, int | float | np.number) and math.isfinite(each) and each > 0 for each in (a, b))
+    if not good:
+        raise PoolError(f"prior Beta({a!r}, {b!r}): expected two numbers above 0, such as 0.5 and 0.5")
+
+
+def mcnemar(only_before: int, only_after: int) -> float:
+    """McNemar's exact test of two 0/1 columns over the same samples: how likely chance alone splits them so unevenly.
+
+    Of the ``only_before + only_after`` samples that differ each goes either way with probability 1/2:
+    ``min(1, 2 P(X <= min(only_before, only_after)))``, X binomial. Samples that agree say nothing.
+
+    Args:
+        only_before: samples that were right in the first column alone.
+        only_after: samples that were right in the second alone.
+
+    Returns:
+        The two-sided p-value, above 0 up to 1 (0 where it is too small for a float).
+
+    Source: McNemar, Note on the sampling error of the difference between correlated proportions, 1947.
+
+    >>> mcnemar(0, 5), mcnemar(3, 3)
+    (0.0625, 1.0)
+    """
+    fewer, total = min(only_before, only_after), only_before + only_after
+    if 2 * fewer == total:
+        return 1.0
+    places = np.arange(1, fewer + 1)
+    logs = np.concatenate([np.zeros(1), np.cumsum(np.log((total - places + 1) / places))])
+    largest = logs.max()
+    logged = largest + math.log(np.exp(logs - largest).sum()) - (total - 1) * math.log(2)
+    return min(1.0, math.exp(logged))
+
+
+def _counts(correct: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Both as whole numbers of one shape.
+
+    Raises:
+        PoolError: one is none, or not from 0 to its n.
+    """
+    try:
+        given = np.broadcast_arrays(np.asarray(correct, np.float64), np.asarray(n, np.float64))
+    except (TypeError, ValueError) as error:
+        raise PoolError(f"counts of right rollouts: {error}; expected whole numbers of one shape") from None
+    right, of = given
+    bad = ~((right >= 0) & (right <= of) & (right == np.floor(right)) & (of == np.floor(of)) & np.isfinite(of))
+    if bad.any():
+        place = int(np.argmax(bad))
+        raise PoolError(
+            f"counts of right rollouts: got {right.flat[place]:g} of {of.flat[place]:g}; expected whole numbers, "
+            "0 <= correct <= n"
+        )
+    return right.astype(np.int64), of.astype(np.int64)

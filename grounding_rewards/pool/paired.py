@@ -1,0 +1,125 @@
+"""The same samples in several sets of statistics, row beside row, and how their pass rates differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.intervals import Z
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.spaces import Floats
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Difference:
+    """By how much the mean pass rate of the same samples differs.
+
+    Attributes:
+        before: the mean pass rate of the first.
+        after: that of the second.
+        mean: after - before, -1 to 1.
+        low: the lower end of its 95 % interval; NaN for one sample.
+        high: the upper end.
+    """
+
+    before: float
+    after: float
+    mean: float
+    low: float
+    high: float
+
+    def to_json(self) -> dict[str, float | None]:
+        """Plain numbers; None for NaN."""
+        return {name: number(value) for name, value in vars(self).items()}
+
+
+def difference(before: Floats, after: Floats, z: float = Z) -> Difference:
+    """The mean of paired differences with its normal interval, mean ± z s / sqrt(m), s with m - 1.
+
+    It is over samples, so it holds what rollouts of a sample have in common. With few samples it is too narrow, and
+    where all differ by the same it has no width.
+
+    Args:
+        before: (m,) pass rates.
+        after: (m,) of the same samples.
+        z: standard deviations on either side.
+
+    >>> found = difference(np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.5, 1.0]))
+    >>> round(found.mean, 4), round(found.low, 4), round(found.high, 4)
+    (0.1667, -0.16, 0.4933)
+    """
+    moved = after - before
+    mean = _mean(moved)
+    if len(moved) < 2:
+        return Difference(_mean(before), _mean(after), mean, math.nan, math.nan)
+    half = z * math.sqrt(math.fsum((moved - mean) ** 2) / (len(moved) - 1) / len(moved))
+    return Difference(_mean(before), _mean(after), mean, max(-1.0, mean - half), min(1.0, mean + half))
+
+
+def rows_of(stats: SampleStats, called: str = "statistics") -> dict[Hashable, int]:
+    """The row of each sample.
+
+    Raises:
+        PoolError: a sample has two.
+    """
+    found = {name: row for row, name in enumerate(stats.sample_id.tolist())}
+    if len(found) < len(stats):
+        again = next(stats.named(row) for row, name in enumerate(stats.sample_id.tolist()) if found[name] != row)
+        raise PoolError(f"{called}: {again} has two rows; expected one a sample")
+    return found
+
+
+def in_common(several: Sequence[SampleStats], called: Sequence[str]) -> list[NDArray[np.int64]]:
+    """The rows, in each, of the samples that all have, ordered by name.
+
+    Args:
+        several: statistics.
+        called: how errors call each.
+
+    Raises:
+        PoolError: a sample has two rows, or no sample is in all; shows names of each.
+    """
+    places = [rows_of(stats, name) for stats, name in zip(several, called, strict=True)]
+    shared = ordered(set(places[0]).intersection(*places[1:]))
+    if not shared:
+        seen = "; ".join(f"{name} has {_some(stats)}" for stats, name in zip(several, called, strict=True))
+        raise PoolError(f"no sample is in {' and '.join(called)}: {seen}; expected the same names of samples")
+    return [np.fromiter((place[name] for name in shared), np.int64, len(shared)) for place in places]
+
+
+def ordered(names: set[Any]) -> list[Any]:
+    """Names in an order that does not depend on where they came from."""
+    return sorted(names, key=lambda name: (str(name), type(name).__name__))
+
+
+def number(value: float) -> float | None:
+    """The number; None for NaN, which JSON lacks.
+
+    >>> number(0.5), number(float("nan"))
+    (0.5, None)
+    """
+    return None if value != value else float(value)
+
+
+def temperatures(stats: SampleStats) -> tuple[float, ...]:
+    """The temperatures that samples were taken at, ascending; a table of 32-bit numbers has them with some noise."""
+    known = stats.temperature[~np.isnan(stats.temperature)]
+    return tuple(np.unique(np.round(known, 6)).tolist())
+
+
+def _some(stats: SampleStats) -> str:
+    names = ", ".join(map(repr, stats.sample_id[:_SHOWN].tolist()))
+    return f"{names}{f' and {len(stats) - _SHOWN} more' if len(stats) > _SHOWN else ''}" if len(stats) else "no sample"
+
+
+def _mean(values: Floats) -> float:
+    """The exact sum over the number: rows in another order give the same."""
+    return math.fsum(values) / len(values) if len(values) else math.nan

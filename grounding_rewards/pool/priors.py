@@ -1,0 +1,142 @@
+"""The Beta distribution of pass rates that a null starts from: given, named, or fitted to a round's histogram."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grounding_rewards.errors import PoolError, near
+from grounding_rewards.pool.intervals import check_prior
+from grounding_rewards.spaces import Floats
+
+JEFFREYS = (0.5, 0.5)
+NAMED = {"jeffreys": JEFFREYS, "uniform": (1.0, 1.0)}
+_STEPS = 200
+_LOW, _HIGH = np.log(1e-3), np.log(1e4)
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Beta(a, b), and where it is from.
+
+    Attributes:
+        name: jeffreys, uniform, fit or given.
+        a: its weight of a right rollout, above 0.
+        b: the same of a wrong one.
+        said: what to tell a reader about it; "" where there is nothing.
+    """
+
+    name: str
+    a: float
+    b: float
+    said: str = ""
+
+
+def prior_of(prior: str | tuple[float, float], n: ArrayLike, correct: ArrayLike) -> Prior:
+    """The prior that is asked for.
+
+    Args:
+        prior: ``"jeffreys"``, ``"uniform"``, ``"fit"`` (to these samples) or two numbers above 0.
+        n: (m,) rollouts a sample, for ``"fit"``.
+        correct: (m,) how many of them were right.
+
+    Raises:
+        PoolError: it is none of these.
+
+    >>> prior_of("uniform", [], []), prior_of("fit", [8], [8]).said
+    (Prior(name='uniform', a=1.0, b=1.0, said=''), 'the histogram of num_correct does not fix a prior: Jeffreys, \
+Beta(0.5, 0.5), stands in')
+    """
+    if isinstance(prior, str):
+        if prior == "fit":
+            found = _fitted(*_tallies(n, correct))
+            text = "the histogram of num_correct does not fix a prior: Jeffreys, Beta(0.5, 0.5), stands in"
+            return Prior("fit", *(found or JEFFREYS), said="" if found else text)
+        if prior not in NAMED:
+            known = [*NAMED, "fit"]
+            raise PoolError(f"prior: got {prior!r}{near(prior, known) or '.'} There are: {', '.join(known)}, or A,B")
+        return Prior(prior, *NAMED[prior])
+    try:
+        a, b = prior
+    except (TypeError, ValueError):
+        raise PoolError(f"prior: got {prior!r}; expected jeffreys, uniform, fit or two numbers above 0") from None
+    check_prior(a, b)
+    return Prior("given", float(a), float(b))
+
+
+def fit_beta(n: ArrayLike, correct: ArrayLike) -> tuple[float, float]:
+    """Beta(a, b) that makes a round's counts of right rollouts likeliest, as beta-binomials; Jeffreys where none does.
+
+    The logarithm of the likelihood is the sum over samples of sum_{i < k} log(a + i) + sum_{i < n - k} log(b + i) -
+    sum_{i < n} log(a + b + i), with k right of n; Newton's steps on log a and log b climb it.
+
+    Args:
+        n: (m,) rollouts a sample; samples without any do not count.
+        correct: (m,) how many of them were right.
+
+    Returns:
+        a and b from 0.001 to 10,000; (0.5, 0.5), Jeffreys' prior, where the counts do not fix both: no sample has two
+        rollouts, each is all right or all wrong, or they spread no wider than one common rate would have it.
+
+    >>> a, b = fit_beta([8] * 9, range(9))
+    >>> round(a, 4), round(b, 4)
+    (1.0, 1.0)
+    """
+    return _fitted(*_tallies(n, correct)) or JEFFREYS
+
+
+def _tallies(n: ArrayLike, correct: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """How many samples have more than i right, wrong and scored rollouts, for i from 0."""
+    of, right = np.asarray(n, np.int64), np.asarray(correct, np.int64)
+    size = int(of.max(initial=0))
+    counts = (np.bincount(each, minlength=size + 1)[::-1].cumsum()[::-1][1:] for each in (right, of - right, of))
+    right_over, wrong_over, scored_over = counts
+    return right_over, wrong_over, scored_over
+
+
+def _fitted(
+    right: NDArray[np.int64], wrong: NDArray[np.int64], scored: NDArray[np.int64]
+) -> tuple[float, float] | None:
+    """The likeliest a and b; None where they run out of bounds or do not settle."""
+    if len(scored) < 2 or not (right[0] and wrong[0]):
+        return None
+    share = right.sum() / scored.sum()
+    place, damping = np.log(np.array([share, 1 - share])), 1e-3
+    value = _value(place, right, wrong, scored)
+    for _ in range(_STEPS):
+        gradient, curvature = _slopes(place, right, wrong, scored)
+        if np.abs(gradient).max() < 1e-9 * scored[0]:
+            inside = (place > _LOW).all() and (place < _HIGH).all()
+            flat = np.linalg.eigvalsh(curvature).max() > -1e-9 * scored[0]
+            return None if flat or not inside else (float(np.exp(place[0])), float(np.exp(place[1])))
+        away = np.abs(np.linalg.eigvalsh(curvature)).max()
+        top = max(np.linalg.eigvalsh(curvature).max(), 0.0)
+        step = np.linalg.solve((top + damping * away + 1e-12) * np.eye(2) - curvature, gradient)
+        tried = np.clip(place + np.clip(step, -2, 2), _LOW - 1, _HIGH + 1)
+        tried_value = _value(tried, right, wrong, scored)
+        if tried_value >= value:
+            place, value, damping = tried, tried_value, damping / 10
+        else:
+            damping = min(damping * 10, 1e9)
+        if (place <= _LOW).any() or (place >= _HIGH).any():
+            return None
+    return None
+
+
+def _value(place: Floats, right: NDArray[np.int64], wrong: NDArray[np.int64], scored: NDArray[np.int64]) -> float:
+    (a, b), i = np.exp(place), np.arange(len(scored))
+    return float(right @ np.log(a + i) + wrong @ np.log(b + i) - scored @ np.log(a + b + i))
+
+
+def _slopes(
+    place: Floats, right: NDArray[np.int64], wrong: NDArray[np.int64], scored: NDArray[np.int64]
+) -> tuple[Floats, Floats]:
+    """First and second derivatives by log a and log b."""
+    (a, b), i = np.exp(place), np.arange(len(scored))
+    both = (scored / (a + b + i)).sum(), (scored / (a + b + i) ** 2).sum()
+    first = np.array([a * ((right / (a + i)).sum() - both[0]), b * ((wrong / (b + i)).sum() - both[0])])
+    second = np.array([-(right / (a + i) ** 2).sum(), -(wrong / (b + i) ** 2).sum()]) + both[1]
+    off = a * b * both[1]
+    return first, np.array([[a * a * second[0] + first[0], off], [off, b * b * second[1] + first[1]]])

@@ -1,0 +1,173 @@
+"""How many samples of each kind a pool takes, and which: exact quotas, and draws that depend on a seed and on names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.spaces import Floats
+
+
+def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
+    """Whole numbers in proportion to shares: each share's floor, and one more for those that lose most by it.
+
+    Args:
+        shares: numbers from 0; they need not sum to 1.
+        total: what the whole numbers sum to, from 0.
+
+    Returns:
+        One number a share, less than 1 from its exact part. Of equal remainders the larger share is served first,
+        then the earlier.
+
+    Raises:
+        PoolError: a share is no number from 0, all are 0, or the total is no whole number from 0.
+
+    Source: Hamilton's method.
+
+    >>> largest_remainder([100, 50, 10], 20)
+    [13, 6, 1]
+    """
+    exact = [_exact("shares", share) for share in shares]
+    _whole("total", total, 0)
+    if any(share < 0 for share in exact) or not sum(exact):
+        raise PoolError(f"shares: got {list(shares)}; expected numbers from 0, and one above 0")
+    parts = [share * total / sum(exact) for share in exact]
+    found = [int(part) for part in parts]
+    order = sorted(range(len(parts)), key=lambda place: (found[place] - parts[place], -parts[place], place))
+    for place in order[: total - sum(found)]:
+        found[place] += 1
+    return found
+
+
+def zero_quota(positive: int, zero_share: Any) -> int:
+    """How many never-solved samples go with ``positive`` others, so that their share of both is ``zero_share``.
+
+    ``f / (1 - f) * positive``, rounded to the nearest whole number and from the middle up, in exact arithmetic: 0.2 is
+    one fifth here, not the float next to it.
+
+    Args:
+        positive: how many samples are solved at times, from 0.
+        zero_share: f, from 0 to below 1.
+
+    Raises:
+        PoolError: they are none such.
+
+    Source: the 20/80 split that the Gelato pipeline reports, positive samples fixing the size.
+
+    >>> [zero_quota(positive, 0.2) for positive in (12, 10, 77, 80)]
+    [3, 3, 19, 20]
+    """
+    share = share_of_zeros(zero_share)
+    _whole("positive samples", positive, 0)
+    return int(share / (1 - share) * positive + Fraction(1, 2))
+
+
+def share_of_zeros(zero_share: Any) -> Fraction:
+    """A share of never-solved samples, exactly as it is written.
+
+    Raises:
+        PoolError: it is no number from 0 to below 1.
+    """
+    share = _exact("zero_share", zero_share)
+    if share == 1:
+        raise PoolError(
+            "zero_share: got 1; a pool of never-solved samples alone has no positive ones to fix its size; expected a "
+            "number below 1, such as 0.2, or take the samples with num_correct 0 from `grounding-rewards pool stats`"
+        )
+    if not 0 <= share < 1:
+        raise PoolError(f"zero_share: got {zero_share!r:.80}; expected a number from 0 to below 1, such as 0.2")
+    return share
+
+
+def most_positive(limit: int, zero_share: Any) -> int:
+    """The largest number p of positive samples for which p + zero_quota(p) is at most ``limit``.
+
+    >>> most_positive(100, 0.2), most_positive(99, 0.2), most_positive(4, 0.9)
+    (80, 79, 0)
+    """
+    _whole("limit", limit, 1)
+    found = int(limit * (1 - share_of_zeros(zero_share))) + 1
+    while found and found + zero_quota(found, zero_share) > limit:
+        found -= 1
+    return found
+
+
+def drawn(
+    sample_ids: Sequence[Any] | NDArray[Any],
+    count: int,
+    *,
+    seed: int,
+    purpose: str,
+    weights: Floats | None = None,
+) -> NDArray[np.int64]:
+    """Rows of ``count`` samples drawn without replacement; all that can be drawn where there are fewer.
+
+    Every sample draws a number u from 0 to 1 that depends on the seed, the purpose and its name alone, and those with
+    the largest u^(1 / weight) are taken. So neither the order of rows nor what else is there changes who goes before
+    whom, and what is drawn for one purpose says nothing of what is drawn for another.
+
+    Args:
+        sample_ids: (m,) names, all different.
+        count: how many to draw, from 0.
+        seed: a whole number from 0.
+        purpose: what they are drawn for.
+        weights: (m,) numbers from 0; with 0 a sample is never drawn. None: all equal.
+
+    Returns:
+        Row numbers, in order.
+
+    Raises:
+        PoolError: the seed or the count is no whole number from 0.
+
+    Source: Efraimidis and Spirakis, Weighted random sampling with a reservoir, 2006.
+
+    >>> drawn(["a", "b", "c", "d"], 2, seed=7, purpose="zero").tolist()
+    [1, 2]
+    """
+    _whole("count", count, 0)
+    keys = _keys(sample_ids, check_seed(seed), purpose)
+    weight = np.ones(len(keys)) if weights is None else weights
+    usable = np.flatnonzero(weight > 0)
+    key, weight = keys[usable], weight[usable]
+    score = np.zeros(len(usable))
+    if (weight != weight[:1]).any():
+        # u^(1/w) is largest where log(-log u) - log w is smallest, which neither overflows nor underflows.
+        score = np.log(-np.log(((key >> np.uint64(11)) + 0.5) * 2.0**-53)) - np.log(weight)
+    order = np.lexsort((~key, score))
+    return np.sort(usable[order[:count]])
+
+
+def check_seed(seed: Any) -> int:
+    """A seed of draws.
+
+    Raises:
+        PoolError: it is no whole number from 0.
+    """
+    _whole("seed", seed, 0)
+    return int(seed)
+
+
+def _keys(sample_ids: Sequence[Any] | NDArray[Any], seed: int, purpose: str) -> NDArray[np.uint64]:
+    """64 bits of each name, the seed and the purpose."""
+    salt = blake2b(f"{seed} {purpose}".encode(), digest_size=blake2b.SALT_SIZE).digest()
+    names = (str(name).encode("utf-8", "surrogatepass") for name in sample_ids)
+    written = b"".join([blake2b(name, digest_size=8, salt=salt).digest() for name in names])
+    return np.frombuffer(written, dtype="<u8").astype(np.uint64)
+
+
+def _exact(name: str, value: Any) -> Fraction:
+    try:
+        return Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        raise PoolError(f"{name}: got {value!r:.80}; expected a number from 0") from None
+
+
+def _whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise PoolError(f"{name}: got {value!r:.80}; expected a whole number from {least}")

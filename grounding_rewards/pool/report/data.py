@@ -1,0 +1,155 @@
+"""All that a report shows, as plain values: what is missing says what would be needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.report.funnel import funnel
+from grounding_rewards.pool.report.groups import by_size, by_source
+from grounding_rewards.pool.report.rounds import Numbers, Round, histogram, signal, summary
+from grounding_rewards.pool.report.samples import Shown
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.temperature import sweep
+from grounding_rewards.pool.transitions import transitions
+
+NO_ROUND = "needs rollouts, or statistics of samples that `pool stats --out` wrote"
+NEEDS = {
+    "rounds": NO_ROUND,
+    "num_correct": NO_ROUND,
+    "signal": NO_ROUND,
+    "transitions": "needs two rounds or more: give a file of rollouts for each, or a column round",
+    "sources": "needs a column source in the rollouts, or another column by --by",
+    "sizes": "needs targets and image sizes in the rollouts (columns target and image_size), and the space of targets "
+    "by --target-space where nothing else says it",
+    "temperature": "needs rollouts of the same samples at two temperatures or more (column temperature)",
+    "pools": "needs the manifests of pools: give the .manifest.json files that `pool next` writes",
+    "hardest": "needs rollouts of which none is right for a sample",
+    "suspects": "none: no never-solved sample has four or more clicks that agree on one place outside of its target "
+    "(columns x_unit, y_unit and image_size)",
+}
+"""What each section says where it has nothing to show."""
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What a page shows, section by section.
+
+    Attributes:
+        title: the page's.
+        rounds: of each round what ``rounds.summary`` says.
+        num_correct: of each round what ``rounds.histogram`` says.
+        transitions: from each round to the next, what ``Transitions.to_json`` says, with ``from`` and ``to``.
+        sources: of each round what ``groups.by_source`` says, where it knows sources.
+        sizes: of each round what ``groups.by_size`` says, where it knows sizes.
+        signal: of each round what ``rounds.signal`` says.
+        temperature: what ``Sweep.to_json`` says; None without two temperatures.
+        pools: of each pool what ``funnel.funnel`` says.
+        hardest: samples that were never solved in the last round.
+        suspects: those of them whose clicks agree on another place.
+        missing: what would be needed for sections that have nothing to show.
+        remarks: what to keep in mind.
+    """
+
+    title: str
+    rounds: tuple[Numbers, ...]
+    num_correct: tuple[Numbers, ...]
+    transitions: tuple[Numbers, ...]
+    sources: tuple[tuple[str, list[Numbers]], ...]
+    sizes: tuple[tuple[str, list[Numbers]], ...]
+    signal: tuple[Numbers, ...]
+    temperature: Numbers | None
+    pools: tuple[Numbers, ...]
+    hardest: tuple[Shown, ...] = ()
+    suspects: tuple[Shown, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        by_round = {
+            "sources": [{"round": name, "by_source": lines} for name, lines in self.sources],
+            "sizes": [{"round": name, "by_size": lines} for name, lines in self.sizes],
+        }
+        one_by_one = {name: [each.told() for each in getattr(self, name)] for name in ("hardest", "suspects")}
+        whole = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        return {**whole, **by_round, **one_by_one, "missing": dict(self.missing)}
+
+
+def report(
+    title: str,
+    rounds: Sequence[Round],
+    *,
+    by_temperature: Mapping[float, SampleStats] | None = None,
+    manifests: Sequence[tuple[str, Any]] = (),
+    hardest: Sequence[Shown] = (),
+    suspects: Sequence[Shown] = (),
+    remarks: Sequence[str] = (),
+) -> Report:
+    """Count all that a page shows.
+
+    Args:
+        title: the page's.
+        rounds: in the order of training.
+        by_temperature: statistics of the same samples at two temperatures or more.
+        manifests: of pools, with the names that the page calls these by.
+        hardest: samples to show, with their clicks.
+        suspects: the same.
+        remarks: what to say before all else.
+
+    Raises:
+        PoolError: a manifest is none.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> found = report("pools", [Round("1", sample_stats(["a", "a", "b"], [1, 0, 1]))])
+    >>> found.rounds[0]["mixed"], sorted(found.missing)
+    (1, ['hardest', 'pools', 'sizes', 'sources', 'suspects', 'temperature', 'transitions'])
+    """
+    moved, apart = _transitions(rounds)
+    swept, unswept = _temperature(by_temperature or {})
+    sources = [(each.name, by_source(each.stats)) for each in rounds]
+    sizes = [(each.name, by_size(each.stats)) for each in rounds]
+    found = Report(
+        title=title,
+        rounds=tuple(map(summary, rounds)),
+        num_correct=tuple(map(histogram, rounds)),
+        transitions=tuple(moved),
+        sources=tuple(each for each in sources if each[1]),
+        sizes=tuple(each for each in sizes if each[1]),
+        signal=tuple(map(signal, rounds)),
+        temperature=swept,
+        pools=tuple(funnel(name, manifest) for name, manifest in manifests),
+        hardest=tuple(hardest),
+        suspects=tuple(suspects),
+        remarks=(*remarks, *(apart if moved else ())),
+    )
+    missing = {name: why for name, why in NEEDS.items() if not getattr(found, name)}
+    missing |= {"transitions": "; ".join(apart)} if apart and not moved else {}
+    missing |= {"temperature": unswept} if unswept else {}
+    return replace(found, missing=missing)
+
+
+def _transitions(rounds: Sequence[Round]) -> tuple[list[Numbers], list[str]]:
+    """From each round to the next, and why there is none where there is none."""
+    found, apart = list[Numbers](), list[str]()
+    for before, after in pairwise(rounds):
+        try:
+            moved = transitions(before.stats, after.stats).to_json()
+        except PoolError as error:
+            apart.append(f"from {before.name} to {after.name}: {error}")
+            continue
+        found.append({"from": before.name, "to": after.name, **moved})
+    return found, apart
+
+
+def _temperature(by_temperature: Mapping[float, SampleStats]) -> tuple[Numbers | None, str]:
+    """What a sweep says, or why there is none."""
+    if len(by_temperature) < 2:
+        return None, ""
+    try:
+        return sweep(by_temperature).to_json(), ""
+    except PoolError as error:
+        return None, str(error)

@@ -1,0 +1,122 @@
+"""The pictures of a report: which there are, what their files are called, and what each shows in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from grounding_rewards.pool.report.data import Report
+from grounding_rewards.pool.report.figures import flow, heat, histogram, signals, sizes, sources, temperatures
+from grounding_rewards.pool.report.figures.sample import sample
+from grounding_rewards.pool.report.rounds import Numbers
+from grounding_rewards.pool.report.samples import Shown
+from grounding_rewards.pool.report.wording import count, percent
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One picture.
+
+    Attributes:
+        section: the part of the report that it belongs to.
+        place: its number in that section, from 0.
+        file: the name of its file.
+        alt: what it shows, for those who cannot see it.
+        draw: makes the figure.
+    """
+
+    section: str
+    place: int
+    file: str
+    alt: str
+    draw: Callable[[], Figure]
+
+
+def drawings(found: Report) -> Iterator[Drawing]:
+    """The pictures of a report, in its order."""
+    if found.num_correct:
+        draw = partial(histogram.num_correct, found.num_correct)
+        yield Drawing("num_correct", 0, "num-correct.png", _histograms(found), draw)
+    for place, moved in enumerate(found.transitions):
+        draw = partial(heat.heat_map, moved, moved["from"], moved["to"])
+        yield Drawing("transitions", place, f"transition-{place + 1}.png", _heat(moved), draw)
+    if found.sources:
+        name, lines = found.sources[-1]
+        yield Drawing("sources", 0, "sources.png", _sources(name, lines), partial(sources.sources, lines, name))
+    if found.sizes:
+        yield Drawing("sizes", 0, "target-sizes.png", _sizes(found), partial(sizes.sizes, found.sizes))
+    if any(each["mixed"] is not None for each in found.signal):
+        yield Drawing("signal", 0, "no-signal.png", _signal(found), partial(signals.signals, found.signal))
+    if found.temperature:
+        draw = partial(temperatures.temperatures, found.temperature)
+        yield Drawing("temperature", 0, "temperatures.png", _temperature(found.temperature), draw)
+    if found.pools:
+        yield Drawing("pools", 0, "pools.png", _pools(found), partial(flow.flow, found.pools))
+    for section, file in (("hardest", "hardest"), ("suspects", "suspect")):
+        for place, shown in enumerate(getattr(found, section)):
+            yield Drawing(section, place, f"{file}-{place + 1}.png", _sample(shown), partial(sample, shown))
+
+
+def _histograms(found: Report) -> str:
+    told = [
+        f"{each['round']}: {count(each['none_correct'])} with none, {count(each['mixed'])} with some and "
+        f"{count(each['all_correct'])} with all rollouts right"
+        for each in found.rounds
+    ]
+    return f"Bars: samples by their number of right rollouts. {'; '.join(told)}."
+
+
+def _heat(moved: Numbers) -> str:
+    return (
+        f"Two heat maps of right rollouts in {moved['from']} against {moved['to']}, as seen and by chance alone: of "
+        f"{count(moved['both'])} samples {count(moved['up'])} went up, {count(moved['same'])} stayed and "
+        f"{count(moved['down'])} went down."
+    )
+
+
+def _sources(name: str, lines: list[Numbers]) -> str:
+    first = lines[0]
+    return (
+        f"Bars by source in {name}: samples with none, some and all rollouts right. The largest never-solved share is "
+        f"{percent(first['zero_share'])}, of {first['source']}."
+    )
+
+
+def _sizes(found: Report) -> str:
+    name, lines = found.sizes[-1]
+    held = [line for line in lines if line["samples"]]
+    return (
+        f"Lines: mean pass rate by the size of the target. In {name} it is {percent(held[0]['accuracy'])} for the "
+        f"smallest and {percent(held[-1]['accuracy'])} for the largest."
+    )
+
+
+def _signal(found: Report) -> str:
+    told = [
+        f"{each['round']}: {percent(each['none_correct'])} none correct, {percent(each['all_correct'])} all correct"
+        for each in found.signal
+    ]
+    return f"Bars: shares of samples without signal. {'; '.join(told)}."
+
+
+def _temperature(swept: Numbers) -> str:
+    told = [f"{percent(row['accuracy'])} at {row['temperature']:g}" for row in swept["rows"]]
+    return f"Accuracy over temperature: {', '.join(told)}; chosen is {swept['chosen']:g}."
+
+
+def _pools(found: Report) -> str:
+    told = [f"{each['pool']}: {count(each['kept'])} of {count(each['samples'])} samples kept" for each in found.pools]
+    return f"Bars: what each step of drawing a pool leaves. {'; '.join(told)}."
+
+
+def _sample(shown: Shown) -> str:
+    where = "over its screenshot" if shown.image is not None else "on an empty screen"
+    return (
+        f"Sample {shown.sample_id}: its target and {count(len(shown.clicks))} clicks, {count(int(shown.right.sum()))} "
+        f"of them right, {where}."
+    )

@@ -1,0 +1,203 @@
+"""One sample: its screen, its target, and where its rollouts clicked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.explain import panel
+from grounding_rewards.explain.picture import closer
+from grounding_rewards.explain.scene import Scene, Window
+from grounding_rewards.pool.report.figures.style import COLOURS, NORMAL, SMALL, WIDTH
+from grounding_rewards.pool.report.samples import Shown
+from grounding_rewards.spaces import PIXEL, UNIT, Floats
+
+Image = NDArray[Any]
+"""(h, w) shades of grey."""
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+_ASPECT = 16 / 9  # of a screen whose size nobody knows
+_TALLEST, _LEFT, _GAP, _RIGHT, _TOP, _BOTTOM = 3.6, 0.1, 0.3, 0.1, 0.3, 0.42
+_NARROWEST = 4.0
+_TARGET: dict[str, Any] = {"color": COLOURS["mixed"], "linewidth": 2.4, "solid_joinstyle": "miter"}
+_POINT: dict[str, Any] = {
+    "color": COLOURS["mixed"],
+    "linestyle": "none",
+    "marker": "D",
+    "markersize": 7.0,
+    "markeredgecolor": "white",
+}
+_WRONG: dict[str, Any] = {"color": COLOURS["none_correct"], "linestyle": "none", "marker": "X", "markersize": 7.5}
+_RIGHT_ONE: dict[str, Any] = {"color": COLOURS["all_correct"], "linestyle": "none", "marker": "o", "markersize": 7.0}
+_LEAST = 0.025  # a closer view is no smaller than this share of the screen's shorter side
+_DOTS = 1400  # of a screenshot's side that a picture can show
+_TIGHT = 0.25  # a closer view of the clicks is drawn where they fit into this share of each side
+
+
+def sample(shown: Shown) -> Figure:
+    """Draw the whole screen and, where they are small, closer views of the target and of where the clicks agree.
+
+    Args:
+        shown: the sample; below it is its screenshot, if it has one.
+    """
+    from grounding_rewards.explain.plot import figures
+
+    scene = screen(shown)
+    views = [("", scene.window), *closer_views(scene, shown)]
+    aspects = [(x2 - x1) / (y2 - y1) for _, (x1, y1, x2, y2) in views]
+    room = WIDTH - _LEFT - _RIGHT - _GAP * (len(views) - 1)
+    tall = min(_TALLEST, room / sum(aspects))
+    high = _TOP + tall + _BOTTOM
+    wide = max(tall * sum(aspects) + WIDTH - room, _NARROWEST)
+    figure = figures()(figsize=(round(wide, 2), round(high, 2)), dpi=100, facecolor="white")
+    left, lines = _LEFT, dict[str, "Line2D"]()
+    whole: Axes | None = None
+    for number, ((name, window), aspect) in enumerate(zip(views, aspects, strict=True)):
+        axes = figure.add_axes((left / wide, _BOTTOM / high, aspect * tall / wide, tall / high))
+        lines |= _draw(axes, shown, scene, window)
+        axes.set_title(f"{number}: {name}" if name else "the whole screen", fontsize=NORMAL, loc="left", pad=4)
+        if whole is None:
+            whole = axes
+        else:
+            _frame(whole, window, str(number))
+        left += aspect * tall + _GAP
+    _legend(figure, lines, wide, high)
+    return figure
+
+
+def screen(shown: Shown) -> Scene:
+    """The screen with the target on it, in pixels where its size is known, else in shares of it."""
+    known = shown.image_size is not None
+    width, height = shown.image_size or (_ASPECT, 1.0)
+    scale = np.array([width, height])
+    outlines = tuple(corners * scale for corners in shown.outlines)
+    bounds = [np.hstack((corners.min(axis=0), corners.max(axis=0))) for corners in outlines]
+    return Scene(
+        space=PIXEL if known else UNIT, width=width, height=height, known=known, outlines=outlines,
+        boxes=np.array(bounds).reshape(-1, 4), marks=np.zeros((0, 2)), answer=None, others=shown.clicks * scale,
+        consensus=None, sizes=np.full((2, 2), np.nan),
+    )  # fmt: skip
+
+
+def closer_views(scene: Scene, shown: Shown) -> list[tuple[str, Window]]:
+    """What to look at closely: a small target, and clicks that agree on a place outside of that view."""
+    near_target = [("around the target", window) for window in closer(scene)] if len(scene.boxes) else []
+    clicks = _inside(scene.others, scene.window)
+    if len(clicks) < 2:
+        return near_target
+    size = np.array([scene.width, scene.height])
+    low, high = clicks.min(axis=0), clicks.max(axis=0)
+    taken = any(len(_inside(clicks, window)) == len(clicks) for _, window in near_target)
+    if taken or ((high - low) > _TIGHT * size).any():
+        return near_target
+    side = np.minimum(np.maximum(3.0 * (high - low).max(), _LEAST * size.min()), size)
+    start = np.clip((low + high) / 2 - side / 2, 0.0, size - side)
+    x1, y1, x2, y2 = np.hstack((start, start + side)).tolist()
+    return [*near_target, ("around the clicks", (x1, y1, x2, y2))]
+
+
+def _draw(axes: Axes, shown: Shown, scene: Scene, window: Window) -> dict[str, Line2D]:
+    """One view; what is on it, by what the legend calls it."""
+    x1, y1, x2, y2 = window
+    axes.set_facecolor("0.95")
+    if shown.image is not None:
+        part, extent = _cut(shown.image, scene, window)
+        if panel.dark(shown.image):
+            part = 255 - part  # by the whole screen, or views of one screenshot could differ
+        axes.imshow(0.35 + part / 255.0 * 0.65, cmap="gray", vmin=0.0, vmax=1.0, extent=extent, aspect="auto")
+    axes.set_autoscale_on(False)
+    axes.set_xlim(x1, x2)
+    axes.set_ylim(y2, y1)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[:].set_color("0.6")
+    found = [*_target(scene), *_clicks(scene.others, shown, window)]
+    for line in found:
+        axes.add_line(line)
+    return {str(line.get_label()): line for line in found}
+
+
+def _cut(image: Image, scene: Scene, window: Window) -> tuple[Image, Window]:
+    """The part of a screenshot that a view shows, no finer than it can, and x1 x2 y2 y1 of that part."""
+    high, wide = image.shape
+    scale = np.array([wide / scene.width, high / scene.height])
+    low = np.maximum(np.floor(np.array(window[:2]) * scale).astype(int), 0)
+    top = np.minimum(np.ceil(np.array(window[2:]) * scale).astype(int), (wide, high))
+    step = max(1, int((top - low).max()) // _DOTS)
+    (x1, y1), (x2, y2) = low.tolist(), (low + np.maximum((top - low) // step, 1) * step).tolist()
+    cut = image[y1:y2, x1:x2]
+    if step > 1:
+        rows, columns = cut.shape[0] // step, cut.shape[1] // step
+        cut = cut.reshape(rows, step, columns, step).mean(axis=(1, 3))
+    left, upper = (np.array([x1, y1]) / scale).tolist()
+    right, lower = (np.array([x2, y2]) / scale).tolist()
+    return cut, (left, right, lower, upper)
+
+
+def _target(scene: Scene) -> list[Line2D]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patheffects import Normal, Stroke
+
+    effects = [Stroke(linewidth=4.4, foreground="white"), Normal()]
+    found = []
+    for corners in scene.outlines:
+        if len(corners) == 1:
+            found.append(Line2D(corners[:, 0], corners[:, 1], label="target", zorder=3, **_POINT))
+        else:
+            closed = np.vstack((corners, corners[:1]))
+            found.append(Line2D(closed[:, 0], closed[:, 1], label="target", path_effects=effects, zorder=3, **_TARGET))
+    return found
+
+
+def _clicks(points: Floats, shown: Shown, window: Window) -> list[Line2D]:
+    from matplotlib.lines import Line2D
+
+    found = []
+    for right, style, edge in ((False, _WRONG, "white"), (True, _RIGHT_ONE, "black")):
+        seen = _inside(points[shown.right == right], window)
+        if len(seen):
+            label = "right clicks" if right else "wrong clicks"
+            given = {**style, "markeredgecolor": edge, "markeredgewidth": 0.8, "clip_on": False, "zorder": 4}
+            found.append(Line2D(seen[:, 0], seen[:, 1], label=label, **given))
+    return found
+
+
+def _frame(axes: Axes, window: Window, name: str) -> None:
+    """Outline what a closer view covers, with its number."""
+    from matplotlib.patches import Rectangle
+    from matplotlib.patheffects import Normal, Stroke
+
+    x1, y1, x2, y2 = window
+    axes.add_patch(Rectangle((x1, y1), x2 - x1, y2 - y1, fill=False, edgecolor="0.25", linewidth=0.9, zorder=2))
+    effects = [Stroke(linewidth=2.0, foreground="white"), Normal()]
+    axes.annotate(
+        name, (x1, y1), (3, 4), textcoords="offset points", fontsize=SMALL, weight="bold", path_effects=effects,
+        annotation_clip=False, zorder=6,
+    )  # fmt: skip
+
+
+def _inside(points: Floats, window: Window) -> Floats:
+    x1, y1, x2, y2 = window
+    found: Floats = points[((points >= (x1, y1)) & (points <= (x2, y2))).all(axis=1)]
+    return found
+
+
+def _legend(figure: Figure, lines: dict[str, Line2D], wide: float, high: float) -> None:
+    from copy import copy
+
+    handles = []
+    for line in lines.values():
+        handle = copy(line)
+        handle.set_data([0], [0])
+        handles.append(handle)
+    if handles:
+        figure.legend(
+            handles=handles, loc="lower left", bbox_to_anchor=(_LEFT / wide, 0.06 / high), ncol=len(handles),
+            frameon=False, fontsize=NORMAL, borderpad=0.0, borderaxespad=0.0, columnspacing=2.0,
+        )  # fmt: skip

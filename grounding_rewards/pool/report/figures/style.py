@@ -1,0 +1,82 @@
+"""What the figures of a report have in common: colours, sizes, and texts that can be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from grounding_rewards.explain.plot import figures
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH = 9.0
+"""Inches; with 100 dots an inch a figure is as wide as the page."""
+
+COLOURS = {"none_correct": "#440154", "mixed": "#21918c", "all_correct": "#fde725"}
+"""The ends and the middle of viridis: never solved is dark, always solved is light."""
+
+NAMES = {"none_correct": "none correct", "mixed": "some correct", "all_correct": "all correct"}
+SMALL, NORMAL, LARGE = 8.0, 9.0, 10.5
+EDGE: dict[str, Any] = {"edgecolor": "0.25", "linewidth": 0.5}
+GREY = "0.82"
+
+
+def canvas(height: float, width: float = WIDTH) -> Figure:
+    """An empty figure that no global state knows.
+
+    Raises:
+        PictureError: matplotlib is not installed.
+    """
+    return figures()(figsize=(width, round(height, 2)), dpi=100, facecolor="white", layout="constrained")
+
+
+def calm(axes: Axes, grid: str = "y") -> None:
+    """Take away what says nothing, and draw pale lines to read values by."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_axisbelow(True)
+    axes.grid(axis=grid, color="0.9", linewidth=0.8)  # type: ignore[arg-type]
+    axes.tick_params(labelsize=SMALL, length=3, color="0.4")
+
+
+def outcome_legend(figure: Figure, names: Sequence[str] = tuple(COLOURS), extra: Sequence[Any] = ()) -> None:
+    """What the colours stand for, above everything else."""
+    from matplotlib.patches import Patch
+
+    handles = [Patch(facecolor=COLOURS[name], label=NAMES[name], **EDGE) for name in names]
+    figure.legend(
+        handles=[*handles, *extra], loc="outside upper left", ncol=len(handles) + len(extra), frameon=False,
+        fontsize=NORMAL, handlelength=1.2, columnspacing=1.6, borderpad=0.1,
+    )  # fmt: skip
+
+
+def per_cent(axes: Axes, axis: str = "y") -> None:
+    """Shares as per cent at an axis."""
+    from matplotlib.ticker import PercentFormatter
+
+    (axes.yaxis if axis == "y" else axes.xaxis).set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+
+
+def legible(text: str, most: int = 34) -> str:
+    r"""Text from anywhere as one line that can be drawn: not too long, no formulas, and no letters that a font lacks.
+
+    >>> print(legible("a$b$"), legible("x\ny"), legible("screens/very/long/names/of/applications", 20))
+    a\$b\$ x y screens/ve…lications
+    """
+    line = " ".join(text.split()) or "(empty)"
+    half = (most - 1) // 2
+    line = line if len(line) <= most else f"{line[: most - 1 - half]}…{line[len(line) - half :]}"
+    drawn = _drawn()
+    return "".join(each if each.isprintable() and ord(each) in drawn else "□" for each in line).replace("$", r"\$")
+
+
+@cache
+def _drawn() -> frozenset[int]:
+    """The letters that the font has."""
+    figures()
+    from matplotlib.font_manager import findfont
+    from matplotlib.ft2font import FT2Font
+
+    return frozenset(FT2Font(findfont("DejaVu Sans")).get_charmap())

@@ -1,0 +1,68 @@
+"""The page: sections of sentences, pictures and tables, as one HTML text that needs nothing beside itself."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+
+from grounding_rewards import __version__
+from grounding_rewards.errors import PictureError
+from grounding_rewards.image_header import image_size
+from grounding_rewards.pool.report.data import Report
+from grounding_rewards.pool.report.drawing import Drawing
+from grounding_rewards.pool.report.sections import Section, sections
+
+DOTS = 150
+"""Dots an inch of the pictures' files."""
+
+_SHOWN = 100  # at which they are shown
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A picture inside of the page."""
+
+    uri: str
+    alt: str
+    file: str
+    width: int
+    height: int
+
+
+def page(found: Report, pictures: Mapping[str, tuple[Drawing, bytes]]) -> str:
+    """The HTML text.
+
+    Texts from anywhere are escaped. It asks for nothing on a network, and forbids itself to.
+
+    Args:
+        found: the numbers.
+        pictures: by file, what they are and their bytes, PNG.
+
+    Raises:
+        PictureError: jinja2 is not installed.
+    """
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError as error:
+        raise PictureError("a report needs jinja2: pip install 'grounding-rewards[report]'") from error
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(files(__package__).joinpath("page.html").read_text("utf-8"))
+    embedded = [_embedded(drawing, data) for drawing, data in pictures.values()]
+    by_place = {
+        (drawing.section, drawing.place): each
+        for (drawing, _), each in zip(pictures.values(), embedded, strict=True)
+    }  # fmt: skip
+    shown: list[Section] = list(sections(found))
+    html: str = template.render(
+        title=found.title, remarks=found.remarks, sections=shown, pictures=by_place, version=__version__
+    )
+    return html.encode("utf-8", "replace").decode("utf-8")
+
+
+def _embedded(drawing: Drawing, data: bytes) -> Embedded:
+    wide, high = image_size(data) or (0, 0)
+    scale = _SHOWN / DOTS
+    uri = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    return Embedded(uri, drawing.alt, drawing.file, round(wide * scale), round(high * scale))

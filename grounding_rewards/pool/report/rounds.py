@@ -1,0 +1,117 @@
+"""Numbers of a round: how many samples, how many of them solved, how often, and how many give no signal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.pool.intervals import Z
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.summary import NO_SIGNAL, counts
+
+Numbers = dict[str, Any]
+"""Plain values, as JSON has them: None where nobody knows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What one round of rollouts says.
+
+    Attributes:
+        name: how the page calls it.
+        stats: its samples.
+        temperatures: that its rollouts were sampled at, as far as is known, in order.
+    """
+
+    name: str
+    stats: SampleStats
+    temperatures: tuple[float, ...] = ()
+
+
+def summary(each: Round) -> Numbers:
+    """One line of the table of rounds.
+
+    It has all that ``summary.counts`` says. The interval of ``accuracy``, the mean pass rate, is that of ``mean_rate``.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> found = summary(Round("1", sample_stats(["a", "a", "b", "b", "c", "c"], [1, 1, 0, 1, 0, 0])))
+    >>> found["samples"], found["none_correct"], found["mixed"], found["all_correct"], found["accuracy"]
+    (3, 1, 1, 1, 0.5)
+    """
+    stats = each.stats
+    _, low, high = mean_rate(stats)
+    return {
+        "round": each.name,
+        **counts(stats),
+        "rollouts_per_sample": np.unique(stats.n[stats.n > 0]).tolist(),
+        "correct": int(stats.num_correct.sum()),
+        "accuracy_low": low,
+        "accuracy_high": high,
+        "temperatures": list(each.temperatures),
+    }
+
+
+def outcomes(stats: SampleStats) -> dict[str, int]:
+    """How many samples were never solved, partly, and always."""
+    return {
+        "none_correct": int(stats.none_correct.sum()),
+        "mixed": int(stats.mixed.sum()),
+        "all_correct": int(stats.all_correct.sum()),
+    }
+
+
+def mean_rate(stats: SampleStats) -> tuple[float | None, float | None, float | None]:
+    """The mean pass rate p of m scored samples, and Wilson's interval with every sample as one trial.
+
+    No rates from 0 to 1 with this mean vary more than those of single trials, so that the interval is rather too wide.
+    Where every sample has one rollout, it is the interval of their share.
+
+    Returns:
+        The mean and both ends; None without samples.
+    """
+    rates = stats.pass_rate[stats.n > 0]
+    if not len(rates):
+        return None, None, None
+    mean, width = float(rates.mean()), Z * Z / len(rates)
+    half = Z * math.sqrt(mean * (1 - mean) / len(rates) + width / (4 * len(rates)))
+    low, high = (mean + width / 2 - half) / (1 + width), (mean + width / 2 + half) / (1 + width)
+    return mean, min(max(low, 0.0), mean), max(min(high, 1.0), mean)
+
+
+def histogram(each: Round) -> Numbers:
+    """How many samples have 0, 1, ... right rollouts, told apart by whether that is none, some or all of theirs.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> histogram(Round("1", sample_stats(["a", "a", "b", "c", "c"], [1, 0, 1, 0, 0])))
+    {'round': '1', 'none_correct': [1, 0], 'mixed': [0, 1], 'all_correct': [0, 1]}
+    """
+    stats = each.stats
+    most = int(stats.num_correct.max(initial=0))
+    return {
+        "round": each.name,
+        **{name: _counts(stats, getattr(stats, name), most) for name in ("none_correct", "mixed", "all_correct")},
+    }
+
+
+def signal(each: Round) -> Numbers:
+    """Shares of a round's scored samples that give no signal.
+
+    ``no_spread`` is the share of groups whose totals lie within 1e-6 of each other, of those that have totals.
+    """
+    stats = each.stats.taken(each.stats.n > 0)
+    spread = stats.spread[~np.isnan(stats.spread)]
+    found = {name: _share(count, len(stats)) for name, count in outcomes(stats).items()}
+    return {"round": each.name, **found, "no_spread": _share(int((spread <= NO_SIGNAL).sum()), len(spread))}
+
+
+def _counts(stats: SampleStats, chosen: NDArray[np.bool_], most: int) -> list[int]:
+    found: list[int] = np.bincount(stats.num_correct[chosen], minlength=most + 1).tolist()
+    return found
+
+
+def _share(count: int, of: int) -> float | None:
+    return count / of if of else None

@@ -1,0 +1,110 @@
+"""The samples that a page shows one by one: those that were never solved, and what their rollouts answered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.pool.report.rounds import Numbers
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.spaces import Floats
+
+COMMONEST = 3
+"""So many different responses to a sample are quoted."""
+
+LONGEST = 300
+"""Characters of a response, or of an instruction, that are quoted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A sample, and what its rollouts answered.
+
+    Attributes:
+        sample_id: its name.
+        n: how many rollouts were scored.
+        clicks: (k, 2) the points that were answered, in shares of the image.
+        right: (k,) which of them were right.
+        outlines: each place of its target as corners (j, 2) in shares of the image; a single corner is a point.
+        image_size: width and height of the image in pixels; None where unknown.
+        source: where it comes from.
+        instruction: what was asked.
+        responses: the commonest responses, and how many rollouts gave each.
+        image: (h, w) the screenshot in shades of grey, 0 to 255; None where it is not at hand.
+    """
+
+    sample_id: str
+    n: int
+    clicks: Floats
+    right: NDArray[np.bool_]
+    outlines: tuple[Floats, ...] = ()
+    image_size: tuple[float, float] | None = None
+    source: str | None = None
+    instruction: str | None = None
+    responses: tuple[tuple[str, int], ...] = ()
+    image: NDArray[np.uint8] | None = None
+
+    def told(self) -> Numbers:
+        """The sample in plain values."""
+        return {
+            "sample_id": self.sample_id,
+            "n": self.n,
+            "source": self.source,
+            "instruction": self.instruction,
+            "image_size": None if self.image_size is None else list(self.image_size),
+            "screenshot": self.image is not None,
+            "clicks_unit": np.round(self.clicks, 6).tolist(),
+            "targets_unit": [np.round(corners, 6).tolist() for corners in self.outlines],
+            "responses": [{"response": text, "rollouts": count} for text, count in self.responses],
+        }
+
+
+def hardest(stats: SampleStats, most: int, without: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+    """Rows of samples that were never solved: those with most rollouts first, and of these the smallest targets.
+
+    Args:
+        stats: the samples.
+        most: so many rows at most.
+        without: (m,) samples to leave out, such as suspects.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> hardest(sample_stats(["a", "b", "b", "c"], [0, 0, 0, 1]), 5).tolist()
+    [1, 0]
+    """
+    chosen = stats.none_correct if without is None else stats.none_correct & ~without
+    return _first(stats, np.flatnonzero(chosen), most)
+
+
+def first_of(stats: SampleStats, chosen: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
+    """The first rows of some samples, in the same order."""
+    return _first(stats, np.flatnonzero(chosen), most)
+
+
+def commonest(responses: Sequence[str | None]) -> tuple[tuple[str, int], ...]:
+    """The responses that came most often, and how often; of equals the first in the alphabet.
+
+    >>> commonest(["(1, 2)", None, "(3, 4)", "(3, 4)"])
+    (('(3, 4)', 2), ('(1, 2)', 1))
+    """
+    counts = Counter(shortened(text) for text in responses if text is not None)
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:COMMONEST])
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """A text that is too long, with its middle left out.
+
+    >>> shortened("abcdefghij", 5)
+    'ab…ij'
+    """
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[: most - 1 - half]}…{text[len(text) - half :]}"
+
+
+def _first(stats: SampleStats, rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    areas = np.where(np.isnan(stats.target_area), np.inf, stats.target_area)
+    order = sorted(rows.tolist(), key=lambda row: (-stats.n[row], areas[row], str(stats.sample_id[row])))
+    return np.array(order[:most], dtype=np.int64)

@@ -1,0 +1,259 @@
+"""What a report says in words and tables, section by section."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from grounding_rewards.pool.report.data import Report
+from grounding_rewards.pool.report.rounds import Numbers
+from grounding_rewards.pool.report.samples import Shown, shortened
+from grounding_rewards.pool.report.wording import area, between, count, listed, percent, points
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts; the first cell of a row names it."""
+
+    caption: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a section: a picture by its number, facts, sentences and a table, each if there is one."""
+
+    title: str = ""
+    picture: int | None = None
+    facts: Sequence[tuple[str, str]] = ()
+    said: Sequence[str] = ()
+    table: Table | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section; ``missing`` says what would be needed where it shows nothing."""
+
+    key: str
+    title: str
+    lead: str = ""
+    parts: Sequence[Part] = ()
+    missing: str = ""
+
+
+def sections(found: Report) -> Iterator[Section]:
+    """All sections of a report, in order."""
+    told = {
+        "rounds": ("Rounds", _ROUNDS, [Part(table=_rounds(found.rounds))]),
+        "num_correct": ("Right rollouts of each sample", _NUM_CORRECT, [Part(picture=0)]),
+        "transitions": (
+            "From round to round", _TRANSITIONS, [_moved(place, each) for place, each in enumerate(found.transitions)]
+        ),
+        "sources": ("By source", _SOURCES, _with_picture(_sources(found))),
+        "sizes": ("By size of the target", _SIZES, _with_picture(_sizes(found))),
+        "signal": ("Samples without signal", _SIGNAL, [Part(picture=0, table=_signal(found.signal))]),
+        "temperature": ("Temperature", _TEMPERATURE, [_temperature(found.temperature)] if found.temperature else []),
+        "pools": ("From pool to pool", _POOLS, [Part(picture=0, table=_pools(found.pools))]),
+        "hardest": ("The hardest samples", _HARDEST, _samples(found.hardest)),
+        "suspects": ("Suspects", _SUSPECTS, _samples(found.suspects)),
+    }  # fmt: skip
+    for key, (title, lead, parts) in told.items():
+        missing = found.missing.get(key, "")
+        yield Section(key, title, lead, () if missing else parts, missing)
+
+
+_ROUNDS = (
+    "A sample is never solved where none of its scored rollouts is right, and all correct where each is. Accuracy is "
+    "the mean pass rate of the samples; its 95 % interval takes every sample for one trial."
+)
+_NUM_CORRECT = (
+    "Samples by how many of their rollouts are right. Only samples with some right give a signal to learn from."
+)
+_TRANSITIONS = (
+    "Rows are right rollouts before, columns after. A second look at the same policy moves samples as well: beside "
+    "what was seen stands what chance alone would show."
+)
+_SOURCES = "The source with the largest share of never-solved samples stands on top. The picture shows the last round."
+_SIZES = (
+    "Mean pass rate by the target's share of the screen, with a 95 % interval that takes every sample for one trial."
+)
+_SIGNAL = (
+    "Groups whose totals lie within 0.000001 of each other give no signal: with totals of 0 and 1 these are the "
+    "samples with none and with all right; shaped totals may differ among those too."
+)
+_TEMPERATURE = (
+    "The highest temperature whose accuracy has not collapsed, over the samples that all temperatures have. Answers "
+    "read, samples with some right and different responses stand beside it."
+)
+_POOLS = "What each step of drawing a pool left and removed, as the manifests say."
+_HARDEST = (
+    "Never solved in the last round: those with most rollouts first, and of these the ones with the smallest targets. "
+    "Suspects are not among them."
+)
+_SUSPECTS = (
+    "Never solved, yet their clicks agree tightly on another place: the label may be wrong, or the instruction may fit "
+    "two things. Look before you train on them."
+)
+
+
+def _with_picture(tables: Iterator[Table]) -> list[Part]:
+    """A table a part; the picture goes with the first."""
+    return [Part(picture=None if place else 0, table=table) for place, table in enumerate(tables)]
+
+
+def _rounds(rounds: Sequence[Numbers]) -> Table:
+    heads = [
+        "round", "samples", "rollouts", "not scored", "each", "none correct", "mixed", "all correct", "right",
+        "accuracy", "95 % interval", "answers read", "temperature",
+    ]  # fmt: skip
+    rows = [
+        [
+            each["round"], count(each["samples"]), count(each["rollouts"]), count(each["unscored"]),
+            listed(each["rollouts_per_sample"]), count(each["none_correct"]), count(each["mixed"]),
+            count(each["all_correct"]), count(each["correct"]), percent(each["accuracy"]),
+            between(each["accuracy_low"], each["accuracy_high"]), percent(each["parse_rate"]),
+            listed(each["temperatures"]),
+        ]
+        for each in rounds
+    ]  # fmt: skip
+    return Table("Samples and rollouts of each round", heads, rows)
+
+
+def _moved(place: int, moved: Numbers) -> Part:
+    null, gap = moved["null"], moved["difference"]
+    said = [
+        f"{count(moved['both'])} samples in both: {count(moved['up'])} up, {count(moved['same'])} the same, "
+        f"{count(moved['down'])} down; {moved['net']:+,} right rollouts",
+        f"mean pass rate {points(gap['mean'])} percentage points ({points(gap['low'])} to {points(gap['high'])})",
+    ]
+    if moved["never_solved"]:
+        said.append(
+            f"of {count(moved['never_solved'])} never-solved samples {count(moved['escaped'])} were solved at least "
+            f"once, {percent(moved['escape_share'])} ({between(moved['low'], moved['high'])}); by chance alone "
+            f"{percent(null['escape_share'])} ({between(null['low'], null['high'])})"
+        )
+    if moved["discordant"]:
+        pair = moved["discordant"]
+        said.append(
+            f"one rollout each: {count(pair['only_before'])} right only before, {count(pair['only_after'])} only "
+            f"after, p = {pair['p_value']:.2g} (McNemar, exact)"
+        )
+    if moved["dropped"] or moved["new"] or moved["unscored"]:
+        said.append(
+            f"{count(moved['dropped'])} samples are before alone, {count(moved['new'])} after alone, "
+            f"{count(moved['unscored'])} are not scored in one of the two"
+        )
+    return Part(f"{moved['from']} to {moved['to']}", place, (), [*said, *moved["warnings"]], _by_source(moved))
+
+
+def _by_source(moved: Numbers) -> Table | None:
+    lines = moved["by_source"]
+    if all(each["source"] is None for each in lines):
+        return None
+    heads = ["source", "in both", "up", "same", "down", "never solved before", "solved after", "mean pass rate, points"]
+    rows = [
+        [
+            each["source"] or "unknown", count(each["both"]), count(each["up"]), count(each["same"]),
+            count(each["down"]), count(each["never_solved"]), count(each["escaped"]),
+            points(each["difference"]["mean"]),
+        ]
+        for each in lines
+    ]  # fmt: skip
+    return Table(f"By source, from {moved['from']} to {moved['to']}", heads, rows)
+
+
+def _sources(found: Report) -> Iterator[Table]:
+    heads = [
+        "source",
+        "samples",
+        "rollouts",
+        "right",
+        "none correct",
+        "mixed",
+        "all correct",
+        "never solved",
+        "accuracy",
+    ]
+    for name, lines in reversed(found.sources):
+        rows = [
+            [
+                line["source"], *(count(line[key]) for key in _COUNTS), percent(line["zero_share"]),
+                percent(line["accuracy"]),
+            ]
+            for line in lines
+        ]  # fmt: skip
+        yield Table(name, heads, rows)
+
+
+_COUNTS = ("samples", "rollouts", "correct", "none_correct", "mixed", "all_correct")
+
+
+def _sizes(found: Report) -> Iterator[Table]:
+    heads = ["target's share of the screen", "samples", "rollouts", "right", "mean pass rate", "95 % interval"]
+    for name, lines in reversed(found.sizes):
+        rows = [
+            [
+                area(line["area_from"], line["area_to"]), count(line["samples"]),
+                count(line["rollouts"]), count(line["correct"]), percent(line["accuracy"]),
+                between(line["accuracy_low"], line["accuracy_high"]),
+            ]
+            for line in lines
+        ]  # fmt: skip
+        yield Table(name, heads, rows)
+
+
+def _signal(rounds: Sequence[Numbers]) -> Table:
+    heads = ["round", "none correct", "all correct", "mixed", "totals do not differ"]
+    keys = ("none_correct", "all_correct", "mixed", "no_spread")
+    rows = [[each["round"], *(percent(each[key]) for key in keys)] for each in rounds]
+    return Table("Shares of the scored samples of each round", heads, rows)
+
+
+def _temperature(swept: Numbers) -> Part:
+    heads = ["temperature", "accuracy", "95 % interval", "answers read", "mixed", "never solved", "different", "why"]
+    rows = [
+        [
+            f"{row['temperature']:g}{' (chosen)' if row['temperature'] == swept['chosen'] else ''}",
+            percent(row["accuracy"]), between(row["low"], row["high"]), percent(row["parse_rate"]),
+            percent(row["mixed_share"]), percent(row["zero_share"]), percent(row["distinct_share"]), row["why"],
+        ]
+        for row in swept["rows"]
+    ]  # fmt: skip
+    said = [
+        f"{swept['chosen']:g} is chosen by the rule {swept['rule']}, over {count(swept['samples'])} samples",
+        *([f"{count(swept['left_out'])} samples are not at every temperature"] if swept["left_out"] else []),
+        *swept["warnings"],
+    ]
+    return Part(picture=0, said=said, table=Table("What rollouts at each temperature say", heads, rows))
+
+
+def _pools(pools: Sequence[Numbers]) -> Table:
+    heads = ["pool", "measured", "removed", "kept", "never solved", "others", "share", "asked for", "too few"]
+    rows = []
+    for each in pools:
+        removed = "; ".join(f"{step['step']} {count(step['removed'])}" for step in each["steps"] if step["removed"])
+        rows.append(
+            [
+                each["pool"], count(each["samples"]), removed or "-", count(each["kept"]), count(each["zero"]),
+                count(each["positive"]), percent(each["zero_share"]), percent(each["zero_share_asked"]),
+                count(each.get("shortfall")),
+            ]
+        )  # fmt: skip
+    return Table("Pools in the order given", heads, rows)
+
+
+def _samples(several: Sequence[Shown]) -> list[Part]:
+    return [_sample(place, each) for place, each in enumerate(several)]
+
+
+def _sample(place: int, shown: Shown) -> Part:
+    answers = "\n".join(f"{count(times)} x {text}" for text, times in shown.responses)
+    facts = [
+        ("instruction", "" if shown.instruction is None else shortened(shown.instruction)),
+        ("source", shown.source or ""),
+        ("rollouts", f"{count(shown.n)}, none of them right"),
+        ("clicks", "" if len(shown.clicks) else "none of them answers with a place that is known"),
+        ("answers", answers),
+    ]
+    return Part(shown.sample_id, place, [(name, fact) for name, fact in facts if fact])

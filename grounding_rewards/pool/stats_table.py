@@ -1,0 +1,119 @@
+"""Statistics of samples as a table: what ``pool stats --out`` writes, and what is read back from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from grounding_rewards.errors import PoolError, TableError, near
+from grounding_rewards.pool.grouped import stats_of
+from grounding_rewards.pool.intervals import pass_at_k, wilson
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.promises import seal
+from grounding_rewards.tables.files import PARQUET, open_table
+from grounding_rewards.tables.rollout_table import open_rollouts
+
+_TEXTS = ("sample_id", "source")
+_NEEDED = ("sample_id", "n", "num_correct")
+_COLUMNS = tuple(each.name for each in fields(SampleStats))
+
+
+def to_table(stats: SampleStats, ks: Sequence[int] = ()) -> pa.Table:
+    """All columns of statistics, and what follows from them; null for what is not known.
+
+    Beside those of ``SampleStats``: ``pass_rate`` with ``wilson_low`` and ``wilson_high`` (95 %), ``spread``,
+    ``dispersion_target`` (the dispersion of clicks over the target's diagonal), and ``pass_at_K`` for each of ``ks``.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> to_table(sample_stats(["a", "a"], [1, 0]), ks=[1]).select(["sample_id", "pass_rate", "pass_at_1"]).to_pylist()
+    [{'sample_id': 'a', 'pass_rate': 0.5, 'pass_at_1': 0.5}]
+    """
+    low, high = wilson(stats.num_correct, stats.n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        beside = stats.dispersion / stats.target_diagonal
+    further = {"pass_rate": stats.pass_rate, "wilson_low": low, "wilson_high": high, "spread": stats.spread}
+    further["dispersion_target"] = np.where(np.isfinite(beside), beside, np.nan)
+    further |= {f"pass_at_{k}": pass_at_k(stats.n, stats.num_correct, k) for k in ks}
+    own = {name: getattr(stats, name) for name in _COLUMNS}
+    return pa.table({name: _array(name, column) for name, column in {**own, **further}.items()})
+
+
+def from_table(table: pa.Table) -> SampleStats:
+    """Statistics from a table of them; columns that it lacks are unknown.
+
+    Raises:
+        PoolError: a column is missing, holds something else, or two rows are of one sample.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> from_table(to_table(sample_stats(["a", "a"], [1, 0]))).num_correct.tolist()
+    [1]
+    """
+    missing = [name for name in _NEEDED if name not in table.column_names]
+    if missing:
+        hint = near(missing[0], table.column_names) or "."
+        raise PoolError(
+            f"statistics of samples: no column {missing[0]!r}{hint} There are: {', '.join(table.column_names)}"
+        )
+    found = {name: _column(name, table[name]) for name in _COLUMNS if name in table.column_names}
+    stats = SampleStats(**found)
+    names = stats.sample_id.tolist()
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise PoolError(f"statistics of samples: sample {twice!r} has several rows; expected one a sample")
+    seal(*vars(stats).values())
+    return stats
+
+
+def read_stats(path: str | os.PathLike[str], *, by: str = "source", rounds: Sequence[int] | None = None) -> SampleStats:
+    """Statistics from a file of them (it has a column ``num_correct``), or from rollouts.
+
+    Raises:
+        TableError: the path cannot be read.
+        PoolError: its rows are neither.
+    """
+    if os.path.isfile(path) and "num_correct" in open_table(path).columns:
+        if rounds is not None:
+            raise TableError(f"{path}: holds statistics of samples, which cannot be parted by round; give rollouts")
+        return from_table(_read(path))
+    return stats_of(open_rollouts([path]), by=by, rounds=rounds)
+
+
+def _read(path: str | os.PathLike[str]) -> pa.Table:
+    if os.fspath(path).lower().endswith(PARQUET):
+        import pyarrow.parquet as pq
+
+        return pq.read_table(path)
+    rows = [row for batch in open_table(path).batches() for row in batch.rows]
+    try:
+        return pa.Table.from_pylist(rows)
+    except pa.ArrowException as error:
+        raise PoolError(f"{path}: no statistics of samples ({error})") from None
+
+
+def _array(name: str, column: Any) -> pa.Array:
+    if name in _TEXTS:
+        return pa.array([None if each is None else str(each) for each in column.tolist()], pa.string())
+    if name in ("distinct", "round"):
+        return pa.array(np.asarray(column), mask=np.asarray(column) < 0)
+    return pa.array(np.ascontiguousarray(column), from_pandas=True)
+
+
+def _column(name: str, column: pa.ChunkedArray) -> Any:
+    if name in _TEXTS:
+        found = np.empty(len(column), dtype=np.object_)
+        found[:] = [None if each is None else str(each) for each in column.to_pylist()]
+        return found
+    whole = name in ("n", "num_correct", "unscored", "clicks", "distinct", "round")
+    try:
+        numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    except (pa.ArrowException, ValueError):
+        raise PoolError(f"statistics of samples: column {name} holds {column.type}; expected numbers") from None
+    if not whole:
+        return numbers.astype(np.float64)
+    unknown = -1 if name in ("distinct", "round") else 0
+    return np.where(np.isnan(numbers), unknown, numbers).astype(np.int64)

@@ -1,0 +1,100 @@
+"""What statistics of samples come to: how many are solved, by whom they are, and how much of them can teach."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from grounding_rewards.pool.intervals import pass_at_k
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.spaces import Floats
+
+NO_SIGNAL = 1e-6
+"""Totals of a group that differ by no more teach nothing: equal ones may differ in their last bits."""
+
+SUMMED = ("mean", "lowest", "highest", "parse_rate", "dispersion")
+"""Columns of statistics that a summary looks at, beside the counts."""
+
+
+def summary(stats: SampleStats, ks: Sequence[int] = ()) -> dict[str, Any]:
+    """Counts and means over m samples, as plain values.
+
+    ``accuracy`` is the mean of the samples' pass rates, whatever their n; ``parse_rate`` and ``dispersion`` are means
+    over the samples for which they are known, None where that is none. A sample is ``zero_signal`` where its highest
+    and its lowest total differ by no more than 1e-6. ``pass_at_k`` counts samples with at least k scored rollouts.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> found = summary(sample_stats(["a", "a", "b", "b", "c"], [1, 1, 1, 0, None]), ks=[2])
+    >>> found["samples"], found["all_correct"], found["mixed"], found["none_correct"], found["unscored_samples"]
+    (3, 1, 1, 0, 1)
+    >>> found["accuracy"], found["pass_at_k"]
+    (0.75, {'2': {'samples': 2, 'mean': 1.0}})
+    """
+    return {
+        **counts(stats),
+        "num_correct": _histogram(stats),
+        "by_source": [{"source": source, **counts(stats.taken(rows))} for source, rows in by_source(stats)],
+        **({"pass_at_k": {str(k): _pass_at(stats, k) for k in ks}} if ks else {}),
+    }
+
+
+def counts(stats: SampleStats) -> dict[str, Any]:
+    """How many samples and rollouts there are, and how they fared."""
+    scored = stats.n > 0
+    return {
+        "samples": len(stats),
+        "rollouts": int((stats.n + stats.unscored).sum()),
+        "unscored": int(stats.unscored.sum()),
+        "unscored_samples": int((~scored).sum()),
+        "all_correct": int(stats.all_correct.sum()),
+        "none_correct": int(stats.none_correct.sum()),
+        "mixed": int(stats.mixed.sum()),
+        "zero_signal": _zero_signal(stats),
+        "accuracy": _mean(stats.pass_rate),
+        "mean_total": _mean(stats.mean),
+        "parse_rate": _mean(stats.parse_rate),
+        "dispersion": _mean(stats.dispersion),
+    }
+
+
+def by_source(stats: SampleStats) -> list[tuple[str | None, np.ndarray[Any, Any]]]:
+    """The rows of each source, by its name; nothing where no source is known."""
+    names = [name for name in dict.fromkeys(stats.source.tolist()) if name is not None]
+    if not names:
+        return []
+    ordered = [*sorted(names, key=str), *([None] if any(name is None for name in stats.source.tolist()) else [])]
+    places = {name: place for place, name in enumerate(ordered)}
+    codes = np.array([places[name] for name in stats.source.tolist()], dtype=np.int64)
+    return [(name, np.flatnonzero(codes == place)) for name, place in places.items()]
+
+
+def _zero_signal(stats: SampleStats) -> int | None:
+    spread = stats.spread
+    known = ~np.isnan(spread)
+    return int((spread[known] <= NO_SIGNAL).sum()) if known.any() else None
+
+
+def _histogram(stats: SampleStats) -> list[dict[str, int]]:
+    """How many samples have num_correct of n, for each n and num_correct that is there."""
+    scored = stats.n > 0
+    pairs, found = np.unique(np.stack([stats.n[scored], stats.num_correct[scored]], 1), axis=0, return_counts=True)
+    return [
+        {"n": n, "num_correct": right, "samples": count}
+        for (n, right), count in zip(pairs.tolist(), found.tolist(), strict=True)
+    ]
+
+
+def _pass_at(stats: SampleStats, k: int) -> dict[str, Any]:
+    enough = stats.n >= k
+    return {
+        "samples": int(enough.sum()),
+        "mean": _mean(pass_at_k(stats.n[enough], stats.num_correct[enough], k)),
+    }
+
+
+def _mean(values: Floats) -> float | None:
+    known = values[~np.isnan(values)]
+    return math.fsum(known.tolist()) / len(known) if len(known) else None

@@ -1,0 +1,53 @@
+"""Samples whose label is more likely wrong than the model: never solved, yet their clicks agree on another place."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.pool.stats import SampleStats
+
+MIN_CLICKS = 4
+"""Fewer clicks agree by chance too often."""
+
+OF_TARGET = 0.5
+"""Clicks agree when they lie as near together as those that hit one thing: within half of the target's diagonal."""
+
+OF_SCREEN = 0.02
+"""Nowhere is more than this share of the screen's diagonal one place: 44 pixels of 1920 x 1080."""
+
+
+def suspects(
+    stats: SampleStats,
+    *,
+    min_clicks: int = MIN_CLICKS,
+    of_target: float = OF_TARGET,
+    of_screen: float = OF_SCREEN,
+) -> NDArray[np.bool_]:
+    """Whether each sample's label or instruction is to be looked at before anybody trains on it.
+
+    True where none of at least ``min_clicks`` scored rollouts was right, at least ``min_clicks`` rollouts clicked, and
+    the dispersion of these clicks is at most ``of_screen`` and, where the target's size is known, at most
+    ``of_target * target_diagonal``. The rollouts agree on one place, and it is not the target: the label may be wrong,
+    or the instruction fit two things. The model may also be wrong the same way each time, so look before you delete.
+
+    Args:
+        stats: m samples, with clicks.
+        min_clicks: how many scored rollouts and clicks are enough to tell.
+        of_target: how far apart the clicks may lie, in shares of the target's diagonal.
+        of_screen: the same in shares of the image's diagonal.
+
+    Returns:
+        (m,); False where no dispersion is known.
+
+    >>> from dataclasses import replace
+    >>> from grounding_rewards.pool import sample_stats
+    >>> stats = sample_stats(["a"] * 4 + ["b"] * 4, [0] * 8)
+    >>> clicks, diagonal = np.array([4, 4]), np.array([0.05, 0.05])
+    >>> suspects(replace(stats, clicks=clicks, dispersion=np.array([0.01, 0.2]), target_diagonal=diagonal))
+    array([ True, False])
+    """
+    enough = stats.none_correct & (stats.n >= min_clicks) & (stats.clicks >= min_clicks)
+    known = ~np.isnan(stats.target_diagonal)
+    near = (stats.dispersion <= of_screen) & (~known | (stats.dispersion <= of_target * stats.target_diagonal))
+    return enough & near

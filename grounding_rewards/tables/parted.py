@@ -1,0 +1,126 @@
+"""Rows of a table parted into several files, each with all columns and the schema's metadata as they were."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+
+from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, Note, Table, Writer
+from grounding_rewards.tables.files import table_writer
+from grounding_rewards.tables.pieces import gathered, unpacked_bytes
+from grounding_rewards.tables.together import Together
+from grounding_rewards.tables.whole import write_rows
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file that was written.
+
+    Attributes:
+        path: what it is called, or will be.
+        rows: how many rows it has.
+        sha256: of its bytes.
+    """
+
+    path: Path
+    rows: int
+    sha256: str
+
+
+def write_tables(files: Together, tables: Mapping[Path, pa.Table]) -> list[Written]:
+    """Write tables that have rows."""
+    found = []
+    for path, table in tables.items():
+        if table.num_rows:
+            file = files.open(path)
+            write_rows(file, path, table)
+            found.append(_written(file, path, table.num_rows))
+    return found
+
+
+def write_parts(
+    files: Together,
+    parts: Mapping[Path, Collection[str]],
+    table: Table,
+    names: Sequence[str | None],
+    *,
+    note: Note = lambda text: None,
+    advance: Callable[[float], None] = lambda done: None,
+) -> list[Written]:
+    """Write each part's rows of a table, in the table's order, in one pass over it.
+
+    Args:
+        files: opens what is written. A part without rows is not.
+        parts: the names of each part's samples; a sample may be in several.
+        table: the rows.
+        names: (n,) the name of each row's sample.
+        note: is told, once each, what a format could not keep as it was.
+        advance: is told the share of rows that have been read.
+
+    Raises:
+        TableError: the table cannot be read, or a format cannot hold its columns.
+    """
+    said = dict[str, None]()
+    with ExitStack() as writers:
+        opened = [
+            _Part(files.open(path), path, chosen, writers, table, said)
+            for path, chosen in ((path, frozenset(some)) for path, some in parts.items())
+            if not chosen.isdisjoint(names)
+        ]
+        for batch in table.batches():
+            here = names[batch.start : batch.start + len(batch)]
+            for part in opened:
+                part.take(batch, [row for row, name in enumerate(here) if name in part.chosen])
+            advance(batch.done)
+        for part in opened:
+            part.flush()
+    for text in said:
+        note(text)
+    return [_written(part.file, part.path, part.rows) for part in opened]
+
+
+class _Part:
+    """One of the files, and rows that wait to be written, because few rows make poor pieces of a Parquet file."""
+
+    def __init__(
+        self, file: IO[bytes], path: Path, chosen: frozenset[str], stack: ExitStack, like: Table, said: dict[str, None]
+    ) -> None:
+        self.file, self.path, self.chosen, self.rows = file, path, chosen, 0
+        self.writer: Writer = stack.enter_context(
+            table_writer(file, path, like=like, new={}, note=lambda text: said.update({text: None}))
+        )
+        self._held, self._count, self._bytes = list[Any](), 0, 0
+
+    def take(self, batch: Batch, rows: Sequence[int]) -> None:
+        """Write some rows of a batch, now or later."""
+        self.rows += len(rows)
+        if not rows:
+            return
+        if isinstance(batch.whole, list):
+            picked = [batch.whole[row] for row in rows]
+            self.writer.write(replace(batch, rows=picked, whole=picked), {})
+            return
+        arrow = batch.whole if len(rows) == len(batch) else batch.whole.take(pa.array(rows))
+        size = unpacked_bytes(arrow)
+        if self._count + len(rows) > BATCH_ROWS or self._bytes + size > BATCH_BYTES:
+            self.flush()
+        self._held.append(arrow)
+        self._count, self._bytes = self._count + len(rows), self._bytes + size
+
+    def flush(self) -> None:
+        """Write what waits."""
+        for arrow in gathered(self._held):
+            self.writer.write(Batch(0, [{}] * len(arrow), arrow, 1.0), {})
+        self._held, self._count, self._bytes = [], 0, 0
+
+
+def _written(file: IO[bytes], path: Path, rows: int) -> Written:
+    file.flush()
+    with open(file.name, "rb") as written:
+        return Written(path, rows, hashlib.file_digest(written, "sha256").hexdigest())

@@ -1,0 +1,257 @@
+"""A directory that is made piece by piece, in as many runs as it takes, and appears when it is whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables.exchange import mend, put_directory
+from grounding_rewards.tables.files import written_whole
+
+OUTPUTS = "outputs"
+"""What a manifest says of its pieces; it says nothing of them before all are there."""
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The pieces of a directory that is being made.
+
+    Attributes:
+        out: what it will be called.
+        folder: where it is made: ``.NAME.partial`` beside it.
+        manifest: name of the file that tells what the directory was made of, and of which files it consists.
+        identity: what makes this directory this one; the manifest says it, too.
+    """
+
+    out: Path
+    folder: Path
+    manifest: str
+    identity: Mapping[str, Any]
+
+    def __contains__(self, name: str) -> bool:
+        """Whether a piece is there; if so, it is whole."""
+        return (self.folder / name).is_file()
+
+    @contextmanager
+    def write(self, name: str) -> Iterator[IO[bytes]]:
+        """A file to write a piece to; it is there when all went well, and else leaves no trace."""
+        with written_whole(self.folder / name) as file:
+            yield file
+
+    def finish(self, names: Sequence[str], said: Mapping[str, Any]) -> dict[str, Any]:
+        """Have the directory appear, with these pieces and nothing else.
+
+        Args:
+            names: the pieces, in order.
+            said: what the manifest says beside the identity and the pieces.
+
+        Returns:
+            The manifest.
+        """
+        whole = {**self.identity, **said, OUTPUTS: [_described(self.folder / name) for name in names]}
+        _remove([path for path in self.folder.iterdir() if path.name not in {*names, self.manifest}])
+        _write_json(self.folder / self.manifest, whole)
+        put_directory(self.folder, self.out)
+        return whole
+
+
+@contextmanager
+def directory_in_pieces(
+    out: Path, manifest: str, identity: Mapping[str, Any], *, overwrite: bool = False
+) -> Iterator[Pieces | None]:
+    """Make a directory, or go on with making it where a run was killed.
+
+    One process at a time: the directory ``.NAME.partial`` beside ``out`` is locked, and a killed process holds no lock.
+    An old directory stays as it is until the new one is whole.
+
+    Args:
+        out: the directory.
+        manifest: name of the file in it that tells what it was made of.
+        identity: what makes it this one, as JSON has it: what comes of equal ones is equal. Paths in it do not count,
+            what they hold does: see ``differing``.
+        overwrite: whether a directory, or pieces, that were made of something else give way.
+
+    Yields:
+        The pieces; None where the directory is there, whole and of this identity.
+
+    Raises:
+        TableError: there is something else, or another process is making it.
+    """
+    out = out.absolute()
+    if is_made(out, manifest, identity, overwrite=overwrite) and not _partial(out).exists():
+        yield None
+        return
+    if not out.parent.is_dir():
+        raise TableError(f"{out}: there is no directory {out.parent}")
+    with _alone(out) as folder:
+        mend(out)
+        if is_made(out, manifest, identity, overwrite=overwrite):
+            unfinished = _read_json(folder / manifest)
+            if unfinished is None or OUTPUTS in unfinished:  # what the new directory has taken the place of
+                _remove([folder])
+            yield None
+            return
+        _begin(out, folder, manifest, identity, overwrite=overwrite)
+        try:
+            yield Pieces(out, folder, manifest, identity)
+        finally:
+            if not _finished(folder, manifest):  # what went wrong at the start must not stand in the way
+                _remove(list(folder.iterdir()) if folder.is_dir() else [])
+
+
+def is_made(out: Path, manifest: str, identity: Mapping[str, Any], *, overwrite: bool = False) -> bool:
+    """Whether a directory is there, whole and of this identity.
+
+    Raises:
+        TableError: it is there, but was made of something else or is not whole, and ``overwrite`` is False; or there is
+            something that was not made here.
+    """
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return False
+    found = _read_json(out / manifest) if out.is_dir() else None
+    if found is None or not isinstance(found.get(OUTPUTS), list):
+        raise TableError(f"{out}: is there, and holds no {manifest}, so it is not replaced; write to another directory")
+    names = {each["path"] for each in found[OUTPUTS]}
+    strange = sorted({path.name for path in out.iterdir()} - names - {manifest})
+    if strange:
+        raise TableError(f"{out}: also holds {strange[0]}, which {manifest} does not list; move it away first")
+    apart, damaged = differing(found, identity), _damaged(out, found[OUTPUTS])
+    if overwrite or not (apart or damaged):
+        return not (apart or damaged)
+    what = f"{damaged} is not what {manifest} says" if damaged else f"was made with {_told(apart, found, identity)}"
+    raise TableError(f"{out}: {what}; write to another directory, or replace it by --overwrite")
+
+
+def differing(found: Mapping[str, Any], identity: Mapping[str, Any]) -> list[str]:
+    """What of an identity a manifest says otherwise. Of inputs only what they hold counts, not where they lie.
+
+    >>> differing({"seed": 1, "inputs": [{"path": "a", "sha256": "0f"}]}, {"seed": 2, "inputs": [{"sha256": "0f"}]})
+    ['seed']
+    """
+    return [name for name, value in identity.items() if _content(found.get(name)) != _content(value)]
+
+
+def _content(value: Any) -> Any:
+    if isinstance(value, list) and all(isinstance(each, Mapping) and "sha256" in each for each in value):
+        return [each["sha256"] for each in value]
+    return json.loads(json.dumps(value))
+
+
+def _told(apart: Sequence[str], found: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
+    """What a directory was made with, where that is not what is asked for now."""
+    name = apart[0]
+    if name == "inputs":
+        return "other inputs, or with what these held before"
+    return f"{name} {json.dumps(found.get(name))}, and not {json.dumps(identity[name])}"
+
+
+def _begin(out: Path, folder: Path, manifest: str, identity: Mapping[str, Any], *, overwrite: bool) -> None:
+    """Have nothing but whole pieces of this identity in the folder."""
+    found = _read_json(folder / manifest)
+    apart = [] if found is None else differing(found, identity)
+    if apart and not overwrite and _finished(folder, manifest):
+        assert found is not None
+        raise TableError(
+            f"{out}: an unfinished run was made with {_told(apart, found, identity)}; finish that one, or have it give "
+            "way by --overwrite"
+        )
+    kept = [] if found is None or apart else [folder / manifest, *_finished(folder, manifest)]
+    _remove([path for path in folder.iterdir() if path not in kept])
+    if not kept:
+        _write_json(folder / manifest, dict(identity))
+
+
+def _finished(folder: Path, manifest: str) -> list[Path]:
+    """The pieces that are there, and whatever else is worth keeping."""
+    found = folder.iterdir() if folder.is_dir() else ()
+    return [path for path in found if not path.name.startswith(".") and path.name != manifest]
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[Path]:
+    """The folder beside ``out``, in which no other process works."""
+    folder = _partial(out)
+    while True:
+        folder.mkdir(exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+        if not _locked(handle):
+            os.close(handle)
+            raise TableError(f"{out}: another process is making it; wait until it has ended, or write elsewhere")
+        if _is(folder, handle):  # else it took its name, or was removed, before it was locked
+            break
+        os.close(handle)
+    try:
+        yield folder
+    finally:
+        if _is(folder, handle):
+            with suppress(OSError):
+                folder.rmdir()  # where nothing was begun
+        os.close(handle)
+
+
+def _locked(handle: int) -> bool:
+    """Lock an open directory; systems without such locks go without."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is(folder: Path, handle: int) -> bool:
+    return folder.exists() and os.path.samestat(folder.stat(), os.fstat(handle))
+
+
+def _partial(out: Path) -> Path:
+    return out.with_name(f".{out.name}.partial")
+
+
+def _described(path: Path) -> dict[str, Any]:
+    return {"path": path.name, "bytes": path.stat().st_size, "sha256": _digest(path)}
+
+
+def _damaged(out: Path, listed: Sequence[Mapping[str, Any]]) -> str:
+    """The first file that is not what a manifest says; "" where all are."""
+    for each in listed:
+        path = out / each["path"]
+        if not path.is_file() or path.stat().st_size != each["bytes"] or _digest(path) != each["sha256"]:
+            return str(each["path"])
+    return ""
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_json(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _write_json(path: Path, value: Mapping[str, Any]) -> None:
+    with written_whole(path) as file:
+        file.write((json.dumps(value, indent=2) + "\n").encode())
+
+
+def _remove(paths: Sequence[Path]) -> None:
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()

@@ -1,0 +1,112 @@
+"""Parquet files as rollouts: which of their columns are read as what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables.parquet import ParquetTable
+from grounding_rewards.tables.rollout_columns import COLUMNS
+from grounding_rewards.tables.rollout_rows import CORRECT
+
+_SQL = {"string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "list<item: double>": "DOUBLE[]"}
+_NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
+_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+_LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+
+
+class ParquetRollouts:
+    """One Parquet file, read as rollouts."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.table = ParquetTable(path)
+        self.kinds = {field.name: _plain(field.type) for field in self.table.schema}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of its columns."""
+        return tuple(self.kinds)
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows it has."""
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self.path) as file:
+            return int(file.metadata.num_rows)
+
+    @property
+    def names_are_numbers(self) -> bool:
+        """Whether the names of samples are whole numbers."""
+        return "sample_id" in self.kinds and pa.types.is_integer(self.kinds["sample_id"])
+
+    def sql(self, columns: Sequence[str]) -> str:
+        """A query of these columns; null for those that the file lacks.
+
+        Raises:
+            TableError: a column is not of a type that can be read as what it should hold.
+        """
+        chosen = ", ".join(f"{self._expression(name)} AS {quoted(name)}" for name in columns)
+        return f"SELECT {chosen or '1'} FROM read_parquet([{literal(_escaped(str(self.path)))}])"
+
+    def _expression(self, name: str) -> str:
+        kind = COLUMNS.get(name)
+        wanted = "VARCHAR" if kind is None else _SQL[str(kind)]
+        found = [
+            self._cast(each, wanted) for each in ((name, CORRECT) if name == "acc" else (name,)) if each in self.kinds
+        ]
+        if not found:
+            return f"NULL::{wanted}"
+        return found[0] if len(found) == 1 else f"coalesce({', '.join(found)})"
+
+    def _cast(self, name: str, wanted: str) -> str:
+        kind, column = self.kinds[name], quoted(name)
+        if pa.types.is_null(kind):
+            return f"NULL::{wanted}"
+        if wanted == "VARCHAR":
+            if any(test(kind) for test in _TEXTS):
+                return column
+            if name == "sample_id" and not pa.types.is_integer(kind):
+                raise self._wrong(name, kind, "texts or whole numbers")
+            if pa.types.is_nested(kind):
+                return f"to_json({column})::VARCHAR"
+            return f"{column}::VARCHAR"
+        if wanted == "DOUBLE[]":
+            return f"{column}::DOUBLE[]" if any(test(kind) for test in _LISTS) else "NULL::DOUBLE[]"
+        if not any(test(kind) for test in _NUMBERS):
+            raise self._wrong(name, kind, "numbers")
+        if wanted == "BIGINT":
+            return column if kind == pa.int64() else f"{column}::BIGINT"
+        found = column if kind == pa.float64() else f"{column}::DOUBLE"
+        return f"CASE WHEN isnan({found}) THEN NULL ELSE {found} END" if pa.types.is_floating(kind) else found
+
+    def _wrong(self, name: str, kind: Any, expected: str) -> TableError:
+        return TableError(f"{self.path}: column {name} holds {kind}; expected {expected}")
+
+
+def quoted(name: str) -> str:
+    """A column's name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _escaped(path: str) -> str:
+    """A path without patterns that stand for several."""
+    return "".join(f"[{each}]" if each in "[*?" else each for each in path)
+
+
+def _plain(kind: Any) -> Any:
+    """What a dictionary or an extension holds."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain(kind.storage_type)
+    return _plain(kind.value_type) if pa.types.is_dictionary(kind) else kind

@@ -1,0 +1,113 @@
+"""Rows of JSON, such as a file of JSON lines, as columns of a rollout table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables.base import Batch, Table
+from grounding_rewards.tables.json_lines import finite
+from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
+
+CORRECT = "correct"
+"""What a column of ``acc`` may be called as well."""
+
+
+class JsonRollouts:
+    """A table of JSON objects, read as rollouts: ids, rounds and verdicts strictly, all else as far as it goes."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._kinds: dict[str, tuple[type, str]] = {}
+        self._columns = tuple(map(str, table.columns))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of its columns, as far as they are known: those of its first rows, or of all once asked for."""
+        return self._columns
+
+    def all_columns(self) -> tuple[str, ...]:
+        """Names of the columns of all rows."""
+        keys = (str(key) for batch in self.table.batches() for row in batch.rows for key in row)
+        self._columns = tuple(dict.fromkeys(keys))
+        return self._columns
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows, with these columns; null where a row lacks one.
+
+        Raises:
+            TableError: a value is not what its column holds; names the line.
+        """
+        fields = [pa.field(name, COLUMNS.get(name, pa.string())) for name in columns]
+        for batch in self.table.batches():
+            arrays = [self._array(batch, field.name, field.type) for field in fields]
+            yield pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+    def _array(self, batch: Batch, name: str, kind: Any) -> Any:
+        values = batch.column(name)
+        if name == "acc" and CORRECT in self._columns:
+            values = [
+                one if one is not None else other for one, other in zip(values, batch.column(CORRECT), strict=True)
+            ]
+        if name == "sample_id":
+            values = [self._name(value, batch, row) for row, value in enumerate(values)]
+        elif name in _STRICT:
+            fits, expected = _STRICT[name]
+            for row, value in enumerate(values):
+                if value is not None and not fits(value):
+                    raise TableError(
+                        f"{self.table.path}, {batch.place(row)}: {name} is {value!r:.60}; expected {expected}, or null"
+                    )
+            values = [
+                None if value is None else float(value) if kind == pa.float64() else int(value) for value in values
+            ]
+        elif kind == pa.string():
+            values = [_as_text(value) for value in values]
+        return arrow(values, kind)
+
+    def _name(self, value: Any, batch: Batch, row: int) -> str:
+        """A sample's name as text; a file holds either texts or whole numbers, or "1" and 1 would become one sample."""
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            raise TableError(
+                f"{self.table.path}, {batch.place(row)}: sample_id is {value!r:.60}; expected the name of the sample, "
+                "a text or a whole number"
+            )
+        kind = type(value)
+        first, place = self._kinds.setdefault("sample_id", (kind, batch.place(row)))
+        if kind is not first:
+            raise TableError(
+                f"{self.table.path}: sample_id is {'a text' if first is str else 'a number'} in {place} and "
+                f"{'a text' if kind is str else 'a number'} ({value!r:.60}) in {batch.place(row)}; write all as texts"
+            )
+        return str(value)
+
+    @property
+    def names_are_numbers(self) -> bool:
+        """Whether the names of samples were whole numbers, as far as rows have been read."""
+        return self._kinds.get("sample_id", (str, ""))[0] is int
+
+
+def _as_text(value: Any) -> Any:
+    """Texts and nothing as they are, anything else as JSON."""
+    return value if value is None or isinstance(value, str) else json.dumps(finite(value), ensure_ascii=False)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, bool | int | float)
+
+
+def _whole(value: Any) -> bool:
+    return not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
+
+
+_STRICT: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "acc": (_number, "0 or 1, true or false"),
+    "total": (_number, "a number"),
+    "round": (_whole, "a whole number"),
+    "rollout": (_whole, "a whole number"),
+    "temperature": (_number, "a number"),
+}

@@ -1,0 +1,277 @@
+"""Files of rollouts as they are to be written anew: their further columns as they are, the others as rollouts' own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables.base import Batch, Note, Table
+from grounding_rewards.tables.files import schema_of
+from grounding_rewards.tables.inferred import Inferred
+from grounding_rewards.tables.json_lines import dumps
+from grounding_rewards.tables.kept import KeptColumns
+from grounding_rewards.tables.parquet import first_line
+from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
+
+PIECE_ROWS = 1 << 16
+"""Rows that are done at once, and once more where a run is killed among them; fewer where rows are large."""
+
+PIECE_BYTES = 1 << 28
+
+
+@dataclass(frozen=True, eq=False)
+class Some(Batch):
+    """Some rows of a batch, which errors call by their place in it.
+
+    Attributes:
+        numbers: which rows of the table they are.
+    """
+
+    numbers: Sequence[int] = ()
+
+    def number(self, index: int) -> int:
+        """The number of a row of this batch, counted from 0."""
+        return self.numbers[index]
+
+
+def some(batch: Batch, rows: Sequence[int]) -> Batch:
+    """Some rows of a batch without what they are written from."""
+    return Some(
+        batch.start, [batch.rows[row] for row in rows], None, batch.done,
+        None if batch.lines is None else [batch.lines[row] for row in rows], batch.file,
+        numbers=[batch.number(row) for row in rows],
+    )  # fmt: skip
+
+
+class LoggedTable:
+    """A trainer's log, or whatever else comes as rollouts in batches, as a table."""
+
+    def __init__(self, rows: Any) -> None:
+        self.log, self.path = rows, Path(rows.path)
+        # Scoring makes it anew, and a log whose verdicts cannot be read can be scored all the same.
+        self.columns = tuple(name for name in rows.columns if name != "acc")
+
+    @cached_property
+    def schema(self) -> Any:
+        """The Arrow schema of all rows."""
+        return next(iter(self.log.batches(self.columns))).schema
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
+    ) -> Iterator[Batch]:
+        """The rows in order; see ``Table``."""
+        wanted = [name for name in self.columns if columns is None or name in columns]
+        start = 0
+        for rows in self.log.batches(self.columns):
+            yield Batch(start, rows.select(wanted).to_pylist() if wanted else [{}] * len(rows), rows, 1.0)
+            start += len(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A file of rollouts.
+
+    Attributes:
+        table: the file.
+        rows: how many it has.
+        kept: the same without the columns that rollouts have anyway, and those that are to go.
+        types: the Arrow types of these further columns.
+        inferred: how JSON becomes such columns; None where they are Arrow's.
+        state: what tells that the file is still the same: its length, and when it was last written to.
+    """
+
+    table: Table
+    rows: int
+    kept: KeptColumns
+    types: Mapping[str, Any]
+    inferred: Inferred | None
+    state: tuple[int, int] = field(default=(0, 0))
+
+    @classmethod
+    def of(cls, table: Table, gone: Collection[str], note: Note) -> Source:
+        """A table without the columns in ``gone``; ``note`` is told what becomes of others."""
+        kept, state = KeptColumns(table, {*COLUMNS, *gone}, {}), _state(table)
+        if kept.schema is not None:
+            types = {each.name: each.type for each in kept.schema}
+            return cls(table, _count(table), kept, types, None, state)
+        counted = _Counted(kept)
+        inferred = Inferred.of(counted, note)
+        return cls(table, counted.rows, kept, inferred.encodable_types, inferred, state)
+
+    @property
+    def piece_rows(self) -> int:
+        """Rows of a piece."""
+        return max(1, min(PIECE_ROWS, PIECE_BYTES * self.rows // max(1, self.state[0])))
+
+    def batches(self, columns: Collection[str], spans: Collection[int]) -> Iterator[tuple[int, Batch]]:
+        """The rows of some pieces, in order, each with the number of its piece here.
+
+        Args:
+            columns: what ``Batch.rows`` must hold.
+            spans: the pieces.
+        """
+        size, last = self.piece_rows, max(spans, default=-1)
+        arrows = schema_of(self.table) is not None
+        for batch in self.table.batches([] if arrows else None):
+            start = 0
+            while start < len(batch):
+                span, within = divmod(batch.start + start, size)
+                stop = min(len(batch), start + size - within)
+                if span in spans:
+                    yield span, _cut(batch, start, stop, columns if arrows else None)
+                start = stop
+            if (batch.start + len(batch)) // size > last:
+                break
+        self.check()
+
+    def check(self) -> None:
+        """Check that the file is the same still.
+
+        Raises:
+            TableError: it is not.
+        """
+        if _state(self.table) != self.state:
+            raise TableError(f"{self.table.path}: was written to while it was read; run this again when it rests")
+
+    def further(self, batch: Batch, name: str, kind: Any) -> Any:
+        """A further column of a batch, as an Arrow array of a type; null where the file has none of this name."""
+        if name not in self.types:
+            return pa.nulls(len(batch), kind)
+        if self.inferred is None:
+            found = batch.whole.column(name)
+            return found if found.type.equals(kind) else found.cast(kind)
+        own = next(key for key in self.inferred.types if self.inferred.name(key) == name)
+        try:
+            return pa.array([self.inferred.fitted(own, value) for value in batch.column(own)], kind)
+        except (pa.ArrowException, OverflowError) as error:
+            raise TableError(f"{self.table.path}: column {name} cannot be written ({first_line(error)})") from None
+
+    def column(self, batch: Batch, name: str, kind: Any, *, lossy: bool = False) -> Any:
+        """A column of a batch that rollouts have, as an Arrow array of its type; null where the file has none.
+
+        Args:
+            batch: of this file.
+            name: what the file calls the column.
+            kind: its type.
+            lossy: whether what cannot be read counts as nothing.
+
+        Raises:
+            TableError: a value is not of this type, nor can be made so; names the file and the row.
+        """
+        whole: Any = batch.whole
+        if isinstance(whole, list):
+            values = batch.column(name)
+        elif name not in whole.schema.names:
+            return pa.nulls(len(batch), kind)
+        elif whole.column(name).type.equals(kind):
+            return whole.column(name)
+        else:
+            values = whole.column(name).to_pylist()
+        texts = kind == pa.string()
+        found = arrow([_as_text(value) for value in values] if texts else values, kind)
+        for row, value in enumerate(values) if found.null_count and not lossy else ():
+            if not found[row].is_valid and value is not None and value == value:
+                raise TableError(
+                    f"{self.table.path}, {batch.place(row)}: {name}: got {value!r:.60}; expected "
+                    f"{_EXPECTED[str(kind)]}, or null"
+                )
+        return found
+
+
+def types_of(sources: Sequence[Source]) -> dict[str, Any]:
+    """The further columns of all files, with the types that hold what each of them has.
+
+    Raises:
+        TableError: two files have different kinds of values in a column.
+    """
+    found: dict[str, tuple[Any, Path]] = {}
+    for source in sources:
+        for name, kind in source.types.items():
+            held, path = found.get(name, (kind, source.table.path))
+            wider = _wider(held, kind)
+            if wider is None:
+                raise TableError(
+                    f"{source.table.path}: column {name} holds {kind}, and {held} in {path}; score them into "
+                    "directories of their own, or bring the column into one type first"
+                )
+            found[name] = wider, path
+    return {name: kind for name, (kind, _) in found.items()}
+
+
+def _wider(one: Any, other: Any) -> Any:
+    if one.equals(other):
+        return one
+    schemas = [pa.schema([("column", kind)]) for kind in (one, other)]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except pa.ArrowException:
+        return None
+
+
+class _Counted:
+    """A table that counts the rows of its last pass."""
+
+    def __init__(self, table: Table) -> None:
+        self.table, self.path, self.columns, self.rows = table, table.path, table.columns, 0
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
+    ) -> Iterator[Batch]:
+        """The rows in order; see ``Table``."""
+        self.rows = 0
+        for batch in self.table.batches(columns, whole=whole, size=size):
+            self.rows += len(batch)
+            yield batch
+
+
+def _count(table: Table) -> int:
+    if isinstance(table, LoggedTable):
+        return sum(len(batch) for batch in table.batches([]))
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(table.path) as file:
+        return int(file.metadata.num_rows)
+
+
+def _cut(batch: Batch, start: int, stop: int, columns: Collection[str] | None) -> Batch:
+    """Some rows in a row; where ``columns`` are given they are taken out of Arrow's."""
+    whole = batch.whole[start:stop] if isinstance(batch.whole, list) else batch.whole.slice(start, stop - start)
+    rows = whole if columns is None else _rows(whole, columns)
+    lines = None if batch.lines is None else batch.lines[start:stop]
+    return replace(batch, start=batch.start + start, rows=rows, whole=whole, lines=lines)
+
+
+def _rows(whole: Any, columns: Collection[str]) -> list[dict[str, Any]]:
+    wanted = [name for name in whole.schema.names if name in columns]
+    return whole.select(wanted).to_pylist() if wanted else [{} for _ in range(len(whole))]
+
+
+def _as_text(value: Any) -> Any:
+    """Texts as they are, whole numbers as one writes them, all else as JSON; None for nothing."""
+    if value is None or isinstance(value, str) or value != value:
+        return value if isinstance(value, str) else None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value) if type(value) in (int, float) else dumps(value).decode()
+
+
+def _state(table: Table) -> tuple[int, int]:
+    files = table.log.files if isinstance(table, LoggedTable) else (table.path,)
+    found = [os.stat(file) for file in files]
+    return sum(each.st_size for each in found), max(each.st_mtime_ns for each in found)
+
+
+_EXPECTED = {
+    "string": "a text",
+    "int64": "a whole number",
+    "double": "a number",
+    "list<item: double>": "[width, height]",
+    "list<element: double>": "[width, height]",
+}

@@ -1,0 +1,294 @@
+r"""Rollouts from any files: Parquet, JSON lines, what adapters record and what trainers log, read as one table.
+
+>>> import pathlib, tempfile
+>>> with tempfile.TemporaryDirectory() as folder:
+...     file = pathlib.Path(folder, "rollouts.jsonl")
+...     _ = file.write_text('{"sample_id": "b", "correct": true}\n{"sample_id": "a", "correct": null}\n')
+...     open_rollouts([file]).read(["sample_id", "acc"]).to_pylist()
+[{'sample_id': 'a', 'acc': None}, {'sample_id': 'b', 'acc': 1.0}]
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import duckdb
+import pyarrow as pa
+
+from grounding_rewards.errors import TableError, near
+from grounding_rewards.tables.base import NoRowsError
+from grounding_rewards.tables.files import PARQUET, open_table
+from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
+from grounding_rewards.tables.parquet import first_line
+from grounding_rewards.tables.rollout_columns import COLUMNS
+from grounding_rewards.tables.rollout_parquet import ParquetRollouts, quoted
+from grounding_rewards.tables.rollout_rows import CORRECT, JsonRollouts
+from grounding_rewards.tables.trainer_logs import trainer_log
+
+MEMORY = "512MB"
+"""What a query may hold; the rest goes to files in the system's place for them."""
+
+_ROWS = 1 << 16
+_KEY = ("sample_id", "round", "rollout")
+
+
+class Rows(Protocol):
+    """Rollouts that come in batches: a file of JSON, or a trainer's log."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of its columns."""
+        ...
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows, with these columns; null where a row lacks one."""
+        ...
+
+
+class RolloutTable:
+    """Rollouts of one or more files, a row a rollout.
+
+    Args:
+        paths: the files and directories, as they were given.
+        files: the files that hold rows.
+        parquet: those of them that are Parquet.
+        rows: the others.
+    """
+
+    def __init__(
+        self, paths: Sequence[Path], files: Sequence[Path], parquet: Sequence[ParquetRollouts], rows: Sequence[Rows]
+    ) -> None:
+        self.paths, self.files, self.parquet, self.rows = tuple(paths), tuple(files), tuple(parquet), tuple(rows)
+        self._held: dict[str, None] | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def _each(self) -> tuple[Any, ...]:
+        return (*self.parquet, *self.rows)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that any file has; ``acc`` also stands for a column ``correct``."""
+        found = dict.fromkeys(name for each in self._each for name in each.columns)
+        return tuple(dict.fromkeys("acc" if name == CORRECT else name for name in found))
+
+    def need(self, *names: str) -> None:
+        """Check that every file has these columns.
+
+        Raises:
+            TableError: one lacks one; names the file, and the columns that it has.
+        """
+        for each in self._each:
+            for name in names:
+                taken = (name, CORRECT) if name == "acc" else (name,)
+                known = each.columns
+                if not set(taken) & set(known) and isinstance(each, JsonRollouts):
+                    known = each.all_columns()
+                if not set(taken) & set(known):
+                    raise self._lacks(each, name, known)
+
+    def _lacks(self, each: Any, name: str, known: Sequence[str]) -> TableError:
+        hint = near(name, known) or (near(CORRECT, known) if name == "acc" else "") or "."
+        mend = "; score them first: `grounding-rewards pool score`" if name == "acc" and "response" in known else ""
+        return TableError(f"{_path(each)}: no column {name!r}{mend}{hint} It has: {', '.join(known) or 'none'}")
+
+    def query(self, sql: str, columns: Sequence[str], parameters: Sequence[Any] = ()) -> pa.Table:
+        """What a query of ``{rollouts}``, these rows with these columns, gives.
+
+        Raises:
+            TableError: a file cannot be read.
+        """
+        with self._lock:
+            return self._found(sql.replace("{rollouts}", f"({self._relation(columns)})"), parameters)
+
+    def read(
+        self,
+        columns: Sequence[str],
+        *,
+        samples: Collection[Any] | None = None,
+        rounds: Collection[int] | None = None,
+    ) -> pa.Table:
+        """Some columns of all rows, or of those of some samples and rounds, by sample, round and rollout.
+
+        Columns that no file has are null.
+        """
+        wanted = tuple(dict.fromkeys([*columns, *_KEY]))
+        where, given = list[str](), list[Any]()
+        if samples is not None:
+            where.append("sample_id IN (SELECT unnest(?::VARCHAR[]))")
+            given.append([str(sample) for sample in samples])
+        if rounds is not None:
+            where.append("round IN (SELECT unnest(?::BIGINT[]))")
+            given.append(list(rounds))
+        chosen = ", ".join(map(quoted, dict.fromkeys(columns)))
+        order = ", ".join([*_KEY, *(quoted(name) for name in columns if name not in _KEY)])
+        condition = f" WHERE {' AND '.join(where)}" if where else ""
+        return self.query(f"SELECT {chosen} FROM {{rollouts}}{condition} ORDER BY {order}", wanted, given)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Some columns of all rows, file by file; null in those that a file lacks."""
+        for parquet in self.parquet:
+            found = self._connection.cursor().sql(parquet.sql(columns))
+            yield from _reader(found)
+        for rows in self.rows:
+            yield from rows.batches(columns)
+
+    def rounds(self) -> dict[int | None, int]:
+        """How many rows each round has."""
+        return self._counts("round")
+
+    def temperatures(self) -> dict[float | None, int]:
+        """How many rows were sampled at each temperature."""
+        return self._counts("temperature")
+
+    def inputs(self) -> list[dict[str, Any]]:
+        """What a manifest says of each path: its name as it was given, how many files and bytes, and their SHA-256."""
+        return [
+            fingerprint(path, [file for file in self.files if path in (file, *file.parents)]) for path in self.paths
+        ]
+
+    @property
+    def names_are_numbers(self) -> bool:
+        """Whether the names of samples are whole numbers.
+
+        Raises:
+            TableError: in some files, and texts in others.
+        """
+        numbers = {getattr(each, "names_are_numbers", False): each for each in self._each}
+        if len(numbers) > 1:
+            paths = {kind: _path(each) for kind, each in numbers.items()}
+            raise TableError(
+                f"sample_id is a whole number in {paths[True]} and a text in {paths[False]}; write all as texts, or "
+                "samples of one name would be told apart, or two be taken for one"
+            )
+        return bool(next(iter(numbers), False))
+
+    def _counts(self, name: str) -> dict[Any, int]:
+        if name not in self.columns:
+            return {None: self.query("SELECT count(*) AS rows FROM {rollouts}", ["sample_id"])["rows"][0].as_py()}
+        sql = f"SELECT {name}, count(*) AS rows FROM {{rollouts}} GROUP BY 1 ORDER BY 1 NULLS FIRST"
+        found = self.query(sql, [name])
+        return dict(zip(found[name].to_pylist(), found["rows"].to_pylist(), strict=True))
+
+    def _relation(self, columns: Sequence[str]) -> str:
+        parts = [each.sql(columns) for each in self.parquet]
+        if self.rows:
+            held = self._hold(columns)
+            parts.append(f"SELECT {', '.join(map(quoted, columns))} FROM {held}")
+        return " UNION ALL ".join(parts)
+
+    def _hold(self, columns: Sequence[str]) -> str:
+        """A table of the rows that are not Parquet, with at least these columns."""
+        if self._held is None or not set(columns) <= set(self._held):
+            wanted = dict.fromkeys([*(self._held or ()), *(name for name in COLUMNS if name in self.columns), *columns])
+            self._run("DROP TABLE IF EXISTS held")
+            for place, rows in enumerate(self.rows):
+                self._take_in(rows, list(wanted), first=not place)
+            self._held = wanted
+        return "held"
+
+    def _take_in(self, rows: Rows, columns: list[str], *, first: bool) -> None:
+        batches = rows.batches(columns)
+        while some := _some(batches):
+            self._connection.register("arriving", pa.Table.from_batches(some))
+            self._run(f"{'CREATE TEMP TABLE held AS' if first else 'INSERT INTO held'} SELECT * FROM arriving")
+            self._connection.unregister("arriving")
+            first = False
+
+    @cached_property
+    def _connection(self) -> Any:
+        found = duckdb.connect(config={"memory_limit": MEMORY, "preserve_insertion_order": False})
+        # Parquet's statistics leave NaN out, and what DuckDB concludes from them is that no number of a file is NaN.
+        found.execute("SET disabled_optimizers = 'statistics_propagation'")
+        return found
+
+    def _found(self, sql: str, parameters: Sequence[Any] = ()) -> pa.Table:
+        with self._readable():
+            found = self._connection.sql(sql, params=list(parameters))
+            return found.to_arrow_table() if hasattr(found, "to_arrow_table") else found.fetch_arrow_table()
+
+    def _run(self, sql: str) -> None:
+        with self._readable():
+            self._connection.execute(sql)
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except duckdb.Error as error:
+            raise TableError(f"{', '.join(map(str, self.paths))}: cannot be read ({first_line(error)})") from None
+
+
+def open_rollouts(paths: Sequence[str | os.PathLike[str]]) -> RolloutTable:
+    """Open rollouts.
+
+    Args:
+        paths: Parquet files, files of JSON lines, directories of either, such as adapters record, and trainers' logs.
+
+    Raises:
+        TableError: a path is not there, cannot be read, holds no rows, or stands there twice.
+    """
+    given = [Path(path) for path in paths]
+    if not given:
+        raise TableError("no rollouts are given; expected files of them, or directories that adapters record")
+    for path in given:
+        if [each.resolve() for each in given].count(path.resolve()) > 1:
+            raise TableError(f"{path}: is given twice; its rollouts would count twice")
+    files, parquet, rows = list[Path](), list[ParquetRollouts](), list[Rows]()
+    for path in given:
+        _open(path, files, parquet, rows)
+    return RolloutTable(given, files, parquet, rows)
+
+
+def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: list[Rows]) -> None:
+    if not path.exists():
+        raise TableError(f"{path}: no such file")
+    log = trainer_log(path)
+    if log is not None:
+        files.extend(log.files)
+        rows.append(log)
+        return
+    found = files_of_rows(path)
+    before = len(parquet) + len(rows)
+    for file in found:
+        try:
+            table = open_table(file)
+        except NoRowsError:
+            if len(found) == 1:
+                raise
+            continue
+        files.append(file)
+        if file.suffix.lower() in PARQUET:
+            parquet.append(ParquetRollouts(file))
+        else:
+            rows.append(JsonRollouts(table))
+    if len(parquet) + len(rows) == before:
+        raise NoRowsError(f"{path}: no rollouts are there; expected files that end in .parquet or .jsonl")
+
+
+def _path(each: Any) -> Path:
+    """The file that rows come from, or a trainer's log."""
+    found: Path = getattr(each, "table", each).path
+    return found
+
+
+def _some(batches: Iterator[Any]) -> list[Any]:
+    """The next batches of some 100,000 rows."""
+    found, rows = [], 0
+    for batch in batches:
+        found.append(batch)
+        rows += len(batch)
+        if rows >= 2 * _ROWS:
+            break
+    return found
+
+
+def _reader(found: Any) -> Any:
+    """The same in batches, by the name that this version of DuckDB has for it."""
+    return found.to_arrow_reader(_ROWS) if hasattr(found, "to_arrow_reader") else found.fetch_record_batch(_ROWS)

@@ -1,0 +1,123 @@
+"""EasyR1's ``generations.log``: what its file logger appends for each response that it shows, mostly of validation.
+
+A record is ``[prompt] P``, ``[output] O``, ``[ground_truth] G`` and ``[score] S``, each on lines of its own, and an
+empty line: so much is known of the form, but its source was not at hand. Nothing in a text is escaped, so that a
+response which writes whole records passes for them. Neither the step nor the verdict is there: the responses of all
+steps stand in one table, of which none is scored yet.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.pool.identity import from_json
+from grounding_rewards.tables.trainer_logs.log import TrainerLog
+from grounding_rewards.tables.trainer_logs.logged import Logged
+
+KIND = "easyr1"
+NAME = "generations.log"
+TORN = "cut short in writing"
+
+PROMPT, OUTPUT, TRUTH, SCORE = "[prompt] ", "\n[output] ", "\n[ground_truth] ", "\n[score] "
+_SCORE_LINE = re.compile(r"\[score\] [-+.\w()]+\n", re.ASCII)
+_MOST_LITERAL = 1 << 16
+
+
+def is_log(path: Path) -> bool:
+    """Whether a file begins as a log does.
+
+    Raises:
+        TableError: it does not, and is called as one.
+    """
+    with path.open("rb") as file:
+        begin = file.read(len(PROMPT))
+    if begin == PROMPT.encode():
+        return True
+    if path.name != NAME:
+        return False
+    raise TableError(
+        f"{path}: {'is empty' if not begin else f'begins with {begin!r}'}; expected a log of EasyR1, whose first line "
+        f"begins with {PROMPT!r}"
+    )
+
+
+def open_log(path: Path, file: Path) -> TrainerLog:
+    """A log of EasyR1's."""
+    return TrainerLog(KIND, path, [file], partial(_read, file), verdicts=False)
+
+
+def _read(file: Path, left_out: Counter[str]) -> Iterator[Logged]:
+    for at, (line, text) in enumerate(_records(file, left_out)):
+        body, _, score = text.rpartition(SCORE)
+        body, _, truth = body.rpartition(TRUTH)
+        prompt, _, output = body.removeprefix(PROMPT).partition(OUTPUT)
+        last = output.rfind(OUTPUT)
+        anew = output.rfind(PROMPT, 0, max(last, 0))
+        if anew >= 0:  # a run was killed in the middle of a record, and another one appended to it
+            left_out[TORN] += 1
+            prompt, _, output = output[anew:].removeprefix(PROMPT).partition(OUTPUT)
+        yield Logged(
+            file=file,
+            place=f"record {at} (line {line})",
+            number=at,
+            prompt=prompt,
+            response=output,
+            target=literal(truth),
+            total=score.strip(),
+        )
+
+
+def _records(file: Path, left_out: Counter[str]) -> Iterator[tuple[int, str]]:
+    """Each whole record and the number of its first line.
+
+    It goes up to a score that an empty line and the next record, or the end of the file, follow.
+    """
+    held, first, ended = list[str](), 1, False
+    with file.open(encoding="utf-8", errors="replace", newline="\n") as lines:
+        for at, line in enumerate(lines, 1):
+            if ended and line.startswith(PROMPT) and _whole(held):
+                yield first, "".join(held).rstrip("\n")
+                held, first = [], at
+            ended = line == "\n" and bool(held) and _SCORE_LINE.fullmatch(held[-1]) is not None
+            held.append(line)
+    if (
+        not ended
+        and len(held) > 2
+        and held[-2] == "\n"
+        and PROMPT.startswith(held[-1])
+        and _SCORE_LINE.fullmatch(held[-3])
+    ):
+        left_out[TORN] += 1
+        ended = bool(held.pop())
+    ended |= bool(held) and _SCORE_LINE.fullmatch(held[-1]) is not None
+    if ended and _whole(held):
+        yield first, "".join(held).rstrip("\n")
+    elif "".join(held).strip():
+        left_out[TORN] += 1
+
+
+def _whole(held: list[str]) -> bool:
+    begun, output, rest = "".join(held).partition(OUTPUT)
+    return begun.startswith(PROMPT) and bool(output) and TRUTH in rest
+
+
+def literal(text: str) -> Any:
+    """What a text of JSON says, or of Python's ``repr``; the text itself where it is neither.
+
+    >>> literal('{"bbox": [1, 2, 3, 4]}'), literal("{'refusal': True}"), literal("up"), literal("(250, 5")
+    ({'bbox': [1, 2, 3, 4]}, {'refusal': True}, 'up', '(250, 5')
+    """
+    found = from_json(text)
+    if found is not text or not text.startswith(("{", "[", "(")) or len(text) > _MOST_LITERAL:
+        return None if text in ("None", "") else found
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return text

@@ -1,0 +1,192 @@
+"""One rollout as a trainer logged it, and what each column of a rollout table says of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from grounding_rewards.errors import PoolError, TableError
+from grounding_rewards.pool.identity import from_json, sample_id
+from grounding_rewards.sizes import read_size
+from grounding_rewards.tables.json_lines import dumps
+from grounding_rewards.tables.trainer_logs.messages import words
+
+VERDICTS = ("acc", "accuracy", "correct")
+"""What logs call full success, the likeliest first."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Logged:
+    """One rollout of a log.
+
+    Attributes:
+        file: the file that it stands in.
+        place: where in it, for errors.
+        number: its number in it, counted from 0.
+        prompt: what the model was asked, a text or messages.
+        response: what it answered.
+        target: the truth, in any form.
+        total: what the rollout was paid, as it was written.
+        verdict: the field that says whether it was right, and what it says.
+        train_step: the trainer's step.
+        scored: False where the target could not be used, so that neither pay nor verdict count.
+        more: other columns of a rollout table, and parts.
+    """
+
+    file: Path
+    place: str
+    number: int
+    prompt: Any
+    response: Any
+    target: Any
+    total: Any = None
+    verdict: tuple[str, Any] = ("acc", None)
+    train_step: Any = None
+    scored: bool = True
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def value(self, column: str) -> Any:
+        """What one column of a rollout table holds of it; None where nobody knows.
+
+        Raises:
+            TableError: it cannot be what the column holds; names the file, the row and the field.
+        """
+        made = _MADE.get(column)
+        return made(self) if made else self.more.get(column)
+
+    def wrong(self, name: str, came: Any, expected: str) -> TableError:
+        """What to raise where a field is not what it should be."""
+        return TableError(f"{self.file}, {self.place}: {name} is {came!r:.60}; expected {expected}")
+
+
+def number(value: Any) -> float | None:
+    """A finite number, also one that ``str`` wrote, or None.
+
+    >>> number(True), number("0.5"), number("True"), number(float("nan")), number("high")
+    (1.0, 0.5, 1.0, None, None)
+    """
+    if isinstance(value, str):
+        value = {"True": 1.0, "False": 0.0}.get(value, value)
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def missing(value: Any) -> bool:
+    """Whether a value says nothing: None, NaN, or what ``str`` writes of a NaN.
+
+    >>> missing(None), missing("nan"), missing(""), missing(0)
+    (True, True, False, False)
+    """
+    return value is None or value == "nan" or (isinstance(value, float) and value != value)
+
+
+def as_json(target: Any) -> str | None:
+    """A target as text that JSON reads; None where there is none.
+
+    >>> as_json({"bbox": [0, 0, 9, 9]}), as_json("[1, 2]"), as_json("up"), as_json(None)
+    ('{"bbox": [0, 0, 9, 9]}', '[1, 2]', '"up"', None)
+    """
+    if missing(target):
+        return None
+    if isinstance(target, str):
+        return _text_as_json(target)
+    try:
+        return dumps(target).decode()
+    except RecursionError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _text_as_json(target: str) -> str:
+    return dumps(target).decode() if from_json(target) is target else target
+
+
+@lru_cache(maxsize=4096)
+def told(target: str) -> Mapping[str, Any]:
+    """What the JSON of a target says beside the place: its keys; none where it is no mapping."""
+    found = from_json(target)
+    return found if isinstance(found, dict) else {}
+
+
+def name(value: Any) -> str | None:
+    """A sample's name as text; None for what is none."""
+    named = isinstance(value, str | int) and not isinstance(value, bool)
+    return str(value) or None if named else None
+
+
+@lru_cache(maxsize=4096)
+def _made_of(prompt: str | None, target: str | None) -> str:
+    return sample_id(instruction=prompt, target=target)
+
+
+def _sample(row: Logged) -> str:
+    """The target's id, else a name that stands beside it, else one made of the prompt's words and the target."""
+    text = as_json(row.target)
+    given = (name(told(text).get("id")) if text else None) or name(row.more.get("sample_id"))
+    if given:
+        return given
+    try:
+        return _made_of(words(row.prompt), row.target if text and isinstance(row.target, str) else text)
+    except (PoolError, RecursionError):
+        raise TableError(
+            f"{row.file}, {row.place}: neither prompt nor target says which sample this is; expected one of them, or a "
+            "target with an id"
+        ) from None
+
+
+def _rollout(row: Logged) -> int:
+    """A number of content and place: the same whenever the log is read, and another one in other logs."""
+    held = dumps([row.train_step, row.number, words(row.prompt), row.response, row.more.get("rollout")])
+    return int.from_bytes(blake2b(held, digest_size=8).digest()) >> 1
+
+
+def _acc(row: Logged) -> float | None:
+    said, came = row.verdict
+    if missing(came) or not row.scored:
+        return None
+    found = number(came)
+    if found not in (0.0, 1.0):
+        raise row.wrong(
+            said,
+            came,
+            "0 or 1, whether the response was right, or null. A share or a shaped reward is no verdict: score the "
+            "responses anew with `grounding-rewards pool score`",
+        )
+    return found
+
+
+def _target_says(key: str, read: Callable[[Any], Any]) -> Callable[[Logged], Any]:
+    def found(row: Logged) -> Any:
+        text = as_json(row.target)
+        return read(told(text).get(key)) if text else None
+
+    return found
+
+
+def _whole(value: Any) -> int | None:
+    found = None if isinstance(value, str) else number(value)
+    return int(found) if found is not None and found.is_integer() else None
+
+
+_MADE: Mapping[str, Callable[[Logged], Any]] = {
+    "sample_id": _sample,
+    "rollout": _rollout,
+    "response": lambda row: row.response,
+    "total": lambda row: number(row.total) if row.scored else None,
+    "acc": _acc,
+    "target": lambda row: as_json(row.target),
+    "image_size": _target_says("image_size", read_size),
+    "trajectory": _target_says("trajectory", name),
+    "step": _target_says("step", _whole),
+    "train_step": lambda row: _whole(row.train_step),
+}
+FILLED = tuple(_MADE)
+"""The columns that every log fills, as far as it says them."""

@@ -1,0 +1,179 @@
+"""TRL's tables of completions: ``log_completions=True``, a file completions/completions_STEP.parquet at each logging.
+
+Read of TRL 1.16's GRPO trainer. A file holds the last batch that was generated, of all processes: a row has ``step``,
+``prompt``, ``completion``, a column for each reward function, ``advantage``, and what functions gave ``log_extra``.
+What is logged twice without new responses in between stands in two files, and an evaluation writes over the file of its
+step, with its own responses behind those of training that are left. This package's adapter gives each response a key
+(``NAME/rollout``), by which repeated ones are told apart and those of evaluations left out. Without keys a file that
+repeats the one before it is left out as a whole, and evaluations count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.sizes import read_size
+from grounding_rewards.tables.base import NoRowsError
+from grounding_rewards.tables.json_lines import dumps
+from grounding_rewards.tables.parquet import ParquetTable
+from grounding_rewards.tables.trainer_logs.log import TrainerLog
+from grounding_rewards.tables.trainer_logs.logged import VERDICTS, Logged, as_json, name, number, told
+from grounding_rewards.tables.trainer_logs.messages import answer
+from grounding_rewards.tables.trainer_logs.trl_columns import OTHERS, USUAL, Names
+
+KIND = "trl"
+FOLDER = "completions"
+REPEATED = "logged before"
+EVALUATED = "of evaluations"
+EMPTY = "files without a row"
+
+_OTHERS = (*OTHERS, "sample_id", "rollout")
+_STEP_FILE = re.compile(r"completions_(\d+)\.parquet")
+
+
+def is_completions(columns: Iterable[str], path: Path) -> bool:
+    """Whether a file with these columns is a table of completions.
+
+    Raises:
+        TableError: it nearly is; says what lacks.
+    """
+    known = set(columns)
+    lacks = [column for column in USUAL if column not in known]
+    if not lacks:
+        return True
+    if "sample_id" in known or len(lacks) > 1:
+        return False
+    raise TableError(
+        f"{path}: looks like completions that TRL logged, but lacks {lacks[0]}; expected {', '.join(USUAL)}, "
+        "as log_completions=True makes TRL write them. A rollout table has a column sample_id"
+    )
+
+
+def step_files(folder: Path) -> list[Path]:
+    """The files of a run's folder, or of the folder in it, that are named as tables of completions are, by step."""
+    names = [*folder.glob("completions_*.parquet"), *(folder / FOLDER).glob("completions_*.parquet")]
+    found = [(int(match[1]), each) for each in names if (match := _STEP_FILE.fullmatch(each.name))]
+    return [each for _, each in sorted(found)]
+
+
+def open_completions(path: Path, files: Sequence[Path]) -> TrainerLog:
+    """A log of tables of completions.
+
+    Raises:
+        TableError: a file holds something else, or several columns say what was right.
+    """
+    kinds: dict[str, Any] = {}
+    for file in files:
+        schema = ParquetTable(file).schema
+        if not is_completions(schema.names, file):
+            raise TableError(f"{file}: holds no completions that TRL logged, unlike files beside it; move it elsewhere")
+        for column in schema:
+            if kinds.get(column.name, pa.null()) == pa.null():
+                kinds[column.name] = column.type
+    names = Names.of(kinds, path)
+    more = [column for column in OTHERS if column in kinds or names.own(column) in kinds]
+    more = [*more, *(["source"] if "data_source" in kinds else []), *(("x_unit", "y_unit") if names.points else ())]
+    read = partial(_read, files, names)
+    return TrainerLog(
+        KIND, path, files, read, verdicts=names.verdict is not None, more=more, parts=names.parts.values()
+    )
+
+
+def _read(files: Sequence[Path], names: Names, left_out: Counter[str]) -> Iterator[Logged]:
+    keys, digest = frozenset[str](), b""
+    for file in files:
+        table = ParquetTable(file)
+        try:
+            if names.key in table.schema.names:
+                before, keys = keys, _keys(table, names.key)
+                yield from _new(table, names, before, left_out)
+            else:
+                before_, digest = digest, _digest(table)
+                if digest != before_:
+                    yield from _all(table, names)
+                else:
+                    left_out[REPEATED] += sum(len(batch) for batch in table.batches(["step"], whole=False))
+        except NoRowsError:
+            left_out[EMPTY] += 1
+
+
+def _all(table: ParquetTable, names: Names) -> Iterator[Logged]:
+    for batch in table.batches(names.read, whole=False):
+        for place, row in enumerate(batch.rows):
+            yield _logged(table.path, batch.place(place), batch.start + place, row, names)
+
+
+def _new(table: ParquetTable, names: Names, before: frozenset[str], left_out: Counter[str]) -> Iterator[Logged]:
+    """The rows that the file before lacks, and that are of training: those were answered at an earlier step."""
+    for row in _all(table, names):
+        key = row.more["rollout"]
+        if key in before:
+            left_out[REPEATED] += 1
+        elif isinstance(key, str) and key.partition(".")[0] == str(row.train_step):
+            left_out[EVALUATED] += 1
+        else:
+            yield row
+
+
+def _keys(table: ParquetTable, key: str) -> frozenset[str]:
+    found = (row[key] for batch in table.batches([key], whole=False) for row in batch.rows)
+    return frozenset(each for each in found if each is not None)
+
+
+def _digest(table: ParquetTable) -> bytes:
+    """Of all that a file holds but for the step."""
+    found = blake2b(digest_size=16)
+    wanted = [name for name in table.columns if name != "step"]
+    for batch in table.batches(wanted, whole=False):
+        for row in batch.rows:
+            found.update(dumps(row))
+    return found.digest()
+
+
+def _logged(file: Path, place: str, at: int, row: Mapping[str, Any], names: Names) -> Logged:
+    own = {name: row.get(names.own(name), row.get(name)) for name in _OTHERS}
+    target = row.get(names.own("target"), row.get("target"))
+    response = row.get(names.own("response"))
+    more = {
+        **own,
+        "reason": own["reason"].upper() if isinstance(own["reason"], str) else None,
+        "source": name(own["source"]) or name(row.get("data_source")),
+        "x_unit": None,
+        "y_unit": None,
+        **_point(row, names, target),
+        **{part: number(row.get(column)) for column, part in names.parts.items()},
+    }
+    verdict = names.verdict or VERDICTS[0]
+    return Logged(
+        file=file,
+        place=place,
+        number=at,
+        prompt=row["prompt"],
+        response=answer(row["completion"]) if response is None else response,
+        target=target,
+        total=None if names.total is None else row.get(names.total),
+        verdict=(verdict, row.get(verdict)),
+        train_step=row["step"],
+        more=more,
+    )
+
+
+def _point(row: Mapping[str, Any], names: Names, target: Any) -> Mapping[str, float]:
+    """The point answered in shares of the image, where its space or the image's size allows to tell."""
+    for space, column in names.points.items():
+        xy = row.get(column)
+        if isinstance(xy, list) and len(xy) == 2 and None not in xy:
+            text = as_json(target) if space == "pixel" else None
+            sides = {"unit": (1.0, 1.0), "thousandths": (1000.0, 1000.0)}.get(space)
+            sides = sides or (read_size(told(text).get("image_size")) if text else None)
+            return {"x_unit": xy[0] / sides[0], "y_unit": xy[1] / sides[1]} if sides else {}
+    return {}

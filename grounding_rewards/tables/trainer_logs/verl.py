@@ -1,0 +1,181 @@
+"""verl's dumps: ``trainer.rollout_data_dir`` and ``trainer.validation_data_dir``, a file STEP.jsonl a step.
+
+Read of verl 0.9.1's two trainers, ``RayPPOTrainer`` and the one of ``trainer.use_v1``. Each line has ``input``,
+``output``, ``gts``, ``score`` and ``step``. What the reward function returned beside the score, such as ``acc``, stands
+there too, but in training dumps of the second trainer, which hold no more than a ``uid``: those need to be scored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables.base import NoRowsError
+from grounding_rewards.tables.json_lines import JsonLinesTable
+from grounding_rewards.tables.rollout_columns import COLUMNS
+from grounding_rewards.tables.trainer_logs.log import TrainerLog
+from grounding_rewards.tables.trainer_logs.logged import VERDICTS, Logged, missing, number
+
+KIND = "verl"
+TORN = "cut short in writing"
+FOLDED = "answers before a session's last"
+EMPTY = "files without a row"
+
+_Row = tuple[str, int, Mapping[str, Any]]
+
+_NEEDED = ("input", "output", "score")
+_USUAL = (*_NEEDED, "gts", "step")
+_OTHERS = {"source": ("source", "data_source"), "sample_id": ("sample_id",), "policy": ("policy",),
+           "temperature": ("temperature",), "round": ("round",)}  # fmt: skip
+_NO_PARTS = {*_USUAL, *VERDICTS, "uid", "request_id", "reward", "overall", "valid", "num_turns", "index"}
+_OUR_FLAGS = {"valid", "parsed", "in_image"}
+_STEP_FILE = re.compile(r"(\d+)\.jsonl")
+_SESSION = re.compile(r"(.+_\d+)_(\d+)")
+_FIRST_ROWS = 64
+
+
+def is_dump(keys: Iterable[str], path: Path) -> bool:
+    """Whether an object with these keys is a line of a dump.
+
+    Raises:
+        TableError: it nearly is; says what lacks.
+    """
+    known = set(keys)
+    if known & {"sample_id", "response"} or len(known & set(_USUAL)) < 3:
+        return False
+    if known >= set(_NEEDED) and known & {"gts", "step"}:
+        return True
+    lacks = [key for key in _USUAL if key not in known]
+    raise TableError(
+        f"{path}: looks like a dump of verl, but lacks {', '.join(lacks)}; expected {', '.join(_USUAL)} in each line, "
+        "as trainer.rollout_data_dir makes verl write them. A rollout table has a column sample_id"
+    )
+
+
+def step_files(folder: Path) -> list[Path]:
+    """The files of a folder that are named as dumps are, by step."""
+    found = [(match, each) for each in folder.glob("*.jsonl") if (match := _STEP_FILE.fullmatch(each.name))]
+    return [each for _, each in sorted(found, key=lambda pair: (int(pair[0][1]), pair[1].name))]
+
+
+def open_dumps(path: Path, files: Sequence[Path]) -> TrainerLog:
+    """A log of dumps, some of which may be empty.
+
+    Raises:
+        TableError: a file holds something else.
+    """
+    firsts = [row for file in files for row in _first_rows(file)]
+    keys = dict.fromkeys(key for row in firsts for key in row)
+    others = {column: fields for column, fields in _OTHERS.items() if set(fields) & set(keys)}
+    parts = [key for key in keys if _is_part(key, firsts)]
+    read = partial(_read, files, others, parts)
+    verdicts = any(row.get(key) is not None for row in firsts for key in VERDICTS)
+    return TrainerLog(KIND, path, files, read, verdicts=verdicts, more=others, parts=parts)
+
+
+def _first_rows(file: Path) -> Sequence[Mapping[str, Any]]:
+    try:
+        first = next(_table(file).batches(size=_FIRST_ROWS))
+    except NoRowsError:
+        return []
+    rows = [row for place, row in enumerate(first.rows) if place not in first.unread]
+    if rows and not is_dump(rows[0], file):
+        raise TableError(f"{file}: is no dump of verl, unlike files beside it; move it elsewhere")
+    return rows
+
+
+def _is_part(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a key holds numbers; what other columns are called is none."""
+    said = [row[key] for row in rows if not missing(row.get(key))]
+    taken = key in COLUMNS or key in _NO_PARTS or any(key in fields for fields in _OTHERS.values())
+    return bool(said) and not taken and all(number(value) is not None for value in said)
+
+
+def _read(
+    files: Sequence[Path], others: Mapping[str, Sequence[str]], parts: Sequence[str], left_out: Counter[str]
+) -> Iterator[Logged]:
+    for file in files:
+        try:
+            for place, at, row in _last_of_sessions(_rows(file, left_out), left_out):
+                yield _logged(file, place, at, row, others, parts)
+        except NoRowsError:
+            left_out[EMPTY] += 1
+
+
+def _rows(file: Path, left_out: Counter[str]) -> Iterator[_Row]:
+    """The lines of a file; the last one may have been cut short where a run was killed."""
+    for batch in _table(file).batches():
+        for place, row in enumerate(batch.rows):
+            if place not in batch.unread:
+                yield batch.place(place), batch.start + place, row
+            elif batch.done == 1.0 and place == len(batch) - 1 and not _ends(file):
+                left_out[TORN] += 1
+            else:
+                raise TableError(f"{file}, {batch.place(place)}: {batch.unread[place]}")
+
+
+def _last_of_sessions(rows: Iterable[_Row], left_out: Counter[str]) -> Iterator[_Row]:
+    """Of several answers in one session, which stand side by side, the last, whose score is the session's."""
+    held: _Row | None = None
+    session, turn = "", 0
+    for row in rows:
+        found = _SESSION.fullmatch(uid) if isinstance(uid := row[2].get("uid"), str) else None
+        now = (found[1], int(found[2])) if found else ("", 0)
+        if held is not None and found and now[0] == session and now[1] > turn:
+            left_out[FOLDED] += 1
+        elif held is not None:
+            yield held
+        held, (session, turn) = row, now
+    if held is not None:
+        yield held
+
+
+def _logged(
+    file: Path,
+    place: str,
+    at: int,
+    row: Mapping[str, Any],
+    others: Mapping[str, Sequence[str]],
+    parts: Sequence[str],
+) -> Logged:
+    verdict = next((key for key in VERDICTS if row.get(key) is not None), VERDICTS[0])
+    # What this package's adapter gives where a target cannot be used is no score.
+    scored = not (row.keys() >= _OUR_FLAGS and number(row["valid"]) == 0.0)
+    more = {
+        column: next((row[key] for key in keys if row.get(key) is not None), None) for column, keys in others.items()
+    }
+    found = Logged(
+        file=file,
+        place=place,
+        number=at,
+        prompt=row["input"],
+        response=row["output"],
+        target=row.get("gts"),
+        total=row["score"],
+        verdict=(verdict, row.get(verdict)),
+        train_step=row.get("step"),
+        scored=scored,
+        more=more,
+    )
+    for part in parts:
+        came = row.get(part)
+        more[part] = number(came) if scored or part in _OUR_FLAGS else None
+        if not missing(came) and number(came) is None:
+            raise found.wrong(part, came, "a number, as in the first rows, or null")
+    return found
+
+
+def _ends(file: Path) -> bool:
+    """Whether the last line of a file was written to its end."""
+    with file.open("rb") as opened:
+        opened.seek(-1, 2)
+        return opened.read(1) == b"\n"
+
+
+def _table(file: Path) -> JsonLinesTable:
+    return JsonLinesTable(file, tolerant=True)

@@ -1,0 +1,59 @@
+"""An Arrow table written as a file of rows, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables.files import JSON_LINES, PARQUET, written_whole
+from grounding_rewards.tables.json_lines import dumps
+
+
+def write_whole(path: str | os.PathLike[str], table: pa.Table, inputs: Sequence[Path] = ()) -> None:
+    """Write a table; an existing file is replaced only when all went well.
+
+    Args:
+        path: a file that ends in .parquet, or as JSON lines do.
+        table: its rows.
+        inputs: files that must not be replaced.
+
+    Raises:
+        TableError: the path has another suffix, lies in no directory, or is one of the inputs.
+        OSError: the file cannot be written.
+    """
+    path = Path(path)
+    check_output(path, inputs)
+    with written_whole(Path(os.path.realpath(path))) as file:
+        write_rows(file, path, table)
+
+
+def write_rows(file: IO[bytes], path: Path, table: pa.Table) -> None:
+    """Write a table into an open file, in the format that the suffix of ``path`` names."""
+    if path.suffix.lower() in PARQUET:
+        pq.write_table(table, file)
+        return
+    for batch in table.to_batches(8192):
+        for row in batch.to_pylist():
+            file.write(dumps(row) + b"\n")
+
+
+def check_output(path: Path, inputs: Sequence[Path] = ()) -> None:
+    """Check that a file of rows can be written.
+
+    Raises:
+        TableError: the path has another suffix, lies in no directory, or is one of the inputs.
+    """
+    if path.suffix.lower() not in (*JSON_LINES, *PARQUET):
+        raise TableError(f"{path}: a file of rows ends in {', '.join(JSON_LINES)} or {', '.join(PARQUET)}")
+    if path.exists() and not path.is_file():
+        raise TableError(f"{path}: is no file, so it cannot be written")
+    if not path.parent.is_dir():
+        raise TableError(f"{path}: there is no directory {path.parent}")
+    if path.exists() and any(path.samefile(each) for each in inputs):
+        raise TableError(f"{path}: is the input itself; write to another file")

@@ -1,0 +1,224 @@
+"""``grounding-rewards pool report``: one page and its pictures, the same for the same command."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+import grounding_rewards.cli.pool.report as command
+from grounding_rewards.cli.pool.report_inputs import Options, read_inputs
+from grounding_rewards.pool.report.drawing import drawings
+from tests.cli.command import names, write_rows
+from tests.cli.test_published_verdicts import FOLDER, space
+from tests.pool.report.made import HOSTILE, manifest
+
+BOX = '{"bbox": [10, 10, 30, 20]}'
+PIXEL = ("--target-space", "pixel")
+
+
+def rollouts(sample, right, **more):
+    """Four rollouts of a sample, of which so many are right; the others agree on another place."""
+    for number in range(4):
+        place = (0.1, 0.15) if number < right else (0.8, 0.8)
+        yield {
+            "sample_id": sample, "rollout": number, "acc": float(number < right), "total": float(number < right),
+            "x_unit": place[0], "y_unit": place[1], "target": BOX, "image_size": [200, 100], "source": "web",
+            "reason": "OK", "response": f"{HOSTILE} {place}", **more,
+        }  # fmt: skip
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Two rounds of three samples, in one file, that the column tells apart."""
+    before = [row for sample, right in zip("abc", (4, 0, 1), strict=True) for row in rollouts(sample, right, round=1)]
+    after = [row for sample, right in zip("abc", (4, 0, 3), strict=True) for row in rollouts(sample, right, round=2)]
+    return write_rows(tmp_path / "two.jsonl", *after, *before)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Pictures that show nothing, which are quick."""
+    monkeypatch.setattr(command, "_drawn", lambda found: [(drawing, b"PNG") for drawing in drawings(found)])
+
+
+def told(run, *words):
+    result = run("pool", "report", *words, "--json")
+    assert result.code == 0, result.err
+    return json.loads(result.out)
+
+
+def test_a_page_and_pictures_the_same_whatever_the_order_of_rows(run, two, tmp_path, monkeypatch):
+    monkeypatch.setattr("grounding_rewards.pool.report.page.DOTS", 40)
+    pool = tmp_path / "pool.parquet.manifest.json"
+    pool.write_text(json.dumps(manifest()))
+    out = tmp_path / "new" / "report"
+    result = run("pool", "report", two, pool, "--out", out, *PIXEL)
+    assert (result.code, result.out) == (0, "")
+    assert result.err == f"2 rounds and 1 pools written to {out}/report.html, 7 pictures\n"
+    assert names(out) == [
+        "no-signal.png", "num-correct.png", "pools.png", "report.html", "sources.png", "suspect-1.png",
+        "target-sizes.png", "transition-1.png",
+    ]  # fmt: skip
+    first = {path.name: path.read_bytes() for path in out.iterdir()}
+    with Image.open(out / "num-correct.png") as picture:
+        assert picture.size[0] == 360
+        assert "Software" not in picture.info
+    (out / "mine.txt").write_text("stays")
+    lines = two.read_text().splitlines()
+    two.write_text("\n".join(reversed(lines)) + "\n")
+    run("pool", "report", two, pool, "--out", out, *PIXEL)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == {**first, "mine.txt": b"stays"}
+
+
+@pytest.mark.usefixtures("quick")
+def test_json_holds_the_numbers_that_are_shown(run, two, tmp_path):
+    found = told(run, two, "--out", tmp_path / "report", "--title", HOSTILE, *PIXEL)
+    assert found["page"] == str(tmp_path / "report" / "report.html")
+    assert [(each["round"], each["correct"], each["none_correct"]) for each in found["rounds"]] == [
+        ("round 1", 5, 1), ("round 2", 7, 1),
+    ]  # fmt: skip
+    (moved,) = found["transitions"]
+    assert (moved["up"], moved["same"], moved["down"], moved["never_solved"], moved["escaped"]) == (1, 2, 0, 1, 0)
+    assert found["sizes"][0]["by_size"][0]["samples"] == 3
+    (suspect,) = found["suspects"]
+    assert (suspect["sample_id"], suspect["clicks_unit"]) == ("b", [[0.8, 0.8]] * 4)
+    assert suspect["targets_unit"] == [[[0.05, 0.1], [0.15, 0.1], [0.15, 0.2], [0.05, 0.2]]]
+    assert set(found["missing"]) == {"temperature", "pools", "hardest"}
+    page = (tmp_path / "report" / "report.html").read_text("utf-8")
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_files_without_rounds_are_rounds_in_the_order_given(tmp_path):
+    later = write_rows(tmp_path / "later.jsonl", {"sample_id": "a", "acc": 1})
+    first = write_rows(tmp_path / "first.jsonl", {"sample_id": "a", "correct": False})
+    stats = write_rows(tmp_path / "stats.jsonl", {"sample_id": "a", "n": 2, "num_correct": 1})
+    parts = read_inputs([str(later), str(first), str(stats)], Options()).parts
+    assert [part.round.name for part in parts] == ["later", "first", "stats"]
+    assert [part.round.stats.num_correct.tolist() for part in parts] == [[1], [0], [1]]
+
+
+def test_files_of_one_round_belong_together_and_rounds_are_in_order(two, tmp_path):
+    more = write_rows(tmp_path / "more.jsonl", {"sample_id": "d", "acc": 1, "round": 1, "rollout": 0})
+    parts = read_inputs([str(two), str(more)], Options()).parts
+    assert [(part.round.name, len(part.round.stats)) for part in parts] == [("round 1", 4), ("round 2", 3)]
+    named = read_inputs([f"{two}@2", f"{two}@1", f"{two}@1"], Options()).parts
+    assert [part.round.name for part in named] == ["two, round 1", "two, round 1 (2)", "two, round 2"]
+
+
+def test_temperatures_of_one_round_or_of_files(tmp_path):
+    rows = [
+        {"sample_id": "a", "acc": 1, "round": 1, "temperature": warm, "rollout": at} for at, warm in enumerate((1, 2))
+    ]
+    both = write_rows(tmp_path / "both.jsonl", *rows)
+    assert set(read_inputs([str(both)], Options()).by_temperature) == {1.0, 2.0}
+    plain = [str(write_rows(tmp_path / f"{name}.jsonl", {"sample_id": "a", "acc": 1})) for name in "xy"]
+    assert read_inputs(plain, Options()).by_temperature == {}
+    assert set(read_inputs([f"1.1={plain[0]}", f"1.4={plain[1]}"], Options()).by_temperature) == {1.1, 1.4}
+
+
+def png(size=(200, 100)):
+    file = io.BytesIO()
+    Image.new("RGB", size, (240, 240, 240)).save(file, "PNG")
+    return file.getvalue()
+
+
+@pytest.mark.usefixtures("quick")
+def test_screenshots_and_instructions_come_from_data(run, two, tmp_path):
+    (tmp_path / "b.png").write_bytes(png())
+    images = [[{"bytes": png(), "path": None}], [{"bytes": None, "path": "b.png"}], [{"bytes": b"no", "path": None}]]
+    columns = {"sample_id": ["a", "b", "x"], "instruction": ["A", "B", "X"], "images": images}
+    pq.write_table(pa.table(columns), tmp_path / "data.parquet")
+    words = (two, "--out", tmp_path / "report", *PIXEL)
+    found = told(run, *words, "--data", tmp_path / "data.parquet")
+    assert (found["suspects"][0]["instruction"], found["suspects"][0]["screenshot"]) == ("B", True)
+    assert found["remarks"] == []
+    (tmp_path / "b.png").unlink()
+    found = told(run, *words, "--data", tmp_path / "data.parquet")
+    assert (found["suspects"][0]["instruction"], found["suspects"][0]["screenshot"]) == ("B", False)
+    assert found["remarks"][0].startswith("1 screenshots cannot be read, the first: ")
+    prompt = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Do it"}]}]
+    packed = write_rows(tmp_path / "verl.jsonl", {"extra_info": {"id": "b"}, "prompt": prompt, "image": HOSTILE})
+    found = told(run, *words, "--data", packed)
+    assert (found["suspects"][0]["instruction"], found["suspects"][0]["screenshot"]) == ("Do it", False)
+    other = write_rows(tmp_path / "other.jsonl", {"sample_id": "z", "image": "z.png"})
+    assert told(run, *words, "--data", other)["remarks"] == [f"{other} lacks 1 of the samples, such as 'b'"]
+    assert "no column 'picture' (--image-column)" in run.error(
+        "pool", "report", *words, "--data", other, "--image-column", "picture"
+    )  # fmt: skip
+
+
+@pytest.mark.usefixtures("quick")
+def test_only_samples_and_verdicts_or_only_manifests_are_enough(run, tmp_path):
+    bare = write_rows(tmp_path / "bare.jsonl", {"sample_id": "a", "acc": 0}, {"sample_id": "b", "acc": None})
+    found = told(run, bare, "--out", tmp_path / "report")
+    assert (found["rounds"][0]["samples"], found["rounds"][0]["unscored_samples"]) == (2, 1)
+    assert [(each["sample_id"], each["clicks_unit"]) for each in found["hardest"]] == [("a", [])]
+    pool = tmp_path / "p.manifest.json"
+    pool.write_text(json.dumps(manifest()))
+    found = told(run, pool, "--out", tmp_path / "report")
+    assert ([each["pool"] for each in found["pools"]], found["rounds"]) == (["p"], [])
+
+
+def test_bad_input_is_one_line_and_nothing_is_written(run, two, tmp_path, monkeypatch):
+    out, bad = tmp_path / "report", tmp_path / "bad.manifest.json"
+    bad.write_text("{")
+    assert "cannot be read as a manifest" in run.error("pool", "report", two, bad, "--out", out)
+    bad.write_text("{}")
+    assert "field 'kept': got nothing" in run.error("pool", "report", two, bad, "--out", out)
+    assert "no such file" in run.error("pool", "report", tmp_path / "none.manifest.json", "--out", out)
+    assert "no such file" in run.error("pool", "report", tmp_path / "none.jsonl", "--out", out)
+    unnamed = write_rows(tmp_path / "unnamed.jsonl", {"sample": "a", "acc": 1})
+    assert "did you mean 'sample'" in run.error("pool", "report", unnamed, "--out", out)
+    assert "no column 'kind'" in run.error("pool", "report", two, "--out", out, "--by", "kind")
+    counted = write_rows(tmp_path / "stats.jsonl", {"sample_id": "a", "n": 2, "num_correct": 1})
+    assert "--by kind takes rollouts" in run.error("pool", "report", counted, "--out", out, "--by", "kind")
+    assert not out.exists()
+    out.write_text("")
+    assert "is no directory" in run.error("pool", "report", two, "--out", out)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert "pictures need matplotlib" in run.error("pool", "report", two, "--out", tmp_path / "other")
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_page_that_cannot_be_written_leaves_the_old_one(run, two, tmp_path, monkeypatch):
+    out = tmp_path / "report"
+    told(run, two, "--out", out)
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    replace, left = Path.replace, [1]
+
+    def failing(self, target):
+        if not left:
+            raise OSError(28, "No space left on device", str(target))
+        left.pop()
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    assert "No space left" in run.error("pool", "report", two, "--out", out, "--title", "new")
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="published responses are not here: ../shared/data/model_responses")
+@pytest.mark.usefixtures("quick")
+def test_three_published_models_as_three_rounds(run, tmp_path):
+    files = ["osworld-g-uitars-7b-gelato-baseline", "osworld-g-gta1-7b-2507", "osworld-g-gelato-30b"]
+    for name in files:
+        words = ("--recipe", "click", "--response-space", space(f"{name}.jsonl"), "--out", tmp_path / name)
+        assert run("pool", "score", FOLDER / f"{name}.jsonl", *words).code == 0
+    paths = [tmp_path / name for name in files]
+    found = told(run, *paths, "--out", tmp_path / "report", *PIXEL)
+    assert [(each["round"], each["samples"], each["correct"]) for each in found["rounds"]] == [
+        (files[0], 510, 333), (files[1], 510, 316), (files[2], 510, 379),
+    ]  # fmt: skip
+    first, second = found["transitions"]
+    assert (first["before"], first["after"], first["both"]) == ([177, 333], [194, 316], 510)
+    assert (second["before"], second["after"], second["both"]) == ([194, 316], [131, 379], 510)
+    assert [sum(line["correct"] for line in each["by_size"]) for each in found["sizes"]] == [333, 316, 379]
+    assert all(each["responses"] for each in found["hardest"])

@@ -1,0 +1,152 @@
+"""``pool score`` and what is there already: nothing is done twice, and nothing is replaced unasked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards.tables import rollout_source
+from tests.cli.command import names, write_rows
+from tests.cli.pool.scoring import GELATO, SCORE, contents, rollouts, table
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Pieces of 4 rows."""
+    monkeypatch.setattr(rollout_source, "PIECE_ROWS", 4)
+
+
+def test_the_same_words_again_do_nothing(run, tmp_path):
+    source, out = write_rows(tmp_path / "in.jsonl", *rollouts(5)), tmp_path / "out"
+    words = (*SCORE, source, *GELATO, "--out", out)
+    run(*words)
+    before = {path: path.stat().st_mtime_ns for path in out.iterdir()}
+    result = run(*words)
+    assert result.code == 0
+    assert result.err.endswith(f"; nothing to do, all is in {out}\n")
+    assert {path: path.stat().st_mtime_ns for path in out.iterdir()} == before
+    assert json.loads(run(*words, "--overwrite", "--json").out)["pieces"] == {"made": 0, "found": 1}
+
+
+def test_another_output_gives_way_only_to_overwrite(run, tmp_path):
+    source, out = write_rows(tmp_path / "in.jsonl", *rollouts(5)), tmp_path / "out"
+    run(*SCORE, source, *GELATO, "--out", out)
+    old = contents(out)
+    other = (*SCORE, source, *GELATO, "--option", "format_weight=0.5", "--out", out)
+    assert run.error(*other) == (
+        f'{out}: was made with recipe {{"name": "gelato"}}, and not {{"name": "gelato", "format_weight": 0.5}}; '
+        "write to another directory, or replace it by --overwrite"
+    )
+    assert contents(out) == old
+    write_rows(source, *rollouts(6))
+    message = run.error(*SCORE, source, *GELATO, "--out", out)
+    assert "was made with other inputs, or with what these held before; " in message
+    assert run(*other, "--overwrite").code == 0
+    assert len(table(out)) == 6
+    assert names(tmp_path) == ["in.jsonl", "out"]
+
+
+def test_an_output_that_was_changed_is_said_and_mended_by_overwrite(run, tmp_path):
+    source, out = write_rows(tmp_path / "in.jsonl", *rollouts(5)), tmp_path / "out"
+    words = (*SCORE, source, *GELATO, "--out", out)
+    run(*words)
+    whole = contents(out)
+    (out / "rollouts-000000.parquet").write_bytes(b"half")
+    assert "rollouts-000000.parquet is not what score.manifest.json says" in run.error(*words)
+    assert run(*words, "--overwrite").code == 0
+    assert contents(out) == whole
+    (out / "mine.txt").touch()
+    assert "also holds mine.txt, which score.manifest.json does not list" in run.error(*words, "--overwrite")
+
+
+def test_what_was_not_made_here_is_never_replaced(run, tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", *rollouts(1))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "work.txt").touch()
+    (tmp_path / "file").touch()
+    (tmp_path / "empty").mkdir()
+    for name in ("mine", "file"):
+        message = run.error(*SCORE, source, *GELATO, "--out", tmp_path / name, "--overwrite")
+        assert message.endswith(
+            ": is there, and holds no score.manifest.json, so it is not replaced; write to another directory"
+        )
+    for out in (tmp_path, tmp_path / "in.jsonl", tmp_path / "none" / "out"):
+        assert run(*SCORE, source, *GELATO, "--out", out, "--overwrite").code == 2
+    assert "lies in the input" in run.error(*SCORE, tmp_path, *GELATO, "--out", tmp_path / "out")
+    assert run(*SCORE, source, *GELATO, "--out", tmp_path / "empty").code == 0
+    assert sorted(os.listdir(tmp_path)) == ["empty", "file", "in.jsonl", "mine"]
+
+
+def test_a_file_that_grows_while_it_is_read(run, tmp_path, monkeypatch):
+    source, out = write_rows(tmp_path / "in.jsonl", *rollouts(3)), tmp_path / "out"
+    judge = gr.Recipe.judge
+
+    def growing(self, rollouts):
+        with source.open("a") as file:
+            file.write("{}\n")
+        return judge(self, rollouts)
+
+    monkeypatch.setattr(gr.Recipe, "judge", growing)
+    message = run.error(*SCORE, source, *GELATO, "--out", out)
+    assert message == f"{source}: was written to while it was read; run this again when it rests"
+    assert not out.exists()
+
+
+def test_own_code_is_part_of_what_a_run_is(run, tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text("from grounding_rewards import recipe\nfound = recipe('gelato')\n")
+    source, out = write_rows(tmp_path / "in.jsonl", *rollouts(1)), tmp_path / "out"
+    words = (*SCORE, source, "--recipe", f"{own}:found", "--out", out)
+    assert run(*words).code == 0
+    manifest = json.loads((out / "score.manifest.json").read_text())
+    assert manifest["code"] == {str(own): hashlib.sha256(own.read_bytes()).hexdigest()}
+    (out / "score.manifest.json").write_text(json.dumps({**manifest, "code": {str(own): "0f"}}))
+    assert "was made with code {" in run.error(*words)
+
+
+def test_an_unfinished_run_gives_way_only_to_overwrite(run, tmp_path, small):
+    rows = rollouts(9)
+    rows[8]["target"] = "no"
+    source, out = write_rows(tmp_path / "in.jsonl", *rows), tmp_path / "out"
+    assert "row 8 (line 9): target" in run.error(*SCORE, source, *GELATO, "--out", out)
+    assert names(tmp_path / ".out.partial") == [f"rollouts-00000{n}.parquet" for n in (0, 1)] + ["score.manifest.json"]
+    words = (*SCORE, source, *GELATO, "--bad-target", "abstain", "--out", out, "--json")
+    assert run.error(*words) == (
+        f'{out}: an unfinished run was made with bad_target "raise", and not "abstain"; finish that one, or have it '
+        "give way by --overwrite"
+    )
+    assert json.loads(run(*words, "--overwrite").out)["pieces"] == {"made": 3, "found": 0}
+    assert names(tmp_path) == ["in.jsonl", "out"]
+
+
+@pytest.mark.parametrize(("kind", "recipe"), [("jsonl", "gui-rcpo"), ("parquet", "gelato")])
+def test_a_run_that_failed_goes_on_where_it_was(run, tmp_path, small, monkeypatch, recipe, kind):
+    monkeypatch.setattr("grounding_rewards.cli.pool.grouped_rows.PIECE_ROWS", 4)
+    rows = rollouts(30, image_size=[100, 100])
+    source = write_rows(tmp_path / "in.jsonl", *rows) if kind == "jsonl" else tmp_path / "in.parquet"
+    if kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), source, row_group_size=7)
+    words = (*SCORE, source, "--recipe", recipe, "--response-space", "thousandths", "--json", "--out")
+    whole = json.loads(run(*words, tmp_path / "whole").out)
+    judge, calls = gr.Recipe.judge, []
+
+    def failing(self, rollouts):
+        calls.append(len(rollouts))
+        if len(calls) == 4:
+            raise OSError("full")
+        return judge(self, rollouts)
+
+    monkeypatch.setattr(gr.Recipe, "judge", failing)
+    assert run.error(*words, tmp_path / "out") == "full"
+    resumed = json.loads(run(*words, tmp_path / "out").out)
+    done = resumed["pieces"]["found"]
+    assert done > 0
+    assert resumed["pieces"]["made"] == whole["pieces"]["made"] - done
+    assert sum(calls) - calls[3] == 30
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")

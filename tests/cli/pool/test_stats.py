@@ -1,0 +1,76 @@
+"""``grounding-rewards pool stats``."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.command import read_rows, write_rows
+
+ROWS = [
+    *({"sample_id": "easy", "acc": 1, "source": "web", "rollout": each} for each in range(4)),
+    *({"sample_id": "hard", "acc": 0, "source": "app", "rollout": each} for each in range(4)),
+    *({"sample_id": "some", "acc": each % 2, "source": "app", "rollout": each} for each in range(4)),
+    {"sample_id": "some", "acc": None, "source": "app", "rollout": 4},
+]
+
+
+def test_rows_with_a_name_and_a_verdict_are_enough(run, tmp_path):
+    rows = [{"sample_id": "a", "correct": True}, {"sample_id": "a", "correct": False}, {"sample_id": "b", "correct": 1}]
+    result = run("pool", "stats", write_rows(tmp_path / "r.jsonl", *rows), "--json")
+    found = json.loads(result.out)
+    assert (found["samples"], found["rollouts"], found["all_correct"], found["none_correct"], found["mixed"]) == (
+        2, 3, 1, 0, 1,
+    )  # fmt: skip
+
+
+def test_samples_are_counted_and_written(run, tmp_path):
+    path, out = write_rows(tmp_path / "r.jsonl", *ROWS), tmp_path / "stats.parquet"
+    result = run("pool", "stats", path, "--out", out, "--pass-at", 2, "--json")
+    found = json.loads(result.out)
+    assert (found["samples"], found["rollouts"], found["unscored"]) == (3, 13, 1)
+    assert (found["all_correct"], found["none_correct"], found["mixed"]) == (1, 1, 1)
+    assert [(each["source"], each["samples"], each["none_correct"]) for each in found["by_source"]] == [
+        ("app", 2, 1), ("web", 1, 0),
+    ]  # fmt: skip
+    rows = {row["sample_id"]: row for row in pq.read_table(out).to_pylist()}
+    assert [(rows[name]["n"], rows[name]["num_correct"]) for name in ("easy", "hard", "some")] == [
+        (4, 4),
+        (4, 0),
+        (4, 2),
+    ]
+    assert rows["some"]["pass_at_2"] == pytest.approx(5 / 6)
+    again = run("pool", "stats", out.with_name("r.jsonl"), "--out", tmp_path / "again.parquet", "--pass-at", 2)
+    assert again.code == 0
+    assert "3 samples written to" in again.err
+    assert (tmp_path / "again.parquet").read_bytes() == out.read_bytes()
+
+
+def test_the_table_says_how_each_source_fared(run, tmp_path):
+    result = run("pool", "stats", write_rows(tmp_path / "r.jsonl", *ROWS), "--pass-at", 4)
+    lines = [line.split() for line in result.out.splitlines()]
+    assert ["web", "1", "4", "1", "0", "0", "-", "100.0", "%", "-"] in lines
+    assert ["all", "3", "13", "1", "1", "1", "-", "50.0", "%", "-"] in lines
+    assert "pass@4: 66.7 % of 3 samples with 4 rollouts or more" in result.out
+    assert "1 rollout is not scored" in result.out
+
+
+def test_one_round_counts_alone(run, tmp_path):
+    rows = [{"sample_id": "a", "acc": number, "round": number} for number in (0, 1)]
+    path = write_rows(tmp_path / "r.jsonl", *rows)
+    found = json.loads(run("pool", "stats", path, "--round", 1, "--json").out)
+    assert (found["rollouts"], found["all_correct"], found["rounds"]) == (1, 1, {"0": 1, "1": 1})
+    out = tmp_path / "s.jsonl"
+    run("pool", "stats", path, "--round", 0, "--out", out)
+    assert [(row["sample_id"], row["num_correct"]) for row in read_rows(out)] == [("a", 0)]
+
+
+def test_mistakes_are_one_line_and_nothing_is_written(run, tmp_path):
+    path, out = write_rows(tmp_path / "r.jsonl", {"sample_id": "a", "corect": 1}), tmp_path / "s.parquet"
+    assert "no column 'acc'; did you mean 'corect'?" in run.error("pool", "stats", path, "--out", out)
+    good = write_rows(tmp_path / "g.jsonl", {"sample_id": "a", "acc": 1})
+    assert "is the input itself" in run.error("pool", "stats", good, "--out", good)
+    assert "a file of rows ends in" in run.error("pool", "stats", good, "--out", tmp_path / "s.csv")
+    assert "there is no directory" in run.error("pool", "stats", good, "--out", tmp_path / "none" / "s.parquet")
+    assert "--pass-at: got 0; expected a whole number above 0" in run.error("pool", "stats", good, "--pass-at", 0)
+    assert not out.exists()

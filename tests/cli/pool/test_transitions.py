@@ -1,0 +1,155 @@
+"""``grounding-rewards pool transitions``: two rounds, rollouts or statistics, as tables and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.command import write_rows
+
+BEFORE = {"a": 0, "b": 0, "c": 3, "d": 7, "e": 8, "f": 5}
+AFTER = {"a": 0, "b": 2, "c": 8, "d": 8, "f": 4, "g": 1}
+
+
+def rows(counts, n=8, **further):
+    return [
+        {"sample_id": name, "rollout": rollout, "acc": float(rollout < right), **further}
+        for name, right in counts.items()
+        for rollout in range(n)
+    ]
+
+
+@pytest.fixture
+def before(tmp_path):
+    return write_rows(tmp_path / "before.jsonl", *rows(BEFORE, round=1, temperature=1.1, source="web", app="x"))
+
+
+@pytest.fixture
+def after(tmp_path):
+    return write_rows(tmp_path / "after.jsonl", *rows(AFTER, round=2, temperature=1.7, source="web", app="x"))
+
+
+@pytest.fixture
+def both(tmp_path):
+    return write_rows(tmp_path / "both.jsonl", *rows(BEFORE, round=1), *rows(AFTER, round=2))
+
+
+def found(run, *words):
+    result = run("pool", "transitions", *words, "--json")
+    assert (result.code, result.err) == (0, "")
+    return json.loads(result.out)
+
+
+def test_the_worked_example_as_json(run, before, after):
+    said = found(run, before, after)
+    assert {name: said[name] for name in ("both", "up", "same", "down", "net", "dropped", "new", "unscored")} == {
+        "both": 5, "up": 3, "same": 1, "down": 1, "net": 7, "dropped": 1, "new": 1, "unscored": 0,
+    }  # fmt: skip
+    assert (said["never_solved"], said["escaped"], said["escape_share"]) == (2, 1, 0.5)
+    assert [said["counts"][row][column] for row, column in [(0, 0), (0, 2), (3, 8), (7, 8), (5, 4)]] == [1] * 5
+    assert sum(map(sum, said["counts"])) == 5
+    assert (said["n_before"], said["n_after"], said["before_path"]) == ([8], [8], str(before))
+    assert [each["source"] for each in said["by_source"]] == ["web"]
+    assert said["null"]["prior"] == {"name": "jeffreys", "a": 0.5, "b": 0.5, "said": ""}
+    assert said["warnings"][0].startswith("temperatures differ, 1.1 before and 1.7 after")
+
+
+def test_rounds_of_one_table(run, both):
+    assert found(run, f"{both}@1", f"{both}@2")["net"] == 7
+    assert found(run, f"{both}@2", f"{both}@1")["warnings"] == ["round 2 stands before round 1: swapped?"]
+    assert run.error("pool", "transitions", both, f"{both}@2") == (
+        f"{both}: holds rounds 1, 2; name the one that counts, as {both}@2"
+    )
+    assert f"{both}: no rollouts of round 3" in run.error("pool", "transitions", f"{both}@1", f"{both}@3")
+
+
+def test_statistics_say_the_same_as_rollouts(run, before, after, tmp_path):
+    kept = tmp_path / "stats.parquet"
+    assert run("pool", "stats", before, "--out", kept).code == 0
+    from_stats, from_rollouts = found(run, kept, after), found(run, before, after)
+    assert from_stats | {"before_path": None} == from_rollouts | {"before_path": None}
+    assert "counted by source; --by app takes rollouts" in run.error("pool", "transitions", kept, after, "--by", "app")
+
+
+def test_a_measured_null_another_prior_and_another_column(run, before, after, tmp_path):
+    null = write_rows(tmp_path / "null.jsonl", *rows({**BEFORE, "b": 1}))
+    said = found(run, before, after, "--null", null, "--by", "app")
+    assert (said["null"]["kind"], said["null"]["escape_share"]) == ("measured", 0.5)
+    assert said["by_source"][0]["source"] == "x"
+    said = found(run, before, after, "--prior", "1,1")
+    assert (said["null"]["prior"]["name"], round(said["null"]["escape_share"], 4)) == ("given", 0.4706)
+    message = "--null and --prior: a measured null needs no prior; give one of them"
+    assert run.error("pool", "transitions", before, after, "--null", null, "--prior", "fit") == message
+    assert "--prior: got 'a,b'" in run.error("pool", "transitions", before, after, "--prior", "a,b")
+    assert "did you mean 'uniform'" in run.error("pool", "transitions", before, after, "--prior", "unifrom")
+
+
+def test_out_holds_what_json_prints_and_the_same_bytes_again(run, before, after, tmp_path):
+    out = tmp_path / "transitions.json"
+    result = run("pool", "transitions", before, after, "--out", out, "--json")
+    assert out.read_text() == result.out
+    turned = write_rows(tmp_path / "turned.jsonl", *map(json.loads, reversed(after.read_text().splitlines())))
+    after.unlink()
+    turned.rename(after)
+    assert run("pool", "transitions", before, after, "--out", out, "--json").out == result.out
+    assert "expected a file that ends in .json" in run.error("pool", "transitions", before, after, "--out", before)
+
+
+def test_tables_on_the_terminal(run, before, after):
+    result = run("pool", "transitions", before, after)
+    assert result.code == 0
+    lines = [line.rstrip() for line in result.out.splitlines()]
+    assert lines == [
+        "Samples by right rollouts before (rows) and after (columns)",
+        "     0  1  2  3  4  5  6  7  8  all",
+        "───────────────────────────────────",
+        "0    1  .  1  .  .  .  .  .  .    2",
+        "3    .  .  .  .  .  .  .  .  1    1",
+        "5    .  .  .  .  1  .  .  .  .    1",
+        "7    .  .  .  .  .  .  .  .  1    1",
+        "all  1  .  1  .  1  .  .  .  2    5",
+        "",
+        "Shares of each row in per cent, and by chance alone",
+        "            0   1   2   3    4   5   6   7    8",
+        "───────────────────────────────────────────────",
+        "0    seen  50   .  50   .    .   .   .   .    .",
+        "   chance  71  18   7   2   <1  <1  <1  <1   <1",
+        "3    seen   .   .   .   .    .   .   .   .  100",
+        "   chance   6  14  19  20   17  12   7   3   <1",
+        "5    seen   .   .   .   .  100   .   .   .    .",
+        "   chance  <1   3   7  12   17  20  19  14    6",
+        "7    seen   .   .   .   .    .   .   .   .  100",
+        "   chance  <1  <1  <1   2    5  10  18  29   34",
+        "",
+        "never solved before  2 of 5 samples",
+        "solved after         1, 50.0 %, 95 % 9.5 to 90.5",
+        "by chance alone      28.7 %, 95 % 0.0 to 100.0; p = 0.98",
+        "                     beta-binomial, jeffreys prior Beta(0.5, 0.5)",
+        "up, same, down       3, 1, 1; right rollouts +7",
+        "mean pass rate       37.5 % to 55.0 %: +17.5 points, 95 % -7.7 to +42.7",
+        "not compared         1 before alone, 1 after alone",
+        "",
+        "By source",
+        "source  both  never  solved   share  95 % interval  up  down  points",
+        "────────────────────────────────────────────────────────────────────",
+        "web        5      2       1  50.0 %     9.5 - 90.5   3     1   +17.5",
+    ]
+    assert result.err.startswith("note: temperatures differ")
+
+
+def test_many_rollouts_fit_into_80_columns(run, tmp_path):
+    counts = {f"s{place}": place % 33 for place in range(66)}
+    wide = write_rows(tmp_path / "wide.jsonl", *rows(counts, n=32))
+    other = write_rows(tmp_path / "other.jsonl", *rows(dict.fromkeys(counts, 16), n=32))
+    result = run("pool", "transitions", wide, other)
+    assert "0  1-5  6-10  11-15  16-20  21-25  26-30  31  32  all" in result.out
+    assert max(map(len, result.out.splitlines())) <= 80
+
+
+def test_rounds_that_share_no_sample(run, before, tmp_path):
+    other = write_rows(tmp_path / "other.jsonl", *rows({"x": 1, "y": 2}))
+    assert run.error("pool", "transitions", before, other) == (
+        "no sample is in the round before and the round after: the round before has 'a', 'b', 'c' and 3 more; the "
+        "round after has 'x', 'y'; expected the same names of samples"
+    )

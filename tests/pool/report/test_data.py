@@ -1,0 +1,64 @@
+"""What a report holds, and what it says of what it does not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.report.data import NEEDS, report
+from grounding_rewards.pool.report.rounds import Round
+from tests.pool.report.made import manifest, rounds, shown, stats
+
+
+def whole():
+    """A report with every section."""
+    first, second = rounds()
+    return report(
+        "pools", [first, second], by_temperature={1.1: first.stats, 1.7: second.stats},
+        manifests=[("pool 2", manifest())], hardest=[shown()], suspects=[shown()], remarks=["mind <this>"],
+    )  # fmt: skip
+
+
+def test_a_report_with_everything_lacks_nothing():
+    found = whole()
+    assert found.missing == {}
+    (moved,) = found.transitions
+    assert (moved["from"], moved["both"], moved["up"], moved["same"], moved["down"]) == ("round 1", 5, 2, 3, 0)
+    assert moved["counts"] == [[1, 1, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 1]]
+    assert found.temperature is not None
+    assert [row["accuracy"] for row in found.temperature["rows"]] == [0.35, 0.45]
+    assert found.pools[0]["kept"] == 15
+
+
+def test_what_is_shown_is_plain_json():
+    told = json.loads(json.dumps(whole().to_json(), allow_nan=False))
+    assert [each["correct"] for each in told["rounds"]] == [7, 9]
+    assert [each["round"] for each in told["sources"]] == ["round 1", rounds()[1].name]
+    assert told["hardest"][0]["sample_id"] == "b"
+
+
+def test_every_section_without_data_says_what_it_needs():
+    found = report("nothing", [])
+    assert found.missing == NEEDS
+    lone = report("one", [Round("1", stats([1], [1]))])
+    assert set(NEEDS) - set(lone.missing) == {"rounds", "num_correct", "signal"}
+    assert "two rounds" in lone.missing["transitions"]
+
+
+def test_rounds_that_share_no_sample_are_said():
+    first, second = stats([1, 1], [1, 0]), stats([1, 1, 1], [1, 0, 1]).taken([2])
+    found = report("apart", [Round("1", first), Round("2", second)])
+    assert found.missing["transitions"].startswith("from 1 to 2: ")
+    assert found.remarks == ()
+    joined = report("apart", [Round("1", first), Round("2", second), Round("3", second)])
+    assert [each["to"] for each in joined.transitions] == ["3"]
+    assert joined.remarks[0].startswith("from 1 to 2: ")
+    swept = report("apart", [], by_temperature={1.0: first, 2.0: second})
+    assert "temperature" in swept.missing["temperature"]
+
+
+def test_what_is_no_manifest_is_an_error():
+    with pytest.raises(PoolError, match="pool 3, field 'kept'"):
+        report("pools", [], manifests=[("pool 3", {})])

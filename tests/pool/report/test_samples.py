@@ -1,0 +1,65 @@
+"""Samples that are shown one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grounding_rewards.pool.report.outlines import outlines
+from grounding_rewards.pool.report.samples import commonest, first_of, hardest, shortened
+from tests.pool.report.made import shown, stats
+
+NEVER = stats([8, 8, 8, 4, 8], [0, 0, 0, 0, 1], target_area=[0.2, float("nan"), 0.001, 0.0001, 0.0001])
+
+
+def test_the_hardest_have_most_rollouts_and_then_the_smallest_targets():
+    assert hardest(NEVER, 9).tolist() == [2, 0, 1, 3]
+    assert hardest(NEVER, 2).tolist() == [2, 0]
+    doubtful = np.array([False, False, True, True, False])
+    assert hardest(NEVER, 9, doubtful).tolist() == [0, 1]
+    assert first_of(NEVER, doubtful, 9).tolist() == [2, 3]
+
+
+def test_equal_samples_come_in_the_order_of_their_names():
+    order = np.array([3, 1, 0, 2])
+    found = stats([1] * 4, [0] * 4).taken(order)
+    assert [found.sample_id[row] for row in hardest(found, 3)] == ["a", "b", "c"]
+
+
+def test_responses_are_counted_and_shortened():
+    assert commonest(["b", "a", "b", None, "c", "d"]) == (("b", 2), ("a", 1), ("c", 1))
+    assert shortened("a" * 400) == "a" * 150 + "…" + "a" * 149
+    assert commonest([]) == ()
+
+
+def test_what_is_told_of_a_sample_is_plain():
+    told = shown(image=np.zeros((2, 2), np.uint8)).told()
+    assert told["clicks_unit"] == [[0.8, 0.8], [0.81, 0.8]]
+    assert (told["screenshot"], told["image_size"], told["n"]) == (True, [200.0, 100.0], 4)
+
+
+def corners(*given, **more):
+    return [np.round(each, 9).tolist() for each in outlines(*given, **more)]
+
+
+def test_every_place_of_a_target_has_its_own_shape():
+    polygon = '{"polygon": [0, 0, 20, 0, 20, 10]}'
+    assert corners(polygon, (200, 100), target_space="pixel") == [[[0.0, 0.0], [0.1, 0.0], [0.1, 0.1]]]
+    assert corners('{"point": [500, 250]}', None, target_space="thousandths") == [[[0.5, 0.25]]]
+    several = '{"space": "unit", "regions": [{"point": [0.1, 0.2]}, {"bbox": [0.1, 0.1, 0.2, 0.2]}]}'
+    assert [len(each) for each in corners(several, None)] == [1, 4]
+    (circle,) = outlines('{"circle": [100, 50, 10]}', (200, 100), target_space="pixel")
+    assert np.round([*circle.min(axis=0), *circle.max(axis=0)], 9).tolist() == [0.45, 0.4, 0.55, 0.6]
+
+
+def test_a_recipe_says_its_form_and_space():
+    assert corners("[0.1, 0.1, 0.2, 0.3]", None, recipe="gelato") == [[[0.1, 0.1], [0.2, 0.1], [0.2, 0.3], [0.1, 0.3]]]
+
+
+@pytest.mark.parametrize(
+    ("target", "size", "space"),
+    [(None, None, None), ("{", None, "unit"), ('{"refusal": true}', None, "unit"), ('{"action": "wait"}', None, "unit"),
+     ('{"bbox": [1, 1, 2, 2]}', (9, 9), None), ('{"bbox": [1, 1, 2, 2]}', None, "pixel")],
+)  # fmt: skip
+def test_a_target_that_cannot_be_placed_has_no_outline(target, size, space):
+    assert outlines(target, size, target_space=space) == ()

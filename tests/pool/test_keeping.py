@@ -1,0 +1,163 @@
+"""Selectors that keep or leave out: their published edges, and what they do with samples that say nothing."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.pool import (
+    Band,
+    MeanBand,
+    MinRollouts,
+    SampleStats,
+    Source,
+    Spread,
+    Unsolved,
+    sample_stats,
+    select,
+    selector,
+)
+from grounding_rewards.testing import check_selector
+
+IDS = ["all"] * 4 + ["half"] * 4 + ["none"] * 4 + ["new"] * 2
+ACC = [1, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, None, None]
+STATS = sample_stats(IDS, ACC)
+
+
+def counted(*pairs):
+    """Samples with so many right rollouts of so many."""
+    right, n = zip(*pairs, strict=True)
+    names = np.array([str(row) for row in range(len(n))], dtype=object)
+    return SampleStats(names, np.array(n), np.array(right))
+
+
+def paid(*groups):
+    """One sample a group of totals; a rollout is right where it is paid anything."""
+    ids = [str(place) for place, group in enumerate(groups) for _ in group]
+    totals = [total for group in groups for total in group]
+    return sample_stats(ids, [float(total > 0) for total in totals], totals)
+
+
+def test_unsolved_drops_what_every_scored_rollout_solves():
+    assert select(STATS, Unsolved()).tolist() == [0.0, 1.0, 1.0, 1.0]
+    assert select(sample_stats(["a", "a"], [1, None]), Unsolved()).tolist() == [0.0]
+
+
+def test_the_edges_of_a_band_are_outside():  # pool.md, example 3
+    found = select(counted((1, 8), (2, 8), (6, 8), (7, 8), (2, 10), (2, 3), (0, 0)), Band(0.2, 0.8))
+    assert found.tolist() == [0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0]
+
+
+def test_a_band_may_include_its_edges_and_the_whole_one_keeps_what_is_partly_solved():
+    assert select(STATS, Band()).tolist() == [0.0, 1.0, 0.0, 0.0]
+    assert select(STATS, Band(inclusive=True)).tolist() == [1.0, 1.0, 1.0, 0.0]
+    assert select(STATS, Band(0.5, 1.0, inclusive=True)).tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert select(STATS, Band(0.5, 0.5, inclusive=True)).tolist() == [0.0, 1.0, 0.0, 0.0]
+    assert select(STATS, Band(0.51, 0.99)).tolist() == [0.0, 0.0, 0.0, 0.0]
+
+
+def test_a_confident_band_leaves_out_what_is_outside_for_sure():
+    # Wilson: 0/8 [0, .3244]; 1/8 [.0224, .4709]; 8/8 [.6756, 1]; 0/16 [0, .1936]; 16/16 [.8064, 1]
+    stats = counted((0, 8), (1, 8), (8, 8), (0, 16), (16, 16), (0, 0))
+    assert select(stats, Band(0.2, 0.8, confident=True)).tolist() == [1.0, 1.0, 1.0, 0.0, 0.0, 1.0]
+    assert select(stats, Band(0.4, 0.6, confident=True)).tolist() == [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+    edges = counted((0, 8), (8, 8))
+    assert select(edges, Band(1.0, 1.0, confident=True)).tolist() == [0.0, 0.0]
+    assert select(edges, Band(1.0, 1.0, confident=True, inclusive=True)).tolist() == [0.0, 1.0]
+
+
+@given(st.integers(0, 16), st.integers(1, 16), st.floats(0, 1), st.floats(0, 1), st.booleans())
+def test_a_band_is_a_comparison(right, n, one, other, inclusive):
+    right, low, high = min(right, n), min(one, other), max(one, other)
+    if low == high and not inclusive:
+        return
+    rate, stats = right / n, counted((right, n))
+    inside = low <= rate <= high if inclusive else low < rate < high
+    assert select(stats, Band(low, high, inclusive=inclusive)).tolist() == [float(inside)]
+    if inside:
+        assert select(stats, Band(low, high, inclusive=inclusive, confident=True)).tolist() == [1.0]
+
+
+@given(st.integers(1, 64), st.integers(1, 999))
+def test_a_pass_rate_on_a_decimal_edge_is_on_it(n, edge):
+    right = Fraction(edge, 1000) * n
+    if right.denominator == 1:
+        assert select(counted((int(right), n)), Band(edge / 1000, 1.0)).tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"low_rate": 0.6, "high_rate": 0.5}, r"Band\(low_rate=\): got 0.6; expected at most high_rate, 0.5"),
+        ({"low_rate": 0.5, "high_rate": 0.5}, "got 0.5; expected below high_rate, or inclusive: true"),
+        ({"low_rate": -0.1}, r"Band\(low_rate=\): got -0.1; expected a number from 0 to 1"),
+        ({"high_rate": "1"}, r"Band\(high_rate=\): got '1'; expected a number from 0 to 1"),
+        ({"confident": "yes"}, r"Band\(confident=\): got 'yes'; expected one of True, False"),
+        ({"lowrate": 0.5}, "band: unknown argument 'lowrate'; did you mean 'low_rate'"),
+    ],
+)
+def test_a_band_that_is_none_is_an_error(options, message):
+    with pytest.raises(gr.RecipeError, match=message):
+        selector("band", **options)
+
+
+def test_the_mean_of_a_group_as_easyr1_filters_it():  # pool.md, example 5
+    groups = [[1.0] * 8, [0.0] * 8, [0.6] * 8, [1.0] + [0.0] * 7]
+    assert select(paid(*groups), MeanBand()).tolist() == [0.0, 0.0, 1.0, 1.0]
+    dense = [[1.0] * 4 + [0.0] * 4, [0.75] * 4 + [0.0] * 4, [0.75] * 5 + [0.0] * 3]
+    assert select(paid(*dense), MeanBand(0.01, 0.49)).tolist() == [0.0, 1.0, 1.0]
+    assert select(sample_stats(["a", "a"], [0, 1]), MeanBand()).tolist() == [0.0]
+    assert select(paid([-1.0, -0.5]), MeanBand(-1.0, 0.0)).tolist() == [1.0]
+
+
+def test_the_spread_of_a_group_as_dapo_filters_it():  # pool.md, example 6
+    groups = [[0.6] * 8, [0.1] * 3, [0.6], [1.0] + [0.0] * 7]
+    assert select(paid(*groups), Spread()).tolist() == [0.0, 0.0, 1.0, 1.0]
+    assert select(paid(*groups), Spread(threshold=0.3)).tolist() == [0.0, 0.0, 1.0, 1.0]
+    assert select(paid(*groups), Spread(threshold=0.35)).tolist() == [0.0, 0.0, 1.0, 0.0]
+    assert select(paid([0.0, 1e-6], [0.0, 2e-6]), Spread()).tolist() == [0.0, 1.0]
+    unpaid = sample_stats(["a", "a", "b", "c"], [0, 1, 1, None])
+    assert select(unpaid, Spread()).tolist() == [0.0, 1.0, 0.0]
+
+
+@given(st.floats(-1e6, 1e6), st.integers(2, 32))
+def test_equal_totals_have_no_spread_whatever_their_mean(total, n):
+    assert select(paid([total] * n), Spread()).tolist() == [0.0]
+
+
+def test_few_rollouts_and_sources_are_left_out():
+    assert select(counted((1, 4), (0, 3), (0, 0)), MinRollouts(4)).tolist() == [1.0, 0.0, 0.0]
+    one = np.ones(3, dtype=np.int64)
+    stats = SampleStats(np.array(["a", "b", "c"], object), one, one, source=np.array(["web", "app", None], object))
+    assert select(stats, Source(exclude=["web"])).tolist() == [0.0, 1.0, 1.0]
+    assert select(stats, Source(only=["web", "mac"])).tolist() == [1.0, 0.0, 0.0]
+    assert select(stats, Source()).tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("min_rollouts", {"n": 0}, r"MinRollouts\(n=\): got 0; expected a number from 1"),
+        ("min_rollouts", {"n": 1.5}, r"MinRollouts\(n=\): got 1.5; expected a whole number from 1"),
+        ("min_rollouts", {}, "min_rollouts: missing a required argument: 'n'"),
+        ("source", {"exclude": "web"}, r"Source\(exclude=\): got 'web'; expected a list of texts"),
+        ("source", {"exclude": ["a"], "only": ["a"]}, "expected other sources than only"),
+        ("spread", {"threshold": -1}, r"Spread\(threshold=\): got -1; expected a number from 0"),
+        ("mean_band", {"low_mean": 1, "high_mean": 1}, r"MeanBand\(low_mean=\): got 1; expected below high_mean, 1"),
+    ],
+)
+def test_options_that_do_not_fit_are_errors(name, options, message):
+    with pytest.raises(gr.RecipeError, match=message):
+        selector(name, **options)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [Band(confident=True), MeanBand(), Spread(), Spread(0.3), MinRollouts(4), Source(["web"]), Source(only=["web"])],
+    ids=repr,
+)
+def test_they_keep_the_promises_of_selectors(chosen):
+    check_selector(chosen)

@@ -1,0 +1,76 @@
+"""What statistics of samples come to, and the table of them."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from grounding_rewards.errors import PoolError, TableError
+from grounding_rewards.pool import SampleStats, sample_stats
+from grounding_rewards.pool.grouped import ALL
+from grounding_rewards.pool.stats_table import from_table, read_stats, to_table
+from grounding_rewards.pool.summary import summary
+from grounding_rewards.tables.whole import write_whole
+
+
+def solved(n, right, **columns):
+    names = np.array([f"s{place}" for place in range(len(n))], dtype=object)
+    return SampleStats(names, np.array(n), np.array(right), **columns)
+
+
+def test_samples_are_counted_by_how_they_fared():
+    source = np.array(["web", "web", "app", None, "app"], dtype=object)
+    stats = solved([8, 8, 8, 4, 0], [8, 0, 3, 2, 0], source=source, unscored=np.array([0, 1, 0, 0, 2]))
+    found = summary(stats, ks=[1, 8])
+    counts = ("samples", "rollouts", "unscored", "unscored_samples", "all_correct", "none_correct", "mixed")
+    assert [found[name] for name in counts] == [5, 31, 3, 1, 1, 1, 2]
+    assert found["accuracy"] == (1 + 0 + 3 / 8 + 0.5) / 4
+    assert found["num_correct"] == [
+        {"n": 4, "num_correct": 2, "samples": 1},
+        {"n": 8, "num_correct": 0, "samples": 1},
+        {"n": 8, "num_correct": 3, "samples": 1},
+        {"n": 8, "num_correct": 8, "samples": 1},
+    ]
+    by_source = [(each["source"], each["samples"], each["none_correct"]) for each in found["by_source"]]
+    assert by_source == [("app", 2, 0), ("web", 2, 1), (None, 1, 0)]
+    assert found["pass_at_k"]["8"] == {"samples": 3, "mean": 2 / 3}
+    assert (found["zero_signal"], found["mean_total"], found["parse_rate"]) == (None, None, None)
+
+
+def test_totals_that_differ_in_their_last_bits_alone_teach_nothing():
+    stats = sample_stats(["a"] * 3 + ["b"] * 2, [0, 0, 0, 1, 0], [0.1, 0.1 + 1e-12, 0.1, 1.0, 0.0])
+    assert summary(stats)["zero_signal"] == 1
+    assert summary(stats.taken([]))["samples"] == 0
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+def test_statistics_written_and_read_are_the_same(tmp_path, suffix):
+    stats = sample_stats(["a", "a", "b", "c"], [1, 0, 1, None], [0.5, 0.25, 1.0, None])
+    path = tmp_path / f"stats{suffix}"
+    write_whole(path, to_table(stats, ks=[2]))
+    found = read_stats(path)
+    for name in ALL:
+        assert repr(getattr(found, name).tolist()) == repr(getattr(stats, name).tolist()), name
+    with pytest.raises(TableError, match="holds statistics of samples, which cannot be parted by round"):
+        read_stats(path, rounds=[1])
+
+
+def test_what_follows_from_statistics_stands_beside_them():
+    stats = solved([8, 0], [1, 0], dispersion=np.array([0.1, 0.2]), target_diagonal=np.array([0.4, 0.0]))
+    first, second = to_table(stats, ks=[4]).to_pylist()
+    assert (first["pass_rate"], first["pass_at_4"], first["dispersion_target"]) == (0.125, 0.5, 0.25)
+    assert [round(first[name], 4) for name in ("wilson_low", "wilson_high")] == [0.0224, 0.4709]
+    assert [second[name] for name in ("pass_rate", "pass_at_4", "dispersion_target")] == [None, None, None]
+    assert (second["wilson_low"], second["wilson_high"]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"sample_id": ["a"], "n": [1]}, "no column 'num_correct'"),
+        ({"sample_id": ["a", "a"], "n": [1, 1], "num_correct": [1, 0]}, "sample 'a' has several rows"),
+        ({"sample_id": ["a"], "n": ["x"], "num_correct": [1]}, "column n holds string; expected numbers"),
+    ],
+)
+def test_tables_that_are_no_statistics_are_named(columns, message):
+    with pytest.raises(PoolError, match=message):
+        from_table(pa.table(columns))

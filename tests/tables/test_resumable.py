@@ -1,0 +1,126 @@
+"""Directories in pieces: one process at a time, whole at the end, and old ones until then."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables import exchange
+from grounding_rewards.tables.exchange import mend, put_directory
+from grounding_rewards.tables.resumable import differing, directory_in_pieces
+from tests.cli.command import names
+
+
+def make(out, text=b"new", *, seed=1, overwrite=False, stop=None):
+    """A directory of two pieces; which of them were made now."""
+    now = []
+    with directory_in_pieces(out, "manifest.json", {"seed": seed, "inputs": []}, overwrite=overwrite) as pieces:
+        if pieces is None:
+            return None
+        for name in ("one", "two"):
+            if name not in pieces:
+                with pieces.write(name) as file:
+                    file.write(text)
+                now.append(name)
+                if stop == name:
+                    raise RuntimeError
+        pieces.finish(["one", "two"], {"rows": 2})
+    return now
+
+
+def test_pieces_that_are_there_are_not_made_again(tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(RuntimeError):
+        make(out, stop="one")
+    assert names(tmp_path) == [".out.partial"]
+    (tmp_path / ".out.partial" / ".one.77.partial").touch()  # of a process that was killed
+    assert make(out) == ["two"]
+    assert make(out) is None
+    assert names(tmp_path) == ["out"]
+    assert names(out) == ["manifest.json", "one", "two"]
+    assert json.loads((out / "manifest.json").read_text()) == {
+        "seed": 1, "inputs": [], "rows": 2,
+        "outputs": [
+            {"path": name, "bytes": 3, "sha256": "11507a0e2f5e69d5dfa40a62a1bd7b6ee57e6bcd85c67c9b8431b36fff21c437"}
+            for name in ("one", "two")
+        ],
+    }  # fmt: skip
+
+
+def test_nothing_is_left_of_a_run_that_made_no_piece(tmp_path):
+    with pytest.raises(RuntimeError), directory_in_pieces(tmp_path / "out", "manifest.json", {"seed": 1}):
+        raise RuntimeError
+    assert names(tmp_path) == []
+
+
+def test_one_process_at_a_time(tmp_path):
+    out = tmp_path / "out"
+    with directory_in_pieces(out, "manifest.json", {"seed": 1}) as pieces:
+        assert pieces is not None
+        with pytest.raises(TableError, match="another process is making it; wait until it has ended, or write elsewh"):
+            make(out)
+        with pieces.write("one") as file:
+            file.write(b"1")
+        pieces.finish(["one"], {})
+    assert make(out, seed=2, overwrite=True) == ["one", "two"]
+
+
+@pytest.mark.parametrize("exchanges", [True, False])
+def test_the_old_directory_stays_until_the_new_one_is_whole(tmp_path, monkeypatch, exchanges):
+    if not exchanges:
+        monkeypatch.setattr(exchange, "_exchanged", lambda one, other: False)
+    out = tmp_path / "out"
+    make(out, b"old")
+    with pytest.raises(TableError, match="was made with seed 1, and not 2; write to another directory, or replace it"):
+        make(out, seed=2)
+    with pytest.raises(RuntimeError):
+        make(out, seed=2, overwrite=True, stop="two")
+    assert (out / "one").read_bytes() == b"old"
+    assert make(out, seed=2, overwrite=True) == []
+    assert (out / "one").read_bytes() == b"new"
+    assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("killed_at", [1, 2])
+def test_where_names_cannot_be_exchanged_the_next_run_mends(tmp_path, monkeypatch, killed_at):
+    monkeypatch.setattr(exchange, "_exchanged", lambda one, other: False)
+    out, new = tmp_path / "out", tmp_path / "new"
+    for path in (out, new):
+        path.mkdir()
+        (path / path.name).touch()
+    calls, rename = [], os.rename
+
+    def killed(one, other):
+        calls.append(other)
+        if len(calls) > killed_at:
+            raise SystemExit
+        rename(one, other)
+
+    monkeypatch.setattr(os, "rename", killed)
+    monkeypatch.setattr(exchange.shutil, "rmtree", lambda path: (_ for _ in ()).throw(SystemExit))
+    with pytest.raises(SystemExit):
+        put_directory(new, out)
+    monkeypatch.undo()
+    mend(out)
+    assert names(out) == (["out"] if killed_at == 1 else ["new"])
+    assert not (tmp_path / ".out.old").exists()
+
+
+def test_what_is_left_of_an_old_directory_goes(tmp_path):
+    out = tmp_path / "out"
+    make(out)
+    (tmp_path / ".out.partial").mkdir()
+    (tmp_path / ".out.partial" / "one").touch()
+    assert make(out) is None
+    assert names(tmp_path) == ["out"]
+
+
+def test_inputs_count_by_what_they_hold():
+    said = {"inputs": [{"path": "a", "sha256": "1"}, {"path": "b", "sha256": "2"}], "seed": 1}
+    moved = [{"path": "c", "sha256": "1"}, {"path": "d", "sha256": "2"}]
+    assert differing(said, {"inputs": moved}) == []
+    assert differing(said, {"inputs": moved[::-1], "seed": 1}) == ["inputs"]
+    assert differing(said, {"seed": 2, "rest": (1, 2)}) == ["seed", "rest"]

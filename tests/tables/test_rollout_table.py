@@ -1,0 +1,172 @@
+"""Rollouts from any files, read as one table."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.pool.grouped import stats_of
+from grounding_rewards.tables.rollout_table import open_rollouts
+from grounding_rewards.tables.rollouts import RolloutRecorder
+
+
+def parquet(path, **columns):
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def lines(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def read(paths, *columns, **chosen):
+    return open_rollouts(paths).read(columns, **chosen).to_pylist()
+
+
+def test_files_of_both_kinds_are_one_table_in_one_order(tmp_path):
+    one = parquet(tmp_path / "b.parquet", sample_id=["b", "a"], acc=[1.0, 0.0], round=[2, 1])
+    other = lines(tmp_path / "a.jsonl", {"sample_id": "a", "correct": True, "round": 0})
+    expected = [
+        {"sample_id": "a", "acc": 1.0, "round": 0},
+        {"sample_id": "a", "acc": 0.0, "round": 1},
+        {"sample_id": "b", "acc": 1.0, "round": 2},
+    ]
+    assert read([one, other], "sample_id", "acc", "round") == expected
+    assert read([other, one], "sample_id", "acc", "round") == expected
+    assert open_rollouts([one, other]).rounds() == {0: 1, 1: 1, 2: 1}
+    assert read([one, other], "sample_id", samples=["b"]) == [{"sample_id": "b"}]
+    assert read([one, other], "acc", rounds=[0]) == [{"acc": 1.0}]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([True, False, None], pa.bool_()),
+        ([1, 0, None], pa.int8()),
+        ([1.0, 0.0, float("nan")], pa.float32()),
+        ([1.0, 0.0, None], pa.float64()),
+    ],
+)
+def test_verdicts_are_read_from_any_numbers(tmp_path, values, kind):
+    path = tmp_path / "r.parquet"
+    pq.write_table(pa.table({"sample_id": ["a", "b", "c"], "correct": pa.array(values, kind)}), path)
+    assert read([path], "acc") == [{"acc": 1.0}, {"acc": 0.0}, {"acc": None}]
+
+
+def test_acc_goes_before_correct_where_a_row_has_both(tmp_path):
+    path = lines(tmp_path / "r.jsonl", {"sample_id": "a", "acc": 0, "correct": 1}, {"sample_id": "b", "correct": 1})
+    assert read([path], "acc") == [{"acc": 0.0}, {"acc": 1.0}]
+    path = parquet(tmp_path / "r.parquet", sample_id=["a", "b"], acc=[0, None], correct=[1, 1])
+    assert read([path], "acc") == [{"acc": 0.0}, {"acc": 1.0}]
+
+
+def test_names_may_be_whole_numbers_dictionaries_or_categories(tmp_path):
+    ids = pa.array(["x", "y", "x"]).dictionary_encode()
+    assert read([parquet(tmp_path / "a.parquet", sample_id=ids, acc=[1, 0, 1])], "sample_id")[2] == {"sample_id": "y"}
+    assert read([parquet(tmp_path / "b.parquet", sample_id=[10, 9], acc=[1, 0])], "sample_id")[0] == {"sample_id": "10"}
+    assert read([lines(tmp_path / "c.jsonl", {"sample_id": 7, "acc": 1})], "sample_id") == [{"sample_id": "7"}]
+
+
+def test_targets_and_sizes_come_in_any_form(tmp_path):
+    path = parquet(
+        tmp_path / "r.parquet",
+        sample_id=["a"],
+        acc=[1],
+        target=[{"bbox": [1.0, 2.0, 3.0, 4.0]}],
+        image_size=pa.array([[100, 50]], pa.list_(pa.int64(), 2)),
+    )
+    expected = {"target": '{"bbox":[1.0,2.0,3.0,4.0]}', "image_size": [100.0, 50.0]}
+    assert read([path], "target", "image_size") == [expected]
+    row = {"sample_id": "a", "acc": 1, "target": {"bbox": [1, 2]}, "image_size": [100, 50]}
+    found = read([lines(tmp_path / "r.jsonl", row)], "target", "image_size", "policy")
+    assert found == [{"target": '{"bbox": [1, 2]}', "image_size": [100.0, 50.0], "policy": None}]
+
+
+def test_a_recorded_directory_is_read_and_hidden_files_are_not(tmp_path):
+    recorder = RolloutRecorder(tmp_path / "run", ["hit"])
+    recorder.append({"sample_id": ["a", "b"], "response": ["(1, 2)", "?"], "acc": [1.0, 0.0], "hit": [1.0, 0.0]})
+    recorder.close()
+    (tmp_path / "run" / ".rollouts.partial.parquet").write_bytes(b"half")
+    table = open_rollouts([tmp_path / "run"])
+    assert table.read(["sample_id", "acc"]).to_pylist() == [
+        {"sample_id": "a", "acc": 1.0},
+        {"sample_id": "b", "acc": 0.0},
+    ]
+    assert [len(batch) for batch in table.batches(["sample_id"])] == [2]
+
+
+def test_names_of_files_may_hold_patterns_and_quotes(tmp_path):
+    path = parquet(tmp_path / "it's [1]*?.parquet", sample_id=["a"], acc=[1])
+    parquet(tmp_path / "it's 1.parquet", sample_id=["other"], acc=[1])
+    assert read([path], "sample_id") == [{"sample_id": "a"}]
+
+
+def test_inputs_are_told_by_their_hash(tmp_path):
+    path = lines(tmp_path / "r.jsonl", {"sample_id": "a", "acc": 1})
+    first = open_rollouts([path]).inputs()
+    assert [(each["path"], each["files"], each["bytes"]) for each in first] == [(str(path), 1, path.stat().st_size)]
+    lines(path, {"sample_id": "a", "acc": 0})
+    assert open_rollouts([path]).inputs()[0]["sha256"] != first[0]["sha256"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"sample": "a", "acc": 1}], "no column 'sample_id'; did you mean 'sample'[?] It has: sample, acc"),
+        ([{"sample_id": "a", "corect": 1}], "no column 'acc'; did you mean 'corect'[?]"),
+        ([{"sample_id": "a", "response": "x"}], "no column 'acc'; score them first: `grounding-rewards pool score`"),
+        ([{"sample_id": None, "acc": 1}], r"row 0 \(line 1\): sample_id is None; expected the name"),
+        ([{"sample_id": 1, "acc": 1}, {"sample_id": "1", "acc": 1}], r"a number in row 0 .* a text \('1'\) in row 1"),
+        ([{"sample_id": "a", "acc": 1}, {"sample_id": "a", "acc": "yes"}], r"line 2\): acc is 'yes'; expected 0 or 1"),
+        ([{"sample_id": "a", "acc": 1, "round": 1.5}], "round is 1.5; expected a whole number, or null"),
+        ([{"sample_id": "a", "acc": 1, "rollout": "0"}], "rollout is '0'; expected a whole number"),
+    ],
+)
+def test_rows_that_do_not_fit_are_named(tmp_path, rows, message):
+    path = lines(tmp_path / "r.jsonl", *rows)
+    with pytest.raises(TableError, match=message):
+        stats_of(open_rollouts([path]))
+
+
+def test_a_key_that_appears_late_is_found(tmp_path):
+    rows = [{"sample_id": f"s{row}"} for row in range(9000)] + [{"sample_id": "late", "acc": 1}]
+    table = open_rollouts([lines(tmp_path / "r.jsonl", *rows)])
+    table.need("sample_id", "acc")
+    assert table.read(["sample_id", "acc"], samples=["late"]).to_pylist() == [{"sample_id": "late", "acc": 1.0}]
+
+
+def test_columns_of_other_types_are_named(tmp_path):
+    path = parquet(tmp_path / "r.parquet", sample_id=[1.5], acc=["yes"])
+    with pytest.raises(TableError, match="column sample_id holds double; expected texts or whole numbers"):
+        read([path], "sample_id")
+    with pytest.raises(TableError, match="column acc holds string; expected numbers"):
+        open_rollouts([path]).query("SELECT sum(acc) a FROM {rollouts}", ["acc"])
+
+
+def test_paths_that_hold_no_rollouts_are_errors(tmp_path):
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("")
+    (tmp_path / "folder").mkdir()
+    good = lines(tmp_path / "r.jsonl", {"sample_id": "a", "acc": 1})
+    for paths, message in (
+        ([], "no rollouts are given"),
+        ([tmp_path / "none.jsonl"], "none.jsonl: no such file"),
+        ([empty], "empty.jsonl: is empty"),
+        ([tmp_path / "folder"], "folder: no rollouts are there"),
+        ([good, good], "r.jsonl: is given twice"),
+        ([good, tmp_path / "folder" / ".." / "r.jsonl"], "is given twice"),
+    ):
+        with pytest.raises(TableError, match=message):
+            open_rollouts(paths)
+
+
+def test_many_rows_come_in_batches_and_all_of_them(tmp_path):
+    rows = 150_000
+    path = parquet(tmp_path / "r.parquet", sample_id=np.arange(rows), acc=np.ones(rows))
+    batches = list(open_rollouts([path]).batches(["sample_id"]))
+    assert len(batches) > 1
+    assert sum(map(len, batches)) == rows

@@ -1,0 +1,199 @@
+"""Stages of a curriculum in real runs of the GRPOTrainer: when they change, what counts, what a checkpoint keeps."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.gate import Gate
+from grounding_rewards_adapters.trl import reward_funcs
+from grounding_rewards_adapters.trl_curriculum import COLUMN, Stages, stages
+from tests.trainers.trl_tiny import MARKS, SETTINGS, Spy, text_policy
+
+pytestmark = MARKS
+
+ALL, NONE = [0.0, 0.0, 1.0, 1.0], [0.0001, 0.0001, 0.0002, 0.0002]
+"""Any click that can be read is right; none is."""
+
+GATE = Gate(success_above=0.5, failure_below=0.3, last_k=8)
+
+
+@pytest.fixture(scope="module")
+def policy() -> tuple[Any, Any]:
+    return text_policy()
+
+
+def data(prompt: str, target: list[float], rows: int) -> Any:
+    datasets = pytest.importorskip("datasets")
+    return datasets.Dataset.from_list([{"prompt": prompt, "target": target} for _ in range(rows)])
+
+
+def easy_and_hard(functions: Any, **options: Any) -> Stages:
+    named = {"easy": data("click", ALL, 4), "hard": data("click click", NONE, 3)}
+    return stages(named, functions, **{"gate": GATE, "places": 64, **options})
+
+
+def run(policy: tuple[Any, Any], staged: Stages, functions: Any, out: Path, **settings: Any) -> list[tuple[str, str]]:
+    """Prompt and stage of each generation."""
+    return run_logged(policy, staged, functions, out, **settings)[0]
+
+
+def run_logged(policy: tuple[Any, Any], staged: Stages, functions: Any, out: Path, **settings: Any) -> Any:
+    """The same, and what the trainer logged."""
+    trl = pytest.importorskip("trl")
+    spy, resume = Spy(), settings.pop("resume", None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        args = trl.GRPOConfig(output_dir=str(out), reward_weights=[1.0, 0.0], **{**SETTINGS, **settings})
+        trainer = trl.GRPOTrainer(
+            model=policy[0], processing_class=policy[1], args=args, reward_funcs=[*functions, spy],
+            train_dataset=staged.dataset, callbacks=[staged.callback],
+        )  # fmt: skip
+        trainer.train(resume_from_checkpoint=resume)
+    for call in spy.calls:
+        assert len(set(call["prompts"])) == len(set(call[COLUMN])) == 1
+    seen = [(call["prompts"][0], call[COLUMN][0]) for call in spy.calls]
+    return seen, [entry for entry in trainer.state.log_history if "reward" in entry]
+
+
+EASY, HARD = ("click", "easy"), ("click click", "hard")
+
+
+def test_success_moves_up_and_failure_down_after_the_batch_that_has_been_read(policy: Any, tmp_path: Path) -> None:
+    functions = reward_funcs("gelato")
+    staged = easy_and_hard(functions)
+    seen, logged = run_logged(policy, staged, functions, tmp_path, max_steps=7)
+    # accelerate reads one batch ahead: what step 1 decides is seen in step 3, and step 2 no longer counts.
+    assert seen == [EASY, EASY, HARD, HARD, EASY, EASY, HARD]
+    assert [(move["step"], move["from"], move["to"]) for move in staged.moves] == [
+        (1, "easy", "hard"), (3, "hard", "easy"), (5, "easy", "hard"), (7, "hard", "easy"),
+    ]  # fmt: skip
+    assert [move["success"] > 0.5 for move in staged.moves] == [True, False, True, False]
+    assert [entry["curriculum/stage"] for entry in logged] == [1, 1, 2, 2, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("settings", "options"), [({"steps_per_generation": 2}, {}), ({}, {"places": 2})], ids=["reused", "epoch ends"]
+)
+def test_the_next_generation_is_of_the_new_stage(policy: Any, tmp_path: Path, settings: Any, options: Any) -> None:
+    functions = reward_funcs("gelato")
+    staged = easy_and_hard(functions, **options)
+    settings = {"max_steps": 3 * settings.get("steps_per_generation", 1), **settings}
+    assert run(policy, staged, functions, tmp_path, **settings) == [EASY, HARD, EASY]
+
+
+def test_without_a_gate_a_stage_ends_after_its_epochs(policy: Any, tmp_path: Path) -> None:
+    functions = reward_funcs("gelato")
+    staged = easy_and_hard(functions, gate=None, epochs=(2, 1))
+    # Two samples a step: 4 rows twice are 4 steps, and the step after them has been read already.
+    assert run(policy, staged, functions, tmp_path, max_steps=7) == [EASY] * 5 + [HARD] * 2
+    assert staged.moves == [{"step": 4, "from": "easy", "to": "hard", "success": None}]
+
+
+@pytest.mark.parametrize("restored", [False, True], ids=["plain", "callbacks restored"])
+def test_a_run_that_is_resumed_goes_on_at_its_stage(policy: Any, tmp_path: Path, restored: bool) -> None:
+    saving = {"save_strategy": "steps", "save_steps": 1, "save_total_limit": 2}
+    functions = reward_funcs("gelato")
+    first = easy_and_hard(functions, gate=Gate(0.5, 0.3, last_k=12))
+    assert run(policy, first, functions, tmp_path, max_steps=1, **saving) == [EASY]
+    kept = json.loads((tmp_path / "checkpoint-1" / "trainer_state.json").read_text())
+    state = kept["stateful_callbacks"]["StageCallback"]["attributes"]["progress"]
+    assert (state["stage"], len(state["results"])) == (0, 8)
+
+    again = easy_and_hard(functions, gate=Gate(0.5, 0.3, last_k=12))
+    flags = {"max_steps": 2, "restore_callback_states_from_checkpoint": restored, **saving}
+    # 8 results of the checkpoint and 8 new ones are the 12 that the gate asks for.
+    resume = str(tmp_path / "checkpoint-1")
+    assert run(policy, again, functions, tmp_path, resume=resume, **flags) == [EASY]
+    assert (again.stage, [move["step"] for move in again.moves]) == ("hard", [2])
+
+    last = easy_and_hard(functions, gate=Gate(0.5, 0.3, last_k=12))
+    flags["max_steps"] = 3
+    assert run(policy, last, functions, tmp_path, resume=str(tmp_path / "checkpoint-2"), **flags) == [HARD]
+    assert [move["step"] for move in last.moves] == [2]
+
+
+def test_wiring_that_cannot_work_is_refused(policy: Any, tmp_path: Path) -> None:
+    functions, others = reward_funcs("gelato"), reward_funcs("gelato")
+    with pytest.raises(PoolError, match="the first step ended without a result; give the trainer the reward functions"):
+        run(policy, easy_and_hard(functions), others, tmp_path, max_steps=1)
+    with pytest.raises(PoolError, match="dataloader_num_workers=1, remove_unused_columns=False: expected 0, for a"):
+        run(policy, easy_and_hard(functions), functions, tmp_path, max_steps=1, dataloader_num_workers=1)
+
+
+def test_stages_are_read_from_the_directory_that_the_command_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = pytest.importorskip("datasets").config
+    monkeypatch.setattr(config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    folder = written(tmp_path)
+    staged = stages(folder, reward_funcs("gelato"), places=3)
+    assert (staged.names, staged.gate, staged.epochs) == (("easy", "hard"), Gate(0.7, 0.3, last_k=2), (2, 1))
+    assert staged.dataset[:]["prompt"] == ["click 0", "click 2", "click 0"]
+    staged.observe([1.0, 1.0, 0.0], ["easy", "easy", "hard"])
+    # Another process saw a failure first: what counts are the last two of both.
+    assert staged.move(1, gather=lambda own: [0.0, *own]) == "up"
+    assert staged.dataset[:] == {
+        "prompt": ["click 1"] * 3, "target": [ALL] * 3, "sample_id": ["1"] * 3, COLUMN: ["hard"] * 3,
+    }  # fmt: skip
+    with pytest.raises(PoolError, match="its manifest has gate and epochs; give none beside it"):
+        stages(folder, [], gate=GATE)
+    with pytest.raises(PoolError, match=r"curriculum.manifest.json: no such file; expected a directory that"):
+        stages(tmp_path, [])
+
+
+def written(folder: Path) -> Path:
+    """A curriculum of samples 0 and 2, which are easy, and 1, which is hard."""
+    from grounding_rewards.cli import main
+
+    rows = [{"sample_id": str(name), "prompt": f"click {name}", "target": ALL} for name in range(3)]
+    rollouts = [{"sample_id": row["sample_id"], "acc": (place + 1) % 2} for place, row in enumerate(rows)]
+    plan = {
+        "bands": {"easy": [1, 1], "hard": [0, 0]},
+        "stages": [{"name": "easy", "bands": ["easy"], "epochs": 2}, {"name": "hard", "bands": ["hard"]}],
+        "gate": {"success_above": 0.7, "failure_below": 0.3, "last_k": 2},
+    }
+    for name, lines in {"data.jsonl": rows, "rollouts.jsonl": rollouts, "plan.json": [plan]}.items():
+        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(SystemExit, match="0"):
+        main(
+            ["pool", "curriculum", f"{folder}/rollouts.jsonl", "--stages", f"{folder}/plan.json", "--data",
+             f"{folder}/data.jsonl", "--out", f"{folder}/stages", "--json"]
+        )  # fmt: skip
+    return folder / "stages"
+
+
+def test_a_checkpoint_of_a_run_without_stages_begins_with_the_first() -> None:
+    staged = easy_and_hard(reward_funcs("gelato"))
+    args = SimpleNamespace(dataloader_num_workers=0, remove_unused_columns=False)
+    state = SimpleNamespace(stateful_callbacks={"TrainerControl": {}})
+    staged.callback.on_train_begin(args, state, None)
+    assert state.stateful_callbacks["StageCallback"] == staged.callback.state()
+    assert staged.stage == "easy"
+
+
+def test_what_cannot_be_stages_is_refused() -> None:
+    functions = reward_funcs("gelato")
+    datasets = pytest.importorskip("datasets")
+    for said, named in {
+        "no stages are given": {},
+        "stage 'a': its data set has no rows": {"a": data("click", ALL, 1).select([])},
+        "stage 'a': got the columns sample_id; expected prompt": {"a": datasets.Dataset.from_dict({"sample_id": [1]})},
+    }.items():
+        with pytest.raises(PoolError, match=said):
+            stages(named, functions)
+    with pytest.raises(PoolError, match=r"epochs: got .*; expected a whole number from 1 for each stage"):
+        easy_and_hard(functions, epochs=(1, 2, 3))
+    with pytest.raises(PoolError, match=r"functions: got .*; expected what reward_funcs returned"):
+        easy_and_hard([print])
+    with pytest.raises(PoolError, match="places: got 0; expected a whole number from 1"):
+        easy_and_hard(functions, places=0)
+    staged = easy_and_hard(functions)
+    with pytest.raises(PoolError, match=r"checkpoint: has the stages \['x'\]; expected \['easy', 'hard'\]"):
+        staged.restore({**staged.state(), "stages": ["x"]})
