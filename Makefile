@@ -42,6 +42,9 @@ fix: setup
 bench: setup
 	$(BIN)/python benchmarks/score.py
 	$(BIN)/python benchmarks/adapters.py
+	$(BIN)/python benchmarks/pool.py
+	$(BIN)/python benchmarks/pool.py --large
+	$(BIN)/python benchmarks/next_round.py
 
 docs: setup
 	GROUNDING_REWARDS_PLUGINS= $(BIN)/grounding-rewards gallery --out docs

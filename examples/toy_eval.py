@@ -57,10 +57,13 @@ def encode(processor: Any, screens: list[Screen]) -> Any:
 
 
 @torch.no_grad()
-def answer(model: Any, processor: Any, screens: list[Screen], sample: bool = False) -> list[str]:
+def answer(
+    model: Any, processor: Any, screens: list[Screen], sample: bool = False, temperature: float = 1.0
+) -> list[str]:
     model.eval()
     inputs = encode(processor, screens)
-    output = model.generate(**inputs, max_new_tokens=ANSWER_TOKENS, do_sample=sample, top_k=0 if sample else None)
+    sampling = {"do_sample": True, "top_k": 0, "temperature": temperature} if sample else {"do_sample": False}
+    output = model.generate(**inputs, max_new_tokens=ANSWER_TOKENS, **sampling)
     model.train()
     return processor.batch_decode(output[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
 

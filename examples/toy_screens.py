@@ -16,6 +16,7 @@ from PIL import Image, ImageDraw
 WIDTH, HEIGHT, TITLE_BAR, BLOCK, MARGIN = 96, 64, 10, 6, 2
 COLOURS = {"red": (214, 40, 40), "green": (40, 160, 60), "blue": (40, 80, 220)}
 SHAPES = {"button": (28, 16), "icon": (20, 20)}  # width and height
+DOT = {"dot": (9, 9)}  # for next_round.py, which adds what the warm start never shows
 WORDS = ["click", " the", *(f" {name}" for name in [*COLOURS, *SHAPES])]
 
 Box = tuple[int, int, int, int]
@@ -44,10 +45,12 @@ def places(held_out: bool) -> list[Corner]:
     return [corner for corner in corners if is_held_out(*corner) == held_out]
 
 
-def draw_screen(corners: list[Corner], widgets: int, rng: random.Random) -> Screen:
+def draw_screen(
+    corners: list[Corner], widgets: int, rng: random.Random, sizes: dict[str, tuple[int, int]] = SHAPES
+) -> Screen:
     """A screen with this many widgets of different colours; the instruction names the first."""
     colours = rng.sample(sorted(COLOURS), widgets)
-    shapes = [rng.choice(sorted(SHAPES)) for _ in colours]
+    shapes = [rng.choice(sorted(sizes)) for _ in colours]
     boxes = _lay_out(corners, shapes, rng)
     image = _window(rng)
     for box, shape, colour in zip(boxes, shapes, colours, strict=True):
@@ -57,9 +60,10 @@ def draw_screen(corners: list[Corner], widgets: int, rng: random.Random) -> Scre
 
 def _lay_out(corners: list[Corner], shapes: list[str], rng: random.Random) -> list[Box]:
     """Boxes at random places, none touching another."""
+    known = SHAPES | DOT
     while True:
         chosen = rng.sample(corners, len(shapes))
-        sizes = [SHAPES[shape] for shape in shapes]
+        sizes = [known[shape] for shape in shapes]
         boxes = [(x, y, x + w - 1, y + h - 1) for (x, y), (w, h) in zip(chosen, sizes, strict=True)]
         if not any(_touch(a, b) for i, a in enumerate(boxes) for b in boxes[:i]):
             return boxes
@@ -84,12 +88,13 @@ def _window(rng: random.Random) -> Image.Image:
 
 
 def _widget(image: Image.Image, box: Box, shape: str, colour: tuple[int, int, int]) -> None:
-    """A button is a rounded bar with a white label, an icon a disc with a white dot."""
+    """A button is a rounded bar with a white label, an icon a disc with a white middle, a dot a small disc."""
     draw = ImageDraw.Draw(image)
     x1, y1, x2, y2 = box
     if shape == "button":
         draw.rounded_rectangle(box, radius=5, fill=colour)
         draw.line((x1 + 7, (y1 + y2) // 2, x2 - 7, (y1 + y2) // 2), fill=(255, 255, 255), width=2)
-    else:
-        draw.ellipse(box, fill=colour)
+        return
+    draw.ellipse(box, fill=colour)
+    if shape == "icon":
         draw.ellipse((x1 + 8, y1 + 8, x2 - 8, y2 - 8), fill=(255, 255, 255))

@@ -5,11 +5,11 @@
 [0.0, 1.0]
 """
 
-from grounding_rewards.pool.keeping import Band, MeanBand, MinRollouts, Source, Spread, Unsolved
-from grounding_rewards.pool.named import selector
-from grounding_rewards.pool.selectors import Selector, select
+from grounding_rewards.pool.selectors.keeping import Band, MeanBand, MinRollouts, Source, Spread, Unsolved
+from grounding_rewards.pool.selectors.named import selector
+from grounding_rewards.pool.selectors.protocol import Selector, select
+from grounding_rewards.pool.selectors.weighing import Every, Learnability
 from grounding_rewards.pool.stats import SampleStats, sample_stats
-from grounding_rewards.pool.weighing import Every, Learnability
 
 __all__ = [
     "Band",

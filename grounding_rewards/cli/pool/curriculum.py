@@ -15,8 +15,8 @@ from grounding_rewards.cli import layout, terminal
 from grounding_rewards.errors import PoolError
 
 if TYPE_CHECKING:
-    from grounding_rewards.pool.band_check import Validation
-    from grounding_rewards.pool.curriculum import Curriculum
+    from grounding_rewards.pool.curriculum.band_check import Validation
+    from grounding_rewards.pool.curriculum.stages import Curriculum
 
 
 def curriculum(
@@ -88,7 +88,7 @@ def read_stages(path: Path) -> Curriculum:
     Raises:
         PoolError: it is neither, or does not fit; names the file.
     """
-    from grounding_rewards.pool.curriculum_form import read
+    from grounding_rewards.pool.curriculum.form import read
 
     kinds = {".json": json.loads, ".toml": tomllib.loads}
     if path.suffix.lower() not in kinds:
@@ -102,8 +102,8 @@ def read_stages(path: Path) -> Curriculum:
 
 
 def _validate(stats: Path, plan: Curriculum, column: str | None, by: str) -> Validation:
-    from grounding_rewards.pool.band_check import validate_stats
-    from grounding_rewards.pool.declared import declared_bands
+    from grounding_rewards.pool.curriculum.band_check import validate_stats
+    from grounding_rewards.pool.curriculum.declared import declared_bands
 
     found, bands = declared_bands(stats, column, by)
     return validate_stats(found, bands, plan)
@@ -136,8 +136,8 @@ def _write(
     checked: Validation | None,
 ) -> dict[str, Any]:
     from grounding_rewards import __version__
-    from grounding_rewards.cli.pool.pool_files import Data
-    from grounding_rewards.cli.pool.stage_files import write_curriculum, write_weights
+    from grounding_rewards.cli.pool.files.pools import Data
+    from grounding_rewards.cli.pool.files.stages import write_curriculum, write_weights
     from grounding_rewards.pool.stats_table import read_stats
     from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
     from grounding_rewards.tables.folders import open_rows

@@ -10,8 +10,8 @@ import typer
 
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.options import read_value
-from grounding_rewards.cli.pool.drawing import Settings, run
-from grounding_rewards.cli.pool.pool_files import pool_paths
+from grounding_rewards.cli.pool.files.drawing import Settings, run
+from grounding_rewards.cli.pool.files.pools import pool_paths
 from grounding_rewards.cli.pool.show_next import line, say
 from grounding_rewards.cli.pool.stats import Rollouts, Rounds
 from grounding_rewards.errors import PoolError

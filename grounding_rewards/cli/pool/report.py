@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.cli import terminal
-from grounding_rewards.cli.pool import report_samples
-from grounding_rewards.cli.pool.report_inputs import Inputs, Options, read_inputs
+from grounding_rewards.cli.pool.files import report_samples
+from grounding_rewards.cli.pool.files.report_inputs import Inputs, Options, read_inputs
 from grounding_rewards.cli.pool.stats import By, TargetSpace
 from grounding_rewards.errors import PictureError
 from grounding_rewards.explain.plot import figures

@@ -62,7 +62,7 @@ def score_rollouts(
 
     Example: `grounding-rewards pool score run1/rollouts --recipe gelato --out run1/scored`
     """
-    from grounding_rewards.cli.pool.rescorer import Rescorer
+    from grounding_rewards.cli.pool.files.rescorer import Rescorer
 
     resizing = _resizing(model, min_pixels, max_pixels, processor_min_pixels, processor_max_pixels)
     if model is not None and response_space is None:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grounding_rewards.cli import layout, terminal
-from grounding_rewards.cli.pool.sides import Side, holds_statistics, one_round, read_warm_side, warmths
+from grounding_rewards.cli.pool.files.sides import Side, holds_statistics, one_round, read_warm_side, warmths
 from grounding_rewards.errors import PoolError
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.stats import SampleStats
-    from grounding_rewards.pool.temperature import Sweep
+    from grounding_rewards.pool.temperature.sweep import Sweep
 
 
 class Rule(StrEnum):
@@ -57,7 +57,7 @@ def temperature(
 
     Example: `grounding-rewards pool temperature 1.1=cool.parquet 1.4=warm.parquet 1.7=hot.parquet`
     """
-    from grounding_rewards.pool.temperature import sweep
+    from grounding_rewards.pool.temperature.sweep import sweep
 
     with terminal.progress("comparing temperatures") as advance:
         found = sweep(
@@ -104,8 +104,8 @@ def _stats(sides: list[Side]) -> dict[float, SampleStats]:
 
 def _of_group(group: list[Side]) -> list[tuple[float, SampleStats]]:
     from grounding_rewards.pool.grouped import stats_of
-    from grounding_rewards.pool.paired import temperatures
     from grounding_rewards.pool.stats_table import read_stats
+    from grounding_rewards.pool.transitions.paired import temperatures
     from grounding_rewards.tables.rollout_table import open_rollouts
 
     side, paths = group[0], [each.path for each in group]

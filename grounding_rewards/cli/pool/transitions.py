@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from grounding_rewards.cli import terminal
+from grounding_rewards.cli.pool.files.sides import read_side, stats_of_side
 from grounding_rewards.cli.pool.show_transitions import show
-from grounding_rewards.cli.pool.sides import read_side, stats_of_side
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables.files import written_whole
 
@@ -45,7 +45,7 @@ def transitions(
 
     Example: `grounding-rewards pool transitions rollouts.parquet@1 rollouts.parquet@2 --prior fit`
     """
-    from grounding_rewards.pool.transitions import transitions as compare
+    from grounding_rewards.pool.transitions.table import transitions as compare
 
     if null is not None and prior is not None:
         raise PoolError("--null and --prior: a measured null needs no prior; give one of them")

@@ -16,9 +16,10 @@ STEPS = ("open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "ctypes.dlope
 """What changes files: opening one for writing, and what the system's calls of these names do."""
 
 PRELOADED = (
-    "grounding_rewards.cli", "grounding_rewards.cli.pool.pool_files", "grounding_rewards.cli.pool.rescorer",
-    "grounding_rewards.cli.pool.show_next", "grounding_rewards.cli.pool.stage_files", "grounding_rewards.pool.grouped",
-    "grounding_rewards.pool.next_pool", "grounding_rewards.pool.stats_table", "grounding_rewards.tables.parted",
+    "grounding_rewards.cli", "grounding_rewards.cli.pool.files.pools", "grounding_rewards.cli.pool.files.rescorer",
+    "grounding_rewards.cli.pool.show_next", "grounding_rewards.cli.pool.files.stages", "grounding_rewards.pool.grouped",
+    "grounding_rewards.pool.selection.next_pool", "grounding_rewards.pool.stats_table",
+    "grounding_rewards.tables.parted",
     "grounding_rewards.tables.trainer_logs.trl", "grounding_rewards.tables.whole", "rich.progress",
 )  # fmt: skip
 

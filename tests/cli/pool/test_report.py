@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 import grounding_rewards.cli.pool.report as command
-from grounding_rewards.cli.pool.report_inputs import Options, read_inputs
+from grounding_rewards.cli.pool.files.report_inputs import Options, read_inputs
 from grounding_rewards.pool.report.drawing import drawings
 from tests.cli.command import names, write_rows
 from tests.cli.test_published_verdicts import FOLDER, space

@@ -1,0 +1,140 @@
+"""A run of ``pool next``: what was asked for, the files that are read, and the manifest that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grounding_rewards.cli import terminal
+from grounding_rewards.cli.pool.files.pools import Data, check_paths, write_pool
+from grounding_rewards.pool import Band, SampleStats
+from grounding_rewards.pool.selection.next_pool import NextPool, next_pool
+
+if TYPE_CHECKING:
+    from grounding_rewards.tables.rollout_table import RolloutTable
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked for, as the manifest records it."""
+
+    zero_share: float
+    seed: int
+    exclude_source: tuple[str, ...] = ()
+    band: tuple[float, float] | None = None
+    confident: bool = False
+    two_model: tuple[Path, Path] | None = None
+    selectors: tuple[str | Mapping[str, Any], ...] = ()
+    suspects: bool = True
+    min_rollouts: int | None = None
+    limit: int | None = None
+    control: bool = False
+    rounds: tuple[int, ...] | None = None
+
+    def draw(self, stats: SampleStats, judges: tuple[SampleStats, SampleStats] | None, data: Data | None) -> NextPool:
+        """The next pool by these settings; see ``next_pool``."""
+        return next_pool(
+            stats,
+            seed=self.seed,
+            zero_share=self.zero_share,
+            exclude_sources=self.exclude_source,
+            min_rollouts=self.min_rollouts,
+            two_model=judges,
+            suspects=self.suspects,
+            band=None if self.band is None else Band(*self.band, confident=self.confident),
+            selectors=self.selectors,
+            limit=self.limit,
+            control=self.control,
+            available=None if data is None else {name for name in data.names if name is not None},
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """What the manifest does not say elsewhere, as plain values."""
+        return {
+            "exclude_source": sorted(self.exclude_source),
+            "band": None if self.band is None else list(self.band),
+            "confident": self.confident,
+            "suspects": self.suspects,
+            "min_rollouts": self.min_rollouts,
+            "limit": self.limit,
+            "control": self.control,
+        }
+
+
+def run(
+    rollouts: Sequence[Path],
+    out: Path,
+    settings: Settings,
+    data: Path | None,
+    id_column: str | None,
+    split: str | None,
+) -> dict[str, Any]:
+    """Read rollouts, draw a pool, and write it with its manifest, which is returned.
+
+    Args:
+        rollouts: files and directories of them.
+        out: the pool's own file.
+        settings: what was asked for.
+        data: the rows to train on; None writes names and statistics.
+        id_column: where the data name their samples.
+        split: which split of the data.
+
+    Raises:
+        PoolError: no sample is left, or a setting does not fit.
+        TableError: a file cannot be read or written.
+    """
+    from grounding_rewards.pool.grouped import stats_of
+    from grounding_rewards.pool.stats_table import read_stats
+    from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
+    from grounding_rewards.tables.folders import open_rows
+    from grounding_rewards.tables.rollout_table import open_rollouts
+    from grounding_rewards.tables.sample_names import sample_names
+
+    table = open_rollouts(rollouts)
+    if settings.rounds is not None:
+        table.need("round")
+    rows = None if data is None else open_rows(data, split)
+    judges = dict(zip(("weak", "strong"), settings.two_model or (), strict=False))
+    asked = [*rollouts, *judges.values(), *([] if data is None else [data])]
+    files = [*table.files, *(file for path in judges.values() for file in files_of_rows(path))]
+    check_paths(out, asked, [*files, *([] if rows is None else Data(rows, ()).files)])
+    with terminal.progress("drawing the next pool") as advance:
+        named = (
+            None if rows is None else Data(rows, sample_names(rows, id_column, advance=lambda done: advance(done / 5)))
+        )
+        stats = stats_of(table, rounds=settings.rounds)
+        advance(0.4)
+        join = None if named is None else named.join(stats)
+        weak_strong = tuple(read_stats(path) for path in judges.values())
+        found = settings.draw(stats, (weak_strong[0], weak_strong[1]) if weak_strong else None, named)
+        inputs = [{"role": "rollouts", **each} for each in table.inputs()]
+        inputs += [{"role": role, **fingerprint(path, files_of_rows(path))} for role, path in judges.items()]
+        if data is not None and named is not None:
+            inputs.append({"role": "data", **fingerprint(data, named.files)})
+        advance(0.5)
+        said = {
+            "inputs": inputs,
+            "join": join,
+            "rounds": _rounds(table, settings),
+            "temperatures": _temperatures(table, stats, settings),
+            "selectors": [each if isinstance(each, str) else dict(each) for each in settings.selectors],
+            "settings": settings.to_json(),
+        }
+        manifest = write_pool(out, found, named, said, advance=lambda done: advance(0.5 + done / 2))
+    return manifest
+
+
+def _rounds(table: RolloutTable, settings: Settings) -> list[int | None]:
+    return list(table.rounds()) if settings.rounds is None else list(settings.rounds)
+
+
+def _temperatures(table: RolloutTable, stats: SampleStats, settings: Settings) -> list[float | None]:
+    """Those among the rollouts that count; None where one is unknown, or a sample of the chosen rounds has several."""
+    if settings.rounds is None:
+        return list(table.temperatures())
+    known = sorted({each for each in stats.temperature.tolist() if each == each})
+    return [None, *known] if np.isnan(stats.temperature).any() else known

@@ -1,0 +1,146 @@
+"""The files of a pool: its rows, what was set aside, and the manifest that says how they came about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grounding_rewards import __version__
+from grounding_rewards.cli import terminal
+from grounding_rewards.errors import PoolError, TableError
+from grounding_rewards.pool.selection.next_pool import NextPool
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.tables.base import Table
+
+SCHEMA_VERSION = 1
+_ASIDE = ("easy", "suspects", "control")
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Training rows, and which samples they are.
+
+    Attributes:
+        table: the rows.
+        names: (n,) the name of each row's sample; None where it has none.
+    """
+
+    table: Table
+    names: Sequence[str | None]
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that hold the rows."""
+        return [each.path for each in getattr(self.table, "tables", [self.table])]
+
+    def join(self, stats: SampleStats) -> dict[str, int]:
+        """How many samples there are in rollouts, in the data, and in both.
+
+        Raises:
+            PoolError: none is in both; shows names of both.
+        """
+        measured, there = set(stats.sample_id.tolist()), {name for name in self.names if name is not None}
+        both = len(measured & there)
+        if not both:
+            raise PoolError(
+                f"{self.table.path}: none of its samples is among those of the rollouts: its names are such as "
+                f"{_examples(there)}, those of the rollouts such as {_examples(measured)}; expected the same names in "
+                "both: name the column that holds them by --id-column"
+            )
+        unnamed = sum(name is None for name in self.names)
+        return {
+            "both": both,
+            "data_only": len(there) - both,
+            "rollouts_only": len(measured) - both,
+            "rows_without_name": unnamed,
+        }
+
+
+def pool_paths(out: Path) -> dict[str, Path]:
+    """Where the pool, what is set aside, and the manifest are written.
+
+    >>> [str(path) for path in pool_paths(Path("a/pool.parquet")).values()]
+    ['a/pool.parquet', 'a/pool.easy.parquet', 'a/pool.suspects.parquet', 'a/pool.control.parquet', \
+'a/pool.parquet.manifest.json']
+    """
+    aside = {name: out.with_name(f"{out.stem}.{name}{out.suffix}") for name in _ASIDE}
+    return {"pool": out, **aside, "manifest": out.with_name(f"{out.name}.manifest.json")}
+
+
+def check_paths(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> None:
+    """Check that a pool can be written.
+
+    Raises:
+        TableError: its path has another suffix, lies in no directory, in an input, or is one.
+    """
+    from grounding_rewards.tables.whole import check_output
+
+    for name, path in pool_paths(out).items():
+        if name != "manifest":
+            check_output(path, files)
+    for each in inputs:
+        if each.is_dir() and out.absolute().is_relative_to(each.absolute()):
+            raise TableError(f"{out}: lies in the input {each}, of which it would become a part; write somewhere else")
+
+
+def write_pool(
+    out: Path,
+    found: NextPool,
+    data: Data | None,
+    said: dict[str, Any],
+    advance: Callable[[float], None] = lambda done: None,
+) -> dict[str, Any]:
+    """Write all files of a pool, all of them or none.
+
+    Args:
+        out: the pool's own file.
+        found: the pool.
+        data: the rows that are written; None writes names and statistics.
+        said: what the manifest says beside counts.
+        advance: is told the share that is done.
+
+    Returns:
+        The manifest.
+    """
+    from grounding_rewards.pool.stats_table import to_table
+    from grounding_rewards.tables.parted import write_parts, write_tables
+    from grounding_rewards.tables.together import written_together
+
+    paths, stale = pool_paths(out), _listed(out)
+    rows = {"pool": found.kept, "easy": found.easy, "suspects": found.suspects, "control": found.control}
+    parts = {paths[name]: found.stats.taken(chosen) for name, chosen in rows.items() if chosen is not None}
+    with written_together() as files:
+        opened = files.open(paths["manifest"])
+        if data is None:
+            written = write_tables(files, {path: to_table(stats) for path, stats in parts.items()})
+        else:
+            ids = {path: stats.sample_id.tolist() for path, stats in parts.items()}
+            written = write_parts(files, ids, data.table, data.names, note=terminal.note, advance=advance)
+        manifest = {
+            **found.to_json(),
+            **said,
+            "outputs": [{"path": each.path.name, "rows": each.rows, "sha256": each.sha256} for each in written],
+            "version": __version__,
+            "schema_version": SCHEMA_VERSION,
+        }
+        opened.write((json.dumps(manifest, indent=2, sort_keys=True, allow_nan=False) + "\n").encode())
+        files.removed.extend(sorted(stale - {each.path for each in written}))
+    return manifest
+
+
+def _listed(out: Path) -> set[Path]:
+    """What a former run set aside beside this pool, which would be taken for this one's."""
+    paths = pool_paths(out)
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        outputs = json.loads(paths["manifest"].read_bytes())["outputs"]
+        names = {each["path"] for each in outputs}
+        return {paths[name] for name in _ASIDE if paths[name].name in names}
+    return set()
+
+
+def _examples(names: set[Any]) -> str:
+    return ", ".join(repr(name) for name in sorted(names, key=str)[:3])

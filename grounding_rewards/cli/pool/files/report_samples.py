@@ -1,0 +1,187 @@
+"""The samples that a report shows one by one: their clicks and targets from rollouts, their screenshots from data."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grounding_rewards.cli.pool.files.report_inputs import Options, Part
+from grounding_rewards.converting.images import read_images
+from grounding_rewards.errors import ConvertError
+
+if TYPE_CHECKING:
+    from grounding_rewards.pool.report.samples import Shown
+
+_READ = ("sample_id", "acc", "x_unit", "y_unit", "target", "image_size", "recipe", "response")
+_INSTRUCTIONS = ("instruction", "prompt", "problem", "question")
+_MOST_PIXELS = 1 << 27
+_SHRUNK = 3840  # pixels of a screenshot's longer side at most
+
+
+@dataclass(frozen=True)
+class Data:
+    """Training data with screenshots.
+
+    Attributes:
+        path: of the data.
+        image_column: where images are; None looks for ``images`` and ``image``.
+        image_dir: of relative paths; None for the data's own folder.
+        id_column: where names are; None looks where ``convert`` puts them.
+        split: which split.
+    """
+
+    path: Path
+    image_column: str | None = None
+    image_dir: Path | None = None
+    id_column: str | None = None
+    split: str | None = None
+
+
+def shown_samples(part: Part, most: int, options: Options) -> tuple[list[Shown], list[Shown]]:
+    """The hardest samples of a round, and its suspects, without screenshots.
+
+    Args:
+        part: the round.
+        most: so many of each at most.
+        options: how targets are read.
+    """
+    from grounding_rewards.pool.report.samples import first_of, hardest
+    from grounding_rewards.pool.selection.suspects import suspects
+
+    stats = part.round.stats
+    doubtful = suspects(stats)
+    rows = [hardest(stats, most, doubtful), first_of(stats, doubtful, most)]
+    ids = [stats.sample_id[row] for chosen in rows for row in chosen.tolist()]
+    read = _rollouts(part, ids)
+    return tuple([_shown(part, row, read, options) for row in chosen.tolist()] for chosen in rows)  # type: ignore[return-value]
+
+
+def _rollouts(part: Part, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
+    """The rollouts of some samples, by their names."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    if part.table is None or not ids:
+        return found
+    columns = [*_READ, *(["instruction"] if "instruction" in part.table.columns else [])]
+    for row in part.table.read(columns, samples=ids, rounds=part.rounds).to_pylist():
+        found.setdefault(str(row["sample_id"]), []).append(row)
+    return found
+
+
+def _shown(part: Part, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> Shown:
+    from grounding_rewards.pool.report.outlines import outlines
+    from grounding_rewards.pool.report.samples import Shown, commonest
+
+    stats = part.round.stats
+    name, source = str(stats.sample_id[row]), stats.source[row]
+    rollouts = read.get(name, [])
+    placed = [each for each in rollouts if each["x_unit"] is not None and each["y_unit"] is not None]
+    first: dict[str, Any] = next((each for each in rollouts if each["target"] is not None), {})
+    size = _size(next((each["image_size"] for each in rollouts if each["image_size"] is not None), None))
+    places = outlines(
+        first.get("target"), size, recipe=first.get("recipe"), target_space=options.target_space
+    ) if first else ()  # fmt: skip
+    return Shown(
+        sample_id=name,
+        n=int(stats.n[row]),
+        clicks=np.array([[each["x_unit"], each["y_unit"]] for each in placed], dtype=np.float64).reshape(-1, 2),
+        right=np.array([each["acc"] == 1 for each in placed], dtype=np.bool_),
+        outlines=places,
+        image_size=size,
+        instruction=next((str(each["instruction"]) for each in rollouts if each.get("instruction")), None),
+        source=None if source is None else str(source),
+        responses=commonest([each["response"] for each in rollouts]),
+    )
+
+
+def _size(value: Any) -> tuple[float, float] | None:
+    if value is None or len(value) != 2 or not all(each is not None and 0 < each < 1e9 for each in value):
+        return None
+    return float(value[0]), float(value[1])
+
+
+def with_screenshots(samples: Sequence[Shown], data: Data) -> tuple[list[Shown], str]:
+    """The same with what the data know of them, and what went wrong with images.
+
+    Raises:
+        TableError: the data cannot be read, lack the column, or name no sample.
+    """
+    from grounding_rewards.tables.base import require_column
+    from grounding_rewards.tables.folders import open_rows
+    from grounding_rewards.tables.sample_names import sample_names
+
+    table = open_rows(data.path, data.split)
+    if data.image_column is not None:
+        require_column(table, data.image_column, "--image-column")
+    column = data.image_column or next((name for name in ("images", "image") if name in table.columns), None)
+    said = next((name for name in _INSTRUCTIONS if name in table.columns), None)
+    wanted = {each.sample_id: each for each in samples}
+    names = sample_names(table, data.id_column)
+    folder = data.image_dir or (data.path if data.path.is_dir() else data.path.parent)
+    found, failed = dict[str, "Shown"](), list[str]()
+    for batch in table.batches([name for name in (column, said) if name], whole=False):
+        for index, row in enumerate(batch.rows):
+            name = names[batch.start + index]
+            if name in wanted:
+                try:
+                    found[name] = _seen(wanted[name], row, column, said, folder)
+                except (ConvertError, OSError) as error:
+                    failed.append(str(error))
+                    found[name] = _seen(wanted[name], row, None, said, folder)
+    told = f"{len(failed)} screenshots cannot be read, the first: {failed[0]}" if failed else ""
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        told = "; ".join(
+            [*filter(None, [told]), f"{data.path} lacks {len(missing)} of the samples, such as {missing[0]!r}"]
+        )
+    return [found.get(each.sample_id, each) for each in samples], told
+
+
+def _seen(shown: Shown, row: Mapping[str, Any], column: str | None, said: str | None, folder: Path) -> Shown:
+    text = row.get(said) if said else None
+    told = replace(shown, instruction=(text if isinstance(text, str) else _last_text(text)) or shown.instruction)
+    value = row.get(column) if column else None
+    if value is None:
+        return told
+    image, size = _opened(read_images(value)[-1].within(str(folder)))
+    return replace(told, image=image, image_size=told.image_size or size)
+
+
+def _last_text(messages: Any) -> str | None:
+    """What the last message of a prompt says."""
+    if not isinstance(messages, list) or not messages or not isinstance(messages[-1], Mapping):
+        return None
+    content = messages[-1].get("content")
+    if isinstance(content, list):
+        content = next((each.get("text") for each in content if isinstance(each, Mapping) and each.get("text")), None)
+    return content if isinstance(content, str) else None
+
+
+def _opened(image: Any) -> tuple[Any, tuple[float, float]]:
+    """An image in shades of grey, no larger than a picture can show, and its size before that.
+
+    Raises:
+        ConvertError: it is none.
+    """
+    if image.remote:
+        raise ConvertError(f"{image.path!r:.200} is an address on a network, which is not asked")
+    try:
+        from PIL import Image
+    except ImportError:
+        raise ConvertError("screenshots need Pillow: pip install 'grounding-rewards[report]'") from None
+    try:
+        with Image.open(io.BytesIO(image.data) if image.data is not None else image.path) as opened:
+            size = (float(opened.width), float(opened.height))
+            if opened.width * opened.height > _MOST_PIXELS:
+                raise ConvertError(f"{opened.width} x {opened.height} pixels are more than a report shows")
+            grey = opened.convert("L")
+    except ConvertError:
+        raise
+    except Exception as error:  # Pillow's readers raise whatever they like
+        raise ConvertError(f"{image.path or 'an image'!s:.200}: {error}") from None
+    grey.thumbnail((_SHRUNK, _SHRUNK))
+    return np.asarray(grey), size

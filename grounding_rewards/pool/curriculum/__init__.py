@@ -1,0 +1,19 @@
+"""Stages of training by measured difficulty, the gate between them, and a check of difficulties that data declare."""
+
+from grounding_rewards.pool.curriculum.band_check import check_bands, validate, validate_stats
+from grounding_rewards.pool.curriculum.gate import Gate
+from grounding_rewards.pool.curriculum.stage_sets import stage_sets, stage_weights
+from grounding_rewards.pool.curriculum.stages import Curriculum, RateBand, Stage, assign
+
+__all__ = [
+    "Curriculum",
+    "Gate",
+    "RateBand",
+    "Stage",
+    "assign",
+    "check_bands",
+    "stage_sets",
+    "stage_weights",
+    "validate",
+    "validate_stats",
+]

@@ -1,0 +1,210 @@
+"""Whether bands that data declares are what they are called: measured rates in order, and their intervals apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.curriculum.stages import Curriculum
+from grounding_rewards.pool.intervals import Z, wilson
+from grounding_rewards.pool.stats import SampleStats
+
+Counts = Mapping[str, tuple[int, int]]
+"""Band to how many rollouts were right, and of how many."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the rollouts of one declared band say.
+
+    Attributes:
+        band: its name.
+        correct: how many rollouts were right.
+        n: of how many.
+        low: lower end of Wilson's interval of their share.
+        high: its upper end.
+        inside: whether the share lies in the range that the curriculum gives this band; None where it gives none.
+    """
+
+    band: str
+    correct: int
+    n: int
+    low: float
+    high: float
+    inside: bool | None = None
+
+    @property
+    def rate(self) -> float | None:
+        """The share of right rollouts; None where there are none at all."""
+        return self.correct / self.n if self.n else None
+
+    def told(self) -> str:
+        """Its name and share, for a sentence."""
+        return f"{self.band} {self.correct / max(self.n, 1):.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+@dataclass(frozen=True)
+class BandCheck:
+    """The bands of one type.
+
+    Attributes:
+        kind: the type; None for all samples together.
+        bands: easiest first.
+        problems: one sentence for each pair of bands that is not in order, or not apart.
+        missing: bands without a scored rollout; nothing can be said of them.
+    """
+
+    kind: str | None
+    bands: tuple[Measured, ...]
+    problems: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    def named(self) -> str:
+        """What it is a check of, for a sentence."""
+        return "all types" if self.kind is None else f"type {self.kind!r}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        bands = [{**vars(band), "rate": band.rate} for band in self.bands]
+        return {"bands": bands, "problems": list(self.problems), "missing": list(self.missing)}
+
+
+@dataclass(frozen=True)
+class Validation:
+    """All types that were looked at; the first is all samples together."""
+
+    checks: tuple[BandCheck, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no type has a problem."""
+        return not self.problems
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """All of them, with the type in front."""
+        return tuple(f"{check.named()}: {problem}" for check in self.checks for problem in check.problems)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        together, *kinds = self.checks
+        types = {str(check.kind): check.to_json() for check in kinds}
+        return {"passed": self.passed, "problems": list(self.problems), "overall": together.to_json(), "types": types}
+
+
+def check_bands(
+    counts: Counts,
+    easiest_first: Sequence[str],
+    *,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    kind: str | None = None,
+    z: float = Z,
+) -> BandCheck:
+    """Check the bands of one type: every easier band's rate above every harder one's, and Wilson's intervals apart.
+
+    Args:
+        counts: band to right rollouts and scored rollouts. Rollouts count as independent, so that intervals are on the
+            narrow side where a sample has many.
+        easiest_first: the bands in the order that they should have.
+        ranges: the pass rates that each band stands for; a rate outside is told, and no problem.
+        kind: the type; None for all samples together.
+        z: standard deviations of the intervals.
+
+    Raises:
+        PoolError: counts do not fit one another.
+
+    >>> found = check_bands({"easy": (188, 200), "medium": (200, 200)}, ["easy", "medium"])
+    >>> found.problems
+    ('easy and medium are inverted: easy 0.940 [0.898, 0.965] is below medium 1.000 [0.981, 1.000]',)
+    """
+    bands = tuple(_measured(name, counts.get(name, (0, 0)), (ranges or {}).get(name), z) for name in easiest_first)
+    there = [band for band in bands if band.n]
+    problems = [problem for easier, harder in combinations(there, 2) if (problem := _problem(easier, harder))]
+    if len(there) < 2 and kind is None:
+        problems.append(f"{len(there)} of {len(bands)} bands have scored rollouts; expected two at least to compare")
+    return BandCheck(kind, bands, tuple(problems), tuple(band.band for band in bands if not band.n))
+
+
+def validate(
+    counts: Mapping[str, Counts],
+    easiest_first: Sequence[str],
+    *,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    z: float = Z,
+) -> Validation:
+    """Check bands by type, and of all types together.
+
+    Args:
+        counts: type to band to right rollouts and scored rollouts.
+        easiest_first: the bands in the order that they should have.
+        ranges: see ``check_bands``.
+        z: see ``check_bands``.
+
+    >>> validate({"B": {"easy": (94, 100), "hard": (40, 100)}}, ["easy", "hard"]).passed
+    True
+    """
+    total = {
+        name: (
+            sum(bands.get(name, (0, 0))[0] for bands in counts.values()),
+            sum(bands.get(name, (0, 0))[1] for bands in counts.values()),
+        )
+        for name in easiest_first
+    }
+    checks = [check_bands(total, easiest_first, ranges=ranges, z=z)]
+    kinds = sorted(counts) if len(counts) > 1 else []
+    checks += [check_bands(counts[kind], easiest_first, ranges=ranges, kind=kind, z=z) for kind in kinds]
+    return Validation(tuple(checks))
+
+
+def validate_stats(
+    stats: SampleStats, declared: Sequence[Any] | NDArray[Any], curriculum: Curriculum, z: float = Z
+) -> Validation:
+    """Check the bands that samples declare, by their source.
+
+    Args:
+        stats: m samples; ``source`` is the type, or whatever else they were counted by.
+        declared: (m,) the band that the data says each sample is of; None where it says nothing.
+        curriculum: its bands, in the order of their pass rates.
+        z: see ``check_bands``.
+
+    Raises:
+        PoolError: a declared band is none of the curriculum's, or no sample declares one.
+    """
+    known = {band.name: (band.low, band.high) for band in curriculum.easiest_first()}
+    counts: dict[str, dict[str, tuple[int, int]]] = {}
+    for row, band in enumerate(declared):
+        if band is None or band != band:
+            continue
+        if band not in known:
+            raise PoolError(f"{stats.named(row)} declares the band {band!r:.80}; expected one of {', '.join(known)}")
+        kind = "unknown" if stats.source[row] is None else str(stats.source[row])
+        correct, n = counts.setdefault(kind, {}).get(band, (0, 0))
+        counts[kind][band] = correct + int(stats.num_correct[row]), n + int(stats.n[row])
+    if not counts:
+        raise PoolError(f"no sample declares a band; expected {', '.join(known)} in the column of declared bands")
+    return validate(counts, list(known), ranges=known, z=z)
+
+
+def _measured(name: str, counts: tuple[int, int], limits: tuple[float, float] | None, z: float) -> Measured:
+    correct, n = counts
+    low, high = (float(end) for end in wilson(correct, n, z))
+    inside = None if limits is None or not n else bool(limits[0] <= correct / n <= limits[1])
+    return Measured(name, correct, n, low, high, inside)
+
+
+def _problem(easier: Measured, harder: Measured) -> str | None:
+    above, below = np.divide(easier.correct, easier.n), np.divide(harder.correct, harder.n)
+    pair = f"{easier.band} and {harder.band}"
+    if above < below:
+        return f"{pair} are inverted: {easier.told()} is below {harder.told()}"
+    if above == below:
+        return f"{pair} are equal: {easier.told()} is not above {harder.told()}"
+    if easier.low <= harder.high:
+        return f"{pair} are not apart: the intervals of {easier.told()} and {harder.told()} overlap"
+    return None

@@ -1,0 +1,63 @@
+"""Where a run is in a curriculum, and where the results of its next batch take it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from grounding_rewards.pool.curriculum.gate import ROUNDING, Gate, Move, scored
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is in a curriculum. Each step makes a new one.
+
+    Attributes:
+        stage: number of the stage, counted from 0.
+        results: those of this stage that still count for the gate, oldest first.
+        samples: how many samples of this stage were trained on; a part of one for a part of its rollouts.
+    """
+
+    stage: int = 0
+    results: tuple[float, ...] = ()
+    samples: float = 0.0
+
+    def after(
+        self,
+        results: Sequence[float | None],
+        *,
+        gate: Gate | None,
+        epochs: Sequence[int],
+        samples: float = 0.0,
+        size: int = 1,
+    ) -> tuple[Progress, Move]:
+        """Where the run is after a batch, and which way it went.
+
+        With a gate, the gate decides; without one a stage ends after its epochs. A move begins the count anew. Up from
+        the last stage, and down from the first, is to stay.
+
+        Args:
+            results: of the batch's rollouts; None where one was not scored.
+            gate: when to move on; None after ``epochs``.
+            epochs: passes over its samples, one number a stage.
+            samples: how many samples of the stage were in the batch.
+            size: how many samples the stage has.
+
+        Raises:
+            PoolError: a result is no number from 0 to 1.
+
+        >>> now, move = Progress().after([1, 1, 1, None], gate=Gate(last_k=4), epochs=[1, 1])
+        >>> now.results, move, now.after([1], gate=Gate(last_k=4), epochs=[1, 1])
+        ((1.0, 1.0, 1.0), 'stay', (Progress(stage=1, results=(), samples=0.0), 'up'))
+        """
+        counted = [*self.results, *scored(results)]
+        done = self.samples + samples
+        if gate is None:
+            move: Move = "up" if done >= epochs[self.stage] * size - ROUNDING else "stay"
+            counted = []
+        else:
+            move, counted = gate.decide(counted), counted[-gate.last_k :]
+        stage = self.stage + {"up": 1, "stay": 0, "down": -1}[move]
+        if stage == self.stage or not 0 <= stage < len(epochs):
+            return replace(self, results=tuple(counted), samples=done), "stay"
+        return Progress(stage), move

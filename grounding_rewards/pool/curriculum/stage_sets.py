@@ -1,0 +1,178 @@
+"""The samples of each stage of a curriculum: quotas by band, drawn with a seed, or weights in place of draws."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.curriculum.stages import BETWEEN, UNMEASURED, Curriculum, Stage, assign
+from grounding_rewards.pool.selection.quotas import check_seed, drawn, largest_remainder
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.spaces import Floats
+
+
+@dataclass(frozen=True)
+class Quota:
+    """What a stage takes of a band.
+
+    Attributes:
+        band: its name.
+        available: how many samples it has.
+        asked: how many the stage wants.
+        taken: how many it gets: no sample stands in a stage twice, so that ``asked - taken`` are missing.
+    """
+
+    band: str
+    available: int
+    asked: int
+    taken: int
+
+    @property
+    def shortfall(self) -> int:
+        """How many samples are missing; bands that have more do not stand in for them."""
+        return self.asked - self.taken
+
+
+@dataclass(frozen=True, eq=False)
+class StageSet:
+    """The samples of one stage.
+
+    Attributes:
+        stage: the stage.
+        rows: places of its samples in the statistics, in order.
+        quotas: by band.
+    """
+
+    stage: Stage
+    rows: NDArray[np.int64]
+    quotas: tuple[Quota, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class StageSets:
+    """All stages of a curriculum, and what is in none.
+
+    Attributes:
+        band: (m,) the band of each sample; see ``assign``.
+        sets: one a stage.
+        counts: how many samples each band has, and how many have none: ``between``, and ``unmeasured``.
+    """
+
+    band: NDArray[np.int64]
+    sets: tuple[StageSet, ...]
+    counts: dict[str, int]
+
+    @property
+    def outside(self) -> NDArray[np.int64]:
+        """Places of the samples that are in no band."""
+        return np.flatnonzero(self.band < 0)
+
+
+def stage_sets(stats: SampleStats, curriculum: Curriculum, seed: int = 0) -> StageSets:
+    """The samples of each stage.
+
+    With shares s_b and a_b samples in band b, a stage without a size has floor(min over b of a_b · Σs / s_b) samples:
+    as many as the shares allow. Quotas are largest remainders of the shares. A band that has fewer samples than its
+    quota gives all, and the rest is a shortfall, for none is taken twice. Each stage draws for itself.
+
+    Args:
+        stats: m samples, in any order: it does not change what is drawn.
+        curriculum: bands and stages.
+        seed: of the draws, a whole number from 0.
+
+    Raises:
+        PoolError: a stage would have no samples; says how many its bands have.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> from grounding_rewards.pool.curriculum.stages import RateBand
+    >>> bands = RateBand("hard", 0.0, 0.5), RateBand("easy", 0.5, 1.0)
+    >>> stats = sample_stats(["a", "b", "c", "d"], [1, 1, 1, 0])
+    >>> found = stage_sets(stats, Curriculum(bands, (Stage("all", ("easy", "hard"), shares=(2, 1)),)))
+    >>> found.sets[0].quotas
+    (Quota(band='easy', available=3, asked=2, taken=2), Quota(band='hard', available=1, asked=1, taken=1))
+    """
+    check_seed(seed)
+    band = assign(stats, curriculum)
+    members = {name: np.flatnonzero(band == place) for place, name in enumerate(curriculum.band_names)}
+    sets = tuple(_stage_set(stats, stage, members, seed) for stage in curriculum.stages)
+    counted = Counter(band.tolist())
+    counts = {name: counted[place] for place, name in enumerate(curriculum.band_names)}
+    return StageSets(band, sets, {**counts, "between": counted[BETWEEN], "unmeasured": counted[UNMEASURED]})
+
+
+def stage_weights(stats: SampleStats, curriculum: Curriculum) -> tuple[StageSets, list[Floats]]:
+    """How likely each sample is drawn in each stage, for samplers that draw by weight; sizes do not matter.
+
+    A sample of band b weighs (s_b / Σs) / a_b, with s over the stage's bands that have samples: weights sum to 1.
+
+    Args:
+        stats: m samples.
+        curriculum: bands and stages.
+
+    Returns:
+        The stages with all samples of their bands, and one (m,) column of weights a stage.
+
+    Raises:
+        PoolError: a stage would have no samples.
+    """
+    whole = tuple(replace(stage, shares=None, size=None) for stage in curriculum.stages)
+    found = stage_sets(stats, replace(curriculum, stages=whole))
+    return found, [_weights(found, stage, curriculum) for stage in curriculum.stages]
+
+
+def _weights(found: StageSets, stage: Stage, curriculum: Curriculum) -> Floats:
+    given = stage.shares or tuple(found.counts[name] for name in stage.bands)
+    shares = {name: share for name, share in zip(stage.bands, given, strict=True) if found.counts[name]}
+    weights = np.zeros(len(found.band))
+    for name, share in shares.items():
+        chosen = found.band == curriculum.band_names.index(name)
+        weights[chosen] = share / sum(shares.values()) / found.counts[name]
+    return weights
+
+
+def _stage_set(stats: SampleStats, stage: Stage, members: dict[str, NDArray[np.int64]], seed: int) -> StageSet:
+    available = [len(members[name]) for name in stage.bands]
+    asked = _asked(stage, available)
+    if not any(min(pair) for pair in zip(asked, available, strict=True)):
+        raise _empty(stage, available)
+    quotas = tuple(
+        Quota(name, there, wanted, min(there, wanted))
+        for name, there, wanted in zip(stage.bands, available, asked, strict=True)
+    )
+    rows = [_draw(stats, members[each.band], each, f"stage {stage.name}, band {each.band}", seed) for each in quotas]
+    return StageSet(stage, np.sort(np.concatenate(rows)), quotas)
+
+
+def _draw(stats: SampleStats, members: NDArray[np.int64], quota: Quota, purpose: str, seed: int) -> NDArray[np.int64]:
+    if quota.taken == quota.available:
+        return members
+    return members[drawn(stats.sample_id[members], quota.taken, seed=seed, purpose=purpose)]
+
+
+def _asked(stage: Stage, available: list[int]) -> list[int]:
+    """How many samples of each band the stage wants; shares of None are the counts themselves."""
+    if stage.shares is None:
+        if stage.size is None or not any(available):
+            return available
+        return largest_remainder(available, stage.size)
+    size = stage.size
+    if size is None:
+        shares = [Fraction(str(share)) for share in stage.shares]
+        size = int(min(there * sum(shares) / share for there, share in zip(available, shares, strict=True)))
+    return largest_remainder(stage.shares, size)
+
+
+def _empty(stage: Stage, available: list[int]) -> PoolError:
+    counts = ", ".join(f"{name} {there}" for name, there in zip(stage.bands, available, strict=True))
+    return PoolError(
+        f"stage {stage.name!r} has no samples (in its bands: {counts}); widen the bands, leave an empty one out of the "
+        "stage, or give the stage a size"
+    )

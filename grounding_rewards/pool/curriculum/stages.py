@@ -1,0 +1,149 @@
+"""A curriculum: bands of measured pass rate, the stages that train on some of them, and the gate between stages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.curriculum.gate import Gate, is_number, is_whole
+from grounding_rewards.pool.stats import SampleStats
+
+BETWEEN = -1
+"""In place of a band: the sample's pass rate lies in none."""
+
+UNMEASURED = -2
+"""In place of a band: too few of the sample's rollouts were scored."""
+
+
+@dataclass(frozen=True)
+class RateBand:
+    """Samples whose measured pass rate is from ``low`` to ``high``, both inside.
+
+    Args:
+        name: what stages call it.
+        low: the lowest pass rate, 0 to 1.
+        high: the highest.
+
+    Raises:
+        PoolError: they are no two numbers from 0 to 1 in order.
+    """
+
+    name: str
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.low) and is_number(self.high) and 0.0 <= self.low <= self.high <= 1.0):
+            raise PoolError(
+                f"band {self.name!r}: got {[self.low, self.high]!r:.80}; expected [LOWEST, HIGHEST] pass rate, "
+                "0 <= LOWEST <= HIGHEST <= 1"
+            )
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What a trainer sees for a while: samples of some bands.
+
+    Args:
+        name: what it is called in logs and files.
+        bands: names of the bands that it draws from.
+        shares: how its samples are split over them, in any unit; None takes each band by what there is of it.
+        size: how many samples it has; None for as many as the shares allow.
+        epochs: passes over its samples that are one run of it.
+
+    Raises:
+        PoolError: there are no bands, one comes twice, or a number does not fit.
+    """
+
+    name: str
+    bands: tuple[str, ...]
+    shares: tuple[float, ...] | None = None
+    size: int | None = None
+    epochs: int = 1
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.name, str) and self.name):
+            raise PoolError(f"stage: got the name {self.name!r:.80}; expected a text, such as 'easy'")
+        if not self.bands or len(set(self.bands)) < len(self.bands):
+            raise self._wrong("bands", self.bands, "the names of one band or more, each of them once")
+        if self.shares is not None:
+            good = len(self.shares) == len(self.bands) and all(is_number(share) and share > 0 for share in self.shares)
+            if not good:
+                raise self._wrong("shares", self.shares, "a number above 0 for each band; leave a band of none out")
+        for name in ("size", "epochs"):
+            value = getattr(self, name)
+            if not (is_whole(value) and value >= 1) and not (name == "size" and value is None):
+                raise self._wrong(name, value, "a whole number from 1")
+
+    def _wrong(self, field: str, came: Any, expected: str) -> PoolError:
+        return PoolError(f"stage {self.name!r}, {field}: got {came!r:.80}; expected {expected}")
+
+
+@dataclass(frozen=True)
+class Curriculum:
+    """Bands, the stages that draw from them, and the gate between stages.
+
+    Args:
+        bands: no two of them overlap. A rate on the edge that two share belongs to the easier one.
+        stages: in the order of training.
+        gate: when to move on; None moves on after each stage's epochs.
+        min_rollouts: samples with fewer scored rollouts are in no band.
+
+    Raises:
+        PoolError: bands overlap, a stage names one that is not there, or two have one name.
+    """
+
+    bands: tuple[RateBand, ...]
+    stages: tuple[Stage, ...]
+    gate: Gate | None = None
+    min_rollouts: int = 1
+
+    def __post_init__(self) -> None:
+        for what, names in {"bands": [*self.band_names], "stages": [stage.name for stage in self.stages]}.items():
+            if not names or len(set(names)) < len(names):
+                raise PoolError(f"{what}: got {names!r:.120}; expected one or more, each with a name of its own")
+        ordered = self.easiest_first()
+        for easier, harder in pairwise(ordered):
+            if harder.high > easier.low:
+                raise PoolError(
+                    f"bands {easier.name!r} and {harder.name!r} overlap: {[easier.low, easier.high]} and "
+                    f"{[harder.low, harder.high]}; let {harder.name!r} end where {easier.name!r} begins, or before"
+                )
+        for stage in self.stages:
+            for name in stage.bands:
+                if name not in self.band_names:
+                    raise PoolError(
+                        f"stage {stage.name!r}: got the band {name!r:.80}; there are: {', '.join(self.band_names)}"
+                    )
+        if not (is_whole(self.min_rollouts) and self.min_rollouts >= 1):
+            raise PoolError(f"min_rollouts: got {self.min_rollouts!r:.80}; expected a whole number from 1")
+
+    @property
+    def band_names(self) -> tuple[str, ...]:
+        """Names of the bands, as they were given."""
+        return tuple(band.name for band in self.bands)
+
+    def easiest_first(self) -> list[RateBand]:
+        """The bands, those of high pass rates first."""
+        return sorted(self.bands, key=lambda band: (band.high, band.low), reverse=True)
+
+
+def assign(stats: SampleStats, curriculum: Curriculum) -> NDArray[np.int64]:
+    """The band of each sample: (m,) its place in ``curriculum.bands``, else ``BETWEEN`` or ``UNMEASURED``.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> halves = Curriculum((RateBand("hard", 0.0, 0.5), RateBand("easy", 0.5, 1.0)), (Stage("all", ("easy", "hard")),))
+    >>> assign(sample_stats(["a", "a", "b", "c"], [1, 0, 0, None]), halves).tolist()
+    [1, 0, -2]
+    """
+    rate = stats.pass_rate
+    found = np.full(len(stats), BETWEEN, dtype=np.int64)
+    for band in reversed(curriculum.easiest_first()):
+        found[(rate >= band.low) & (rate <= band.high)] = curriculum.band_names.index(band.name)
+    found[stats.n < curriculum.min_rollouts] = UNMEASURED
+    return found

@@ -1,0 +1,254 @@
+"""The next round's pool: what to train on, drawn from what the last round's rollouts say."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.errors import PoolError, SelectorError, near
+from grounding_rewards.plugins import shown
+from grounding_rewards.pool.selection.funnel import Funnel, Step
+from grounding_rewards.pool.selection.judges import judged
+from grounding_rewards.pool.selection.quotas import check_seed, drawn, most_positive, share_of_zeros, zero_quota
+from grounding_rewards.pool.selection.suspects import suspects as are_suspects
+from grounding_rewards.pool.selectors.keeping import Band, among
+from grounding_rewards.pool.selectors.protocol import Selector, select
+from grounding_rewards.pool.selectors.weighing import built
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.spaces import Floats
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class NextPool:
+    """A pool, what was set aside, and how it came about. Rows are those of ``stats``, in order.
+
+    Attributes:
+        stats: all m samples.
+        zero: rows of the pool's never-solved samples.
+        positive: rows of its others, solved at times and never all-correct.
+        easy: rows of all-correct samples, set aside.
+        suspects: rows of samples whose label is to be looked at, set aside.
+        control: as many rows as the pool has, drawn from all measured samples alike; None where not asked for.
+        quota: how many never-solved samples its positive ones ask for.
+        steps: what each step kept and removed.
+        zero_share: the share of never-solved samples that was asked for.
+        seed: of all draws.
+    """
+
+    stats: SampleStats
+    zero: Rows
+    positive: Rows
+    easy: Rows
+    suspects: Rows
+    control: Rows | None
+    quota: int
+    steps: tuple[Step, ...]
+    zero_share: float
+    seed: int
+
+    @property
+    def kept(self) -> Rows:
+        """Rows of the pool's samples."""
+        return np.sort(np.concatenate([self.zero, self.positive]))
+
+    @property
+    def shortfall(self) -> int:
+        """How many never-solved samples are missing; none is taken twice to fill them in."""
+        return self.quota - len(self.zero)
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts, as a manifest has them."""
+        kept = len(self.zero) + len(self.positive)
+        return {
+            "samples": len(self.stats),
+            "rollouts": int(self.stats.n.sum() + self.stats.unscored.sum()),
+            "kept": kept,
+            "zero": len(self.zero),
+            "positive": len(self.positive),
+            "dropped_all_correct": len(self.easy),
+            "suspects": len(self.suspects),
+            "control": None if self.control is None else len(self.control),
+            "zero_quota": self.quota,
+            "shortfall": self.shortfall,
+            "zero_share": self.zero_share,
+            "zero_share_actual": len(self.zero) / kept,
+            "seed": self.seed,
+            "steps": [step.to_json() for step in self.steps],
+        }
+
+
+def next_pool(
+    stats: SampleStats,
+    *,
+    seed: int,
+    zero_share: float = 0.2,
+    exclude_sources: Sequence[str] = (),
+    min_rollouts: int | None = None,
+    two_model: tuple[SampleStats, SampleStats] | None = None,
+    suspects: bool = True,
+    band: Band | tuple[float, float] | None = None,
+    selectors: Sequence[Selector | str | Mapping[str, Any]] = (),
+    limit: int | None = None,
+    control: bool = False,
+    available: Collection[Any] | None = None,
+) -> NextPool:
+    """Choose what to train on next.
+
+    In this order: samples that cannot be had are left out, and those without a scored rollout; sources; samples with
+    few rollouts; what two judges advise against; all-correct samples, which are set aside; suspects, likewise; what
+    the band and then each selector weighs with 0. The positive samples that are left fix the size: with them go
+    ``f / (1 - f)`` times as many never-solved ones (``zero_quota``), drawn where there are more. Where there are
+    fewer, all of them are taken, none twice, and the shortfall is told.
+
+    Where something is drawn, the product of the selectors' weights says how likely each sample is; a draw depends on
+    the seed and the samples' names, not on the order of rows.
+
+    Args:
+        stats: m samples, each measured by its rollouts.
+        seed: of all draws, a whole number from 0.
+        zero_share: f, the share of never-solved samples, from 0 to below 1.
+        exclude_sources: sources to leave out.
+        min_rollouts: leave out samples with fewer scored rollouts.
+        two_model: statistics of the same samples by a weak and a strong model: keep what the weak one never solves
+            and the strong one does at least once. What either has not measured is left out.
+        suspects: whether to set aside never-solved samples whose clicks agree on another place.
+        band: keep pass rates strictly between two; never-solved samples, too, are outside a band from 0 up.
+        selectors: further ones, as objects, names or mappings.
+        limit: the most samples; as many positive ones are drawn as fit with their never-solved ones.
+        control: whether to draw as many samples again, from all that are measured, all-correct ones too, but for
+            excluded sources and what cannot be had.
+        available: names of the samples that can be had, such as those of the training data; None for all.
+
+    Raises:
+        PoolError: no sample is left, or no positive one (says which step removed how many); an option does not fit; a
+            source is not there.
+        SelectorError: a selector breaks its promises, or gives a weight below 0.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> stats = sample_stats(["easy", "easy", "part", "part", "never", "never"], [1, 1, 0, 1, 0, 0])
+    >>> found = next_pool(stats, seed=7, zero_share=0.5)
+    >>> found.stats.sample_id[found.kept].tolist(), found.easy.tolist(), found.shortfall
+    (['part', 'never'], [0], 0)
+    """
+    share_of_zeros(zero_share)
+    check_seed(seed)
+    funnel = Funnel(stats)
+    if available is not None:
+        there = set(available)
+        ids = stats.sample_id.tolist()
+        funnel.remove("not_in_data", ~np.fromiter((each in there for each in ids), dtype=np.bool_, count=len(ids)))
+    funnel.remove("unscored", stats.n == 0)
+    _exclude(funnel, stats, exclude_sources)
+    drawable = funnel.left
+    if min_rollouts is not None:
+        if isinstance(min_rollouts, bool) or not isinstance(min_rollouts, int) or min_rollouts < 1:
+            raise PoolError(f"min_rollouts: got {min_rollouts!r:.80}; expected a whole number from 1")
+        funnel.remove("min_rollouts", stats.n < min_rollouts, n=min_rollouts)
+    if two_model is not None:
+        _ask(funnel, stats, *two_model)
+    easy = funnel.remove("all_correct", stats.all_correct)
+    aside = funnel.remove("suspects", are_suspects(stats)) if suspects else np.zeros(0, dtype=np.int64)
+    weights = _weigh(funnel, stats, band, selectors)
+    zero, positive, quota = _mix(funnel, stats, weights, zero_share, seed, limit)
+    others = None
+    if control:
+        rows = np.flatnonzero(drawable)
+        others = rows[drawn(stats.sample_id[rows], len(zero) + len(positive), seed=seed, purpose="control")]
+    return NextPool(
+        stats, zero, positive, easy, aside, others, quota, tuple(funnel.steps), float(zero_share), int(seed)
+    )
+
+
+def _exclude(funnel: Funnel, stats: SampleStats, sources: Sequence[str]) -> None:
+    if isinstance(sources, str):
+        raise PoolError(f"exclude_sources: got {sources!r:.80}; expected a list of names")
+    known = sorted({str(each) for each in stats.source.tolist() if each is not None})
+    for each in sources:
+        if each not in known:
+            hint = near(each, known) or "."
+            there = f"There are: {', '.join(known)}" if known else "No sample has a source"
+            raise PoolError(f"no sample is from the source {each!r}, which is to be left out{hint} {there}")
+    if sources:
+        funnel.remove("exclude_source", among(stats.source, sources), sources=sorted(sources))
+
+
+def _ask(funnel: Funnel, stats: SampleStats, weak: SampleStats, strong: SampleStats) -> None:
+    found = judged(stats, weak, strong)
+    funnel.remove("not_judged", ~found.measured)
+    funnel.remove("easy_for_weak", found.easy)
+    funnel.remove("missed_by_strong", ~found.aligned)
+
+
+def _weigh(
+    funnel: Funnel,
+    stats: SampleStats,
+    band: Band | tuple[float, float] | None,
+    selectors: Sequence[Selector | str | Mapping[str, Any]],
+) -> Floats:
+    """(m,) the product of all weights; what has none is left out. Each selector sees the samples that are left."""
+    steps: list[tuple[str, Any]] = []
+    if band is not None:
+        steps.append(("band", band if isinstance(band, Band) else Band(*band)))
+    steps += [(_name(each), built(each)) for each in selectors]
+    weights = np.ones(len(stats))
+    for name, each in steps:
+        rows = np.flatnonzero(funnel.left)
+        found = select(stats.taken(rows), each)
+        for row in np.flatnonzero(found < 0)[:1]:
+            raise SelectorError(
+                f"selector {shown(each)} returned {found[row]} for {stats.named(rows[row])}; expected 0 or more, for a "
+                "pool is drawn by these weights"
+            )
+        weights[rows] *= found
+        funnel.remove(name, weights == 0, selector=repr(each))
+    return weights
+
+
+def _name(given: Selector | str | Mapping[str, Any]) -> str:
+    if isinstance(given, Mapping):
+        return str(given.get("name"))
+    return given if isinstance(given, str) else type(given).__name__
+
+
+def _mix(
+    funnel: Funnel, stats: SampleStats, weights: Floats, zero_share: float, seed: int, limit: int | None
+) -> tuple[Rows, Rows, int]:
+    """Rows of the never-solved and of the other samples, and how many of the former were asked for."""
+    positive = np.flatnonzero(funnel.left & (stats.num_correct > 0))
+    zero = np.flatnonzero(funnel.left & (stats.num_correct == 0))
+    if not len(positive):
+        what = f"{len(zero)} never-solved samples and no positive one" if len(zero) else "no sample"
+        raise PoolError(
+            f"{what} left to train on: {funnel.told()}. Positive samples, right in some rollouts and not in all, fix "
+            "the size of a pool; loosen what removed them, or roll out at another temperature"
+        )
+    count = len(positive)
+    if limit is not None:
+        count = min(count, most_positive(limit, zero_share))
+        if not count:
+            raise PoolError(
+                f"limit: got {limit}; at zero_share {zero_share} not one positive sample fits with its never-solved "
+                f"ones; expected {1 + zero_quota(1, zero_share)} or more"
+            )
+    quota = zero_quota(count, zero_share)
+    positive = _take(stats, positive, count, weights, seed, "positive")
+    zero = _take(stats, zero, quota, weights, seed, "zero")
+    chosen = np.zeros(len(stats), dtype=np.bool_)
+    chosen[positive] = chosen[zero] = True
+    solved = stats.num_correct > 0
+    if limit is not None:
+        funnel.remove("limit", ~chosen & solved, limit=limit)
+    funnel.remove("zero_share", ~chosen & ~solved, zero_share=float(zero_share), quota=quota)
+    return zero, positive, quota
+
+
+def _take(stats: SampleStats, rows: Rows, count: int, weights: Floats, seed: int, purpose: str) -> Rows:
+    if len(rows) <= count:
+        return rows
+    return rows[drawn(stats.sample_id[rows], count, seed=seed, purpose=purpose, weights=weights[rows])]

@@ -1,0 +1,96 @@
+"""What to keep in mind when rounds or temperatures are compared, as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.transitions.paired import temperatures
+
+NULL = "the null"
+FEW = 30
+"""Below so many samples a bootstrap's intervals are too narrow."""
+
+
+def of_rounds(
+    first: SampleStats, second: SampleStats, before: SampleStats, after: SampleStats, null: SampleStats | None
+) -> list[str]:
+    """Of two rounds.
+
+    Args:
+        first: the samples of both, before.
+        second: the same after.
+        before: the whole round before.
+        after: the whole round after.
+        null: a second set of rollouts of the policy before, where there is one.
+    """
+    found: list[str] = []
+    warm = temperatures(before), temperatures(after)
+    if warm[0] != warm[1] and all(warm):
+        found.append(
+            f"temperatures differ, {_list(warm[0])} before and {_list(warm[1])} after: the matrix mixes what the "
+            "policy learnt with what the temperature does"
+        )
+    sizes = np.unique(first.n).tolist(), np.unique(second.n).tolist()
+    if len(sizes[0]) > 1 or sizes[0] != sizes[1]:
+        found.append(
+            f"samples have {_list(sizes[0])} scored rollouts before and {_list(sizes[1])} after: equal numbers of "
+            "right ones are not equal pass rates; up and down compare pass rates"
+        )
+    rounds = [set(np.unique(each.round[each.round >= 0]).tolist()) for each in (before, after)]
+    if rounds[0] and rounds[0] == rounds[1]:
+        found.append(f"both are of round {_list(rounds[0])}")
+    elif rounds[0] and rounds[1] and max(rounds[1]) < min(rounds[0]):
+        found.append(f"round {_list(rounds[0])} stands before round {_list(rounds[1])}: swapped?")
+    if null is not None:
+        found += _null_warnings(first, second, null)
+    return found
+
+
+def of_temperatures(common: Sequence[SampleStats]) -> list[str]:
+    """Of the same samples at several temperatures."""
+    found: list[str] = []
+    if len(common[0]) < FEW:
+        found.append(f"{len(common[0])} samples are few: intervals over samples are too narrow")
+    sizes = [set(stats.n.tolist()) for stats in common]
+    if any(each != sizes[0] for each in sizes):
+        found.append(
+            "numbers of scored rollouts a sample differ between temperatures: more rollouts make more groups mixed"
+        )
+    rounds = {each for stats in common for each in stats.round.tolist() if each >= 0}
+    if len(rounds) > 1:
+        found.append(f"rollouts are of rounds {', '.join(map(str, sorted(rounds)))}: the policy differs as well")
+    return found
+
+
+def _null_warnings(first: SampleStats, second: SampleStats, null: SampleStats) -> list[str]:
+    found: list[str] = []
+    sizes = np.unique(null.n[null.n > 0]).tolist()
+    if sizes != np.unique(second.n).tolist():
+        found.append(
+            f"{NULL} has {_list(sizes)} scored rollouts a sample, the round after {_list(np.unique(second.n).tolist())}"
+            ": more rollouts find more right ones by chance"
+        )
+    again = dict(
+        zip(null.sample_id.tolist(), zip(null.n.tolist(), null.num_correct.tolist(), strict=True), strict=True)
+    )
+    counts = zip(first.sample_id.tolist(), first.n.tolist(), first.num_correct.tolist(), strict=True)
+    both = [(again[name], (n, right)) for name, n, right in counts if again.get(name, (0, 0))[0]]
+    if len(both) < len(first):
+        found.append(f"{NULL} lacks {len(first) - len(both)} of the {len(first)} samples of both rounds")
+    if len(both) >= FEW and all(one == other for one, other in both):
+        found.append(f"{NULL} shows the same in all samples as the round before: are these its rollouts once more?")
+    return found
+
+
+def _list(values: Any) -> str:
+    """Some numbers in words; of many the ends.
+
+    >>> _list([1.1]), _list([7, 8]), _list(range(1, 9))
+    ('1.1', '7 and 8', '1 to 8')
+    """
+    shown = [f"{value:g}" for value in sorted(values)]
+    return f"{shown[0]} to {shown[-1]}" if len(shown) > 3 else " and ".join(shown)

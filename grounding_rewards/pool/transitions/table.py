@@ -1,0 +1,207 @@
+"""Two rounds over the same samples: from how many right rollouts to how many, and how much of that is chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.intervals import mcnemar
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.transitions.cautions import NULL, of_rounds
+from grounding_rewards.pool.transitions.chance import Chance, computed, measured
+from grounding_rewards.pool.transitions.moves import Moves, by_source, moves_of
+from grounding_rewards.pool.transitions.paired import in_common, number, ordered, rows_of, temperatures
+from grounding_rewards.pool.transitions.priors import prior_of
+from grounding_rewards.spaces import Floats
+
+
+@dataclass(frozen=True)
+class Discordant:
+    """Rounds of one rollout a sample: samples right in one alone, and McNemar's exact p-value."""
+
+    only_before: int
+    only_after: int
+    p_value: float
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """What two rounds say of the samples that both have scored.
+
+    Attributes:
+        counts: (B + 1, A + 1) samples by right rollouts before (rows) and after; B and A are the largest numbers of
+            rollouts (A that of the measured null, where that is larger).
+        n_before: numbers of scored rollouts that samples have before, ascending.
+        n_after: after.
+        net: right rollouts after less those before.
+        moves: all samples together.
+        by_source: by source, ordered; what has none comes last.
+        discordant: where all samples have one rollout before and one after; else None.
+        chance: the null beside it.
+        dropped: names of samples that are before alone, ordered.
+        new: of those that are after alone.
+        unscored: how many samples of both rounds have no scored rollout in one of them.
+        temperatures_before: that rollouts were sampled at, where known, ascending.
+        temperatures_after: the same after.
+        warnings: what to keep in mind.
+    """
+
+    counts: NDArray[np.int64]
+    n_before: tuple[int, ...]
+    n_after: tuple[int, ...]
+    net: int
+    moves: Moves
+    by_source: tuple[Moves, ...]
+    discordant: Discordant | None
+    chance: Chance
+    dropped: NDArray[np.object_]
+    new: NDArray[np.object_]
+    unscored: int
+    temperatures_before: tuple[float, ...]
+    temperatures_after: tuple[float, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def both(self) -> int:
+        """How many samples both rounds have scored."""
+        return int(self.counts.sum())
+
+    @property
+    def before(self) -> NDArray[np.int64]:
+        """(B + 1,) samples by right rollouts before."""
+        return np.asarray(self.counts.sum(axis=1))
+
+    @property
+    def after(self) -> NDArray[np.int64]:
+        """(A + 1,) samples by right rollouts after."""
+        return np.asarray(self.counts.sum(axis=0))
+
+    @property
+    def row_shares(self) -> Floats:
+        """(B + 1, A + 1) counts over their row's sum; NaN in rows without a sample."""
+        totals = self.before[:, None]
+        found: Floats = np.divide(self.counts, totals, out=np.full(self.counts.shape, np.nan), where=totals > 0)
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, of dropped and new samples their number; None for NaN."""
+        moves = self.moves.to_json()
+        moves.pop("source")
+        return {
+            **moves,
+            "net": self.net,
+            "dropped": len(self.dropped),
+            "new": len(self.new),
+            "unscored": self.unscored,
+            "n_before": list(self.n_before),
+            "n_after": list(self.n_after),
+            "temperatures_before": list(self.temperatures_before),
+            "temperatures_after": list(self.temperatures_after),
+            "counts": self.counts.tolist(),
+            "row_shares": [[number(share) for share in row] for row in self.row_shares.tolist()],
+            "before": self.before.tolist(),
+            "after": self.after.tolist(),
+            "discordant": None if self.discordant is None else vars(self.discordant),
+            "null": self.chance.to_json(),
+            "by_source": [each.to_json() for each in self.by_source],
+            "warnings": list(self.warnings),
+        }
+
+
+def transitions(
+    before: SampleStats,
+    after: SampleStats,
+    *,
+    null: SampleStats | None = None,
+    prior: str | tuple[float, float] = "jeffreys",
+) -> Transitions:
+    """From how many right rollouts to how many the samples of two rounds went, and what chance alone would show.
+
+    A sample goes up where its pass rate rises: with as many rollouts before as after, where its number of right ones
+    does.
+
+    Args:
+        before: the earlier round.
+        after: the later one.
+        null: a second set of rollouts of the policy before, over the same samples; without it the null is computed.
+        prior: of pass rates, for the computed null: "jeffreys", "uniform", "fit" (to the round before, whole) or two
+            numbers above 0.
+
+    Raises:
+        PoolError: no sample is in both or in the null, none is scored in both, a sample has two rows, or the prior is
+            none.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> before, after = sample_stats(["a", "a", "b", "b"], [0, 0, 0, 1]), sample_stats(["a", "a", "c"], [0, 1, 1])
+    >>> found = transitions(before, after)
+    >>> found.counts.tolist(), found.moves.escaped, found.dropped.tolist(), found.new.tolist()
+    ([[0, 1, 0], [0, 0, 0], [0, 0, 0]], 1, ['b'], ['c'])
+    """
+    first_rows, second_rows = in_common([before, after], ["the round before", "the round after"])
+    first, second = before.taken(first_rows), after.taken(second_rows)
+    scored = (first.n > 0) & (second.n > 0)
+    if not scored.any():
+        raise PoolError(f"no sample of both rounds has scored rollouts in both: {len(first)} samples in both")
+    unscored = int((~scored).sum())
+    first, second = first.taken(scored), second.taken(scored)
+    shape = (int(first.n.max()) + 1, int(max(second.n.max(), 0 if null is None else null.n.max(initial=0))) + 1)
+    moves = moves_of(None, first, second)
+    chosen = prior_of(prior, before.n, before.num_correct)
+    if null is None:
+        chance = computed(first.num_correct, first.n, second.n, shape, moves.escaped, chosen)
+    else:
+        chance = _measured(first, second, null, shape)
+    return Transitions(
+        counts=_matrix(first.num_correct, second.num_correct, shape),
+        n_before=tuple(np.unique(first.n).tolist()),
+        n_after=tuple(np.unique(second.n).tolist()),
+        net=int(second.num_correct.sum() - first.num_correct.sum()),
+        moves=moves,
+        by_source=by_source(first, second),
+        discordant=_discordant(first, second),
+        chance=chance,
+        dropped=_others(before, after),
+        new=_others(after, before),
+        unscored=unscored,
+        temperatures_before=temperatures(before),
+        temperatures_after=temperatures(after),
+        warnings=(
+            *of_rounds(first, second, before, after, null),
+            *([chosen.said] if chance.prior and chosen.said else []),
+        ),
+    )
+
+
+def _matrix(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> NDArray[np.int64]:
+    found = np.bincount(rows * shape[1] + columns, minlength=shape[0] * shape[1])
+    return found.reshape(shape).astype(np.int64)
+
+
+def _discordant(first: SampleStats, second: SampleStats) -> Discordant | None:
+    if (first.n != 1).any() or (second.n != 1).any():
+        return None
+    only_before = int((first.num_correct > second.num_correct).sum())
+    only_after = int((first.num_correct < second.num_correct).sum())
+    return Discordant(only_before, only_after, mcnemar(only_before, only_after))
+
+
+def _measured(first: SampleStats, second: SampleStats, null: SampleStats, shape: tuple[int, int]) -> Chance:
+    """The null from rollouts: its matrix over all samples of both that it has scored."""
+    again = null.taken(null.n > 0)
+    places = in_common([first, again], ["both rounds", NULL])
+    right, right_null = first.num_correct[places[0]], again.num_correct[places[1]]
+    never = right == 0
+    before = _matrix(first.num_correct, second.num_correct, shape).sum(axis=1)
+    solved_after = second.num_correct[places[0]][never] > 0
+    return measured(before, _matrix(right, right_null, shape), right_null[never] > 0, solved_after)
+
+
+def _others(stats: SampleStats, than: SampleStats) -> NDArray[np.object_]:
+    names = ordered(set(rows_of(stats)) - set(rows_of(than)))
+    found = np.empty(len(names), dtype=np.object_)
+    found[:] = names
+    return found

@@ -1,0 +1,249 @@
+"""The next pool: the published step by hand, and what holds whatever the rollouts say."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grounding_rewards.errors import PoolError, SelectorError
+from grounding_rewards.pool import Band, SampleStats, sample_stats
+from grounding_rewards.pool.selection.next_pool import next_pool
+from grounding_rewards.pool.selection.quotas import zero_quota
+from grounding_rewards.pool.selectors.protocol import FunctionSelector
+
+
+def counted(*kinds):
+    """Statistics of (name, how many samples, right rollouts of eight) and perhaps their source."""
+    rows = [
+        (f"{name}{number}", right, source)
+        for name, samples, right, source in ((*kind, None)[:4] for kind in kinds)
+        for number in range(samples)
+    ]
+    names, right, source = (list(column) for column in zip(*rows, strict=True))
+    n = np.full(len(rows), 8)
+    return SampleStats(np.array(names, object), n, np.array(right), source=np.array(source, object))
+
+
+def ids(found, rows):
+    return sorted(found.stats.sample_id[rows].tolist())
+
+
+GELATO = (("easy", 8, 8), ("part", 12, 3), ("zero", 30, 0))
+
+
+@pytest.mark.parametrize(
+    ("positive", "zeros", "zero", "shortfall", "share"),
+    [(12, 30, 3, 0, 0.2), (10, 30, 3, 0, 3 / 13), (77, 30, 19, 0, 19 / 96), (80, 5, 5, 15, 5 / 85)],
+)
+def test_the_published_step(positive, zeros, zero, shortfall, share):  # pool.md, example 1
+    stats = counted(("easy", 8, 8), ("part", positive, 3), ("zero", zeros, 0))
+    found = next_pool(stats, seed=7)
+    assert (len(found.positive), len(found.zero), found.shortfall) == (positive, zero, shortfall)
+    said = found.to_json()
+    assert said["dropped_all_correct"] == len(found.easy) == 8
+    assert said["zero_share_actual"] == pytest.approx(share)
+    assert (said["kept"], said["zero"], said["positive"]) == (positive + zero, zero, positive)
+    assert (said["shortfall"], said["zero_quota"]) == (shortfall, zero + shortfall)
+
+
+def test_each_step_says_what_it_did_by_source():
+    stats = counted(("a", 2, 8, "web"), ("b", 3, 4, "app"), ("c", 5, 0, "web"), ("d", 4, 4, "old"), ("e", 1, 4))
+    found = next_pool(stats, seed=0, exclude_sources=["old"], zero_share=0.5, band=Band(0.0, 0.9, inclusive=True))
+    assert [(step.name, step.removed, step.kept) for step in found.steps] == [
+        ("unscored", 0, 15),
+        ("exclude_source", 4, 11),
+        ("all_correct", 2, 9),
+        ("suspects", 0, 9),
+        ("band", 0, 9),
+        ("zero_share", 1, 8),
+    ]
+    assert found.steps[1].to_json() == {
+        "name": "exclude_source",
+        "removed": 4,
+        "kept": 11,
+        "params": {"sources": ["old"]},
+        "per_source": {"(none)": [1, 1], "app": [3, 3], "old": [4, 0], "web": [7, 7]},
+    }
+    assert found.steps[-1].per_source == {"(none)": (1, 1), "app": (3, 3), "web": (5, 4)}
+
+
+def test_shares_of_nothing_and_of_one():
+    assert len(next_pool(counted(*GELATO), seed=7, zero_share=0).zero) == 0
+    with pytest.raises(PoolError, match="zero_share: got 1; a pool of never-solved samples alone"):
+        next_pool(counted(*GELATO), seed=7, zero_share=1)
+
+
+def test_a_band_is_for_never_solved_samples_too_unless_they_may_be_inside():
+    found = next_pool(counted(*GELATO, ("hard", 4, 1)), seed=7, band=(0.2, 0.8))
+    assert (len(found.positive), len(found.zero), found.shortfall) == (12, 0, 3)
+    found = next_pool(counted(*GELATO, ("hard", 4, 1)), seed=7, band=Band(0.2, 0.8, confident=True))
+    assert (len(found.positive), len(found.zero), found.shortfall) == (16, 4, 0)
+
+
+def test_two_judges_and_those_whom_they_have_not_seen():
+    stats = counted(("a", 1, 4), ("b", 1, 4), ("c", 1, 4), ("d", 1, 4))
+    weak = sample_stats(["a0", "b0", "c0"], [1, 0, 0])
+    strong = sample_stats(["a0", "b0", "c0", "d0"], [1, 1, 0, 1])
+    found = next_pool(stats, seed=0, two_model=(weak, strong))
+    assert ids(found, found.kept) == ["b0"]
+    assert [(step.name, step.removed) for step in found.steps if step.removed] == [
+        ("not_judged", 1),
+        ("easy_for_weak", 1),
+        ("missed_by_strong", 1),
+    ]
+
+
+def test_few_rollouts_and_none_that_is_scored():
+    stats = sample_stats(["a", "a", "b", "c", "c", "d"], [1, 0, 1, None, None, 0])
+    found = next_pool(stats, seed=0, min_rollouts=2)
+    assert ids(found, found.kept) == ["a"]
+    assert [(step.name, step.removed) for step in found.steps if step.removed] == [("unscored", 1), ("min_rollouts", 2)]
+    assert len(found.easy) == 0  # one right rollout of one is not enough to call b solved
+    assert found.to_json()["rollouts"] == 6
+
+
+def test_suspects_are_set_aside_or_drawn_from():
+    stats = counted(*GELATO)
+    never = stats.num_correct == 0
+    agree = replace(stats, clicks=np.where(never, 8, 0), dispersion=np.where(never, 0.001, np.nan))
+    found = next_pool(agree, seed=7)
+    assert (len(found.suspects), len(found.zero), found.shortfall) == (30, 0, 3)
+    assert len(next_pool(agree, seed=7, suspects=False).zero) == 3
+
+
+def test_a_limit_draws_positive_samples_with_their_zeros():
+    found = next_pool(counted(*GELATO), seed=7, limit=10)
+    assert (len(found.positive), len(found.zero)) == (8, 2)
+    assert [step.name for step in found.steps][-2:] == ["limit", "zero_share"]
+    assert [(step.removed, step.kept) for step in found.steps][-2:] == [(4, 38), (28, 10)]
+    assert set(found.positive) < set(next_pool(counted(*GELATO), seed=7, limit=14).positive)
+    assert len(next_pool(counted(*GELATO), seed=7, limit=999).kept) == 15
+
+
+def test_weights_steer_what_is_drawn_and_leave_the_rest_alone():
+    stats = counted(("part", 40, 4), ("even", 40, 1), ("zero", 3, 0))
+    found = next_pool(stats, seed=7, selectors=["learnability"], limit=40, zero_share=0.2)
+    assert len(found.zero) == 0  # learnability gives them 0
+    picked = ids(found, found.positive)
+    assert sum(name.startswith("part") for name in picked) > 16  # weights 0.25 and 0.109
+    assert len(next_pool(stats, seed=7, selectors=["learnability"]).positive) == 80
+
+
+def test_a_control_is_drawn_from_all_that_are_measured_with_a_seed_of_its_own():
+    stats = counted(("easy", 50, 8, "a"), ("part", 12, 3, "a"), ("zero", 30, 0, "a"), ("out", 20, 4, "b"))
+    found = next_pool(stats, seed=7, control=True, exclude_sources=["b"])
+    assert len(found.control) == len(found.kept) == 15
+    assert any(name.startswith("easy") for name in ids(found, found.control))
+    assert not any(name.startswith("out") for name in ids(found, found.control))
+    assert found.control.tolist() == next_pool(stats, seed=7, control=True, exclude_sources=["b"]).control.tolist()
+    assert found.control.tolist() != next_pool(stats, seed=8, control=True, exclude_sources=["b"]).control.tolist()
+    assert next_pool(stats, seed=7).control is None
+
+
+def test_only_what_can_be_had_is_drawn_from():
+    stats = counted(*GELATO)
+    there = [f"part{row}" for row in range(8)] + ["zero3", "zero4", "easy1", "elsewhere"]
+    found = next_pool(stats, seed=7, available=there, control=True)
+    assert ids(found, found.kept) == sorted([*there[:8], "zero3", "zero4"])
+    assert ids(found, found.easy) == ["easy1"]
+    assert set(ids(found, found.control)) < set(there)
+    assert (found.steps[0].name, found.steps[0].removed) == ("not_in_data", 39)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"band": (0.9, 0.95)}, "no sample left to train on: 50 samples; all_correct removed 8; band removed 42"),
+        ({"min_rollouts": 9}, "no sample left to train on: 50 samples; min_rollouts removed 50. Positive samples"),
+        ({"available": []}, "no sample left to train on: 50 samples; not_in_data removed 50"),
+        (
+            {"band": Band(0.0, 0.2, inclusive=True)},
+            "30 never-solved samples and no positive one left to train on: 50 samples; all_correct removed 8; band",
+        ),
+        ({"limit": 4, "zero_share": 0.9}, "limit: got 4; at zero_share 0.9 not one positive.*expected 10 or more"),
+        ({"limit": 0}, "limit: got 0; expected a whole number from 1"),
+        ({"min_rollouts": 0}, "min_rollouts: got 0; expected a whole number from 1"),
+        ({"seed": -1}, "seed: got -1; expected a whole number from 0"),
+        ({"exclude_sources": ["web"]}, "no sample is from the source 'web', which is.* No sample has a source"),
+        ({"exclude_sources": "web"}, "exclude_sources: got 'web'; expected a list"),
+    ],
+)
+def test_what_leaves_no_pool_is_an_error(options, message):
+    with pytest.raises(PoolError, match=message):
+        next_pool(counted(*GELATO), **{"seed": 7, **options})
+
+
+def test_an_unknown_source_is_named_with_those_there_are():
+    stats = counted(("a", 2, 4, "web"), ("b", 2, 4, "desktop"))
+    with pytest.raises(
+        PoolError, match=r"no sample is from the source 'dekstop'.*did you mean 'desktop'.*: desktop, web"
+    ):
+        next_pool(stats, seed=0, exclude_sources=["dekstop"])
+
+
+def test_only_all_correct_samples_and_only_never_solved_ones():
+    with pytest.raises(PoolError, match="no sample left to train on: 3 samples; all_correct removed 3"):
+        next_pool(counted(("easy", 3, 8)), seed=0)
+    with pytest.raises(PoolError, match="3 never-solved samples and no positive one left to train on: 3 samples"):
+        next_pool(counted(("zero", 3, 0)), seed=0)
+
+
+def below(stats):
+    return np.full(len(stats), -1.0)
+
+
+def test_a_weight_below_zero_is_an_error():
+    with pytest.raises(SelectorError, match=r"returned -1.0 for sample 'part0'; expected 0 or more"):
+        next_pool(counted(*GELATO), seed=0, selectors=[FunctionSelector(below, -1.0, 0.0)])
+
+
+KINDS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.sampled_from(["web", "app", None])), min_size=1)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    KINDS,
+    st.sampled_from([0.0, 0.2, 0.3, 0.5, 0.9]),
+    st.one_of(st.none(), st.integers(1, 30)),
+    st.booleans(),
+    st.randoms(use_true_random=False),
+)
+def test_what_holds_of_every_pool(kinds, share, limit, steered, random):
+    n = np.array([max(one, other) for one, other, _ in kinds])
+    right = np.array([min(one, other) for one, other, _ in kinds])
+    names = np.array([f"s{row}" for row in range(len(kinds))], object)
+    stats = SampleStats(names, n, right, source=np.array([source for *_, source in kinds], object))
+    options = {"seed": 3, "zero_share": share, "limit": limit, "control": True}
+    options["selectors"] = [FunctionSelector(rollouts, 0.0, 8.0)] if steered else []
+    try:
+        found = next_pool(stats, **options)
+    except PoolError:
+        assert not stats.mixed.any() or limit is not None
+        return
+    assert len(set(found.kept.tolist())) == len(found.kept) == len(found.zero) + len(found.positive)
+    assert not stats.all_correct[found.kept].any()
+    assert stats.none_correct[found.zero].all()
+    assert stats.mixed[found.positive].all()
+    assert found.easy.tolist() == np.flatnonzero(stats.all_correct).tolist()
+    assert found.quota == zero_quota(len(found.positive), share)
+    assert len(found.zero) == min(found.quota, int(stats.none_correct.sum()))
+    assert limit is not None or found.positive.tolist() == np.flatnonzero(stats.mixed).tolist()
+    assert limit is None or len(found.kept) <= limit
+    assert len(set(found.control.tolist())) == len(found.kept)
+    for step, after in zip(found.steps, [*found.steps[1:], None], strict=True):
+        assert sum(came for came, _ in step.per_source.values()) == step.kept + step.removed
+        assert sum(left for _, left in step.per_source.values()) == step.kept
+        assert after is None or after.kept + after.removed == step.kept
+    assert found.steps[-1].kept == len(found.kept)
+    order = list(range(len(kinds)))
+    random.shuffle(order)
+    other = next_pool(stats.taken(order), **options)
+    for rows in ("kept", "easy", "control"):
+        assert ids(other, getattr(other, rows)) == ids(found, getattr(found, rows))
+    assert other.to_json() == found.to_json()
+
+
+def rollouts(stats):
+    return stats.n.astype(np.float64)

@@ -1,0 +1,224 @@
+"""From how many right rollouts to how many, and how much of that is chance."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool import SampleStats
+from grounding_rewards.pool.transitions.table import transitions
+
+
+def stats(counts, n=8, **columns):
+    """Statistics from {sample: right rollouts} or {sample: (right, of how many)}."""
+    pairs = [each if isinstance(each, tuple) else (each, n) for each in counts.values()]
+    names = np.array(list(counts), dtype=object)
+    right, of = (np.array([pair[place] for pair in pairs], dtype=np.int64) for place in (0, 1))
+    made = {
+        name: np.array(column if isinstance(column, list) else [column] * len(names), dtype=kind)
+        for name, column in columns.items()
+        for kind in [object if name == "source" else int if name == "round" else float]
+    }
+    return SampleStats(names, of, right, **made)
+
+
+BEFORE = {"a": 0, "b": 0, "c": 3, "d": 7, "e": 8, "f": 5}
+AFTER = {"a": 0, "b": 2, "c": 8, "d": 8, "f": 4, "g": 1}
+
+
+def test_the_worked_example():
+    found = transitions(stats(BEFORE), stats(AFTER))
+    expected = np.zeros((9, 9), int)
+    for cell in [(0, 0), (0, 2), (3, 8), (7, 8), (5, 4)]:
+        expected[cell] = 1
+    assert found.counts.tolist() == expected.tolist()
+    assert (found.both, found.moves.up, found.moves.same, found.moves.down, found.net) == (5, 3, 1, 1, 7)
+    assert (found.moves.never_solved, found.moves.escaped, found.moves.escape_share) == (2, 1, 0.5)
+    assert (found.dropped.tolist(), found.new.tolist()) == (["e"], ["g"])
+    assert found.before.tolist() == [2, 0, 0, 1, 0, 1, 0, 1, 0]
+    assert found.after.tolist() == [1, 0, 1, 0, 1, 0, 0, 0, 2]
+    assert found.row_shares[0].tolist() == [0.5, 0, 0.5, 0, 0, 0, 0, 0, 0]
+    assert np.isnan(found.row_shares[1]).all()
+    assert found.moves.difference.mean == pytest.approx(7 / 40)
+    assert (found.n_before, found.n_after, found.unscored, found.warnings) == ((8,), (8,), 0, ())
+    assert found.discordant is None
+
+
+def test_its_null():
+    found = transitions(stats(BEFORE), stats(AFTER)).chance
+    assert (found.kind, found.samples, round(found.escape_share, 4)) == ("beta-binomial", 2, round(1 - 0.7126, 4))
+    assert round(float(found.expected[0, 0]), 4) == round(2 * 0.712646, 4)
+    # one or more of two escape with 1 - .7126² = .4921; none or one with 1 - .2874² = .9174
+    assert found.p_value == pytest.approx(2 * (1 - 0.7126463776701814**2), abs=1e-9)
+    assert (found.low, found.high) == (0.0, 1.0)
+    uniform = transitions(stats(BEFORE), stats(AFTER), prior="uniform").chance
+    assert uniform.escape_share == pytest.approx(8 / 17)
+
+
+def test_the_interval_of_chance_holds_95_percent_of_what_chance_gives():
+    many = {str(place): 0 for place in range(1000)}
+    found = transitions(stats(many), stats({name: int(name < "3") for name in many})).chance
+    assert found.escape_share == pytest.approx(0.28735, abs=1e-5)
+    half = 1.96 * (0.28735 * 0.71265 / 1000) ** 0.5
+    assert (found.low, found.high) == pytest.approx((0.28735 - half, 0.28735 + half), abs=1.5e-3)
+    seen = sum(name < "3" for name in many)
+    assert seen == 223
+    assert found.p_value < 1e-5
+
+
+def test_different_numbers_of_rollouts_make_a_sum_of_different_chances():
+    found = transitions(stats({"a": (0, 8), "b": (0, 2)}), stats({"a": (1, 8), "b": (1, 4)})).chance
+    first, second = 0.2873536, 1 - 2.5 * 3.5 * 4.5 * 5.5 / (3 * 4 * 5 * 6)
+    assert found.escape_share == pytest.approx((first + second) / 2, abs=1e-6)
+    assert found.p_value == pytest.approx(2 * first * second, abs=1e-6)
+
+
+def test_a_measured_null_is_paired_with_the_samples_of_both_rounds():
+    before = stats({"a": 0, "b": 0, "c": 0, "d": 0, "e": 4, "f": 4})
+    after = stats({"a": 1, "b": 2, "c": 3, "d": 0, "e": 5, "f": 5})
+    null = stats({"a": 1, "b": 0, "c": 0, "d": 0, "e": 4, "f": 3, "x": 8})
+    chance = transitions(before, after, null=null).chance
+    assert (chance.kind, chance.prior, chance.samples, chance.escape_share) == ("measured", None, 4, 0.25)
+    assert (round(chance.low, 4), round(chance.high, 4)) == (0.0456, 0.6994)
+    assert chance.expected[0].tolist() == [3, 1, 0, 0, 0, 0, 0, 0, 0]
+    assert chance.expected[4, 3:5].tolist() == [1, 1]
+    assert chance.p_value == 0.5  # b and c escaped after alone: 2 of 2
+
+
+def test_a_null_that_lacks_rows_is_unknown_there():
+    found = transitions(stats({"a": 0, "b": 2}), stats({"a": 1, "b": 2}), null=stats({"a": (3, 16)}))
+    assert np.isnan(found.chance.expected[2]).all()
+    assert found.chance.expected.shape == found.counts.shape == (9, 17)
+    assert found.warnings == (
+        "the null has 16 scored rollouts a sample, the round after 8: more rollouts find more right ones by chance",
+        "the null lacks 1 of the 2 samples of both rounds",
+    )
+    assert json.loads(json.dumps(found.to_json(), allow_nan=False))["null"]["expected"][2][0] is None
+
+
+def test_the_rollouts_before_are_no_null():
+    many = stats({str(place): place % 9 for place in range(40)})
+    assert "are these its rollouts once more?" in transitions(many, many, null=many).warnings[0]
+
+
+def test_by_source():
+    found = transitions(
+        stats({"a": 0, "b": 0, "c": 3, "d": 7}, source=["web", None, "web", None]),
+        stats({"d": 7, "c": 1, "b": 1, "a": 0}, source=["x", "x", "x", None]),
+    )
+    assert [each.source for each in found.by_source] == ["web", "x"]
+    web, other = found.by_source
+    assert (web.both, web.never_solved, web.escaped, web.up, web.same, web.down) == (2, 1, 0, 0, 1, 1)
+    assert (other.both, other.never_solved, other.escaped, other.escape_share) == (2, 1, 1, 1.0)
+    assert web.difference.mean == -0.125
+
+
+def test_pass_rates_count_where_numbers_of_rollouts_differ():
+    found = transitions(stats({"a": (2, 4), "b": (2, 4), "c": (1, 4)}), stats({"a": 4, "b": 3, "c": 3}))
+    assert (found.moves.up, found.moves.same, found.moves.down, found.net) == (1, 1, 1, 5)
+    assert (found.n_before, found.n_after, found.counts.shape) == ((4,), (8,), (5, 9))
+    assert found.warnings == (
+        "samples have 4 scored rollouts before and 8 after: equal numbers of right ones are not equal pass rates; "
+        "up and down compare pass rates",
+    )
+
+
+def test_one_rollout_a_sample_is_tested_by_mcnemar():
+    before = {str(place): (int(place < 3), 1) for place in range(10)}
+    after = {str(place): (int(place > 1), 1) for place in range(10)}
+    each = transitions(stats(before), stats(after)).discordant
+    assert (each.only_before, each.only_after, each.p_value) == (2, 7, pytest.approx(0.1796875))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "warning"),
+    [
+        ({"temperature": 1.1}, {"temperature": 1.7}, "temperatures differ, 1.1 before and 1.7 after"),
+        ({"round": 2}, {"round": 2}, "both are of round 2"),
+        ({"round": 3}, {"round": 2}, "round 3 stands before round 2: swapped?"),
+    ],
+)
+def test_what_to_keep_in_mind(before, after, warning):
+    found = transitions(stats(BEFORE, **before), stats(AFTER, **after))
+    assert [text for text in found.warnings if text.startswith(warning)]
+
+
+def test_the_same_temperature_in_32_bits_is_the_same():
+    found = transitions(stats(BEFORE, temperature=float(np.float32(1.1))), stats(AFTER, temperature=1.1))
+    assert (found.temperatures_before, found.temperatures_after, found.warnings) == ((1.1,), (1.1,), ())
+
+
+def test_samples_that_one_round_did_not_score_stand_apart():
+    found = transitions(stats({"a": (0, 0), "b": 1, "c": 1}), stats({"a": 4, "b": (0, 0), "c": 1}))
+    assert (found.both, found.unscored, found.counts[1, 1]) == (1, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (
+            stats(BEFORE), stats({"x": 1, 7: 2}),
+            "no sample is in the round before and the round after: the round before has 'a', 'b', 'c' and 3 more; "
+            "the round after has 'x', 7",
+        ),
+        (stats(BEFORE), stats({}), "the round after has no sample"),
+        (stats({"a": (0, 0)}), stats({"a": 1}), "no sample of both rounds has scored rollouts in both"),
+        (stats(BEFORE).taken([0, 1, 0]), stats(AFTER), "the round before: sample 'a' has two rows"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_an_error(before, after, message):
+    with pytest.raises(PoolError, match=message):
+        transitions(before, after)
+
+
+ROUND = st.dictionaries(
+    st.sampled_from("abcdefghij"),
+    st.integers(0, 5).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))),
+    min_size=1,
+)
+
+
+def shuffled(these, seed):
+    return these.taken(np.random.default_rng(seed).permutation(len(these)))
+
+
+@given(ROUND, ROUND, st.integers(0, 99), st.sampled_from(["jeffreys", "fit", (0.3, 2.0)]))
+@settings(max_examples=40)
+def test_totals_and_order(before, after, seed, prior):
+    first, second = stats(before, source="s"), stats(after)
+    scored = [name for name in before if name in after and before[name][1] and after[name][1]]
+    if not scored:
+        with pytest.raises(PoolError):
+            transitions(first, second, prior=prior)
+        return
+    found = transitions(first, second, prior=prior)
+    assert found.both == found.moves.both == len(scored) == found.before.sum() == found.after.sum()
+    assert found.moves.up + found.moves.same + found.moves.down == found.both
+    assert found.moves.never_solved == found.counts[0].sum()
+    assert found.moves.escaped == found.counts[0, 1:].sum()
+    assert found.both + found.unscored + len(found.dropped) == len(before)
+    assert found.both + found.unscored + len(found.new) == len(after)
+    shares = found.row_shares[found.before > 0]
+    assert shares.sum(axis=1) == pytest.approx(1)
+    assert found.chance.expected.sum(axis=1) == pytest.approx(found.before)
+    if found.chance.samples:
+        assert 0 <= found.chance.low <= found.chance.high <= 1
+        assert 0 <= found.chance.p_value <= 1
+    again = transitions(shuffled(first, seed), shuffled(second, seed + 1), prior=prior)
+    assert json.dumps(again.to_json(), allow_nan=False) == json.dumps(found.to_json(), allow_nan=False)
+    assert [each.to_json() | {"source": None} for each in found.by_source] == [found.moves.to_json()]
+
+
+@given(ROUND, st.integers(0, 99))
+@settings(max_examples=40)
+def test_a_measured_null_keeps_the_rows_sums(before, seed):
+    first = stats({name: (min(k, 4), 4) for name, (k, _) in before.items()})
+    rng = np.random.default_rng(seed)
+    second, null = (replace(first, num_correct=rng.integers(0, 5, len(first))) for _ in range(2))
+    found = transitions(first, second, null=null)
+    assert found.chance.expected.sum(axis=1) == pytest.approx(found.before)
+    assert found.chance.samples == found.moves.never_solved
