@@ -46,7 +46,7 @@ from toy_rounds import (
 )
 
 from grounding_rewards.pool.intervals import mcnemar, wilson
-from grounding_rewards.pool.selection.next_pool import next_pool
+from grounding_rewards.pool.selection import next_pool
 
 ARMS = ("pool", "control", "everything")
 ZERO_SHARE = 0.2

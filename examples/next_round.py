@@ -2,7 +2,7 @@
 
 The demo's policy (train_trl_cpu.py) learns to click widgets of three kinds: buttons and icons, which its warm start
 showed it, and small dots, which it has never seen. Six in a hundred training screens have the wrong widget for a
-target, as labels have. Then, as the report of 2025-09-21 did with a 7B model:
+target, as labels have. Then, as labs do with models of 7B:
 
 1. GRPO on all training screens; every rollout is recorded.
 2. The highest temperature whose accuracy does not collapse is looked for.
@@ -49,7 +49,7 @@ from train_trl_cpu import say
 
 from grounding_rewards import cli
 from grounding_rewards.pool.intervals import wilson
-from grounding_rewards.pool.transitions.table import transitions
+from grounding_rewards.pool.transitions import transitions
 
 ZERO_SHARE = 0.2
 
@@ -124,7 +124,7 @@ def load(out: Path, name: str) -> Dataset:
 
 
 def next_pool(out: Path, seed: int) -> None:
-    """``grounding_rewards.pool.selection.next_pool.next_pool`` draws it; the command also writes rows and manifest."""
+    """``grounding_rewards.pool.selection.steps.next_pool`` draws it; the command also writes rows and manifest."""
     files = [out / "measured" / "round-1", "--data", out / "data.parquet", "--out", out / "pool.parquet"]
     command("pool", "next", *files, "--zero-share", ZERO_SHARE, "--seed", seed, "--control")
 

@@ -23,7 +23,7 @@ from trl import GRPOConfig, GRPOTrainer
 import grounding_rewards as gr
 from grounding_rewards.pool.grouped import stats_of
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.temperature.sweep import Sweep, sweep
+from grounding_rewards.pool.temperature import Sweep, sweep
 from grounding_rewards.tables.rollout_table import open_rollouts
 from grounding_rewards_adapters.trl import reward_funcs
 

@@ -107,6 +107,8 @@ class Reader:
 @pytest.fixture
 def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Reader]:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.setattr(sys, "path", [str(tmp_path), str(PLUGIN), *sys.path])
     before = set(sys.modules)
     yield Reader(tmp_path, capsys)

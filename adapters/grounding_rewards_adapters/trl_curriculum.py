@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.curriculum.gate import Gate
+from grounding_rewards.pool.curriculum import Gate
 from grounding_rewards.pool.curriculum.progress import Progress
 from grounding_rewards.spaces import Floats
 from grounding_rewards_adapters._bridge import LOG

@@ -9,8 +9,8 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.pool.grouped import stats_of
-from grounding_rewards.pool.selection.next_pool import next_pool
-from grounding_rewards.pool.transitions.table import transitions
+from grounding_rewards.pool.selection import next_pool
+from grounding_rewards.pool.transitions import transitions
 from grounding_rewards.tables.rollout_table import open_rollouts
 
 FOLDER = Path(__file__).parents[2].parent / "shared/data/model_responses"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.curriculum.gate import Gate
+from grounding_rewards.pool.curriculum import Gate
 from grounding_rewards_adapters.trl import reward_funcs
 from grounding_rewards_adapters.trl_curriculum import COLUMN, Stages, stages
 from tests.trainers.trl_tiny import MARKS, SETTINGS, Spy, text_policy

@@ -15,8 +15,8 @@ from grounding_rewards.cli import layout, terminal
 from grounding_rewards.errors import PoolError
 
 if TYPE_CHECKING:
+    from grounding_rewards.pool.curriculum import Curriculum
     from grounding_rewards.pool.curriculum.band_check import Validation
-    from grounding_rewards.pool.curriculum.stages import Curriculum
 
 
 def curriculum(
@@ -102,7 +102,7 @@ def read_stages(path: Path) -> Curriculum:
 
 
 def _validate(stats: Path, plan: Curriculum, column: str | None, by: str) -> Validation:
-    from grounding_rewards.pool.curriculum.band_check import validate_stats
+    from grounding_rewards.pool.curriculum import validate_stats
     from grounding_rewards.pool.curriculum.declared import declared_bands
 
     found, bands = declared_bands(stats, column, by)

@@ -11,9 +11,9 @@ from grounding_rewards.cli import layout
 from grounding_rewards.cli.terminal import percent
 
 if TYPE_CHECKING:
+    from grounding_rewards.pool.transitions import Transitions
     from grounding_rewards.pool.transitions.chance import Chance
     from grounding_rewards.pool.transitions.moves import Moves
-    from grounding_rewards.pool.transitions.table import Transitions
 
 _COLUMNS = 9
 """So many fit into 80 characters."""

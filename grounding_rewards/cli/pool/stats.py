@@ -84,7 +84,7 @@ def _counted(found: dict[Any, int]) -> dict[str, int]:
 
 
 def _show(said: dict[str, Any]) -> None:
-    heads = ["", "samples", "rollouts", "all right", "none right", "mixed", "no signal", "accuracy", "parsed"]
+    heads = ["", "samples", "rollouts", "solved", "never", "mixed", "no signal", "accuracy", "parsed"]
     table = layout.table(heads, heads)
     for column in table.columns[1:]:
         column.justify = "right"

@@ -15,7 +15,7 @@ from grounding_rewards.errors import PoolError
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.stats import SampleStats
-    from grounding_rewards.pool.temperature.sweep import Sweep
+    from grounding_rewards.pool.temperature import Sweep
 
 
 class Rule(StrEnum):
@@ -57,7 +57,7 @@ def temperature(
 
     Example: `grounding-rewards pool temperature 1.1=cool.parquet 1.4=warm.parquet 1.7=hot.parquet`
     """
-    from grounding_rewards.pool.temperature.sweep import sweep
+    from grounding_rewards.pool.temperature import sweep
 
     with terminal.progress("comparing temperatures") as advance:
         found = sweep(

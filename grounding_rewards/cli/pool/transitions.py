@@ -45,7 +45,7 @@ def transitions(
 
     Example: `grounding-rewards pool transitions rollouts.parquet@1 rollouts.parquet@2 --prior fit`
     """
-    from grounding_rewards.pool.transitions.table import transitions as compare
+    from grounding_rewards.pool.transitions import transitions as compare
 
     if null is not None and prior is not None:
         raise PoolError("--null and --prior: a measured null needs no prior; give one of them")

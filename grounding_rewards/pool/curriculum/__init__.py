@@ -2,7 +2,7 @@
 
 from grounding_rewards.pool.curriculum.band_check import check_bands, validate, validate_stats
 from grounding_rewards.pool.curriculum.gate import Gate
-from grounding_rewards.pool.curriculum.stage_sets import stage_sets, stage_weights
+from grounding_rewards.pool.curriculum.sets import stage_sets, stage_weights
 from grounding_rewards.pool.curriculum.stages import Curriculum, RateBand, Stage, assign
 
 __all__ = [

@@ -13,8 +13,8 @@ from grounding_rewards.pool.report.groups import by_size, by_source
 from grounding_rewards.pool.report.rounds import Numbers, Round, histogram, signal, summary
 from grounding_rewards.pool.report.samples import Shown
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.temperature.sweep import sweep
-from grounding_rewards.pool.transitions.table import transitions
+from grounding_rewards.pool.temperature import sweep
+from grounding_rewards.pool.transitions import transitions
 
 NO_ROUND = "needs rollouts, or statistics of samples that `pool stats --out` wrote"
 NEEDS = {

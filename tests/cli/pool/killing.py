@@ -18,7 +18,7 @@ STEPS = ("open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "ctypes.dlope
 PRELOADED = (
     "grounding_rewards.cli", "grounding_rewards.cli.pool.files.pools", "grounding_rewards.cli.pool.files.rescorer",
     "grounding_rewards.cli.pool.show_next", "grounding_rewards.cli.pool.files.stages", "grounding_rewards.pool.grouped",
-    "grounding_rewards.pool.selection.next_pool", "grounding_rewards.pool.stats_table",
+    "grounding_rewards.pool.selection.steps", "grounding_rewards.pool.stats_table",
     "grounding_rewards.tables.parted",
     "grounding_rewards.tables.trainer_logs.trl", "grounding_rewards.tables.whole", "rich.progress",
 )  # fmt: skip

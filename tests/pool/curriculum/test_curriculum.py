@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import SampleStats, sample_stats
-from grounding_rewards.pool.curriculum.band_check import validate, validate_stats
+from grounding_rewards.pool.curriculum import Gate, stage_sets, stage_weights, validate, validate_stats
 from grounding_rewards.pool.curriculum.form import plain, read
-from grounding_rewards.pool.curriculum.gate import Gate
 from grounding_rewards.pool.curriculum.progress import Progress
-from grounding_rewards.pool.curriculum.stage_sets import stage_sets, stage_weights
 from grounding_rewards.pool.curriculum.stages import BETWEEN, UNMEASURED, Curriculum, RateBand, Stage, assign
 
 BANDS = RateBand("easy", 0.9, 1.0), RateBand("medium", 0.6, 0.8), RateBand("hard", 0.3, 0.5)

@@ -16,7 +16,7 @@ from grounding_rewards.pool.report.figures.style import legible
 from grounding_rewards.pool.report.groups import by_source
 from grounding_rewards.pool.report.rounds import Round
 from grounding_rewards.pool.report.rounds import histogram as counted
-from grounding_rewards.pool.transitions.table import transitions
+from grounding_rewards.pool.transitions import transitions
 from tests.pool.report.made import HOSTILE, shown, stats
 from tests.pool.report.test_data import whole
 

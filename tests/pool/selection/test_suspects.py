@@ -3,7 +3,7 @@
 import numpy as np
 
 from grounding_rewards.pool import SampleStats, sample_stats
-from grounding_rewards.pool.selection.suspects import suspects
+from grounding_rewards.pool.selection import suspects
 
 
 def seen(*rows):

@@ -7,9 +7,9 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.errors import SelectorError
 from grounding_rewards.pool import Band, Every, Learnability, MinRollouts, Source, Unsolved, select, selector
-from grounding_rewards.pool.selectors.protocol import FunctionSelector
+from grounding_rewards.pool.selectors import FunctionSelector
 from grounding_rewards.testing import check_selector
-from tests.pool.test_keeping import counted
+from tests.pool.selectors.test_keeping import counted
 
 
 def test_learnability_by_right_rollouts_of_eight():  # pool.md, example 7

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import SampleStats
-from grounding_rewards.pool.transitions.table import transitions
+from grounding_rewards.pool.transitions import transitions
 
 
 def stats(counts, n=8, **columns):

@@ -12,7 +12,7 @@ import numpy as np
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.pool.files.pools import Data, check_paths, write_pool
 from grounding_rewards.pool import Band, SampleStats
-from grounding_rewards.pool.selection.next_pool import NextPool, next_pool
+from grounding_rewards.pool.selection import NextPool, next_pool
 
 if TYPE_CHECKING:
     from grounding_rewards.tables.rollout_table import RolloutTable

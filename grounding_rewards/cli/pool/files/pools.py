@@ -12,7 +12,7 @@ from typing import Any
 from grounding_rewards import __version__
 from grounding_rewards.cli import terminal
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.pool.selection.next_pool import NextPool
+from grounding_rewards.pool.selection import NextPool
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.tables.base import Table
 

@@ -51,7 +51,7 @@ def shown_samples(part: Part, most: int, options: Options) -> tuple[list[Shown],
         options: how targets are read.
     """
     from grounding_rewards.pool.report.samples import first_of, hardest
-    from grounding_rewards.pool.selection.suspects import suspects
+    from grounding_rewards.pool.selection import suspects
 
     stats = part.round.stats
     doubtful = suspects(stats)

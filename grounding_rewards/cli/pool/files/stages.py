@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from grounding_rewards.cli.pool.files.pools import Data
 from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.curriculum import Curriculum, Stage
 from grounding_rewards.pool.curriculum.form import plain
-from grounding_rewards.pool.curriculum.stage_sets import StageSets, stage_sets, stage_weights
-from grounding_rewards.pool.curriculum.stages import Curriculum, Stage
+from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_weights
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import to_table
 from grounding_rewards.tables.base import Note

@@ -14,9 +14,9 @@ from grounding_rewards.plugins import shown
 from grounding_rewards.pool.selection.funnel import Funnel, Step
 from grounding_rewards.pool.selection.judges import judged
 from grounding_rewards.pool.selection.quotas import check_seed, drawn, most_positive, share_of_zeros, zero_quota
-from grounding_rewards.pool.selection.suspects import suspects as are_suspects
+from grounding_rewards.pool.selection.suspicion import suspects as are_suspects
+from grounding_rewards.pool.selectors import Selector, select
 from grounding_rewards.pool.selectors.keeping import Band, among
-from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.selectors.weighing import built
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.spaces import Floats
