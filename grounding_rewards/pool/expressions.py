@@ -21,10 +21,13 @@ _FAR, _FAR_BITS = 1000.0, 10
 
 
 def counted(has: Collection[str], by: str) -> dict[str, str]:
-    """What all statistics have; ``bits`` of them are set where their numbers differ modulo 64."""
+    """What all statistics have; ``bits`` of them are set where their numbers differ modulo 64.
+
+    ``other`` differs from ``source`` where a sample has several.
+    """
     found = {"n": "count(acc)", "num_correct": "coalesce(sum(acc), 0)::BIGINT", "unscored": "count(*) - count(acc)"}
     if by in has:
-        found["source"] = f"min({quoted(by)}::VARCHAR)"
+        found |= {"source": f"min({quoted(by)}::VARCHAR)", "other": f"max({quoted(by)}::VARCHAR)"}
     if "rollout" in has:
         number = "rollout + 31 * coalesce(round, 0)" if "round" in has else "rollout"
         found["bits"] = f"coalesce(bit_count(bit_or(1::UBIGINT << (({number}) & 63))), 0)::BIGINT"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.expressions import LARGEST, counted, further
@@ -74,8 +75,7 @@ def stats_of(
     grouped = table.query(f"SELECT sample_id, {chosen} FROM {{rollouts}}{where} GROUP BY sample_id{order}", used)
     if not grouped.num_rows:
         raise PoolError(_none_left(table, rounds, temperature))
-    if grouped["sample_id"].null_count:
-        raise PoolError(f"{_paths(table)}: some rollouts have no sample_id; expected the name of the sample in each")
+    _check_samples(table, grouped, by)
     if "rollout" in table.columns:
         _check_twice(table, where, grouped)
     return _stats(grouped, wanted, target_space)
@@ -116,6 +116,22 @@ def _wrong(table: RolloutTable, where: str, name: str, condition: str, expected:
 
 def _paths(table: RolloutTable) -> str:
     return ", ".join(map(str, table.paths))
+
+
+def _check_samples(table: RolloutTable, grouped: pa.Table, by: str) -> None:
+    """Check that every rollout has a sample, and every sample one source."""
+    names = grouped["sample_id"]
+    if names.null_count or pc.any(pc.equal(names, "")).as_py():
+        raise PoolError(f"{_paths(table)}: some rollouts have no sample_id; expected the name of the sample in each")
+    if "other" not in grouped.column_names:
+        return
+    several = pc.indices_nonzero(pc.fill_null(pc.not_equal(grouped["source"], grouped["other"]), False))
+    if len(several):
+        first = grouped.slice(several[0].as_py(), 1).to_pylist()[0]
+        raise PoolError(
+            f"{_paths(table)}: sample {first['sample_id']!r} has several values of {by}, {first['source']!r} and "
+            f"{first['other']!r}; expected one: samples of one name count as one, so tell them apart by their names"
+        )
 
 
 def _check_twice(table: RolloutTable, where: str, grouped: pa.Table) -> None:

@@ -71,7 +71,7 @@ class JsonRollouts:
 
     def _name(self, value: Any, batch: Batch, row: int) -> str:
         """A sample's name as text; a file holds either texts or whole numbers, or "1" and 1 would become one sample."""
-        if not isinstance(value, str | int) or isinstance(value, bool):
+        if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
             raise TableError(
                 f"{self.table.path}, {batch.place(row)}: sample_id is {value!r:.60}; expected the name of the sample, "
                 "a text or a whole number"

@@ -115,6 +115,10 @@ def test_rounds_and_temperatures_can_be_chosen_and_samples_counted_by_any_column
     [
         ([{"sample_id": "a", "acc": 0.5}], "acc of a rollout of sample 'a': got 0.5; expected 0 or 1, or null"),
         ([{"sample_id": "a", "acc": 1, "total": float("inf")}], "total of a rollout of sample 'a': got inf"),
+        (
+            [{"sample_id": "a", "acc": 1, "source": "web"}, {"sample_id": "a", "acc": 1, "source": "app"}],
+            "sample 'a' has several values of source, 'app' and 'web'; expected one",
+        ),
         ([{"sample_id": "a", "acc": 1, "rollout": 3}] * 2, "sample 'a', rollout 3 is there 2 times; expected each"),
         (
             [{"sample_id": "a", "acc": 1, "round": 2, "rollout": 3}] * 3,
@@ -128,8 +132,9 @@ def test_what_is_no_verdict_or_is_there_twice_is_an_error(tmp_path, rows, messag
         stats_of(table(tmp_path / "r.jsonl", rows))
 
 
-def test_a_parquet_file_with_a_nameless_rollout_is_an_error(tmp_path):
-    pq.write_table(pa.table({"sample_id": ["a", None], "acc": [1, 0]}), tmp_path / "r.parquet")
+@pytest.mark.parametrize("name", [None, ""])
+def test_a_parquet_file_with_a_nameless_rollout_is_an_error(tmp_path, name):
+    pq.write_table(pa.table({"sample_id": ["a", name], "acc": [1, 0]}), tmp_path / "r.parquet")
     with pytest.raises(PoolError, match="some rollouts have no sample_id; expected the name of the sample in each"):
         stats_of(open_rollouts([tmp_path / "r.parquet"]))
 
