@@ -24,6 +24,7 @@ class Kind:
         takes: what one is called with.
         lift: makes one of a plain function and these keys.
         beside: what else a config says of one, so that no argument can be called so.
+        gives: what it returns.
     """
 
     noun: str
@@ -31,6 +32,7 @@ class Kind:
     takes: str
     lift: Callable[..., Any]
     beside: tuple[str, ...] = ()
+    gives: str = "scores"
 
     def built(self, name: str, thing: Any, arguments: Mapping[str, Any]) -> Any:
         """One of these from what a name stands for, and plain arguments.
@@ -60,7 +62,8 @@ class Kind:
         more = {key: value for key, value in arguments.items() if key not in self.keys}
         check_arguments(name, fn, more, skip=1)
         if not {"low", "high"} <= set(arguments):
-            raise RecipeError(f"{name} is a plain function; give the bounds of its scores, such as low: 0 and high: 1")
+            bounds = f"the bounds of its {self.gives}, such as low: 0 and high: 1"
+            raise RecipeError(f"{name} is a plain function; give {bounds}")
         given = Bound(fn, tuple(more.items())) if more else fn
         try:
             return self.lift(given, **{key: arguments[key] for key in self.keys if key in arguments})

@@ -35,6 +35,16 @@ def absolute(name: str) -> str:
     return f"{os.path.abspath(place)}:{attribute}" if _is_file(place) else name
 
 
+def file_of(name: Any) -> Path | None:
+    """The file of code that a name says, as it says it; None where it names none.
+
+    >>> file_of("lab/brief.py:brief"), file_of("my_rewards:brief"), file_of("plugin/brief")
+    (PosixPath('lab/brief.py'), None, None)
+    """
+    place = name.rpartition(":")[0] if names_code(name) else ""
+    return Path(place) if _is_file(place) else None
+
+
 _NAMING = ("name", "verifier", "dialect", "success")
 """Options that may name code, in a recipe's dict form and in the parts of ``composite``."""
 

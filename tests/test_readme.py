@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 ADAPTERS = (ROOT / "adapters" / "README.md").read_text("utf-8")
-WRITTEN = ("scored.jsonl", "train.parquet", "scored", "scored@1", "scored@2", "pool.parquet")
+WRITTEN = ("scored.jsonl", "train.parquet", "pool.parquet")
 
 
 def blocks(text: str, language: str) -> list[str]:

@@ -1,25 +1,27 @@
 """TRL: stages of a curriculum in one run, moved on by what the policy gets right.
 
 ``staged = stages("DIR", functions)``, then ``GRPOTrainer(reward_funcs=functions, train_dataset=staged.dataset,
-callbacks=[staged.callback], ...)``. DIR is what ``grounding-rewards pool curriculum --data`` writes.
+callbacks=[staged.callback], args=GRPOConfig(shuffle_dataset=False, ...), ...)``. DIR is what ``grounding-rewards pool
+curriculum --data`` writes.
 """
 
 from __future__ import annotations
 
-import json
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.curriculum import Gate
 from grounding_rewards.pool.curriculum.progress import Progress
 from grounding_rewards.spaces import Floats
 from grounding_rewards_adapters._bridge import LOG
+from grounding_rewards_adapters._stage_files import read_stages
 from grounding_rewards_adapters.trl import RecipeReward
 
-MANIFEST = "curriculum.manifest.json"
 COLUMN = "curriculum_stage"
 """The column that says which stage a row is of, so that results of a stage that was left do not count."""
 
@@ -29,29 +31,32 @@ def stages(
     functions: Sequence[RecipeReward],
     *,
     gate: Gate | None = None,
-    epochs: int | Sequence[int] = 1,
+    epochs: int | Sequence[int] | None = None,
     places: int | None = None,
+    seed: int = 0,
 ) -> Stages:
     """A data set that shows one stage at a time, and the callback that moves it on.
 
     Args:
         source: the directory that ``grounding-rewards pool curriculum --data`` wrote, which has gate and epochs, too;
             or data sets by the name of their stage, in order.
-        functions: what ``reward_funcs`` returned; they tell the callback ``acc`` of every rollout that is scored.
+        functions: the list that ``reward_funcs`` returned; it tells the callback ``acc`` of every rollout it scores.
         gate: when to move on; None moves on after each stage's epochs.
-        epochs: passes over each stage, where there is no gate: one number, or one a stage.
-        places: length of the data set, which is what the trainer calls an epoch; None for the longest stage's. Place i
-            shows row i modulo the length of the stage.
+        epochs: passes over each stage, where there is no gate: one number, or one a stage; None for one pass.
+        places: length of the data set, which is what the trainer calls an epoch; None for the longest stage's.
+        seed: of the order in which each stage's rows are shown.
 
     Raises:
         PoolError: there is no such directory, a stage has no rows, or an argument does not fit.
     """
     if isinstance(source, Mapping):
-        return Stages(dict(source), functions, gate, epochs, places)
-    if gate is not None or epochs != 1:
+        if gate is not None and epochs is not None:
+            raise PoolError("gate and epochs: with a gate, no stage ends after its epochs; leave one of the two out")
+        return Stages(dict(source), functions, gate, 1 if epochs is None else epochs, places, seed)
+    if gate is not None or epochs is not None:
         raise PoolError(f"{source}: its manifest has gate and epochs; give none beside it")
-    named, gate, epochs = _read(Path(source))
-    return Stages(named, functions, gate, epochs, places)
+    named, gate, epochs = read_stages(source)
+    return Stages(named, functions, gate, epochs, places, seed)
 
 
 class Stages:
@@ -62,6 +67,7 @@ class Stages:
         gate: when to move on; None after the stage's epochs.
         epochs: passes over each stage.
         progress: where the run is.
+        scored: how many samples of each stage have been scored, over all times that it was the present one.
         moves: one a move, oldest first: ``step``, ``from``, ``to``, and ``success``, the mean that decided, or
             None without a gate.
         dataset: a ``datasets.Dataset`` for the trainer.
@@ -75,13 +81,16 @@ class Stages:
         gate: Gate | None,
         epochs: int | Sequence[int],
         places: int | None,
+        seed: int,
     ) -> None:
         self.names, self._data = tuple(named), tuple(named.values())
-        self.gate = gate
-        self.epochs = (epochs,) * len(self.names) if isinstance(epochs, int) else tuple(epochs)
+        self.gate, self.epochs = gate, _per_stage(epochs, len(named))
         self._check(functions)
         self.progress, self.moves = Progress(), list[dict[str, Any]]()
-        self._new, self._told = list[float | None](), False
+        self.scored = [0.0] * len(named)
+        self._new, self._told = list[tuple[str, float | None]](), False
+        self._orders = [_order(len(data), seed, stage) for stage, data in enumerate(self._data)]
+        self._size, self._generation, self._shown, self._next = 0, -1, (0, 0), [0] * len(named)
         self.dataset = _dataset(_Lookup(self), max(map(len, self._data)) if places is None else places)
         self.callback = _callback(self)
         for function in functions:
@@ -97,10 +106,10 @@ class Stages:
 
         Args:
             results: n numbers from 0 to 1; None where a rollout was not scored.
-            stages: the column ``curriculum_stage`` of their rows. Others than the one that is trained on do not count.
+            stages: the column ``curriculum_stage`` of their rows. Only those of the present stage count for the gate.
         """
         self._told = True
-        self._new += [result for result, stage in zip(results, stages, strict=True) if stage == self.stage]
+        self._new += [(stage, result) for result, stage in zip(results, stages, strict=True) if stage in self.names]
 
     def move(self, step: int, num_generations: int = 1, gather: Callable[[list[Any]], list[Any]] = list) -> str:
         """Count what was observed since the last call, and move where the gate says so.
@@ -113,9 +122,12 @@ class Stages:
         Returns:
             up, stay or down.
         """
-        new = gather(self._new)
+        told = gather(self._new)
         self._new = []
+        for stage, count in Counter(stage for stage, _ in told).items():
+            self.scored[self.names.index(stage)] += count / num_generations
         before = self.progress
+        new = [result for stage, result in told if stage == self.stage]
         samples = len(new) / num_generations
         size = len(self._data[before.stage])
         self.progress, move = before.after(new, gate=self.gate, epochs=self.epochs, samples=samples, size=size)
@@ -128,7 +140,8 @@ class Stages:
 
     def state(self) -> dict[str, Any]:
         """Where the run is, in plain values."""
-        return {"stages": list(self.names), **vars(self.progress), "moves": list(self.moves)}
+        said = {"stages": list(self.names), **vars(self.progress), "moves": list(self.moves)}
+        return {**said, "scored": list(self.scored)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Be where a run was.
@@ -140,12 +153,36 @@ class Stages:
             raise PoolError(f"checkpoint: has the stages {list(state['stages'])}; expected {list(self.names)}")
         self.progress = Progress(state["stage"], tuple(state["results"]), state["samples"])
         self.moves = [dict(move) for move in state["moves"]]
+        self.scored = list(state["scored"])
+        self._next = [round(samples) for samples in self.scored]
+
+    def begin(self, size: int = 0) -> None:
+        """Walk on through the rows from now, as the trainer begins an epoch and reads places from the first.
+
+        Args:
+            size: how many places in a row are of one generation; 0 to show rows without walking on.
+        """
+        self._size, self._generation = size, -1
 
     def rows(self, places: Sequence[int]) -> dict[str, list[Any]]:
-        """The rows of the present stage at some places."""
-        data = self._data[self.progress.stage]
-        found = data[[place % len(data) for place in places]]
-        return {**found, COLUMN: [self.stage] * len(places)}
+        """The rows at some places of one generation.
+
+        Each generation that is new shows the next rows of the stage that is present then, in the stage's own order,
+        and from its beginning again after the last. Which row a place has depends on its place in the generation alone,
+        so that processes that read parts of one generation agree, however often they read it.
+        """
+        if not self._size:
+            self._shown = self.progress.stage, self._next[self.progress.stage]
+        elif places[0] // self._size > self._generation:
+            self._generation, stage = places[0] // self._size, self.progress.stage
+            self._shown = stage, self._next[stage]
+            self._next[stage] += self._size
+        stage, first = self._shown
+        order = self._orders[stage]
+        found = self._data[stage][
+            [order[(first + place % (self._size or len(order))) % len(order)] for place in places]
+        ]
+        return {**found, COLUMN: [self.names[stage]] * len(places)}
 
     def _watch(self, acc: Floats, valid: Floats, columns: Mapping[str, Any], metric: Any) -> None:
         shown = columns.get(COLUMN)
@@ -157,11 +194,15 @@ class Stages:
             metric("curriculum/stage", sum(self.names.index(name) + 1 for name in shown) / len(shown))
 
     def _check(self, functions: Sequence[RecipeReward]) -> None:
-        if len(self.epochs) != len(self.names) or not all(type(each) is int and each >= 1 for each in self.epochs):
-            raise PoolError(f"epochs: got {self.epochs!r:.80}; expected a whole number from 1 for each stage")
+        from datasets import Dataset
+
         if not self.names:
             raise PoolError("no stages are given; expected data sets by name")
         for name, data in zip(self.names, self._data, strict=True):
+            if not (isinstance(name, str) and isinstance(data, Dataset)):
+                raise PoolError(
+                    f"stage {name!r:.80}: got {data!r:.80}; expected a datasets.Dataset by the stage's name"
+                )
             if not len(data):
                 raise PoolError(f"stage {name!r}: its data set has no rows")
             if "prompt" not in data.column_names or COLUMN in data.column_names:
@@ -169,9 +210,36 @@ class Stages:
                     f"stage {name!r}: got the columns {', '.join(data.column_names)}; expected prompt, and no "
                     f"{COLUMN}: give `grounding-rewards pool curriculum` the training rows by --data"
                 )
-        for function in functions:
-            if not isinstance(function, RecipeReward):
-                raise PoolError(f"functions: got {function!r:.80}; expected what reward_funcs returned")
+        if not (self.gate is None or isinstance(self.gate, Gate)):
+            raise PoolError(f"gate: got {self.gate!r:.80}; expected a Gate, or None")
+        _check_functions(functions)
+
+
+def _check_functions(functions: Sequence[RecipeReward]) -> None:
+    given = list(functions) if isinstance(functions, list | tuple) else []
+    if not given or not all(isinstance(function, RecipeReward) for function in given):
+        raise PoolError(f"functions: got {functions!r:.80}; expected what reward_funcs returned, a list")
+    if len({id(function.batches) for function in given}) > 1:
+        names = ", ".join(function.__name__ for function in given)
+        raise PoolError(
+            f"functions: got {names}, of several calls of reward_funcs, which each score every rollout; give those of "
+            "one, whose acc decides, and the trainer all of them"
+        )
+
+
+def _per_stage(epochs: Any, stages: int) -> tuple[int, ...]:
+    found = (epochs,) * stages if isinstance(epochs, int) else epochs
+    good = isinstance(found, list | tuple) and len(found) == stages
+    if not (good and all(type(each) is int and each >= 1 for each in found)):
+        raise PoolError(f"epochs: got {epochs!r:.80}; expected a whole number from 1 for each stage")
+    return tuple(found)
+
+
+def _order(rows: int, seed: int, stage: int) -> list[int]:
+    if type(seed) is not int or seed < 0:
+        raise PoolError(f"seed: got {seed!r:.80}; expected a whole number from 0")
+    order: list[int] = np.random.default_rng([seed, stage]).permutation(rows).tolist()
+    return order
 
 
 class _Lookup:
@@ -219,15 +287,16 @@ def _callback(staged: Stages) -> Any:
             return {"args": {}, "attributes": {"progress": staged.state()}}
 
         def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if args.dataloader_num_workers or args.remove_unused_columns:
-                raise PoolError(
-                    f"dataloader_num_workers={args.dataloader_num_workers}, "
-                    f"remove_unused_columns={args.remove_unused_columns}: expected 0, for a worker would go on reading "
-                    "the stage it began with, and False"
-                )
+            _check_settings(args, len(staged.dataset))
             # A checkpoint of a run without stages has none, and the trainer would miss it when it saves the next one.
             kept = state.stateful_callbacks.setdefault("StageCallback", self.state())
             staged.restore(kept["attributes"]["progress"])
+
+        def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            staged.begin(_prompts(args))
+
+        def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            staged.begin()
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             if not staged._told:
@@ -240,6 +309,26 @@ def _callback(staged: Stages) -> Any:
     return StageCallback()
 
 
+def _prompts(args: Any) -> int:
+    """How many prompts a generation has, over all processes."""
+    return int(args.generation_batch_size // args.num_generations)
+
+
+def _check_settings(args: Any, places: int) -> None:
+    wanted = {
+        "dataloader_num_workers": (0, "for a worker would go on reading the stage it began with"),
+        "remove_unused_columns": (False, "for places are looked up by a column of their own"),
+        "shuffle_dataset": (False, "for the stages walk through their rows in an order of their own"),
+    }
+    for name, (value, why) in wanted.items():
+        if getattr(args, name) != value:
+            raise PoolError(f"{name}={getattr(args, name)}: expected {value}, {why}")
+    if places < _prompts(args):
+        raise PoolError(
+            f"places: the data set has {places}; expected {_prompts(args)}, the prompts of a generation, or more"
+        )
+
+
 def _gather(processes: int) -> Callable[[list[Any]], list[Any]]:
     if processes == 1:
         return list
@@ -247,26 +336,3 @@ def _gather(processes: int) -> Callable[[list[Any]], list[Any]]:
 
     gather: Callable[[list[Any]], list[Any]] = gather_object
     return gather
-
-
-def _read(folder: Path) -> tuple[dict[str, Any], Gate | None, tuple[int, ...]]:
-    from datasets import Dataset
-
-    path = folder / MANIFEST
-    if not path.is_file():
-        raise PoolError(f"{path}: no such file; expected a directory that `grounding-rewards pool curriculum` wrote")
-    manifest = json.loads(path.read_text("utf-8"))
-    named = {}
-    for stage in manifest["stages"]:
-        if stage.get("file") is None:
-            raise PoolError(f"{path}: has weights in place of files; write it anew without --weights")
-        file = folder / stage["file"]
-        if not file.is_file():
-            raise PoolError(f"{file}: no such file, which {path.name} names")
-        read = Dataset.from_parquet if file.suffix == ".parquet" else Dataset.from_json
-        named[stage["name"]] = read(str(file))
-    gate = None if manifest["gate"] is None else Gate(**{name: manifest["gate"][name] for name in _GATE})
-    return named, gate, tuple(stage["epochs"] for stage in manifest["stages"])
-
-
-_GATE = ("success_above", "failure_below", "last_k")

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 
-from grounding_rewards.columns import PARSED
+from grounding_rewards.columns import PARSED, Reason
 from grounding_rewards.tables.rollout_parquet import quoted
 
 LARGEST = 1e12
 """Totals of this size or beyond belong to no reward."""
 
-_PARSED = ", ".join(f"'{reason.name}'" for reason in PARSED)
+_PARSED, _REASONS = (", ".join(f"'{reason.name}'" for reason in some) for some in (PARSED, Reason))
 _TOTAL = "CASE WHEN acc IS NOT NULL THEN total END"
 _CLICK = "x_unit IS NOT NULL AND y_unit IS NOT NULL"
-_SIZED = f"{_CLICK} AND image_size[1] > 0 AND image_size[2] > 0"
+_SIDE = "image_size[{0}] > 0 AND isfinite(image_size[{0}])"
+_SIZED = f"{_CLICK} AND {_SIDE.format(1)} AND {_SIDE.format(2)}"
 _ACROSS = "sqrt(image_size[1] * image_size[1] + image_size[2] * image_size[2])"
 _FAR, _FAR_BITS = 1000.0, 10
 """Points farther out than so many images count as being so far."""
@@ -29,7 +30,7 @@ def counted(has: Collection[str], by: str) -> dict[str, str]:
     if by in has:
         found |= {"source": f"min({quoted(by)}::VARCHAR)", "other": f"max({quoted(by)}::VARCHAR)"}
     if "rollout" in has:
-        number = "rollout + 31 * coalesce(round, 0)" if "round" in has else "rollout"
+        number = "(rollout & 63) + 31 * (coalesce(round, 0) & 63)" if "round" in has else "rollout"
         found["bits"] = f"coalesce(bit_count(bit_or(1::UBIGINT << (({number}) & 63))), 0)::BIGINT"
     return found
 
@@ -47,7 +48,7 @@ def further(has: Collection[str], largest: float) -> dict[str, str]:
         found |= {"mean": _mean(_TOTAL, bits), "variance": _variance(_TOTAL, bits)}
         found |= {"lowest": f"min({_TOTAL})", "highest": f"max({_TOTAL})"}
     if "reason" in has:
-        found["parse_rate"] = f"count_if(reason IN ({_PARSED})) / nullif(count(reason), 0)"
+        found["parse_rate"] = f"count_if(reason IN ({_PARSED})) / nullif(count_if(reason IN ({_REASONS})), 0)"
     if {"x_unit", "y_unit"} <= set(has):
         found |= _clicks("image_size" in has)
     if "response" in has:

@@ -68,6 +68,7 @@ def stats_of(
     where = _where(rounds, temperature)
     wanted = {*columns, *(_READ if set(_TARGETS) & set(columns) else ())}
     largest = _check(table, where, "total" in table.columns)
+    table.check_names()
     more = {name: sql for name, sql in further(table.columns, largest).items() if name in wanted}
     chosen = ", ".join(f"{sql} AS {name}" for name, sql in {**counted(table.columns, by), **more}.items())
     order = " ORDER BY sample_id" if "sample_id" in wanted else ""
@@ -86,7 +87,7 @@ def _where(rounds: Collection[int] | None, temperature: float | None) -> str:
     if rounds is not None:
         found.append(f"round IN ({', '.join(str(int(each)) for each in rounds) or 'NULL'})")
     if temperature is not None:
-        found.append(f"abs(temperature - {float(temperature)!r}) < 1e-9")
+        found.append(f"abs(temperature - {float(temperature)!r}) < 1e-6")
     return f" WHERE {' AND '.join(found)}" if found else ""
 
 

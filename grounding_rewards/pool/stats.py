@@ -34,7 +34,7 @@ class SampleStats:
         lowest: (m,) the lowest of their totals; NaN where there is none.
         highest: (m,) the highest of them.
         unscored: (m,) how many rollouts beside these have no ``acc``.
-        parse_rate: (m,) the share of all its rollouts in which an answer was read; NaN where no reason is known.
+        parse_rate: (m,) the share of its rollouts with a known ``Reason`` in which an answer was read; NaN without one.
         clicks: (m,) how many of all its rollouts have a point.
         x_unit: (m,) the mean of these points, in shares of the image; NaN where there is none.
         y_unit: (m,) the same from top to bottom.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -15,11 +16,15 @@ from grounding_rewards.pool.grouped import stats_of
 from grounding_rewards.pool.intervals import pass_at_k, wilson
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.promises import seal
-from grounding_rewards.tables.files import PARQUET, open_table
+from grounding_rewards.tables.files import JSON_LINES, PARQUET, open_table
+from grounding_rewards.tables.rollout_rows import CORRECT
 from grounding_rewards.tables.rollout_table import open_rollouts
 
 _TEXTS = ("sample_id", "source")
 _NEEDED = ("sample_id", "n", "num_correct")
+_WHOLE = {"n": 0, "num_correct": 0, "unscored": 0, "clicks": 0, "distinct": -1, "round": -1}
+"""Columns of whole numbers, and what stands for null in them."""
+
 _COLUMNS = tuple(each.name for each in fields(SampleStats))
 
 
@@ -47,7 +52,7 @@ def from_table(table: pa.Table) -> SampleStats:
     """Statistics from a table of them; columns that it lacks are unknown.
 
     Raises:
-        PoolError: a column is missing, holds something else, or two rows are of one sample.
+        PoolError: a column is missing or holds something else, counts make no sense, or two rows are of one sample.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> from_table(to_table(sample_stats(["a", "a"], [1, 0]))).num_correct.tolist()
@@ -56,43 +61,61 @@ def from_table(table: pa.Table) -> SampleStats:
     missing = [name for name in _NEEDED if name not in table.column_names]
     if missing:
         hint = near(missing[0], table.column_names) or "."
-        raise PoolError(
-            f"statistics of samples: no column {missing[0]!r}{hint} There are: {', '.join(table.column_names)}"
-        )
+        raise PoolError(f"no column {missing[0]!r}{hint} There are: {', '.join(table.column_names)}")
     found = {name: _column(name, table[name]) for name in _COLUMNS if name in table.column_names}
     stats = SampleStats(**found)
-    names = stats.sample_id.tolist()
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise PoolError(f"statistics of samples: sample {twice!r} has several rows; expected one a sample")
+    for row, name in enumerate(stats.sample_id.tolist()):
+        if not name:
+            raise PoolError(f"sample_id of row {row}: got {name!r}; expected the name of the sample")
+    twice = [name for name, count in Counter(stats.sample_id.tolist()).items() if count > 1]
+    if twice:
+        raise PoolError(f"sample {twice[0]!r} has several rows; expected one a sample")
+    for row in np.flatnonzero((stats.num_correct < 0) | (stats.num_correct > stats.n))[:1]:
+        raise PoolError(
+            f"{stats.named(row)}: got num_correct {stats.num_correct[row]} of n {stats.n[row]}; "
+            "expected 0 <= num_correct <= n"
+        )
     seal(*vars(stats).values())
     return stats
 
 
 def read_stats(path: str | os.PathLike[str], *, by: str = "source", rounds: Sequence[int] | None = None) -> SampleStats:
-    """Statistics from a file of them (it has a column ``num_correct``), or from rollouts.
+    """Statistics from a file of them (it has ``n`` and ``num_correct``, and no ``acc``), or from rollouts.
 
     Raises:
         TableError: the path cannot be read.
-        PoolError: its rows are neither.
+        PoolError: its rows are neither; names the path.
     """
-    if os.path.isfile(path) and "num_correct" in open_table(path).columns:
-        if rounds is not None:
-            raise TableError(f"{path}: holds statistics of samples, which cannot be parted by round; give rollouts")
+    if not is_stats(path):
+        return stats_of(open_rollouts([path]), by=by, rounds=rounds)
+    if rounds is not None:
+        raise TableError(f"{path}: holds statistics of samples, which cannot be parted by round; give rollouts")
+    try:
         return from_table(_read(path))
-    return stats_of(open_rollouts([path]), by=by, rounds=rounds)
+    except PoolError as error:
+        raise PoolError(f"{path}, statistics of samples: {error}") from None
+
+
+def is_stats(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a file of statistics, such as ``pool stats --out`` writes, and not one of rollouts."""
+    if not os.path.isfile(path) or not os.fspath(path).lower().endswith((*PARQUET, *JSON_LINES)):
+        return False
+    columns = open_table(path).columns
+    return {"n", "num_correct"} <= set(columns) and not {"acc", CORRECT} & set(columns)
 
 
 def _read(path: str | os.PathLike[str]) -> pa.Table:
     if os.fspath(path).lower().endswith(PARQUET):
         import pyarrow.parquet as pq
 
-        return pq.read_table(path)
+        with pq.ParquetFile(path) as file:
+            return file.read()
     rows = [row for batch in open_table(path).batches() for row in batch.rows]
+    names = dict.fromkeys(key for row in rows for key in row if key in _COLUMNS)
     try:
-        return pa.Table.from_pylist(rows)
-    except pa.ArrowException as error:
-        raise PoolError(f"{path}: no statistics of samples ({error})") from None
+        return pa.table({name: [row.get(name) for row in rows] for name in names})
+    except (pa.ArrowException, OverflowError) as error:
+        raise PoolError(str(error)) from None
 
 
 def _array(name: str, column: Any) -> pa.Array:
@@ -108,12 +131,13 @@ def _column(name: str, column: pa.ChunkedArray) -> Any:
         found = np.empty(len(column), dtype=np.object_)
         found[:] = [None if each is None else str(each) for each in column.to_pylist()]
         return found
-    whole = name in ("n", "num_correct", "unscored", "clicks", "distinct", "round")
     try:
-        numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False).astype(np.float64)
     except (pa.ArrowException, ValueError):
-        raise PoolError(f"statistics of samples: column {name} holds {column.type}; expected numbers") from None
-    if not whole:
-        return numbers.astype(np.float64)
-    unknown = -1 if name in ("distinct", "round") else 0
-    return np.where(np.isnan(numbers), unknown, numbers).astype(np.int64)
+        raise PoolError(f"column {name} holds {column.type}; expected numbers") from None
+    if name not in _WHOLE:
+        return numbers
+    known = ~np.isnan(numbers)
+    for row in np.flatnonzero(known & ~((numbers == np.trunc(numbers)) & (np.abs(numbers) < 2**53)))[:1]:
+        raise PoolError(f"{name} of row {row}: got {numbers[row]:g}; expected a whole number")
+    return np.where(known, numbers, _WHOLE[name]).astype(np.int64)

@@ -12,7 +12,8 @@ from grounding_rewards.spaces import CoordSpace, Floats
 from grounding_rewards.targets import Targets
 from grounding_rewards.truth import NativeForm
 
-_ACCEPTED = frozenset({ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL})
+ACCEPTED = frozenset({ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL})
+"""Kinds of targets that are read: all; some have no place."""
 
 
 def target_boxes(
@@ -40,13 +41,13 @@ def target_boxes(
     names = np.array([None] * len(targets) if recipes is None else list(recipes), dtype=np.object_)
     for name in dict.fromkeys(names.tolist()):
         rows = np.flatnonzero(names == name) if name is not None else np.flatnonzero([each is None for each in names])
-        native, space = _form(name) if target_space is None else (None, target_space)
+        native, space = recipe_form(name) if target_space is None else (None, target_space)
         given = [targets[row] for row in rows.tolist()]
         found[rows] = _boxes(given, image_sizes[rows], native, space)
     return found
 
 
-def _form(name: str | None) -> tuple[NativeForm | None, CoordSpace | str | None]:
+def recipe_form(name: str | None) -> tuple[NativeForm | None, CoordSpace | str | None]:
     """The native form of a recipe's targets, and the space of those that name none."""
     from grounding_rewards.catalogue import recipe
 
@@ -62,7 +63,7 @@ def _boxes(
 ) -> Floats:
     read = Targets.from_list(list(targets), native=native, space=space, bad_target="abstain")
     prepared = read.prepare(
-        CoordSpace.PIXEL, default=None, response_space=None, accepts=_ACCEPTED, screen=True, image_sizes=image_sizes,
+        CoordSpace.PIXEL, default=None, response_space=None, accepts=ACCEPTED, screen=True, image_sizes=image_sizes,
         bad_target="abstain",
     )  # fmt: skip
     found = np.full((len(targets), 4), np.nan)

@@ -21,7 +21,7 @@ def fingerprint(path: Path, files: Sequence[Path]) -> dict[str, Any]:
     >>> found["files"], found["bytes"], found["sha256"][:8]
     (1, 2, '44136fa3')
     """
-    digests = sorted(_digest(file) for file in files)
+    digests = sorted(digest(file) for file in files)
     whole = digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
     return {
         "path": str(path),
@@ -39,6 +39,7 @@ def files_of_rows(path: Path) -> list[Path]:
     return [file for file in found if not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)]
 
 
-def _digest(file: Path) -> str:
+def digest(file: Path) -> str:
+    """The SHA-256 of what a file holds."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -59,6 +59,10 @@ column              what it says; null where nobody knows
 """
 
 
+PLACES = 6
+"""Decimal places of a temperature as it is read: 0.7 is the same in every type of float."""
+
+
 def rollout_schema(parts: Sequence[str] = ()) -> Any:
     """The Arrow schema of a rollout table.
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.parquet import ParquetTable
-from grounding_rewards.tables.rollout_columns import COLUMNS
+from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES
 from grounding_rewards.tables.rollout_rows import CORRECT
 
 _SQL = {"string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "list<item: double>": "DOUBLE[]"}
@@ -53,7 +53,8 @@ class ParquetRollouts:
             TableError: a column is not of a type that can be read as what it should hold.
         """
         chosen = ", ".join(f"{self._expression(name)} AS {quoted(name)}" for name in columns)
-        return f"SELECT {chosen or '1'} FROM read_parquet([{literal(_escaped(str(self.path)))}])"
+        source = literal(_escaped(str(self.path)))
+        return f"SELECT {chosen or '1'} FROM read_parquet([{source}], hive_partitioning = false)"
 
     def _expression(self, name: str) -> str:
         kind = COLUMNS.get(name)
@@ -67,6 +68,9 @@ class ParquetRollouts:
 
     def _cast(self, name: str, wanted: str) -> str:
         kind, column = self.kinds[name], quoted(name)
+        alike = [each for each in self.kinds if each != name and each.casefold() == name.casefold()]
+        if alike:
+            raise TableError(f"{self.path}: has columns {name} and {alike[0]}; rename one: only their case differs")
         if pa.types.is_null(kind):
             return f"NULL::{wanted}"
         if wanted == "VARCHAR":
@@ -78,13 +82,26 @@ class ParquetRollouts:
                 return f"to_json({column})::VARCHAR"
             return f"{column}::VARCHAR"
         if wanted == "DOUBLE[]":
-            return f"{column}::DOUBLE[]" if any(test(kind) for test in _LISTS) else "NULL::DOUBLE[]"
+            return f"TRY_CAST({column} AS DOUBLE[])" if any(test(kind) for test in _LISTS) else "NULL::DOUBLE[]"
+        if wanted == "BIGINT":
+            return self._whole(name, kind, column)
         if not any(test(kind) for test in _NUMBERS):
             raise self._wrong(name, kind, "numbers")
-        if wanted == "BIGINT":
-            return column if kind == pa.int64() else f"{column}::BIGINT"
         found = column if kind == pa.float64() else f"{column}::DOUBLE"
-        return f"CASE WHEN isnan({found}) THEN NULL ELSE {found} END" if pa.types.is_floating(kind) else found
+        found = f"CASE WHEN isnan({found}) THEN NULL ELSE {found} END" if pa.types.is_floating(kind) else found
+        return f"round({found}, {PLACES})" if name == "temperature" else found
+
+    def _whole(self, name: str, kind: Any, column: str) -> str:
+        if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
+            return column if kind == pa.int64() else f"{column}::BIGINT"
+        if not any(test(kind) for test in _NUMBERS) or pa.types.is_boolean(kind):
+            raise self._wrong(name, kind, "whole numbers")
+        number, message = f"{column}::DOUBLE", literal(f"column {name} holds a number that is not whole, or too large")
+        return (
+            f"CASE WHEN {column} IS NULL OR isnan({number}) THEN NULL "
+            f"WHEN {number} <> trunc({number}) OR abs({number}) >= 9.2e18 THEN error({message}) "
+            f"ELSE {column}::BIGINT END"
+        )
 
     def _wrong(self, name: str, kind: Any, expected: str) -> TableError:
         return TableError(f"{self.path}: column {name} holds {kind}; expected {expected}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -11,8 +12,9 @@ import pyarrow as pa
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Batch, Table
 from grounding_rewards.tables.json_lines import finite
-from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
+from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES, arrow
 
+_LARGE = 10**300
 CORRECT = "correct"
 """What a column of ``acc`` may be called as well."""
 
@@ -23,18 +25,11 @@ class JsonRollouts:
     def __init__(self, table: Table) -> None:
         self.table = table
         self._kinds: dict[str, tuple[type, str]] = {}
-        self._columns = tuple(map(str, table.columns))
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of its columns, as far as they are known: those of its first rows, or of all once asked for."""
-        return self._columns
-
-    def all_columns(self) -> tuple[str, ...]:
         """Names of the columns of all rows."""
-        keys = (str(key) for batch in self.table.batches() for row in batch.rows for key in row)
-        self._columns = tuple(dict.fromkeys(keys))
-        return self._columns
+        return tuple(dict.fromkeys(str(key) for batch in self.table.batches() for row in batch.rows for key in row))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All rows, with these columns; null where a row lacks one.
@@ -49,7 +44,7 @@ class JsonRollouts:
 
     def _array(self, batch: Batch, name: str, kind: Any) -> Any:
         values = batch.column(name)
-        if name == "acc" and CORRECT in self._columns:
+        if name == "acc" and CORRECT in self.columns:
             values = [
                 one if one is not None else other for one, other in zip(values, batch.column(CORRECT), strict=True)
             ]
@@ -62,9 +57,7 @@ class JsonRollouts:
                     raise TableError(
                         f"{self.table.path}, {batch.place(row)}: {name} is {value!r:.60}; expected {expected}, or null"
                     )
-            values = [
-                None if value is None else float(value) if kind == pa.float64() else int(value) for value in values
-            ]
+            values = [None if value is None else _exact(name, value, kind) for value in values]
         elif kind == pa.string():
             values = [_as_text(value) for value in values]
         return arrow(values, kind)
@@ -91,17 +84,26 @@ class JsonRollouts:
         return self._kinds.get("sample_id", (str, ""))[0] is int
 
 
+def _exact(name: str, value: Any, kind: Any) -> float | int:
+    if kind != pa.float64():
+        return int(value)
+    return round(float(value), PLACES) if name == "temperature" else float(value)
+
+
 def _as_text(value: Any) -> Any:
     """Texts and nothing as they are, anything else as JSON."""
     return value if value is None or isinstance(value, str) else json.dumps(finite(value), ensure_ascii=False)
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, bool | int | float)
+    return isinstance(value, float) or (isinstance(value, bool | int) and abs(value) < _LARGE)
 
 
 def _whole(value: Any) -> bool:
-    return not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
+    whole = (isinstance(value, int) and not isinstance(value, bool)) or (
+        isinstance(value, float) and value.is_integer()
+    )
+    return whole and -(2**63) <= value < 2**63
 
 
 _STRICT: dict[str, tuple[Callable[[Any], bool], str]] = {

@@ -11,12 +11,14 @@ r"""Rollouts from any files: Parquet, JSON lines, what adapters record and what 
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
@@ -27,6 +29,7 @@ from grounding_rewards.tables.files import PARQUET, open_table
 from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
 from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import COLUMNS
+from grounding_rewards.tables.rollout_growing import GrowingRollouts, last_parts
 from grounding_rewards.tables.rollout_parquet import ParquetRollouts, quoted
 from grounding_rewards.tables.rollout_rows import CORRECT, JsonRollouts
 from grounding_rewards.tables.trainer_logs import trainer_log
@@ -87,11 +90,8 @@ class RolloutTable:
         for each in self._each:
             for name in names:
                 taken = (name, CORRECT) if name == "acc" else (name,)
-                known = each.columns
-                if not set(taken) & set(known) and isinstance(each, JsonRollouts):
-                    known = each.all_columns()
-                if not set(taken) & set(known):
-                    raise self._lacks(each, name, known)
+                if not set(taken) & set(each.columns):
+                    raise self._lacks(each, name, each.columns)
 
     def _lacks(self, each: Any, name: str, known: Sequence[str]) -> TableError:
         hint = near(name, known) or (near(CORRECT, known) if name == "acc" else "") or "."
@@ -134,18 +134,19 @@ class RolloutTable:
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Some columns of all rows, file by file; null in those that a file lacks."""
         for parquet in self.parquet:
-            found = self._connection.cursor().sql(parquet.sql(columns))
-            yield from _reader(found)
+            cursor = self._connection.cursor()  # which must outlive what it reads
+            yield from _reader(cursor.sql(parquet.sql(columns)))
+            cursor.close()
         for rows in self.rows:
             yield from rows.batches(columns)
 
-    def rounds(self) -> dict[int | None, int]:
-        """How many rows each round has."""
-        return self._counts("round")
+    def rounds(self, rounds: Collection[int] | None = None) -> dict[int | None, int]:
+        """How many rows each round has, or some rounds have."""
+        return self._counts("round", rounds)
 
-    def temperatures(self) -> dict[float | None, int]:
-        """How many rows were sampled at each temperature."""
-        return self._counts("temperature")
+    def temperatures(self, rounds: Collection[int] | None = None) -> dict[float | None, int]:
+        """How many rows, or rows of some rounds, were sampled at each temperature."""
+        return self._counts("temperature", rounds)
 
     def inputs(self) -> list[dict[str, Any]]:
         """What a manifest says of each path: its name as it was given, how many files and bytes, and their SHA-256."""
@@ -153,28 +154,27 @@ class RolloutTable:
             fingerprint(path, [file for file in self.files if path in (file, *file.parents)]) for path in self.paths
         ]
 
-    @property
-    def names_are_numbers(self) -> bool:
-        """Whether the names of samples are whole numbers.
+    def check_names(self) -> None:
+        """Check that the names of samples are texts in all files, or whole numbers in all.
 
         Raises:
-            TableError: in some files, and texts in others.
+            TableError: they are not.
         """
         numbers = {getattr(each, "names_are_numbers", False): each for each in self._each}
         if len(numbers) > 1:
             paths = {kind: _path(each) for kind, each in numbers.items()}
             raise TableError(
                 f"sample_id is a whole number in {paths[True]} and a text in {paths[False]}; write all as texts, or "
-                "samples of one name would be told apart, or two be taken for one"
+                "two samples, such as 1 and '1', would be taken for one"
             )
-        return bool(next(iter(numbers), False))
 
-    def _counts(self, name: str) -> dict[Any, int]:
-        if name not in self.columns:
-            return {None: self.query("SELECT count(*) AS rows FROM {rollouts}", ["sample_id"])["rows"][0].as_py()}
-        sql = f"SELECT {name}, count(*) AS rows FROM {{rollouts}} GROUP BY 1 ORDER BY 1 NULLS FIRST"
-        found = self.query(sql, [name])
-        return dict(zip(found[name].to_pylist(), found["rows"].to_pylist(), strict=True))
+    def _counts(self, name: str, rounds: Collection[int] | None) -> dict[Any, int]:
+        key = name if name in self.columns else "NULL::BIGINT"
+        used = [each for each in (name, "round") if each in self.columns] or ["sample_id"]
+        where = "" if rounds is None else " WHERE round IN (SELECT unnest(?::BIGINT[]))"
+        sql = f"SELECT {key} AS key, count(*) AS rows FROM {{rollouts}}{where} GROUP BY 1 ORDER BY 1 NULLS FIRST"
+        found = self.query(sql, used, [] if rounds is None else [list(rounds)])
+        return dict(zip(found["key"].to_pylist(), found["rows"].to_pylist(), strict=True))
 
     def _relation(self, columns: Sequence[str]) -> str:
         parts = [each.sql(columns) for each in self.parquet]
@@ -203,7 +203,13 @@ class RolloutTable:
 
     @cached_property
     def _connection(self) -> Any:
-        found = duckdb.connect(config={"memory_limit": MEMORY, "preserve_insertion_order": False})
+        scratch = os.path.join(tempfile.gettempdir(), f"grounding-rewards-{uuid4().hex}")  # made where memory is short
+        config: dict[str, Any] = {
+            "memory_limit": MEMORY,
+            "temp_directory": scratch,
+            "preserve_insertion_order": False,
+        }
+        found = duckdb.connect(config=config)
         # Parquet's statistics leave NaN out, and what DuckDB concludes from them is that no number of a file is NaN.
         found.execute("SET disabled_optimizers = 'statistics_propagation'")
         return found
@@ -237,13 +243,20 @@ def open_rollouts(paths: Sequence[str | os.PathLike[str]]) -> RolloutTable:
     given = [Path(path) for path in paths]
     if not given:
         raise TableError("no rollouts are given; expected files of them, or directories that adapters record")
-    for path in given:
-        if [each.resolve() for each in given].count(path.resolve()) > 1:
-            raise TableError(f"{path}: is given twice; its rollouts would count twice")
     files, parquet, rows = list[Path](), list[ParquetRollouts](), list[Rows]()
     for path in given:
         _open(path, files, parquet, rows)
+    _check_once(files)
     return RolloutTable(given, files, parquet, rows)
+
+
+def _check_once(files: Sequence[Path]) -> None:
+    seen: dict[Path, Path] = {}
+    for file in files:
+        first = seen.setdefault(file.resolve(), file)
+        if first is not file:
+            both = f"{file}: is given twice" if file == first else f"{file} and {first} are one file"
+            raise TableError(f"{both}; its rollouts would count twice")
 
 
 def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: list[Rows]) -> None:
@@ -255,7 +268,7 @@ def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: l
         rows.append(log)
         return
     found = files_of_rows(path)
-    before = len(parquet) + len(rows)
+    before, growing = len(parquet) + len(rows), last_parts(found)
     for file in found:
         try:
             table = open_table(file)
@@ -264,7 +277,9 @@ def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: l
                 raise
             continue
         files.append(file)
-        if file.suffix.lower() in PARQUET:
+        if file in growing:
+            rows.append(GrowingRollouts(file))
+        elif file.suffix.lower() in PARQUET:
             parquet.append(ParquetRollouts(file))
         else:
             rows.append(JsonRollouts(table))
@@ -291,4 +306,5 @@ def _some(batches: Iterator[Any]) -> list[Any]:
 
 def _reader(found: Any) -> Any:
     """The same in batches, by the name that this version of DuckDB has for it."""
-    return found.to_arrow_reader(_ROWS) if hasattr(found, "to_arrow_reader") else found.fetch_record_batch(_ROWS)
+    names = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")
+    return getattr(found, next(name for name in names if hasattr(found, name)))(_ROWS)

@@ -21,10 +21,10 @@ def write_whole(path: str | os.PathLike[str], table: pa.Table, inputs: Sequence[
     Args:
         path: a file that ends in .parquet, or as JSON lines do.
         table: its rows.
-        inputs: files that must not be replaced.
+        inputs: files that must not be replaced, and directories that must not be added to.
 
     Raises:
-        TableError: the path has another suffix, lies in no directory, or is one of the inputs.
+        TableError: the path has another suffix, lies in no directory, or is or lies in one of the inputs.
         OSError: the file cannot be written.
     """
     path = Path(path)
@@ -47,13 +47,27 @@ def check_output(path: Path, inputs: Sequence[Path] = ()) -> None:
     """Check that a file of rows can be written.
 
     Raises:
-        TableError: the path has another suffix, lies in no directory, or is one of the inputs.
+        TableError: the path has another suffix, lies in no directory, or is or lies in one of the inputs.
     """
     if path.suffix.lower() not in (*JSON_LINES, *PARQUET):
         raise TableError(f"{path}: a file of rows ends in {', '.join(JSON_LINES)} or {', '.join(PARQUET)}")
+    check_place(path, inputs)
+
+
+def check_place(path: Path, inputs: Sequence[Path] = ()) -> None:
+    """Check that a file of any kind can be written.
+
+    Raises:
+        TableError: the path is no file, lies in no directory, or is one of the inputs.
+    """
     if path.exists() and not path.is_file():
         raise TableError(f"{path}: is no file, so it cannot be written")
     if not path.parent.is_dir():
         raise TableError(f"{path}: there is no directory {path.parent}")
-    if path.exists() and any(path.samefile(each) for each in inputs):
-        raise TableError(f"{path}: is the input itself; write to another file")
+    place = Path(os.path.realpath(path))
+    for each in inputs:
+        source = Path(os.path.realpath(each))
+        if place == source:
+            raise TableError(f"{path}: is the input itself; write to another file")
+        if source.is_dir() and place.is_relative_to(source):
+            raise TableError(f"{path}: lies in the input {each}, which would be another one then; write elsewhere")

@@ -21,7 +21,8 @@ def check_selector(selector: Selector, *, seed: int = 0) -> None:
 
     Checked: it declares finite ``low`` <= ``high``; it returns (n,) float64, finite and within these bounds, also for
     no samples and for one; it neither raises, warns, prints nor writes into its inputs; a second call gives the same,
-    and samples in another order have the same weights; it has a hash, can be pickled, and copies equal it.
+    and samples in another order have the same weights; it has a hash, can be pickled, and copies equal it. Weights
+    may be below 0 here; those that a pool is drawn by may not.
 
     Args:
         selector: what to check.

@@ -1,5 +1,7 @@
 """What statistics of samples come to, and the table of them."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -69,8 +71,26 @@ def test_what_follows_from_statistics_stands_beside_them():
         ({"sample_id": ["a"], "n": [1]}, "no column 'num_correct'"),
         ({"sample_id": ["a", "a"], "n": [1, 1], "num_correct": [1, 0]}, "sample 'a' has several rows"),
         ({"sample_id": ["a"], "n": ["x"], "num_correct": [1]}, "column n holds string; expected numbers"),
+        ({"sample_id": ["a"], "n": [3], "num_correct": [5]}, "sample 'a': got num_correct 5 of n 3; expected 0 <="),
+        ({"sample_id": ["a"], "n": [3], "num_correct": [-2]}, "sample 'a': got num_correct -2 of n 3"),
+        ({"sample_id": ["a"], "n": [2.5], "num_correct": [1]}, "n of row 0: got 2.5; expected a whole number"),
+        ({"sample_id": ["a"], "n": [float("inf")], "num_correct": [1]}, "n of row 0: got inf"),
+        ({"sample_id": ["a", None], "n": [1, 1], "num_correct": [1, 0]}, "sample_id of row 1: got None; expected"),
     ],
 )
 def test_tables_that_are_no_statistics_are_named(columns, message):
     with pytest.raises(PoolError, match=message):
         from_table(pa.table(columns))
+
+
+def test_files_are_told_apart_by_their_columns(tmp_path):
+    rollouts = tmp_path / "r.jsonl"
+    rollouts.write_text('{"sample_id": "a", "acc": 1, "n": 8, "num_correct": 3}\n')
+    assert read_stats(rollouts).n.tolist() == [1]
+    bad = tmp_path / "s.jsonl"
+    rows = [{"sample_id": "a", "n": 1, "num_correct": 2}, {"sample_id": "b", "n": 1, "num_correct": 1, "source": "web"}]
+    bad.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(PoolError, match=r"s\.jsonl, statistics of samples: sample 'a': got num_correct 2 of n 1"):
+        read_stats(bad)
+    bad.write_text("".join(json.dumps(row | {"n": 2}) + "\n" for row in rows))
+    assert read_stats(bad).source.tolist() == [None, "web"]

@@ -1,6 +1,7 @@
 """Rollouts from any files, read as one table."""
 
 import json
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -158,7 +159,11 @@ def test_paths_that_hold_no_rollouts_are_errors(tmp_path):
         ([empty], "empty.jsonl: is empty"),
         ([tmp_path / "folder"], "folder: no rollouts are there"),
         ([good, good], "r.jsonl: is given twice"),
-        ([good, tmp_path / "folder" / ".." / "r.jsonl"], "is given twice"),
+        (
+            [good, tmp_path / "folder" / ".." / "r.jsonl"],
+            "r.jsonl and .*r.jsonl are one file; its rollouts would count",
+        ),
+        ([good, tmp_path], "r.jsonl: is given twice"),
     ):
         with pytest.raises(TableError, match=message):
             open_rollouts(paths)
@@ -170,3 +175,108 @@ def test_many_rows_come_in_batches_and_all_of_them(tmp_path):
     batches = list(open_rollouts([path]).batches(["sample_id"]))
     assert len(batches) > 1
     assert sum(map(len, batches)) == rows
+
+
+def test_folders_named_like_columns_are_folders(tmp_path):
+    folder = tmp_path / "acc=0" / "temperature=1.4"
+    folder.mkdir(parents=True)
+    path = parquet(folder / "r.parquet", sample_id=["a"], acc=[1.0], temperature=[0.7])
+    assert read([path], "acc", "temperature") == [{"acc": 1.0, "temperature": 0.7}]
+
+
+def test_columns_that_differ_in_case_alone_are_an_error_where_one_is_used(tmp_path):
+    path = parquet(tmp_path / "r.parquet", ACC=[0], acc=[1], sample_id=["a"], Note=["x"], note=["y"])
+    assert read([path], "sample_id") == [{"sample_id": "a"}]
+    with pytest.raises(TableError, match="has columns acc and ACC; rename one: only their case differs"):
+        read([path], "acc")
+
+
+def test_names_are_texts_in_all_files_or_numbers_in_all(tmp_path):
+    numbers = parquet(tmp_path / "n.parquet", sample_id=[1], acc=[1])
+    texts = lines(tmp_path / "t.jsonl", {"sample_id": "1", "acc": 0})
+    with pytest.raises(
+        TableError, match=r"a whole number in .*n\.parquet and a text in .*t\.jsonl; write all"
+    ):
+        stats_of(open_rollouts([numbers, texts]))
+    assert stats_of(open_rollouts([numbers, lines(tmp_path / "m.jsonl", {"sample_id": 2, "acc": 0})])).n.tolist() == [
+        1,
+        1,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"total": 10**400}, "total is 1000.*; expected a number, or null"),
+        ({"acc": 10**400}, "acc is 1000.*; expected 0 or 1"),
+        ({"round": 1e300}, r"round is 1e\+300; expected a whole number"),
+        ({"rollout": 2**70}, "rollout is 1180591620717411303424; expected a whole number"),
+        ({"round": True}, "round is True; expected a whole number"),
+    ],
+)
+def test_numbers_without_a_place_are_errors(tmp_path, row, message):
+    path = lines(tmp_path / "r.jsonl", {"sample_id": "a", "acc": 1, **row})
+    with pytest.raises(TableError, match=message):
+        stats_of(open_rollouts([path]))
+
+
+def test_whole_numbers_may_be_floats_with_nan_for_null(tmp_path):
+    path = parquet(tmp_path / "r.parquet", sample_id=["a", "b"], acc=[1, 0], round=[2.0, float("nan")])
+    assert read([path], "round") == [{"round": 2}, {"round": None}]
+    path = parquet(tmp_path / "s.parquet", sample_id=["a"], acc=[1], round=[1.5])
+    with pytest.raises(TableError, match="column round holds a number that is not whole"):
+        read([path], "round")
+    path = parquet(tmp_path / "t.parquet", sample_id=["a"], acc=[1], round=[True])
+    with pytest.raises(TableError, match="column round holds bool; expected whole numbers"):
+        read([path], "round")
+
+
+def test_sizes_without_a_number_say_nothing(tmp_path):
+    sizes = [[float("inf"), 10.0], [float("nan"), 10.0], [100.0, 50.0]]
+    point = {"x_unit": [0.1] * 3, "y_unit": [0.1] * 3}
+    path = parquet(tmp_path / "r.parquet", sample_id=["a", "a", "a"], acc=[1, 1, 1], image_size=sizes, **point)
+    found = stats_of(open_rollouts([path]))
+    assert (found.clicks.tolist(), np.isnan(found.dispersion).tolist()) == ([3], [True])
+    path = parquet(tmp_path / "s.parquet", sample_id=["a"], acc=[1], image_size=[["w", "h"]])
+    assert read([path], "image_size") == [{"image_size": None}]
+
+
+def test_numbers_of_any_size_tell_rollouts_apart(tmp_path):
+    path = parquet(tmp_path / "r.parquet", sample_id=["a"] * 2, acc=[1, 1], round=[1, 2**62], rollout=[2**63 - 1] * 2)
+    assert stats_of(open_rollouts([path])).n.tolist() == [2]
+
+
+def test_temperatures_are_the_same_in_every_type(tmp_path):
+    narrow = pa.array([0.7], pa.float32())
+    paths = [
+        parquet(tmp_path / "a.parquet", sample_id=["a"], acc=[1], temperature=narrow),
+        parquet(tmp_path / "b.parquet", sample_id=["a"], acc=[0], temperature=[0.7]),
+    ]
+    table = open_rollouts(paths)
+    assert table.temperatures() == {0.7: 2}
+    assert stats_of(table, temperature=0.7).n.tolist() == [2]
+    assert stats_of(table).temperature.tolist() == [0.7]
+
+
+def test_a_directory_is_read_while_it_is_written(tmp_path):
+    recorder = RolloutRecorder(tmp_path / "run")
+    written = threading.Event()
+
+    def write():
+        for number in range(120):
+            recorder.append({"sample_id": ["a", "b"], "response": ["x", "y"], "acc": [1.0, 0.0], "step": [number] * 2})
+            recorder.flush()
+        written.set()
+
+    recorder.append({"sample_id": ["a", "b"], "response": ["x", "y"], "acc": [1.0, 0.0]})
+    writer = threading.Thread(target=write)
+    writer.start()
+    counts = []
+    while not written.is_set():
+        found = stats_of(open_rollouts([tmp_path / "run"]))
+        counts.append(found.n.tolist())
+    writer.join()
+    recorder.close()
+    assert all(one == other for one, other in counts)
+    assert counts == sorted(counts)
+    assert stats_of(open_rollouts([tmp_path / "run"])).n.tolist() == [121, 121]

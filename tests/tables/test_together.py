@@ -6,7 +6,8 @@ import os
 
 import pytest
 
-from grounding_rewards.tables.together import written_together
+from grounding_rewards.tables import locks
+from grounding_rewards.tables.together import partials, written_together
 from tests.cli.command import names
 
 
@@ -61,6 +62,53 @@ def test_a_failure_leaves_the_old_files(old, stop):
     with pytest.raises(stop):
         half()
     assert told(old) == {**dict.fromkeys(("manifest", "one", "two"), b"old"), "stale": b""}
+
+
+def test_ended_between_two_names_the_first_file_tells_of_it_until_another_run_ends_well(old, monkeypatch):
+    replace = os.replace
+
+    def stopping(one, other):
+        if other.name == "one":
+            raise SystemExit
+        replace(one, other)
+
+    monkeypatch.setattr(os, "replace", stopping)
+    with pytest.raises(SystemExit):
+        write(old, b"new")
+    (left,) = partials(old / "manifest")
+    assert [path.read_bytes() for path in (left, old / "two", old / "one", old / "manifest")] == [
+        b"new", b"new", b"old", b"old",
+    ]  # fmt: skip
+    assert not partials(old / "one")
+    with pytest.raises(SystemExit):
+        write(old, b"newer")
+    assert len(partials(old / "manifest")) == 2
+    monkeypatch.setattr(os, "replace", replace)
+    write(old, b"last")
+    assert told(old) == {**dict.fromkeys(("manifest", "one", "two"), b"last"), "stale": b""}
+
+
+def test_what_dead_runs_left_is_removed_and_what_lives_is_not(tmp_path):
+    dead = [tmp_path / f".{name}.together-77.partial" for name in ("manifest", "one", "one.more")]
+    for path in dead:
+        path.write_bytes(b"half")
+    with written_together() as other:
+        other.open(tmp_path / "manifest").write(b"other")
+        other.open(tmp_path / "one").write(b"other")
+        assert not dead[1].exists()
+        write(tmp_path, b"new")
+        assert not dead[0].exists()
+        assert len(partials(tmp_path / "manifest")) == len(partials(tmp_path / "one")) == 1
+    assert (tmp_path / "one").read_bytes() == b"other"
+    assert dead[2].exists()  # of another file
+
+
+def test_without_locks_nothing_is_taken_for_dead(tmp_path, monkeypatch):
+    monkeypatch.setattr(locks, "fcntl", None)
+    dead = tmp_path / ".one.together-77.partial"
+    dead.touch()
+    write(tmp_path, b"new")
+    assert names(tmp_path) == [dead.name, "manifest", "one", "two"]
 
 
 def test_what_the_system_refuses_names_the_file(tmp_path, monkeypatch):

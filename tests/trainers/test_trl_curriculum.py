@@ -31,7 +31,7 @@ def policy() -> tuple[Any, Any]:
 
 def data(prompt: str, target: list[float], rows: int) -> Any:
     datasets = pytest.importorskip("datasets")
-    return datasets.Dataset.from_list([{"prompt": prompt, "target": target} for _ in range(rows)])
+    return datasets.Dataset.from_list([{"prompt": prompt, "target": target, "row": row} for row in range(rows)])
 
 
 def easy_and_hard(functions: Any, **options: Any) -> Stages:
@@ -46,11 +46,19 @@ def run(policy: tuple[Any, Any], staged: Stages, functions: Any, out: Path, **se
 
 def run_logged(policy: tuple[Any, Any], staged: Stages, functions: Any, out: Path, **settings: Any) -> Any:
     """The same, and what the trainer logged."""
+    spy, logged = run_seen(policy, staged, functions, out, **settings)
+    return [(call["prompts"][0], call[COLUMN][0]) for call in spy.calls], logged
+
+
+def run_seen(policy: tuple[Any, Any], staged: Stages, functions: Any, out: Path, **settings: Any) -> Any:
+    """What a reward function saw, and what the trainer logged."""
     trl = pytest.importorskip("trl")
     spy, resume = Spy(), settings.pop("resume", None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        args = trl.GRPOConfig(output_dir=str(out), reward_weights=[1.0, 0.0], **{**SETTINGS, **settings})
+        args = trl.GRPOConfig(
+            output_dir=str(out), reward_weights=[1.0, 0.0], **{**SETTINGS, "shuffle_dataset": False, **settings}
+        )
         trainer = trl.GRPOTrainer(
             model=policy[0], processing_class=policy[1], args=args, reward_funcs=[*functions, spy],
             train_dataset=staged.dataset, callbacks=[staged.callback],
@@ -58,8 +66,7 @@ def run_logged(policy: tuple[Any, Any], staged: Stages, functions: Any, out: Pat
         trainer.train(resume_from_checkpoint=resume)
     for call in spy.calls:
         assert len(set(call["prompts"])) == len(set(call[COLUMN])) == 1
-    seen = [(call["prompts"][0], call[COLUMN][0]) for call in spy.calls]
-    return seen, [entry for entry in trainer.state.log_history if "reward" in entry]
+    return spy, [entry for entry in trainer.state.log_history if "reward" in entry]
 
 
 EASY, HARD = ("click", "easy"), ("click click", "hard")
@@ -96,6 +103,59 @@ def test_without_a_gate_a_stage_ends_after_its_epochs(policy: Any, tmp_path: Pat
     assert staged.moves == [{"step": 4, "from": "easy", "to": "hard", "success": None}]
 
 
+def test_an_epoch_is_a_pass_over_the_rows_of_a_stage_also_over_a_checkpoint(policy: Any, tmp_path: Path) -> None:
+    functions = reward_funcs("gelato")
+
+    def rows(**settings: Any) -> list[list[int]]:
+        named = {"easy": data("click", ALL, 5), "hard": data("click click", NONE, 3)}
+        staged = stages(named, functions, epochs=(2, 1), places=4)
+        spy, _ = run_seen(policy, staged, functions, tmp_path, save_strategy="steps", save_steps=3, **settings)
+        for call in spy.calls:
+            assert call["row"][0::4] == call["row"][3::4]  # the rollouts of a sample
+        return [call["row"][::4] for call in spy.calls]
+
+    seen = rows(max_steps=7)
+    # Two samples a step: 5 rows twice are 5 steps; the sixth had been read when they ended.
+    walk = [row for generation in seen[:5] for row in generation]
+    assert sorted(walk[:5]) == [0, 1, 2, 3, 4]
+    assert walk[:5] == walk[5:]
+    assert all(len(set(generation)) == 2 for generation in seen)
+    assert rows(max_steps=7, resume=str(tmp_path / "checkpoint-3")) == seen[3:]
+
+
+def test_processes_that_read_parts_of_a_generation_agree() -> None:
+    named = {"easy": data("click", ALL, 6), "hard": data("click click", NONE, 3)}
+    first, second = [stages(named, reward_funcs("gelato"), gate=GATE, places=8, seed=1) for _ in range(2)]
+    shown = []
+    for _ in range(2):
+        for staged in (first, second):
+            staged.begin(4)
+        for places in ([0, 1, 2, 3], [4, 5, 6, 7]):
+            one = first.dataset[[place for place in places[:2] for _ in range(2)]]["row"]
+            for _ in range(2):  # num_iterations, steps_per_generation: places are read again
+                # Here the second prompt's rollouts are split over the two processes.
+                other = second.dataset[[places[1], places[2], places[3]]]["row"]
+            assert second.dataset[0]["curriculum_stage"] == "easy"  # a look at another place moves nothing
+            assert one == [one[0], one[0], other[0], other[0]]
+            shown += [one[0], *other]
+    assert sorted(shown[:6]) == [0, 1, 2, 3, 4, 5]
+    assert shown[:10] == shown[6:]
+    other_seed = stages(named, reward_funcs("gelato"), gate=GATE, seed=2)
+    assert other_seed.dataset[:]["row"] != stages(named, reward_funcs("gelato"), gate=GATE).dataset[:]["row"]
+
+
+def test_a_stage_that_comes_again_goes_on_where_it_was_left() -> None:
+    staged = easy_and_hard(reward_funcs("gelato"), gate=Gate(0.5, 0.3, last_k=2), places=8)
+    staged.begin(2)
+    order = [staged.dataset[[0, 1]]["row"]]
+    for step, (result, places) in enumerate([(1, [2, 3]), (0, [4, 5])]):
+        staged.observe([result] * 2, [staged.stage] * 2)
+        staged.move(step)
+        order.append(staged.dataset[places]["row"])
+    assert [move["to"] for move in staged.moves] == ["hard", "easy"]
+    assert sorted(order[0] + order[2]) == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("restored", [False, True], ids=["plain", "callbacks restored"])
 def test_a_run_that_is_resumed_goes_on_at_its_stage(policy: Any, tmp_path: Path, restored: bool) -> None:
     saving = {"save_strategy": "steps", "save_steps": 1, "save_total_limit": 2}
@@ -123,8 +183,14 @@ def test_wiring_that_cannot_work_is_refused(policy: Any, tmp_path: Path) -> None
     functions, others = reward_funcs("gelato"), reward_funcs("gelato")
     with pytest.raises(PoolError, match="the first step ended without a result; give the trainer the reward functions"):
         run(policy, easy_and_hard(functions), others, tmp_path, max_steps=1)
-    with pytest.raises(PoolError, match="dataloader_num_workers=1, remove_unused_columns=False: expected 0, for a"):
-        run(policy, easy_and_hard(functions), functions, tmp_path, max_steps=1, dataloader_num_workers=1)
+    for said, settings in {
+        "dataloader_num_workers=1: expected 0, for a worker": {"dataloader_num_workers": 1},
+        "shuffle_dataset=True: expected False, for the stages walk": {"shuffle_dataset": True},
+    }.items():
+        with pytest.raises(PoolError, match=said):
+            run(policy, easy_and_hard(functions), functions, tmp_path, max_steps=1, **settings)
+    with pytest.raises(PoolError, match="places: the data set has 1; expected 2, the prompts of a generation, or more"):
+        run(policy, easy_and_hard(functions, places=1), functions, tmp_path, max_steps=1)
 
 
 def test_stages_are_read_from_the_directory_that_the_command_writes(
@@ -135,10 +201,10 @@ def test_stages_are_read_from_the_directory_that_the_command_writes(
     folder = written(tmp_path)
     staged = stages(folder, reward_funcs("gelato"), places=3)
     assert (staged.names, staged.gate, staged.epochs) == (("easy", "hard"), Gate(0.7, 0.3, last_k=2), (2, 1))
-    assert staged.dataset[:]["prompt"] == ["click 0", "click 2", "click 0"]
+    assert staged.dataset[:]["prompt"] in (["click 0", "click 2", "click 0"], ["click 2", "click 0", "click 2"])
     staged.observe([1.0, 1.0, 0.0], ["easy", "easy", "hard"])
     # Another process saw a failure first: what counts are the last two of both.
-    assert staged.move(1, gather=lambda own: [0.0, *own]) == "up"
+    assert staged.move(1, gather=lambda own: [("easy", 0.0), *own]) == "up"
     assert staged.dataset[:] == {
         "prompt": ["click 1"] * 3, "target": [ALL] * 3, "sample_id": ["1"] * 3, COLUMN: ["hard"] * 3,
     }  # fmt: skip
@@ -146,6 +212,35 @@ def test_stages_are_read_from_the_directory_that_the_command_writes(
         stages(folder, [], gate=GATE)
     with pytest.raises(PoolError, match=r"curriculum.manifest.json: no such file; expected a directory that"):
         stages(tmp_path, [])
+    (folder / "stage-1-easy.jsonl").write_text("{")
+    with pytest.raises(PoolError, match=r"stage-1-easy.jsonl: cannot be read \("):
+        stages(folder, [])
+
+
+STAGE = {"file": "x.jsonl", "name": "a", "epochs": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "manifest.json: is damaged (Expecting property name"),
+        ("[" * 100_000, "manifest.json: is damaged ("),
+        ("[]", "manifest.json: is no manifest of stages with name, file, epochs, and a gate"),
+        ("{}", "manifest.json: is no manifest of stages"),
+        ({"stages": [STAGE]}, "manifest.json: is no manifest of stages"),
+        ({"stages": [{}], "gate": None}, "manifest.json: is no manifest of stages"),
+        ({"stages": [], "gate": {}}, "manifest.json, gate: got {}; expected success_above, failure_below, last_k"),
+        ({"stages": [], "gate": {"success_above": 2, "failure_below": 1, "last_k": 1}}, "manifest.json, gate: got "),
+        ({"stages": [STAGE], "gate": None}, "x.jsonl: no such file, which curriculum.manifest.json names"),
+        ({"stages": [{**STAGE, "file": None}], "gate": None}, "manifest.json: has weights in place of files"),
+    ],
+)  # fmt: skip
+def test_a_manifest_that_cannot_be_read_is_named(tmp_path: Path, text: Any, said: str) -> None:
+    pytest.importorskip("datasets")
+    (tmp_path / "curriculum.manifest.json").write_text(text if isinstance(text, str) else json.dumps(text))
+    with pytest.raises(PoolError) as caught:
+        stages(tmp_path, [])
+    assert said in str(caught.value)
 
 
 def written(folder: Path) -> Path:
@@ -171,7 +266,10 @@ def written(folder: Path) -> Path:
 
 def test_a_checkpoint_of_a_run_without_stages_begins_with_the_first() -> None:
     staged = easy_and_hard(reward_funcs("gelato"))
-    args = SimpleNamespace(dataloader_num_workers=0, remove_unused_columns=False)
+    args = SimpleNamespace(
+        dataloader_num_workers=0, remove_unused_columns=False, shuffle_dataset=False,
+        generation_batch_size=8, num_generations=4,
+    )  # fmt: skip
     state = SimpleNamespace(stateful_callbacks={"TrainerControl": {}})
     staged.callback.on_train_begin(args, state, None)
     assert state.stateful_callbacks["StageCallback"] == staged.callback.state()
@@ -181,19 +279,40 @@ def test_a_checkpoint_of_a_run_without_stages_begins_with_the_first() -> None:
 def test_what_cannot_be_stages_is_refused() -> None:
     functions = reward_funcs("gelato")
     datasets = pytest.importorskip("datasets")
+    good = data("click", ALL, 1)
     for said, named in {
         "no stages are given": {},
-        "stage 'a': its data set has no rows": {"a": data("click", ALL, 1).select([])},
+        "stage 'a': its data set has no rows": {"a": good.select([])},
         "stage 'a': got the columns sample_id; expected prompt": {"a": datasets.Dataset.from_dict({"sample_id": [1]})},
+        "stage 'a': got [{'prompt': 1}]; expected a datasets.Dataset": {"a": [{"prompt": 1}]},
+        "stage 'a': got 5; expected a datasets.Dataset": {"a": 5},
+        "stage 1: got Dataset(": {1: good},
+        "source: got 5; expected a directory of stages, or data sets by name": 5,
     }.items():
-        with pytest.raises(PoolError, match=said):
-            stages(named, functions)
-    with pytest.raises(PoolError, match=r"epochs: got .*; expected a whole number from 1 for each stage"):
-        easy_and_hard(functions, epochs=(1, 2, 3))
-    with pytest.raises(PoolError, match=r"functions: got .*; expected what reward_funcs returned"):
-        easy_and_hard([print])
-    with pytest.raises(PoolError, match="places: got 0; expected a whole number from 1"):
-        easy_and_hard(functions, places=0)
+        with pytest.raises(PoolError) as caught:
+            stages(named, functions)  # type: ignore[arg-type]
+        assert said in str(caught.value)
+    for said, options in {
+        "epochs: got (1, 2, 3); expected a whole number from 1 for each stage": {"gate": None, "epochs": (1, 2, 3)},
+        "epochs: got 'ab'; expected": {"gate": None, "epochs": "ab"},
+        "epochs: got True; expected": {"gate": None, "epochs": True},
+        "gate and epochs: with a gate, no stage ends after its epochs": {"epochs": 1},
+        "gate: got 'x'; expected a Gate, or None": {"gate": "x"},
+        "places: got 0; expected a whole number from 1": {"places": 0},
+        "seed: got -1; expected a whole number from 0": {"seed": -1},
+    }.items():
+        with pytest.raises(PoolError) as caught:
+            easy_and_hard(functions, **options)
+        assert said in str(caught.value)
+    assert easy_and_hard(functions, gate=None, epochs=None).epochs == (1, 1)
+    for wrong in ([print], [], functions[0]):
+        with pytest.raises(PoolError, match=r"functions: got .*; expected what reward_funcs returned, a list"):
+            easy_and_hard(wrong)
+    # Each list scores every rollout, which would count twice.
+    with pytest.raises(PoolError, match=r"functions: got gelato, other, of several calls of reward_funcs, which each"):
+        easy_and_hard([*functions, *reward_funcs("gelato", name="other")])
+    split = reward_funcs("gelato", split=True, format_weight=0.5)
+    assert (len(split), easy_and_hard(split).stage) == (2, "easy")
     staged = easy_and_hard(functions)
     with pytest.raises(PoolError, match=r"checkpoint: has the stages \['x'\]; expected \['easy', 'hard'\]"):
         staged.restore({**staged.state(), "stages": ["x"]})

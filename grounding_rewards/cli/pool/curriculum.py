@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from grounding_rewards.cli import layout, terminal
+from grounding_rewards.cli.pool.stats import Rounds
 from grounding_rewards.errors import PoolError
 
 if TYPE_CHECKING:
@@ -41,9 +43,16 @@ def curriculum(
         bool, typer.Option("--validate", help="Check that bands are what the data calls them; fail if not.")
     ] = False,
     band_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of bands that the data declares. Default: difficulty or band.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="For --validate: of bands that the data declares. Default: difficulty or band."
+        ),
     ] = None,
-    by: Annotated[str, typer.Option(metavar="COLUMN", help="Bands are checked for each value of this.")] = "source",
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="For --validate: checked for each value of this. Default: source."),
+    ] = None,
+    rounds: Rounds = None,
     seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest, or the check, as JSON.")] = False,
 ) -> None:
@@ -54,8 +63,8 @@ def curriculum(
     in a stage twice: where a band has too few, the shortfall is told.
 
     --validate compares the bands that the data declares with what was measured: an easier band's pass rate must be
-    above a harder one's, and their 95 % intervals apart, for all samples and for each type. Without --out nothing is
-    written.
+    above a harder one's, and their 95 % intervals apart, for all samples and for each type, and each band that a stage
+    trains on must have scored rollouts. Without --out nothing is written.
 
     Example: `grounding-rewards pool curriculum stats.parquet --stages examples/curriculum.json --out stages --data
     train.parquet`
@@ -66,15 +75,17 @@ def curriculum(
         raise PoolError(
             f"{'--split' if id_column is None else '--id-column'} says how --data is read; name it by --data"
         )
+    if not validate and (band_column is not None or by is not None):
+        raise PoolError(f"{'--by' if band_column is None else '--band-column'} says what is checked; add --validate")
     if weights and data is not None:
         raise PoolError("--weights and --data: weights go by the names of samples; leave one of the two out")
     plan = read_stages(stages)
-    checked = _validate(stats, plan, band_column, by) if validate else None
+    checked = _validate(stats, plan, band_column, by or "source", rounds) if validate else None
     if checked is not None and not (checked.passed and out is not None):
         _tell_check(checked, as_json)
     if out is None:
         return
-    said = _write(stats, stages, out, plan, data, id_column, split, weights, seed, checked)
+    said = _write(stats, stages, out, plan, data, id_column, split, weights, rounds, seed, checked)
     if as_json:
         terminal.print_json(said)
     else:
@@ -90,7 +101,10 @@ def read_stages(path: Path) -> Curriculum:
     """
     from grounding_rewards.pool.curriculum.form import read
 
-    kinds = {".json": json.loads, ".toml": tomllib.loads}
+    kinds: dict[str, Callable[[str], Any]] = {
+        ".json": partial(json.loads, object_pairs_hook=_once),
+        ".toml": tomllib.loads,
+    }
     if path.suffix.lower() not in kinds:
         raise PoolError(f"{path}: stages are read from files that end in .json or .toml")
     try:
@@ -101,12 +115,26 @@ def read_stages(path: Path) -> Curriculum:
         raise PoolError(f"{path}: {error}") from None
 
 
-def _validate(stats: Path, plan: Curriculum, column: str | None, by: str) -> Validation:
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; of a key that comes twice, ``json`` would keep the last value and say nothing."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise PoolError(
+            f"the key {next(name for name in found if names.count(name) > 1)!r:.80} comes twice in one object"
+        )
+    return found
+
+
+def _validate(stats: Path, plan: Curriculum, column: str | None, by: str, rounds: Sequence[int] | None) -> Validation:
     from grounding_rewards.pool.curriculum import validate_stats
     from grounding_rewards.pool.curriculum.declared import declared_bands
 
-    found, bands = declared_bands(stats, column, by)
-    return validate_stats(found, bands, plan)
+    found, bands = declared_bands(stats, column, by, rounds)
+    checked = validate_stats(found, bands, plan)
+    for remark in checked.remarks:
+        terminal.note(remark)
+    return checked
 
 
 def _tell_check(checked: Validation, as_json: bool) -> None:
@@ -132,6 +160,7 @@ def _write(
     id_column: str | None,
     split: str | None,
     weights: bool,
+    rounds: Sequence[int] | None,
     seed: int,
     checked: Validation | None,
 ) -> dict[str, Any]:
@@ -153,9 +182,11 @@ def _write(
             named = Data(rows, sample_names(rows, id_column, advance=lambda done: advance(0.3 * done)))
             inputs.append({"role": "data", **fingerprint(data, named.files)})
         said: dict[str, Any] = {"version": __version__, "inputs": inputs}
+        if rounds is not None:
+            said["rounds"] = sorted(set(rounds))
         if checked is not None:
             said["validation"] = checked.to_json()
-        found = read_stats(stats)
+        found = read_stats(stats, rounds=rounds)
         advance(0.4)
         if weights:
             return write_weights(out, found, plan, said=said)

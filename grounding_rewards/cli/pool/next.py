@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import math
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from grounding_rewards.cli import terminal
-from grounding_rewards.cli.options import read_value
 from grounding_rewards.cli.pool.files.drawing import Settings, run
 from grounding_rewards.cli.pool.files.pools import pool_paths
 from grounding_rewards.cli.pool.show_next import line, say
-from grounding_rewards.cli.pool.stats import Rollouts, Rounds
+from grounding_rewards.cli.pool.stats import Rollouts, Rounds, TargetSpace
 from grounding_rewards.errors import PoolError
+from grounding_rewards.pool import Band
+from grounding_rewards.spaces import as_space
 
 _FILTERS, _DATA = "What is left out", "Training data"
 
@@ -30,7 +35,12 @@ def next_round(
     ] = None,
     band: Annotated[
         str | None,
-        typer.Option(metavar="LO,HI", help="Keep pass rates strictly between the two.", rich_help_panel=_FILTERS),
+        typer.Option(
+            metavar="LO,HI",
+            help="Keep pass rates strictly between the two. LO is 0 or more, so never-solved samples go, too, but for "
+            "--confident.",
+            rich_help_panel=_FILTERS,
+        ),
     ] = None,
     confident: Annotated[
         bool,
@@ -71,6 +81,7 @@ def next_round(
         ),
     ] = False,
     rounds: Rounds = None,
+    target_space: TargetSpace = None,
     limit: Annotated[int | None, typer.Option(metavar="N", help="The most samples in the pool.")] = None,
     control: Annotated[
         bool, typer.Option("--control", help="Also draw as many samples from all that are measured, at random.")
@@ -105,6 +116,7 @@ def next_round(
     With `--data` POOL has the rows of DATA, with every column and its metadata as they were; without, the samples'
     names and statistics. Beside it lie POOL's name with `.easy`, `.suspects` and `.control`, as far as they have rows,
     and `POOL.manifest.json`, with the counts of each step, by source, and the hashes of all inputs and outputs.
+    What an earlier run set aside there is replaced, or removed; a file that no such manifest lists is an error.
 
     Example: `grounding-rewards pool next rollouts/ --data train.parquet --out pool.parquet --zero-share 0.2 --seed 7`
     """
@@ -119,8 +131,7 @@ def next_round(
         zero_share=zero_share,
         seed=seed,
         exclude_source=tuple(exclude_source or ()),
-        band=None if band is None else _rates(band),
-        confident=confident,
+        band=None if band is None else _band(band, confident),
         two_model=None if weak_strong is None else (Path(weak_strong[0]), Path(weak_strong[1])),
         selectors=tuple(map(_selector, selector or ())),
         suspects=not keep_suspects,
@@ -128,8 +139,11 @@ def next_round(
         limit=limit,
         control=control,
         rounds=None if rounds is None else tuple(sorted(set(rounds))),
+        target_space=None if target_space is None else as_space(target_space),
     )
-    manifest = run(rollouts, out, settings, data, id_column, split)
+    with _as_options():
+        settings.check()
+        manifest = run(rollouts, out, settings, data, id_column, split)
     say(manifest)
     if as_json:
         terminal.print_json({**manifest, "out": str(out), "manifest": str(pool_paths(out)["manifest"])})
@@ -144,19 +158,55 @@ def _two(text: str, option: str, expected: str) -> tuple[str, str]:
     return first, second
 
 
-def _rates(text: str) -> tuple[float, float]:
-    expected = "LO,HI, two pass rates, such as 0.1,0.9"
+def _band(text: str, confident: bool) -> Band:
+    expected = "LO,HI, two pass rates from 0 to 1, such as 0.1,0.9"
     low, high = _two(text, "--band", expected)
     try:
-        return float(low), float(high)
-    except ValueError:
+        return Band(float(low), float(high), confident=confident)
+    except ValueError:  # RecipeError among them
         raise PoolError(f"--band: got {text!r:.80}; expected {expected}") from None
 
 
 def _selector(text: str) -> str | dict[str, Any]:
     if not text.lstrip().startswith("{"):
         return text
-    found = read_value(text)
+    try:
+        found = json.loads(text)
+        wrong = _infinite(found)
+    except (ValueError, RecursionError):
+        found, wrong = None, None
     if not isinstance(found, dict):
         raise PoolError(f'--selector: got {text!r:.80}; expected a name, or JSON such as {{"name": "spread"}}')
+    if wrong is not None:
+        raise PoolError(f"--selector: got {text!r:.80}; {wrong}: expected a finite number")
     return found
+
+
+def _infinite(value: Any) -> str | None:
+    """The key of the first number that is none, or too large for one."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        if isinstance(each, float) and not math.isfinite(each):
+            return str(key)
+        if (found := _infinite(each)) is not None:
+            return f"{key}.{found}"
+    return None
+
+
+_ARGUMENTS = {
+    "zero_share": "--zero-share",
+    "seed": "--seed",
+    "min_rollouts": "--min-rollouts",
+    "limit": "--limit",
+    "exclude_sources": "--exclude-source",
+}
+
+
+@contextmanager
+def _as_options() -> Iterator[None]:
+    """Errors that begin with an argument's name begin with that of the option."""
+    try:
+        yield
+    except PoolError as error:
+        name, colon, said = str(error).partition(":")
+        raise PoolError(_ARGUMENTS.get(name, name) + colon + said) from error

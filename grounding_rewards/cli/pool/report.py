@@ -64,15 +64,17 @@ def make_report(
 ) -> None:
     """Write a page on rounds of rollouts: one HTML file that opens without a network, and its pictures beside it.
 
-    A file whose every rollout has a `round` is parted by it; any other file is a round, in the order given. Shown are
+    A file whose every rollout has a `round` is parted by it; any other file is a round, in the order given. Files
+    of one temperature each that name no round, or that are given as TEMPERATURE=PATH, are one round's sweep. Shown are
     a table of rounds, right rollouts by sample, transitions with what chance would show, correctness by source and by
     size of the target, samples without signal, temperatures, what each step of `pool next` removed, and the hardest and
     the suspect samples with their clicks, over their screenshots where `--data` has them. What has no data says what it
-    would need. The same command writes the same files.
+    would need. The same command writes the same files; pictures of an older report that it does not have are removed.
 
     Example: `grounding-rewards pool report round1/ round2/ pool.parquet.manifest.json --out report`
     """
     from grounding_rewards.pool.report.data import report
+    from grounding_rewards.pool.report.wording import plural
 
     figures()
     if out.exists() and not out.is_dir():
@@ -83,14 +85,13 @@ def make_report(
         advance(1.0)
     remarks = list[str]()
     hardest, suspects = _samples(given, samples, options)
-    if data is not None and (hardest or suspects):
+    if data is not None:
         where = report_samples.Data(data, image_column, image_dir, id_column, split)
-        seen, told = report_samples.with_screenshots([*hardest, *suspects], where)
+        seen, remarks = report_samples.with_screenshots([*hardest, *suspects], where)
         hardest, suspects = seen[: len(hardest)], seen[len(hardest) :]
-        remarks += [told] if told else []
     found = report(
-        title, [part.round for part in given.parts], by_temperature=given.by_temperature, manifests=given.manifests,
-        hardest=hardest, suspects=suspects, remarks=remarks,
+        title, [part.round for part in given.parts], by_temperature=given.by_temperature, unswept=given.unswept,
+        pools=given.pools, hardest=hardest, suspects=suspects, remarks=remarks,
     )  # fmt: skip
     written = _write(found, out)
     if as_json:
@@ -98,8 +99,8 @@ def make_report(
         return
     for remark in found.remarks:
         terminal.note(remark)
-    told = f"{len(found.rounds)} rounds and {len(found.pools)} pools written to {out / PAGE}, {len(written)} pictures"
-    sys.stderr.write(terminal.printable(told) + "\n")
+    made = f"{plural(len(found.rounds), 'round')} and {plural(len(found.pools), 'pool')} written to {out / PAGE}"
+    sys.stderr.write(terminal.printable(f"{made}, {plural(len(written), 'picture')}") + "\n")
 
 
 def _samples(given: Inputs, most: int, options: Options) -> tuple[list[Any], list[Any]]:
@@ -108,7 +109,11 @@ def _samples(given: Inputs, most: int, options: Options) -> tuple[list[Any], lis
 
 
 def _write(found: Any, out: Path) -> list[str]:
-    """Write the pictures and then the page, each whole or not at all; the names of the pictures."""
+    """Write the pictures and then the page, each whole or not at all; the names of the pictures.
+
+    Pictures of an older page that this one does not have go before the new page is there.
+    """
+    from grounding_rewards.pool.report.drawing import FILES
     from grounding_rewards.pool.report.page import page
     from grounding_rewards.tables.together import written_together
 
@@ -119,6 +124,9 @@ def _write(found: Any, out: Path) -> list[str]:
         files.open(out / PAGE).write(html)
         for name, (_, data) in pictures.items():
             files.open(out / name).write(data)
+        if (out / PAGE).exists():
+            older = sorted(path for path in out.iterdir() if FILES.fullmatch(path.name))
+            files.removed.extend(path for path in older if path.name not in pictures)
     return list(pictures)
 
 

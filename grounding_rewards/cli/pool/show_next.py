@@ -20,10 +20,7 @@ def say(manifest: Mapping[str, Any]) -> None:
             "chooses a round"
         )
     if manifest["shortfall"]:
-        terminal.note(
-            f"{manifest['zero_quota']} never-solved samples would make {terminal.percent(manifest['zero_share'])} of "
-            f"the pool, and there are {manifest['zero']}: {manifest['shortfall']} are missing, and none is taken twice"
-        )
+        terminal.note(_short(manifest))
     if join is not None and (join["data_only"] or join["rollouts_only"] or join["rows_without_name"]):
         terminal.note(
             f"{join['both']} samples are in the rollouts and in the data; left out: {join['rollouts_only']} in the "
@@ -44,6 +41,26 @@ def line(manifest: Mapping[str, Any], out: Path) -> str:
         f"{manifest['zero']} never ({terminal.percent(manifest['zero_share_actual'])}); left out: "
         f"{', '.join(removed) or 'none'}; written to {out}"
     )
+
+
+def _short(manifest: Mapping[str, Any]) -> str:
+    """How many never-solved samples are missing, who left them out, and what to do about it."""
+    gone = {step["name"]: step["removed_zero"] for step in manifest["steps"] if step["removed_zero"]}
+    said = (
+        f"{manifest['zero_quota']} never-solved samples would make {terminal.percent(manifest['zero_share'])} of the "
+        f"pool, and {manifest['zero']} are left: {manifest['shortfall']} are missing, and none is taken twice"
+    )
+    if gone:
+        said += f"; {', '.join(f'{name} left out {count}' for name, count in gone.items())}"
+    given = {"--confident"} if manifest["settings"]["confident"] else set()
+    advice = [f"{option} {what}" for name, (option, what) in _KEEPING.items() if name in gone and option not in given]
+    return "; ".join([said, *advice, "--zero-share 0 asks for none"])
+
+
+_KEEPING = {
+    "suspects": ("--keep-suspects", "draws from these"),
+    "band": ("--confident", "keeps those whose 95 % interval reaches into the band"),
+}
 
 
 def _listed(values: Sequence[float | None]) -> str:

@@ -98,6 +98,8 @@ def _facts(found: Transitions) -> Iterable[tuple[str, str]]:
 def _kind(chance: Chance) -> str:
     if chance.prior is None:
         return f"measured on {chance.samples:,} samples"
+    if chance.prior.rate is not None:
+        return f"binomial, {chance.prior.name}: all samples at one rate, {percent(chance.prior.rate)}"
     return f"beta-binomial, {chance.prior.name} prior Beta({chance.prior.a:.3g}, {chance.prior.b:.3g})"
 
 

@@ -55,19 +55,24 @@ def stats(
     from grounding_rewards.pool.stats_table import to_table
     from grounding_rewards.pool.summary import SUMMED, summary
     from grounding_rewards.tables.rollout_table import open_rollouts
-    from grounding_rewards.tables.whole import write_whole
+    from grounding_rewards.tables.whole import check_output, write_whole
 
     ks = sorted(set(pass_at or ()))
     if ks and ks[0] < 1:
         raise TableError(f"--pass-at: got {ks[0]}; expected a whole number above 0")
     with terminal.progress("counting rollouts") as advance:
         table = open_rollouts(rollouts)
+        if out is not None:
+            check_output(out, [*rollouts, *table.files])
         columns = ALL if out is not None else SUMMED
         found = stats_of(table, rounds=rounds, by=by, columns=columns, target_space=target_space)
         advance(0.8)
-        said: dict[str, Any] = {"rounds": _counted(table.rounds()), "temperatures": _counted(table.temperatures())}
+        said: dict[str, Any] = {
+            "rounds": _counted(table.rounds(rounds)),
+            "temperatures": _counted(table.temperatures(rounds)),
+        }
         if out is not None:
-            write_whole(out, to_table(found, ks), inputs=table.files)
+            write_whole(out, to_table(found, ks))
             said["out"] = str(out)
     said = {**summary(found, ks), **said}
     if as_json:
@@ -80,16 +85,19 @@ def stats(
 
 def _counted(found: dict[Any, int]) -> dict[str, int]:
     """Rollouts by round or temperature, as JSON names them."""
-    return {"unknown" if key is None else f"{key:g}": count for key, count in found.items()}
+    return {"unknown" if key is None else str(key): count for key, count in found.items()}
 
 
 def _show(said: dict[str, Any]) -> None:
     heads = ["", "samples", "rollouts", "solved", "never", "mixed", "no signal", "accuracy", "parsed"]
-    table = layout.table(heads, heads)
-    for column in table.columns[1:]:
+    table = layout.table(heads, heads[1:])
+    rows = [(str(each["source"]), each) for each in said["by_source"]] + [("all", said)]
+    cells = [(name, _cells(found)) for name, found in rows]
+    for place, column in enumerate(table.columns[1:]):
         column.justify = "right"
-    for name, found in [*((str(each["source"]), each) for each in said["by_source"]), ("all", said)]:
-        layout.row(table, [name, *_cells(found)])
+        column.min_width = max(len(heads[place + 1]), *(len(each[place]) for _, each in cells))
+    for name, each in cells:
+        layout.row(table, [name, *each])
     console = layout.console()
     console.print(table)
     if said["unscored"]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grounding_rewards.cli import layout, terminal
-from grounding_rewards.cli.pool.files.sides import Side, holds_statistics, one_round, read_warm_side, warmths
+from grounding_rewards.cli.pool.files.sides import (
+    Side,
+    holds_statistics,
+    one_round,
+    one_temperature,
+    read_warm_side,
+    warmths,
+)
 from grounding_rewards.errors import PoolError
 
 if TYPE_CHECKING:
@@ -40,7 +45,7 @@ def temperature(
     ] = 0.02,
     margin: Annotated[
         float, typer.Option(metavar="X", help="Accuracy that may be lost beyond chance, for `bootstrap`.")
-    ] = 0.0,
+    ] = 0.01,
     reference: Annotated[
         float | None,
         typer.Option(metavar="T", help="Compare with this temperature. Default: the best; for tolerance the lowest."),
@@ -52,8 +57,9 @@ def temperature(
     """Choose the highest temperature whose accuracy has not collapsed.
 
     bootstrap: a temperature has collapsed where the interval of its accuracy less the best one's, over samples drawn
-    again, ends below 0. tolerance: where its accuracy is more than 0.02 below that of the lowest temperature. A
-    temperature above a collapsed one is never chosen. Only samples that all temperatures have scored count.
+    again, ends below -0.01 (--margin: part of what makes the best the best is luck). tolerance: where its accuracy is
+    more than 0.02 below that of the lowest temperature. A temperature above a collapsed one is never chosen. Only
+    samples that all temperatures have scored count.
 
     Example: `grounding-rewards pool temperature 1.1=cool.parquet 1.4=warm.parquet 1.7=hot.parquet`
     """
@@ -90,15 +96,16 @@ def _stats(sides: list[Side]) -> dict[float, SampleStats]:
         apart = holds_statistics(side.path)
         groups.setdefault((side.temperature, side.round, place if apart else None), []).append(side)
     found: dict[float, SampleStats] = {}
-    came: dict[float, Path] = {}
+    came: dict[float, str] = {}
     for group in groups.values():
+        paths = ", ".join(str(side.path) for side in group)
         for warm, stats in _of_group(group):
             if warm in found:
                 raise PoolError(
-                    f"temperature {warm:g} is in {came[warm]} and in {group[0].path}; give each temperature once, or "
+                    f"temperature {warm:g} is in {came[warm]} and in {paths}; give each temperature once, or "
                     "all of its files in the same way"
                 )
-            found[warm], came[warm] = stats, group[0].path
+            found[warm], came[warm] = stats, paths
     return found
 
 
@@ -111,34 +118,20 @@ def _of_group(group: list[Side]) -> list[tuple[float, SampleStats]]:
     side, paths = group[0], [each.path for each in group]
     if holds_statistics(side.path):
         stats = read_stats(side.path, rounds=None if side.round is None else [side.round])
-        return [(_one(side, temperatures(stats)), stats)]
+        return [(one_temperature(side, temperatures(stats)), stats)]
     table = open_rollouts(paths)
     rounds = one_round(table, paths, side.round)
     there = warmths(table, rounds)
     known = [each for each in there if each is not None]
     if side.temperature is not None:
-        return [(_one(side, known), stats_of(table, rounds=rounds))]
+        return [(one_temperature(side, known), stats_of(table, rounds=rounds))]
     if None in there:
         shown = ", ".join(map(str, paths))
         raise PoolError(
             f"{shown}: {there[None]} rollouts name no temperature; expected it in a column temperature, or before the "
             f"path, as 1.4={side.path}"
         )
-    return [(round(each, 6), stats_of(table, rounds=rounds, temperature=each)) for each in known]
-
-
-def _one(side: Side, there: Sequence[float]) -> float:
-    """The temperature of a file that has one.
-
-    Raises:
-        PoolError: it has none or several, or another than is said.
-    """
-    said = {round(each, 6) for each in (*there, *([] if side.temperature is None else [side.temperature]))}
-    if len(said) != 1:
-        shown = ", ".join(f"{each:g}" for each in sorted(set(there))) or "none"
-        given = "" if side.temperature is None else f", and is given as {side.temperature:g}"
-        raise PoolError(f"{side.path}: its temperature is {shown}{given}; expected one, as 1.4={side.path}")
-    return said.pop()
+    return [(each, stats_of(table, rounds=rounds, temperature=each)) for each in known]
 
 
 def _show(found: Sweep) -> None:

@@ -27,7 +27,8 @@ def transitions(
     prior: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME|A,B", help="Of pass rates, for the computed null: jeffreys (default), uniform, fit, or A,B."
+            metavar="NAME|A,B",
+            help="Of pass rates, for the computed null: fit (default; to BEFORE), jeffreys, uniform, or A,B.",
         ),
     ] = None,
     by: Annotated[str, typer.Option(metavar="COLUMN", help="The column that samples are counted by.")] = "source",
@@ -43,6 +44,11 @@ def transitions(
     rates), or measured where --null gives a second set of rollouts of the checkpoint before. Sampled at the
     temperature of AFTER, that set also holds what the temperature does.
 
+    With nothing learnt, a fitted null gives p below .05 in 4 to 12 % of trials where pass rates come from a Beta
+    distribution, but in 67 % of 200 samples and always of 2,000 where 40 % can never be solved and the others are
+    uniform; a note says where the histogram of BEFORE does not look like the prior (there in 56 and 100 %). jeffreys
+    is right for Beta(.5, .5) alone: 40 to 100 % elsewhere. Where it matters, give --null.
+
     Example: `grounding-rewards pool transitions rollouts.parquet@1 rollouts.parquet@2 --prior fit`
     """
     from grounding_rewards.pool.transitions import transitions as compare
@@ -57,7 +63,7 @@ def transitions(
         second = stats_of_side(read_side(after), by)
         advance(0.8)
         again = None if null is None else stats_of_side(read_side(null), "source")
-        found = compare(first, second, null=again, prior=_prior(prior or "jeffreys"))
+        found = compare(first, second, null=again, prior=_prior(prior or "fit"))
     said = {"before_path": before, "after_path": after, "null_path": null, "by": by, **found.to_json()}
     if out is not None:
         with written_whole(out) as file:
@@ -77,4 +83,4 @@ def _prior(text: str) -> str | tuple[float, float]:
     try:
         return float(first), float(second)
     except ValueError:
-        raise PoolError(f"--prior: got {text!r}; expected jeffreys, uniform, fit or two numbers, as 0.5,0.5") from None
+        raise PoolError(f"--prior: got {text!r}; expected fit, jeffreys, uniform or two numbers, as 0.5,0.5") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -56,7 +56,8 @@ class BandCheck:
     Attributes:
         kind: the type; None for all samples together.
         bands: easiest first.
-        problems: one sentence for each pair of bands that is not in order, or not apart.
+        problems: one sentence for each pair of bands that is not in order, or not apart, and for each band that is
+            needed and missing.
         missing: bands without a scored rollout; nothing can be said of them.
     """
 
@@ -68,6 +69,14 @@ class BandCheck:
     def named(self) -> str:
         """What it is a check of, for a sentence."""
         return "all types" if self.kind is None else f"type {self.kind!r}"
+
+    @property
+    def remark(self) -> str | None:
+        """What nothing can be said of; None where all bands were measured."""
+        if not self.missing:
+            return None
+        said = f"{self.named()}: no scored rollouts of {', '.join(self.missing)}"
+        return said if len(self.bands) - len(self.missing) > 1 else f"{said}; so there is nothing to compare"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -91,17 +100,24 @@ class Validation:
         """All of them, with the type in front."""
         return tuple(f"{check.named()}: {problem}" for check in self.checks for problem in check.problems)
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was not checked, for it was not measured."""
+        return tuple(check.remark for check in self.checks if check.remark is not None)
+
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         together, *kinds = self.checks
         types = {str(check.kind): check.to_json() for check in kinds}
-        return {"passed": self.passed, "problems": list(self.problems), "overall": together.to_json(), "types": types}
+        said = {"passed": self.passed, "problems": list(self.problems), "remarks": list(self.remarks)}
+        return {**said, "overall": together.to_json(), "types": types}
 
 
 def check_bands(
     counts: Counts,
     easiest_first: Sequence[str],
     *,
+    needed: Collection[str] = (),
     ranges: Mapping[str, tuple[float, float]] | None = None,
     kind: str | None = None,
     z: float = Z,
@@ -112,6 +128,7 @@ def check_bands(
         counts: band to right rollouts and scored rollouts. Rollouts count as independent, so that intervals are on the
             narrow side where a sample has many.
         easiest_first: the bands in the order that they should have.
+        needed: bands that must have scored rollouts.
         ranges: the pass rates that each band stands for; a rate outside is told, and no problem.
         kind: the type; None for all samples together.
         z: standard deviations of the intervals.
@@ -126,6 +143,7 @@ def check_bands(
     bands = tuple(_measured(name, counts.get(name, (0, 0)), (ranges or {}).get(name), z) for name in easiest_first)
     there = [band for band in bands if band.n]
     problems = [problem for easier, harder in combinations(there, 2) if (problem := _problem(easier, harder))]
+    problems += [f"{band.band} has no scored rollouts" for band in bands if not band.n and band.band in needed]
     if len(there) < 2 and kind is None:
         problems.append(f"{len(there)} of {len(bands)} bands have scored rollouts; expected two at least to compare")
     return BandCheck(kind, bands, tuple(problems), tuple(band.band for band in bands if not band.n))
@@ -135,6 +153,7 @@ def validate(
     counts: Mapping[str, Counts],
     easiest_first: Sequence[str],
     *,
+    needed: Collection[str] = (),
     ranges: Mapping[str, tuple[float, float]] | None = None,
     z: float = Z,
 ) -> Validation:
@@ -143,6 +162,7 @@ def validate(
     Args:
         counts: type to band to right rollouts and scored rollouts.
         easiest_first: the bands in the order that they should have.
+        needed: bands that must have scored rollouts, whatever their type.
         ranges: see ``check_bands``.
         z: see ``check_bands``.
 
@@ -156,7 +176,7 @@ def validate(
         )
         for name in easiest_first
     }
-    checks = [check_bands(total, easiest_first, ranges=ranges, z=z)]
+    checks = [check_bands(total, easiest_first, needed=needed, ranges=ranges, z=z)]
     kinds = sorted(counts) if len(counts) > 1 else []
     checks += [check_bands(counts[kind], easiest_first, ranges=ranges, kind=kind, z=z) for kind in kinds]
     return Validation(tuple(checks))
@@ -170,7 +190,7 @@ def validate_stats(
     Args:
         stats: m samples; ``source`` is the type, or whatever else they were counted by.
         declared: (m,) the band that the data says each sample is of; None where it says nothing.
-        curriculum: its bands, in the order of their pass rates.
+        curriculum: its bands, in the order of their pass rates; those that stages train on must have scored rollouts.
         z: see ``check_bands``.
 
     Raises:
@@ -188,7 +208,8 @@ def validate_stats(
         counts[kind][band] = correct + int(stats.num_correct[row]), n + int(stats.n[row])
     if not counts:
         raise PoolError(f"no sample declares a band; expected {', '.join(known)} in the column of declared bands")
-    return validate(counts, list(known), ranges=known, z=z)
+    needed = {name for stage in curriculum.stages for name in stage.bands}
+    return validate(counts, list(known), needed=needed, ranges=known, z=z)
 
 
 def _measured(name: str, counts: tuple[int, int], limits: tuple[float, float] | None, z: float) -> Measured:

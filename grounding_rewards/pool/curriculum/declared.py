@@ -12,16 +12,21 @@ import numpy as np
 from grounding_rewards.errors import PoolError, near
 from grounding_rewards.pool.grouped import stats_of
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.stats_table import read_stats
+from grounding_rewards.pool.stats_table import is_stats, read_stats
 from grounding_rewards.tables.files import open_table
 from grounding_rewards.tables.rollout_table import open_rollouts
 
 USUAL = ("difficulty", "band")
 """Columns of declared bands, where none is named."""
 
+_READ = ("sample_id", "round", "temperature")
+
 
 def declared_bands(
-    path: str | os.PathLike[str], column: str | None = None, by: str = "source"
+    path: str | os.PathLike[str],
+    column: str | None = None,
+    by: str = "source",
+    rounds: Sequence[int] | None = None,
 ) -> tuple[SampleStats, Sequence[Any]]:
     """Statistics of samples, and the band that each of them declares.
 
@@ -29,14 +34,15 @@ def declared_bands(
         path: statistics that ``pool stats --out`` wrote, or rollouts.
         column: of declared bands; None for the first of ``USUAL`` that is there.
         by: the column of types, which becomes ``source``.
+        rounds: those whose rollouts count; None for all.
 
     Raises:
         PoolError: there is no such column; names those that are there.
-        TableError: the path cannot be read.
+        TableError: the path cannot be read, or holds statistics, which cannot be parted by round.
     """
-    if os.path.isfile(path) and "num_correct" in open_table(path).columns:
+    if is_stats(path):
         table = open_table(path)
-        stats = read_stats(path)
+        stats = read_stats(path, rounds=rounds)
         name = _column(path, column, table.columns)
         wanted = [name, by] if by in table.columns else [name]
         rows = [row for batch in table.batches(wanted, whole=False) for row in batch.rows]
@@ -45,8 +51,8 @@ def declared_bands(
         return replace(stats, source=kinds), [row.get(name) for row in rows]
     rollouts = open_rollouts([path])
     name = _column(path, column, rollouts.columns)
-    stats = stats_of(rollouts, by=by, columns=("sample_id", "round", "temperature"))
-    return stats, stats_of(rollouts, by=name, columns=("sample_id", "round", "temperature")).source.tolist()
+    stats = stats_of(rollouts, rounds=rounds, by=by, columns=_READ)
+    return stats, stats_of(rollouts, rounds=rounds, by=name, columns=_READ).source.tolist()
 
 
 def _column(path: str | os.PathLike[str], column: str | None, there: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.curriculum.stages import BETWEEN, UNMEASURED, Curriculum, Stage, assign
+from grounding_rewards.pool.curriculum.stages import NO_BAND, Curriculum, Stage, assign
 from grounding_rewards.pool.selection.quotas import check_seed, drawn, largest_remainder
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.spaces import Floats
@@ -104,8 +104,8 @@ def stage_sets(stats: SampleStats, curriculum: Curriculum, seed: int = 0) -> Sta
     members = {name: np.flatnonzero(band == place) for place, name in enumerate(curriculum.band_names)}
     sets = tuple(_stage_set(stats, stage, members, seed) for stage in curriculum.stages)
     counted = Counter(band.tolist())
-    counts = {name: counted[place] for place, name in enumerate(curriculum.band_names)}
-    return StageSets(band, sets, {**counts, "between": counted[BETWEEN], "unmeasured": counted[UNMEASURED]})
+    places = {**{name: place for place, name in enumerate(curriculum.band_names)}, **NO_BAND}
+    return StageSets(band, sets, {name: counted[place] for name, place in places.items()})
 
 
 def stage_weights(stats: SampleStats, curriculum: Curriculum) -> tuple[StageSets, list[Floats]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -19,18 +20,21 @@ BETWEEN = -1
 UNMEASURED = -2
 """In place of a band: too few of the sample's rollouts were scored."""
 
+NO_BAND = {"between": BETWEEN, "unmeasured": UNMEASURED}
+"""What samples that are in no band are counted as, so that no band is called so."""
+
 
 @dataclass(frozen=True)
 class RateBand:
     """Samples whose measured pass rate is from ``low`` to ``high``, both inside.
 
     Args:
-        name: what stages call it.
+        name: what stages call it; not ``between`` or ``unmeasured``, as which samples in no band are counted.
         low: the lowest pass rate, 0 to 1.
         high: the highest.
 
     Raises:
-        PoolError: they are no two numbers from 0 to 1 in order.
+        PoolError: they are no two numbers from 0 to 1 in order, or the name cannot be one.
     """
 
     name: str
@@ -38,6 +42,9 @@ class RateBand:
     high: float
 
     def __post_init__(self) -> None:
+        _check_name("band", self.name)
+        if self.name in NO_BAND:
+            raise PoolError(f"band {self.name!r}: samples in no band are counted by this name; choose another")
         if not (is_number(self.low) and is_number(self.high) and 0.0 <= self.low <= self.high <= 1.0):
             raise PoolError(
                 f"band {self.name!r}: got {[self.low, self.high]!r:.80}; expected [LOWEST, HIGHEST] pass rate, "
@@ -67,8 +74,9 @@ class Stage:
     epochs: int = 1
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.name, str) and self.name):
-            raise PoolError(f"stage: got the name {self.name!r:.80}; expected a text, such as 'easy'")
+        _check_name("stage", self.name)
+        for band in self.bands:
+            _check_name(f"stage {self.name!r}, bands", band)
         if not self.bands or len(set(self.bands)) < len(self.bands):
             raise self._wrong("bands", self.bands, "the names of one band or more, each of them once")
         if self.shares is not None:
@@ -131,6 +139,11 @@ class Curriculum:
     def easiest_first(self) -> list[RateBand]:
         """The bands, those of high pass rates first."""
         return sorted(self.bands, key=lambda band: (band.high, band.low), reverse=True)
+
+
+def _check_name(what: str, name: Any) -> None:
+    if not (isinstance(name, str) and name) or re.search("[\ud800-\udfff]", name):
+        raise PoolError(f"{what}: got the name {name!r:.80}; expected a text, such as 'easy'")
 
 
 def assign(stats: SampleStats, curriculum: Curriculum) -> NDArray[np.int64]:

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.report.funnel import funnel
 from grounding_rewards.pool.report.groups import by_size, by_source
 from grounding_rewards.pool.report.rounds import Numbers, Round, histogram, signal, summary
 from grounding_rewards.pool.report.samples import Shown
@@ -84,7 +83,8 @@ def report(
     rounds: Sequence[Round],
     *,
     by_temperature: Mapping[float, SampleStats] | None = None,
-    manifests: Sequence[tuple[str, Any]] = (),
+    unswept: str = "",
+    pools: Sequence[Numbers] = (),
     hardest: Sequence[Shown] = (),
     suspects: Sequence[Shown] = (),
     remarks: Sequence[str] = (),
@@ -93,23 +93,21 @@ def report(
 
     Args:
         title: the page's.
-        rounds: in the order of training.
+        rounds: in the order of training; transitions pass over those that are temperatures of a sweep.
         by_temperature: statistics of the same samples at two temperatures or more.
-        manifests: of pools, with the names that the page calls these by.
+        unswept: why there are none.
+        pools: of each pool what ``funnel.funnel`` says.
         hardest: samples to show, with their clicks.
         suspects: the same.
         remarks: what to say before all else.
-
-    Raises:
-        PoolError: a manifest is none.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> found = report("pools", [Round("1", sample_stats(["a", "a", "b"], [1, 0, 1]))])
     >>> found.rounds[0]["mixed"], sorted(found.missing)
     (1, ['hardest', 'pools', 'sizes', 'sources', 'suspects', 'temperature', 'transitions'])
     """
-    moved, apart = _transitions(rounds)
-    swept, unswept = _temperature(by_temperature or {})
+    moved, apart = _transitions([each for each in rounds if not each.swept])
+    swept, failed = _temperature(by_temperature or {})
     sources = [(each.name, by_source(each.stats)) for each in rounds]
     sizes = [(each.name, by_size(each.stats)) for each in rounds]
     found = Report(
@@ -121,14 +119,18 @@ def report(
         sizes=tuple(each for each in sizes if each[1]),
         signal=tuple(map(signal, rounds)),
         temperature=swept,
-        pools=tuple(funnel(name, manifest) for name, manifest in manifests),
+        pools=tuple(pools),
         hardest=tuple(hardest),
         suspects=tuple(suspects),
         remarks=(*remarks, *(apart if moved else ())),
     )
     missing = {name: why for name, why in NEEDS.items() if not getattr(found, name)}
+    if not moved and any(each.swept for each in rounds):
+        missing["transitions"] = (
+            "temperatures of one round are no steps of training; needs rollouts that name two rounds (column round)"
+        )
     missing |= {"transitions": "; ".join(apart)} if apart and not moved else {}
-    missing |= {"temperature": unswept} if unswept else {}
+    missing |= {"temperature": failed or unswept} if (failed or unswept) and not swept else {}
     return replace(found, missing=missing)
 
 

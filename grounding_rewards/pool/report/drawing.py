@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -12,10 +13,17 @@ from grounding_rewards.pool.report.figures import flow, heat, histogram, signals
 from grounding_rewards.pool.report.figures.sample import sample
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.samples import Shown
-from grounding_rewards.pool.report.wording import count, percent
+from grounding_rewards.pool.report.verdicts import verdict
+from grounding_rewards.pool.report.wording import count, percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+FILES = re.compile(
+    r"(num-correct|sources|target-sizes|no-signal|temperatures|pools|(transition|hardest|suspect)-[1-9]\d*)\.png"
+)
+"""The names that files of pictures have."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,8 @@ def drawings(found: Report) -> Iterator[Drawing]:
         yield Drawing("pools", 0, "pools.png", _pools(found), partial(flow.flow, found.pools))
     for section, file in (("hardest", "hardest"), ("suspects", "suspect")):
         for place, shown in enumerate(getattr(found, section)):
-            yield Drawing(section, place, f"{file}-{place + 1}.png", _sample(shown), partial(sample, shown))
+            if shown.drawable:
+                yield Drawing(section, place, f"{file}-{place + 1}.png", _sample(shown), partial(sample, shown))
 
 
 def _histograms(found: Report) -> str:
@@ -68,7 +77,7 @@ def _histograms(found: Report) -> str:
         f"{count(each['all_correct'])} with all rollouts right"
         for each in found.rounds
     ]
-    return f"Bars: samples by their number of right rollouts. {'; '.join(told)}."
+    return f"Bars: shares of samples by their number of right rollouts. {'; '.join(told)}."
 
 
 def _heat(moved: Numbers) -> str:
@@ -105,8 +114,11 @@ def _signal(found: Report) -> str:
 
 
 def _temperature(swept: Numbers) -> str:
-    told = [f"{percent(row['accuracy'])} at {row['temperature']:g}" for row in swept["rows"]]
-    return f"Accuracy over temperature: {', '.join(told)}; chosen is {swept['chosen']:g}."
+    told = [f"{percent(row['accuracy'])} at {row['temperature']:g} ({verdict(row, swept)})" for row in swept["rows"]]
+    return (
+        f"Accuracy, its difference to that at {swept['compared_with']:g}, and more, by temperature: {', '.join(told)}; "
+        f"chosen is {swept['chosen']:g}."
+    )
 
 
 def _pools(found: Report) -> str:
@@ -115,8 +127,10 @@ def _pools(found: Report) -> str:
 
 
 def _sample(shown: Shown) -> str:
-    where = "over its screenshot" if shown.image is not None else "on an empty screen"
-    return (
-        f"Sample {shown.sample_id}: its target and {count(len(shown.clicks))} clicks, {count(int(shown.right.sum()))} "
-        f"of them right, {where}."
-    )
+    clicks, right = int(shown.inside.sum()), int((shown.right & shown.inside).sum())
+    seen = [
+        "its target" if shown.outlines else "",
+        f"{plural(clicks, 'click')}, {count(right)} of them right" if clicks else "",
+        "its screenshot" if shown.image is not None else "an empty screen",
+    ]
+    return f"Sample {shown.sample_id}: {'; '.join(filter(None, seen))}."

@@ -19,7 +19,7 @@ UNKNOWN = "unknown"
 def by_source(stats: SampleStats) -> list[Numbers]:
     """Outcomes by source, the one with the largest share of never-solved samples first; empty where none is known.
 
-    Samples that were not scored are left out.
+    Samples without a scored rollout are left out; of the others ``rollouts`` are all, ``unscored`` those without acc.
 
     >>> from dataclasses import replace
     >>> from grounding_rewards.pool import sample_stats
@@ -59,7 +59,7 @@ def by_size(stats: SampleStats) -> list[Numbers]:
         accuracy, least, most = mean_rate(inside)
         lines.append(
             {
-                "area_from": low, "area_to": high, "samples": len(inside), "rollouts": int(inside.n.sum()),
+                "area_from": low, "area_to": high, "samples": len(inside), **_rollouts(inside),
                 "correct": int(inside.num_correct.sum()), "accuracy": accuracy, "accuracy_low": least,
                 "accuracy_high": most,
             }
@@ -68,7 +68,7 @@ def by_size(stats: SampleStats) -> list[Numbers]:
     return lines[held[0] : held[-1] + 1] if held else []
 
 
-_SUMMED = ("samples", "rollouts", "correct", "none_correct", "mixed", "all_correct")
+_SUMMED = ("samples", "rollouts", "unscored", "correct", "none_correct", "mixed", "all_correct")
 
 
 def _line(name: str, stats: SampleStats) -> Numbers:
@@ -76,9 +76,13 @@ def _line(name: str, stats: SampleStats) -> Numbers:
     return {
         "source": name,
         "samples": len(stats),
-        "rollouts": int(stats.n.sum()),
+        **_rollouts(stats),
         "correct": int(stats.num_correct.sum()),
         **found,
         "zero_share": found["none_correct"] / len(stats),
         "accuracy": mean_rate(stats)[0],
     }
+
+
+def _rollouts(stats: SampleStats) -> dict[str, int]:
+    return {"rollouts": int((stats.n + stats.unscored).sum()), "unscored": int(stats.unscored.sum())}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from grounding_rewards.errors import GroundingRewardsError
-from grounding_rewards.pool.target_boxes import _ACCEPTED, _form
+from grounding_rewards.pool.target_boxes import ACCEPTED, recipe_form
 from grounding_rewards.regions import Regions
 from grounding_rewards.spaces import UNIT, CoordSpace, Floats
 from grounding_rewards.targets import Targets
@@ -38,11 +38,11 @@ def outlines(
     >>> outlines('{"refusal": true}', None)
     ()
     """
-    native, space = _form(recipe) if target_space is None else (None, target_space)
+    native, space = recipe_form(recipe) if target_space is None else (None, target_space)
     sizes = None if image_size is None else np.array([image_size], dtype=np.float64)
     try:
         read = Targets.from_list([target], native=native, space=space)
-        found = read.prepare(UNIT, default=None, response_space=None, accepts=_ACCEPTED, image_sizes=sizes)
+        found = read.prepare(UNIT, default=None, response_space=None, accepts=ACCEPTED, image_sizes=sizes)
     except GroundingRewardsError:
         return ()
     return tuple(_corners(found.regions, place) for place in range(len(found.regions.row)))

@@ -25,11 +25,13 @@ class Round:
         name: how the page calls it.
         stats: its samples.
         temperatures: that its rollouts were sampled at, as far as is known, in order.
+        swept: whether it is one temperature of a sweep, and no step of training.
     """
 
     name: str
     stats: SampleStats
     temperatures: tuple[float, ...] = ()
+    swept: bool = False
 
 
 def summary(each: Round) -> Numbers:
@@ -83,14 +85,14 @@ def mean_rate(stats: SampleStats) -> tuple[float | None, float | None, float | N
 
 
 def histogram(each: Round) -> Numbers:
-    """How many samples have 0, 1, ... right rollouts, told apart by whether that is none, some or all of theirs.
+    """How many samples have 0, 1, ... right rollouts, as far as there are any, by whether that is none, some or all.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> histogram(Round("1", sample_stats(["a", "a", "b", "c", "c"], [1, 0, 1, 0, 0])))
-    {'round': '1', 'none_correct': [1, 0], 'mixed': [0, 1], 'all_correct': [0, 1]}
+    {'round': '1', 'none_correct': [1, 0, 0], 'mixed': [0, 1, 0], 'all_correct': [0, 1, 0]}
     """
     stats = each.stats
-    most = int(stats.num_correct.max(initial=0))
+    most = int(stats.n.max(initial=0))
     return {
         "round": each.name,
         **{name: _counts(stats, getattr(stats, name), most) for name in ("none_correct", "mixed", "all_correct")},

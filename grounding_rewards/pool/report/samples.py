@@ -34,6 +34,7 @@ class Shown:
         source: where it comes from.
         instruction: what was asked.
         responses: the commonest responses, and how many rollouts gave each.
+        unscored: how many rollouts were not scored.
         image: (h, w) the screenshot in shades of grey, 0 to 255; None where it is not at hand.
     """
 
@@ -47,12 +48,24 @@ class Shown:
     instruction: str | None = None
     responses: tuple[tuple[str, int], ...] = ()
     image: NDArray[np.uint8] | None = None
+    unscored: int = 0
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """(k,) which clicks lie on the screen."""
+        return np.asarray(((self.clicks >= 0) & (self.clicks <= 1)).all(axis=1))
+
+    @property
+    def drawable(self) -> bool:
+        """Whether there is anything to draw."""
+        return bool(self.outlines) or bool(self.inside.any()) or self.image is not None
 
     def told(self) -> Numbers:
         """The sample in plain values."""
         return {
             "sample_id": self.sample_id,
             "n": self.n,
+            "unscored": self.unscored,
             "source": self.source,
             "instruction": self.instruction,
             "image_size": None if self.image_size is None else list(self.image_size),

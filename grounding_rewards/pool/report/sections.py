@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grounding_rewards.pool.report.data import Report
+from grounding_rewards.pool.report.figures.sizes import MOST
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.samples import Shown, shortened
-from grounding_rewards.pool.report.wording import area, between, count, listed, percent, points
+from grounding_rewards.pool.report.verdicts import verdict
+from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points
+from grounding_rewards.pool.transitions.chance import BETA_BINOMIAL
 
 
 @dataclass(frozen=True)
@@ -68,32 +71,40 @@ _ROUNDS = (
     "the mean pass rate of the samples; its 95 % interval takes every sample for one trial."
 )
 _NUM_CORRECT = (
-    "Samples by how many of their rollouts are right. Only samples with some right give a signal to learn from."
+    "Shares of a round's samples by how many of their rollouts are right, with counts on top where there is room. Only "
+    "samples with some right give a signal to learn from."
 )
 _TRANSITIONS = (
     "Rows are right rollouts before, columns after. A second look at the same policy moves samples as well: beside "
-    "what was seen stands what chance alone would show."
+    "what was seen stands what chance alone would show. Cells hold samples and their share of the row, which names how "
+    "many it has."
 )
-_SOURCES = "The source with the largest share of never-solved samples stands on top. The picture shows the last round."
+_SOURCES = (
+    "The source with the largest share of never-solved samples stands on top. The picture shows the last round. "
+    "Samples without a scored rollout are left out."
+)
 _SIZES = (
-    "Mean pass rate by the target's share of the screen, with a 95 % interval that takes every sample for one trial."
+    "Mean pass rate by the target's share of the screen, with a 95 % interval that takes every sample for one trial. "
+    f"Of more than {MOST} rounds the picture shows the first and the last ones."
 )
 _SIGNAL = (
     "Groups whose totals lie within 0.000001 of each other give no signal: with totals of 0 and 1 these are the "
     "samples with none and with all right; shaped totals may differ among those too."
 )
 _TEMPERATURE = (
-    "The highest temperature whose accuracy has not collapsed, over the samples that all temperatures have. Answers "
-    "read, samples with some right and different responses stand beside it."
+    "The highest temperature up to which accuracy has not collapsed, over the samples that all temperatures have. The "
+    "rule goes by the difference on the same samples, whose interval is narrower than those of both accuracies. "
+    "Answers read, samples with some right and different responses stand below."
 )
 _POOLS = "What each step of drawing a pool left and removed, as the manifests say."
+_GREYED = "Screenshots are shown in pale shades of grey, dark ones inverted."
 _HARDEST = (
     "Never solved in the last round: those with most rollouts first, and of these the ones with the smallest targets. "
-    "Suspects are not among them."
+    f"Suspects are not among them. {_GREYED}"
 )
 _SUSPECTS = (
     "Never solved, yet their clicks agree tightly on another place: the label may be wrong, or the instruction may fit "
-    "two things. Look before you train on them."
+    f"two things. Look before you train on them. {_GREYED}"
 )
 
 
@@ -104,7 +115,7 @@ def _with_picture(tables: Iterator[Table]) -> list[Part]:
 
 def _rounds(rounds: Sequence[Numbers]) -> Table:
     heads = [
-        "round", "samples", "rollouts", "not scored", "each", "none correct", "mixed", "all correct", "right",
+        "round", "samples", "rollouts", "not scored", "scored, each", "none correct", "mixed", "all correct", "right",
         "accuracy", "95 % interval", "answers read", "temperature",
     ]  # fmt: skip
     rows = [
@@ -123,15 +134,21 @@ def _rounds(rounds: Sequence[Numbers]) -> Table:
 def _moved(place: int, moved: Numbers) -> Part:
     null, gap = moved["null"], moved["difference"]
     said = [
-        f"{count(moved['both'])} samples in both: {count(moved['up'])} up, {count(moved['same'])} the same, "
+        f"{plural(moved['both'], 'sample')} in both: {count(moved['up'])} up, {count(moved['same'])} the same, "
         f"{count(moved['down'])} down; {moved['net']:+,} right rollouts",
         f"mean pass rate {points(gap['mean'])} percentage points ({points(gap['low'])} to {points(gap['high'])})",
     ]
     if moved["never_solved"]:
         said.append(
-            f"of {count(moved['never_solved'])} never-solved samples {count(moved['escaped'])} were solved at least "
-            f"once, {percent(moved['escape_share'])} ({between(moved['low'], moved['high'])}); by chance alone "
+            f"of {plural(moved['never_solved'], 'never-solved sample')} {count(moved['escaped'])} "
+            f"{'was' if moved['escaped'] == 1 else 'were'} solved at least once, {percent(moved['escape_share'])} "
+            f"({between(moved['low'], moved['high'])}); by chance alone "
             f"{percent(null['escape_share'])} ({between(null['low'], null['high'])})"
+        )
+    if null["kind"] == BETA_BINOMIAL and max(moved["n_before"]) == 1:
+        said.append(
+            "with one rollout a sample nothing tells a lucky one from a sure one: what chance would show is that of "
+            f"the prior, Beta({null['prior']['a']:.3g}, {null['prior']['b']:.3g}), alone"
         )
     if moved["discordant"]:
         pair = moved["discordant"]
@@ -141,8 +158,8 @@ def _moved(place: int, moved: Numbers) -> Part:
         )
     if moved["dropped"] or moved["new"] or moved["unscored"]:
         said.append(
-            f"{count(moved['dropped'])} samples are before alone, {count(moved['new'])} after alone, "
-            f"{count(moved['unscored'])} are not scored in one of the two"
+            f"{plural(moved['dropped'], 'sample')} before alone, {count(moved['new'])} after alone, "
+            f"{count(moved['unscored'])} not scored in one of the two"
         )
     return Part(f"{moved['from']} to {moved['to']}", place, (), [*said, *moved["warnings"]], _by_source(moved))
 
@@ -168,6 +185,7 @@ def _sources(found: Report) -> Iterator[Table]:
         "source",
         "samples",
         "rollouts",
+        "not scored",
         "right",
         "none correct",
         "mixed",
@@ -186,16 +204,24 @@ def _sources(found: Report) -> Iterator[Table]:
         yield Table(name, heads, rows)
 
 
-_COUNTS = ("samples", "rollouts", "correct", "none_correct", "mixed", "all_correct")
+_COUNTS = ("samples", "rollouts", "unscored", "correct", "none_correct", "mixed", "all_correct")
 
 
 def _sizes(found: Report) -> Iterator[Table]:
-    heads = ["target's share of the screen", "samples", "rollouts", "right", "mean pass rate", "95 % interval"]
+    heads = [
+        "target's share of the screen",
+        "samples",
+        "rollouts",
+        "not scored",
+        "right",
+        "mean pass rate",
+        "95 % interval",
+    ]
     for name, lines in reversed(found.sizes):
         rows = [
             [
                 area(line["area_from"], line["area_to"]), count(line["samples"]),
-                count(line["rollouts"]), count(line["correct"]), percent(line["accuracy"]),
+                count(line["rollouts"]), count(line["unscored"]), count(line["correct"]), percent(line["accuracy"]),
                 between(line["accuracy_low"], line["accuracy_high"]),
             ]
             for line in lines
@@ -211,18 +237,29 @@ def _signal(rounds: Sequence[Numbers]) -> Table:
 
 
 def _temperature(swept: Numbers) -> Part:
-    heads = ["temperature", "accuracy", "95 % interval", "answers read", "mixed", "never solved", "different", "why"]
+    heads = [
+        "temperature",
+        "accuracy",
+        "95 % interval",
+        "answers read",
+        "mixed",
+        "never solved",
+        "different",
+        "verdict",
+        "why",
+    ]
     rows = [
         [
             f"{row['temperature']:g}{' (chosen)' if row['temperature'] == swept['chosen'] else ''}",
             percent(row["accuracy"]), between(row["low"], row["high"]), percent(row["parse_rate"]),
-            percent(row["mixed_share"]), percent(row["zero_share"]), percent(row["distinct_share"]), row["why"],
+            percent(row["mixed_share"]), percent(row["zero_share"]), percent(row["distinct_share"]),
+            verdict(row, swept), row["why"],
         ]
         for row in swept["rows"]
     ]  # fmt: skip
     said = [
-        f"{swept['chosen']:g} is chosen by the rule {swept['rule']}, over {count(swept['samples'])} samples",
-        *([f"{count(swept['left_out'])} samples are not at every temperature"] if swept["left_out"] else []),
+        f"{swept['chosen']:g} is chosen by the rule {swept['rule']}, over {plural(swept['samples'], 'sample')}",
+        *([f"{plural(swept['left_out'], 'sample')} not at every temperature"] if swept["left_out"] else []),
         *swept["warnings"],
     ]
     return Part(picture=0, said=said, table=Table("What rollouts at each temperature say", heads, rows))
@@ -249,11 +286,20 @@ def _samples(several: Sequence[Shown]) -> list[Part]:
 
 def _sample(place: int, shown: Shown) -> Part:
     answers = "\n".join(f"{count(times)} x {text}" for text, times in shown.responses)
+    unscored = f"{count(shown.unscored)} of them not scored, " if shown.unscored else ""
     facts = [
         ("instruction", "" if shown.instruction is None else shortened(shown.instruction)),
         ("source", shown.source or ""),
-        ("rollouts", f"{count(shown.n)}, none of them right"),
-        ("clicks", "" if len(shown.clicks) else "none of them answers with a place that is known"),
+        ("rollouts", f"{count(shown.n + shown.unscored)}, {unscored}none of them right"),
+        ("clicks", _clicks(shown)),
+        ("target", "" if shown.outlines else "its place is not known"),
         ("answers", answers),
     ]
     return Part(shown.sample_id, place, [(name, fact) for name, fact in facts if fact])
+
+
+def _clicks(shown: Shown) -> str:
+    outside = int((~shown.inside).sum())
+    if not len(shown.clicks):
+        return "none of them answers with a place that is known"
+    return f"{count(outside)} of {count(len(shown.clicks))} outside of the screen" if outside else ""

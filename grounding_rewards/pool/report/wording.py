@@ -14,6 +14,15 @@ def count(value: int | float | None) -> str:
     return "-" if value is None else f"{value:,.0f}"
 
 
+def plural(value: int, word: str) -> str:
+    """So many of something.
+
+    >>> plural(1, "round"), plural(2000, "pool")
+    ('1 round', '2,000 pools')
+    """
+    return f"{count(value)} {word}{'' if value == 1 else 's'}"
+
+
 def percent(share: float | None) -> str:
     """A share.
 

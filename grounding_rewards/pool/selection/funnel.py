@@ -22,6 +22,7 @@ class Step:
     Attributes:
         name: what it is called.
         removed: how many samples it removed.
+        removed_zero: how many of these were never solved.
         kept: how many it left.
         per_source: how many came and how many were left, by source, in the order of names.
         parameters: its settings.
@@ -29,6 +30,7 @@ class Step:
 
     name: str
     removed: int
+    removed_zero: int
     kept: int
     per_source: Mapping[str, tuple[int, int]]
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -38,6 +40,7 @@ class Step:
         return {
             "name": self.name,
             "removed": self.removed,
+            "removed_zero": self.removed_zero,
             "kept": self.kept,
             "params": dict(self.parameters),
             "per_source": {source: list(counts) for source, counts in self.per_source.items()},
@@ -62,6 +65,7 @@ class Funnel:
     def __init__(self, stats: SampleStats) -> None:
         self.left: NDArray[np.bool_] = np.ones(len(stats), dtype=np.bool_)
         self.steps: list[Step] = []
+        self._zero = stats.none_correct
         names = [NO_SOURCE if source is None else str(source) for source in stats.source.tolist()]
         self._sources = sorted(set(names))
         places = {name: place for place, name in enumerate(self._sources)}
@@ -74,7 +78,8 @@ class Funnel:
         per_source = {source: pair for source, pair in zip(self._sources, counts, strict=True) if pair[0]}
         self.left = after
         removed = np.flatnonzero(before & ~after)
-        self.steps.append(Step(name, len(removed), int(after.sum()), per_source, parameters))
+        zero = int(self._zero[removed].sum())
+        self.steps.append(Step(name, len(removed), zero, int(after.sum()), per_source, parameters))
         return removed
 
     def told(self) -> str:

@@ -34,7 +34,7 @@ def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
     [13, 6, 1]
     """
     exact = [_exact("shares", share) for share in shares]
-    _whole("total", total, 0)
+    check_whole("total", total, 0)
     if any(share < 0 for share in exact) or not sum(exact):
         raise PoolError(f"shares: got {list(shares)}; expected numbers from 0, and one above 0")
     parts = [share * total / sum(exact) for share in exact]
@@ -64,7 +64,7 @@ def zero_quota(positive: int, zero_share: Any) -> int:
     [3, 3, 19, 20]
     """
     share = share_of_zeros(zero_share)
-    _whole("positive samples", positive, 0)
+    check_whole("positive samples", positive, 0)
     return int(share / (1 - share) * positive + Fraction(1, 2))
 
 
@@ -91,7 +91,7 @@ def most_positive(limit: int, zero_share: Any) -> int:
     >>> most_positive(100, 0.2), most_positive(99, 0.2), most_positive(4, 0.9)
     (80, 79, 0)
     """
-    _whole("limit", limit, 1)
+    check_whole("limit", limit, 1)
     found = int(limit * (1 - share_of_zeros(zero_share))) + 1
     while found and found + zero_quota(found, zero_share) > limit:
         found -= 1
@@ -104,7 +104,7 @@ def drawn(
     *,
     seed: int,
     purpose: str,
-    weights: Floats | None = None,
+    log_weights: Floats | None = None,
 ) -> NDArray[np.int64]:
     """Rows of ``count`` samples drawn without replacement; all that can be drawn where there are fewer.
 
@@ -117,7 +117,8 @@ def drawn(
         count: how many to draw, from 0.
         seed: a whole number from 0.
         purpose: what they are drawn for.
-        weights: (m,) numbers from 0; with 0 a sample is never drawn. None: all equal.
+        log_weights: (m,) logarithms of the weights; with that of 0, minus infinity, a sample is never drawn. None: all
+            equal.
 
     Returns:
         Row numbers, in order.
@@ -130,15 +131,15 @@ def drawn(
     >>> drawn(["a", "b", "c", "d"], 2, seed=7, purpose="zero").tolist()
     [1, 2]
     """
-    _whole("count", count, 0)
+    check_whole("count", count, 0)
     keys = _keys(sample_ids, check_seed(seed), purpose)
-    weight = np.ones(len(keys)) if weights is None else weights
-    usable = np.flatnonzero(weight > 0)
-    key, weight = keys[usable], weight[usable]
+    logs = np.zeros(len(keys)) if log_weights is None else log_weights
+    usable = np.flatnonzero(~np.isneginf(logs))
+    key, log = keys[usable], logs[usable]
     score = np.zeros(len(usable))
-    if (weight != weight[:1]).any():
+    if (log != log[:1]).any():
         # u^(1/w) is largest where log(-log u) - log w is smallest, which neither overflows nor underflows.
-        score = np.log(-np.log(((key >> np.uint64(11)) + 0.5) * 2.0**-53)) - np.log(weight)
+        score = np.log(-np.log(((key >> np.uint64(11)) + 0.5) * 2.0**-53)) - log
     order = np.lexsort((~key, score))
     return np.sort(usable[order[:count]])
 
@@ -149,16 +150,20 @@ def check_seed(seed: Any) -> int:
     Raises:
         PoolError: it is no whole number from 0.
     """
-    _whole("seed", seed, 0)
-    return int(seed)
+    return check_whole("seed", seed, 0)
 
 
 def _keys(sample_ids: Sequence[Any] | NDArray[Any], seed: int, purpose: str) -> NDArray[np.uint64]:
-    """64 bits of each name, the seed and the purpose."""
+    """64 bits of each name, the seed and the purpose. The number 1 is another name than the text 1."""
     salt = blake2b(f"{seed} {purpose}".encode(), digest_size=blake2b.SALT_SIZE).digest()
-    names = (str(name).encode("utf-8", "surrogatepass") for name in sample_ids)
+    names = map(_bytes, sample_ids)
     written = b"".join([blake2b(name, digest_size=8, salt=salt).digest() for name in names])
     return np.frombuffer(written, dtype="<u8").astype(np.uint64)
+
+
+def _bytes(name: Any) -> bytes:
+    written = str(name).encode("utf-8", "surrogatepass")
+    return written if isinstance(name, str) else b"\xff" + written  # which no text holds
 
 
 def _exact(name: str, value: Any) -> Fraction:
@@ -168,6 +173,12 @@ def _exact(name: str, value: Any) -> Fraction:
         raise PoolError(f"{name}: got {value!r:.80}; expected a number from 0") from None
 
 
-def _whole(name: str, value: Any, least: int) -> None:
+def check_whole(name: str, value: Any, least: int) -> int:
+    """A whole number, numpy's included.
+
+    Raises:
+        PoolError: it is none from ``least``; names it.
+    """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise PoolError(f"{name}: got {value!r:.80}; expected a whole number from {least}")
+    return int(value)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.errors import PoolError, SelectorError, near
-from grounding_rewards.plugins import shown
+from grounding_rewards.errors import PoolError, near
+from grounding_rewards.pool.selection.filters import Given, filters, several, weigh
 from grounding_rewards.pool.selection.funnel import Funnel, Step
 from grounding_rewards.pool.selection.judges import judged
-from grounding_rewards.pool.selection.quotas import check_seed, drawn, most_positive, share_of_zeros, zero_quota
+from grounding_rewards.pool.selection.quotas import (
+    check_seed,
+    check_whole,
+    drawn,
+    most_positive,
+    share_of_zeros,
+    zero_quota,
+)
 from grounding_rewards.pool.selection.suspicion import suspects as are_suspects
-from grounding_rewards.pool.selectors import Selector, select
 from grounding_rewards.pool.selectors.keeping import Band, among
-from grounding_rewards.pool.selectors.weighing import built
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.spaces import Floats
 
@@ -88,15 +93,15 @@ def next_pool(
     *,
     seed: int,
     zero_share: float = 0.2,
-    exclude_sources: Sequence[str] = (),
+    exclude_sources: Iterable[str] = (),
     min_rollouts: int | None = None,
     two_model: tuple[SampleStats, SampleStats] | None = None,
     suspects: bool = True,
     band: Band | tuple[float, float] | None = None,
-    selectors: Sequence[Selector | str | Mapping[str, Any]] = (),
+    selectors: Iterable[Given] = (),
     limit: int | None = None,
     control: bool = False,
-    available: Collection[Any] | None = None,
+    available: Iterable[Any] | None = None,
 ) -> NextPool:
     """Choose what to train on next.
 
@@ -118,7 +123,8 @@ def next_pool(
         two_model: statistics of the same samples by a weak and a strong model: keep what the weak one never solves
             and the strong one does at least once. What either has not measured is left out.
         suspects: whether to set aside never-solved samples whose clicks agree on another place.
-        band: keep pass rates strictly between two; never-solved samples, too, are outside a band from 0 up.
+        band: keep pass rates strictly between two. Never-solved samples are outside of all such bands; a ``Band`` that
+            is confident or inclusive may keep them.
         selectors: further ones, as objects, names or mappings.
         limit: the most samples; as many positive ones are drawn as fit with their never-solved ones.
         control: whether to draw as many samples again, from all that are measured, all-correct ones too, but for
@@ -136,44 +142,62 @@ def next_pool(
     >>> found.stats.sample_id[found.kept].tolist(), found.easy.tolist(), found.shortfall
     (['part', 'never'], [0], 0)
     """
-    share_of_zeros(zero_share)
-    check_seed(seed)
+    check_numbers(seed=seed, zero_share=zero_share, min_rollouts=min_rollouts, limit=limit)
+    chosen = filters(band, selectors)
     funnel = Funnel(stats)
     if available is not None:
-        there = set(available)
+        there = frozenset(several("available", available))
         ids = stats.sample_id.tolist()
         funnel.remove("not_in_data", ~np.fromiter((each in there for each in ids), dtype=np.bool_, count=len(ids)))
     funnel.remove("unscored", stats.n == 0)
-    _exclude(funnel, stats, exclude_sources)
+    _exclude(funnel, stats, several("exclude_sources", exclude_sources))
     drawable = funnel.left
     if min_rollouts is not None:
-        if isinstance(min_rollouts, bool) or not isinstance(min_rollouts, int) or min_rollouts < 1:
-            raise PoolError(f"min_rollouts: got {min_rollouts!r:.80}; expected a whole number from 1")
-        funnel.remove("min_rollouts", stats.n < min_rollouts, n=min_rollouts)
+        funnel.remove("min_rollouts", stats.n < min_rollouts, n=int(min_rollouts))
     if two_model is not None:
-        _ask(funnel, stats, *two_model)
+        _ask(funnel, stats, *_pair(two_model))
     easy = funnel.remove("all_correct", stats.all_correct)
     aside = funnel.remove("suspects", are_suspects(stats)) if suspects else np.zeros(0, dtype=np.int64)
-    weights = _weigh(funnel, stats, band, selectors)
-    zero, positive, quota = _mix(funnel, stats, weights, zero_share, seed, limit)
+    logs = weigh(funnel, stats, chosen)
+    zero, positive, quota = _mix(funnel, stats, logs, zero_share, seed, limit)
     others = None
     if control:
         rows = np.flatnonzero(drawable)
         others = rows[drawn(stats.sample_id[rows], len(zero) + len(positive), seed=seed, purpose="control")]
-    return NextPool(
-        stats, zero, positive, easy, aside, others, quota, tuple(funnel.steps), float(zero_share), int(seed)
-    )
+    share = float(share_of_zeros(zero_share))
+    return NextPool(stats, zero, positive, easy, aside, others, quota, tuple(funnel.steps), share, int(seed))
+
+
+def check_numbers(*, seed: Any, zero_share: Any, min_rollouts: Any = None, limit: Any = None) -> None:
+    """Check these arguments of ``next_pool``, for which nothing needs to have been read.
+
+    Raises:
+        PoolError: one does not fit; names it.
+    """
+    share_of_zeros(zero_share)
+    check_seed(seed)
+    if min_rollouts is not None:
+        check_whole("min_rollouts", min_rollouts, 1)
+    if limit is not None and not most_positive(limit, zero_share):
+        raise PoolError(
+            f"limit: got {limit}; at zero_share {zero_share} not one positive sample fits with its never-solved "
+            f"ones; expected {1 + zero_quota(1, zero_share)} or more"
+        )
+
+
+def _pair(given: Any) -> tuple[SampleStats, SampleStats]:
+    if isinstance(given, tuple | list) and [type(each) for each in given] == [SampleStats] * 2:
+        return given[0], given[1]
+    raise PoolError(f"two_model: got {given!r:.80}; expected statistics by two models, the weak one and the strong one")
 
 
 def _exclude(funnel: Funnel, stats: SampleStats, sources: Sequence[str]) -> None:
-    if isinstance(sources, str):
-        raise PoolError(f"exclude_sources: got {sources!r:.80}; expected a list of names")
     known = sorted({str(each) for each in stats.source.tolist() if each is not None})
     for each in sources:
         if each not in known:
             hint = near(each, known) or "."
             there = f"There are: {', '.join(known)}" if known else "No sample has a source"
-            raise PoolError(f"no sample is from the source {each!r}, which is to be left out{hint} {there}")
+            raise PoolError(f"exclude_sources: no sample is from {each!r}{hint} {there}")
     if sources:
         funnel.remove("exclude_source", among(stats.source, sources), sources=sorted(sources))
 
@@ -185,39 +209,8 @@ def _ask(funnel: Funnel, stats: SampleStats, weak: SampleStats, strong: SampleSt
     funnel.remove("missed_by_strong", ~found.aligned)
 
 
-def _weigh(
-    funnel: Funnel,
-    stats: SampleStats,
-    band: Band | tuple[float, float] | None,
-    selectors: Sequence[Selector | str | Mapping[str, Any]],
-) -> Floats:
-    """(m,) the product of all weights; what has none is left out. Each selector sees the samples that are left."""
-    steps: list[tuple[str, Any]] = []
-    if band is not None:
-        steps.append(("band", band if isinstance(band, Band) else Band(*band)))
-    steps += [(_name(each), built(each)) for each in selectors]
-    weights = np.ones(len(stats))
-    for name, each in steps:
-        rows = np.flatnonzero(funnel.left)
-        found = select(stats.taken(rows), each)
-        for row in np.flatnonzero(found < 0)[:1]:
-            raise SelectorError(
-                f"selector {shown(each)} returned {found[row]} for {stats.named(rows[row])}; expected 0 or more, for a "
-                "pool is drawn by these weights"
-            )
-        weights[rows] *= found
-        funnel.remove(name, weights == 0, selector=repr(each))
-    return weights
-
-
-def _name(given: Selector | str | Mapping[str, Any]) -> str:
-    if isinstance(given, Mapping):
-        return str(given.get("name"))
-    return given if isinstance(given, str) else type(given).__name__
-
-
 def _mix(
-    funnel: Funnel, stats: SampleStats, weights: Floats, zero_share: float, seed: int, limit: int | None
+    funnel: Funnel, stats: SampleStats, logs: Floats, zero_share: float, seed: int, limit: int | None
 ) -> tuple[Rows, Rows, int]:
     """Rows of the never-solved and of the other samples, and how many of the former were asked for."""
     positive = np.flatnonzero(funnel.left & (stats.num_correct > 0))
@@ -228,27 +221,20 @@ def _mix(
             f"{what} left to train on: {funnel.told()}. Positive samples, right in some rollouts and not in all, fix "
             "the size of a pool; loosen what removed them, or roll out at another temperature"
         )
-    count = len(positive)
-    if limit is not None:
-        count = min(count, most_positive(limit, zero_share))
-        if not count:
-            raise PoolError(
-                f"limit: got {limit}; at zero_share {zero_share} not one positive sample fits with its never-solved "
-                f"ones; expected {1 + zero_quota(1, zero_share)} or more"
-            )
+    count = len(positive) if limit is None else min(len(positive), most_positive(limit, zero_share))
     quota = zero_quota(count, zero_share)
-    positive = _take(stats, positive, count, weights, seed, "positive")
-    zero = _take(stats, zero, quota, weights, seed, "zero")
+    positive = _take(stats, positive, count, logs, seed, "positive")
+    zero = _take(stats, zero, quota, logs, seed, "zero")
     chosen = np.zeros(len(stats), dtype=np.bool_)
     chosen[positive] = chosen[zero] = True
     solved = stats.num_correct > 0
     if limit is not None:
-        funnel.remove("limit", ~chosen & solved, limit=limit)
-    funnel.remove("zero_share", ~chosen & ~solved, zero_share=float(zero_share), quota=quota)
+        funnel.remove("limit", ~chosen & solved, limit=int(limit))
+    funnel.remove("zero_share", ~chosen & ~solved, zero_share=float(share_of_zeros(zero_share)), quota=quota)
     return zero, positive, quota
 
 
-def _take(stats: SampleStats, rows: Rows, count: int, weights: Floats, seed: int, purpose: str) -> Rows:
+def _take(stats: SampleStats, rows: Rows, count: int, logs: Floats, seed: int, purpose: str) -> Rows:
     if len(rows) <= count:
         return rows
-    return rows[drawn(stats.sample_id[rows], count, seed=seed, purpose=purpose, weights=weights[rows])]
+    return rows[drawn(stats.sample_id[rows], count, seed=seed, purpose=purpose, log_weights=logs[rows])]

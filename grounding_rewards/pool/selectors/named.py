@@ -21,7 +21,7 @@ def _lift(fn: Callable[[SampleStats], Floats], *, low: Any, high: Any) -> Functi
     return FunctionSelector(fn, float(low), float(high))
 
 
-_KIND = Kind("selector", SELECTOR, "SampleStats", _lift)
+_KIND = Kind("selector", SELECTOR, "SampleStats", _lift, gives="weights")
 
 
 def selector(name: str | Mapping[str, Any], /, **arguments: Any) -> Selector:
@@ -47,7 +47,9 @@ learnability, mean_band, min_rollouts, source, spread, unsolved; your own by mod
     from grounding_rewards.plugins import registry
 
     given: dict[str, Any] = dict(name) if isinstance(name, Mapping) else {"name": name}
-    named = given.pop("name", None)
+    if "name" not in given:
+        raise RecipeError(f'a selector without a name: got {shown(given)}; expected such as {{"name": "band"}}')
+    named = given.pop("name")
     found: Selector = _KIND.named(named, registry().selectors, {**given, **arguments}, OwnSelector)
     return found
 

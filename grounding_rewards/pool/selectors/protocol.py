@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from grounding_rewards.building import Own
 from grounding_rewards.errors import SelectorError
 from grounding_rewards.plugins import origin, shown
 from grounding_rewards.pool.stats import SampleStats
@@ -14,7 +15,10 @@ from grounding_rewards.spaces import Floats
 
 
 class Selector(Protocol):
-    """n samples to n weights between ``low`` and ``high``; a weight of 0 leaves a sample out."""
+    """n samples to n weights between ``low`` and ``high``; a weight of 0 leaves a sample out.
+
+    A pool is drawn by weights from 0; those below are of use to whoever calls a selector alone.
+    """
 
     @property
     def low(self) -> float: ...
@@ -65,4 +69,9 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
             return within(returned, selector.low, selector.high, len(stats), stats.named)
         except ValueError as error:
             said = str(error)
-    raise SelectorError(f"selector {shown(selector)}{origin(selector)} {said}") from cause
+    raise SelectorError(f"selector {called(selector)}{origin(selector)} {said}") from cause
+
+
+def called(selector: object) -> str:
+    """A selector in errors: by its place in code in full where a config named it so, for that ends with its name."""
+    return selector.name if isinstance(selector, Own) else shown(selector)

@@ -100,7 +100,7 @@ class Every:
         weights = np.ones(len(stats))
         for each in self._built():
             weights = weights * select(stats, each)
-        return np.clip(weights, self.low, self.high)
+        return weights
 
     def _built(self) -> tuple[Selector, ...]:
         return self.selectors  # type: ignore[return-value]

@@ -45,6 +45,8 @@ def of_rounds(
         found.append(f"both are of round {_list(rounds[0])}")
     elif rounds[0] and rounds[1] and max(rounds[1]) < min(rounds[0]):
         found.append(f"round {_list(rounds[0])} stands before round {_list(rounds[1])}: swapped?")
+    if len(first) >= FEW and (first.n == second.n).all() and (first.num_correct == second.num_correct).all():
+        found.append("both rounds show the same in all samples: are these the same rollouts twice?")
     if null is not None:
         found += _null_warnings(first, second, null)
     return found

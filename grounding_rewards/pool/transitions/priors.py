@@ -9,10 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from grounding_rewards.errors import PoolError, near
 from grounding_rewards.pool.intervals import check_prior
+from grounding_rewards.pool.transitions.likeness import contradiction
 from grounding_rewards.spaces import Floats
 
 JEFFREYS = (0.5, 0.5)
 NAMED = {"jeffreys": JEFFREYS, "uniform": (1.0, 1.0)}
+COMMON = 1e12
+"""a + b where all samples have one rate: a second look is binomial, as far as 64-bit numbers tell."""
+
 _STEPS = 200
 _LOW, _HIGH = np.log(1e-3), np.log(1e4)
 
@@ -33,13 +37,18 @@ class Prior:
     b: float
     said: str = ""
 
+    @property
+    def rate(self) -> float | None:
+        """The pass rate that all samples have; None where they differ."""
+        return self.a / (self.a + self.b) if self.a + self.b >= COMMON else None
+
 
 def prior_of(prior: str | tuple[float, float], n: ArrayLike, correct: ArrayLike) -> Prior:
     """The prior that is asked for.
 
     Args:
         prior: ``"jeffreys"``, ``"uniform"``, ``"fit"`` (to these samples) or two numbers above 0.
-        n: (m,) rollouts a sample, for ``"fit"``.
+        n: (m,) rollouts a sample: what ``"fit"`` fits, and all priors are held against.
         correct: (m,) how many of them were right.
 
     Raises:
@@ -49,25 +58,27 @@ def prior_of(prior: str | tuple[float, float], n: ArrayLike, correct: ArrayLike)
     (Prior(name='uniform', a=1.0, b=1.0, said=''), 'the histogram of num_correct does not fix a prior: Jeffreys, \
 Beta(0.5, 0.5), stands in')
     """
-    if isinstance(prior, str):
-        if prior == "fit":
-            found = _fitted(*_tallies(n, correct))
+    if prior == "fit":
+        found = _fitted(*_tallies(n, correct))
+        if found is None:
             text = "the histogram of num_correct does not fix a prior: Jeffreys, Beta(0.5, 0.5), stands in"
-            return Prior("fit", *(found or JEFFREYS), said="" if found else text)
+            return Prior("fit", *JEFFREYS, said=text)
+        return Prior("fit", *found, said=contradiction(n, correct, *found, fitted=2))
+    if isinstance(prior, str):
         if prior not in NAMED:
             known = [*NAMED, "fit"]
             raise PoolError(f"prior: got {prior!r}{near(prior, known) or '.'} There are: {', '.join(known)}, or A,B")
-        return Prior(prior, *NAMED[prior])
+        return Prior(prior, *NAMED[prior], said=contradiction(n, correct, *NAMED[prior]))
     try:
         a, b = prior
     except (TypeError, ValueError):
         raise PoolError(f"prior: got {prior!r}; expected jeffreys, uniform, fit or two numbers above 0") from None
     check_prior(a, b)
-    return Prior("given", float(a), float(b))
+    return Prior("given", float(a), float(b), said=contradiction(n, correct, a, b))
 
 
 def fit_beta(n: ArrayLike, correct: ArrayLike) -> tuple[float, float]:
-    """Beta(a, b) that makes a round's counts of right rollouts likeliest, as beta-binomials; Jeffreys where none does.
+    """Beta(a, b) that makes a round's counts of right rollouts likeliest, as beta-binomials.
 
     The logarithm of the likelihood is the sum over samples of sum_{i < k} log(a + i) + sum_{i < n - k} log(b + i) -
     sum_{i < n} log(a + b + i), with k right of n; Newton's steps on log a and log b climb it.
@@ -77,8 +88,9 @@ def fit_beta(n: ArrayLike, correct: ArrayLike) -> tuple[float, float]:
         correct: (m,) how many of them were right.
 
     Returns:
-        a and b from 0.001 to 10,000; (0.5, 0.5), Jeffreys' prior, where the counts do not fix both: no sample has two
-        rollouts, each is all right or all wrong, or they spread no wider than one common rate would have it.
+        a and b from 0.001 to 10,000. Where they run off upwards, counts spread no wider than one common rate would have
+        it: a + b is 10^12, which leaves that rate alone. (0.5, 0.5), Jeffreys' prior, where the counts fix nothing: no
+        sample has two rollouts, or each is all right or all wrong.
 
     >>> a, b = fit_beta([8] * 9, range(9))
     >>> round(a, 4), round(b, 4)
@@ -99,7 +111,7 @@ def _tallies(n: ArrayLike, correct: ArrayLike) -> tuple[NDArray[np.int64], NDArr
 def _fitted(
     right: NDArray[np.int64], wrong: NDArray[np.int64], scored: NDArray[np.int64]
 ) -> tuple[float, float] | None:
-    """The likeliest a and b; None where they run out of bounds or do not settle."""
+    """The likeliest a and b; None where they run off downwards or do not settle."""
     if len(scored) < 2 or not (right[0] and wrong[0]):
         return None
     share = right.sum() / scored.sum()
@@ -108,9 +120,7 @@ def _fitted(
     for _ in range(_STEPS):
         gradient, curvature = _slopes(place, right, wrong, scored)
         if np.abs(gradient).max() < 1e-9 * scored[0]:
-            inside = (place > _LOW).all() and (place < _HIGH).all()
-            flat = np.linalg.eigvalsh(curvature).max() > -1e-9 * scored[0]
-            return None if flat or not inside else (float(np.exp(place[0])), float(np.exp(place[1])))
+            return float(np.exp(place[0])), float(np.exp(place[1]))
         away = np.abs(np.linalg.eigvalsh(curvature)).max()
         top = max(np.linalg.eigvalsh(curvature).max(), 0.0)
         step = np.linalg.solve((top + damping * away + 1e-12) * np.eye(2) - curvature, gradient)
@@ -120,8 +130,10 @@ def _fitted(
             place, value, damping = tried, tried_value, damping / 10
         else:
             damping = min(damping * 10, 1e9)
-        if (place <= _LOW).any() or (place >= _HIGH).any():
+        if (place <= _LOW).any():
             return None
+        if (place >= _HIGH).any():
+            return float(share * COMMON), float((1 - share) * COMMON)
     return None
 
 

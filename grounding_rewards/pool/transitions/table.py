@@ -18,6 +18,9 @@ from grounding_rewards.pool.transitions.paired import in_common, number, ordered
 from grounding_rewards.pool.transitions.priors import prior_of
 from grounding_rewards.spaces import Floats
 
+MOST = 1024
+"""Scored rollouts a sample: the matrix has a row and a column for each number of right ones."""
+
 
 @dataclass(frozen=True)
 class Discordant:
@@ -117,23 +120,30 @@ def transitions(
     after: SampleStats,
     *,
     null: SampleStats | None = None,
-    prior: str | tuple[float, float] = "jeffreys",
+    prior: str | tuple[float, float] = "fit",
 ) -> Transitions:
     """From how many right rollouts to how many the samples of two rounds went, and what chance alone would show.
 
     A sample goes up where its pass rate rises: with as many rollouts before as after, where its number of right ones
     does.
 
+    The computed null is as good as its prior. With nothing learnt (200 or 2,000 samples, 8 rollouts in each round)
+    p_value is below .05 in 4 to 12 % of trials for "fit" where pass rates come from a Beta distribution, in 2 % where
+    all have one rate, in 9 % where half are .02 and half .8; but in 67 % of 200 samples and in all of 2,000 where
+    40 % are exactly 0 and the others uniform. A warning says where num_correct before does not look like the prior, by
+    a chi-square test at 5 %: in 56 % of those trials with 200 samples, in all with 2,000. "jeffreys" is right for
+    Beta(.5, .5) alone: 40 to 100 % elsewhere. A measured null assumes nothing of pass rates.
+
     Args:
         before: the earlier round.
         after: the later one.
         null: a second set of rollouts of the policy before, over the same samples; without it the null is computed.
-        prior: of pass rates, for the computed null: "jeffreys", "uniform", "fit" (to the round before, whole) or two
+        prior: of pass rates, for the computed null: "fit" (to the round before, whole), "jeffreys", "uniform" or two
             numbers above 0.
 
     Raises:
-        PoolError: no sample is in both or in the null, none is scored in both, a sample has two rows, or the prior is
-            none.
+        PoolError: no sample is in both or in the null, none is scored in both, a sample has two rows or more than
+            1,024 scored rollouts, or the prior is none.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> before, after = sample_stats(["a", "a", "b", "b"], [0, 0, 0, 1]), sample_stats(["a", "a", "c"], [0, 1, 1])
@@ -146,6 +156,8 @@ def transitions(
     scored = (first.n > 0) & (second.n > 0)
     if not scored.any():
         raise PoolError(f"no sample of both rounds has scored rollouts in both: {len(first)} samples in both")
+    for called, stats in (("the round before", first), ("the round after", second), (NULL, null)):
+        _check_size(called, stats)
     unscored = int((~scored).sum())
     first, second = first.taken(scored), second.taken(scored)
     shape = (int(first.n.max()) + 1, int(max(second.n.max(), 0 if null is None else null.n.max(initial=0))) + 1)
@@ -174,6 +186,16 @@ def transitions(
             *([chosen.said] if chance.prior and chosen.said else []),
         ),
     )
+
+
+def _check_size(called: str, stats: SampleStats | None) -> None:
+    """Check that the matrix fits into memory."""
+    if stats is not None and stats.n.max(initial=0) > MOST:
+        row = int(stats.n.argmax())
+        raise PoolError(
+            f"{called}: {stats.named(row)} has {stats.n[row]:,} scored rollouts; expected {MOST:,} at most. Is "
+            "sample_id the sample's name?"
+        )
 
 
 def _matrix(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> NDArray[np.int64]:

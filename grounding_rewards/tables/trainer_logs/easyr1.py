@@ -18,6 +18,7 @@ from typing import Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.pool.identity import from_json
+from grounding_rewards.tables.fingerprints import digest
 from grounding_rewards.tables.trainer_logs.log import TrainerLog
 from grounding_rewards.tables.trainer_logs.logged import Logged
 
@@ -54,6 +55,7 @@ def open_log(path: Path, file: Path) -> TrainerLog:
 
 
 def _read(file: Path, left_out: Counter[str]) -> Iterator[Logged]:
+    held = digest(file)
     for at, (line, text) in enumerate(_records(file, left_out)):
         body, _, score = text.rpartition(SCORE)
         body, _, truth = body.rpartition(TRUTH)
@@ -65,6 +67,7 @@ def _read(file: Path, left_out: Counter[str]) -> Iterator[Logged]:
             prompt, _, output = output[anew:].removeprefix(PROMPT).partition(OUTPUT)
         yield Logged(
             file=file,
+            digest=held,
             place=f"record {at} (line {line})",
             number=at,
             prompt=prompt,

@@ -19,6 +19,9 @@ from grounding_rewards.tables.trainer_logs.messages import words
 VERDICTS = ("acc", "accuracy", "correct")
 """What logs call full success, the likeliest first."""
 
+_STRICT = {"round": "a whole number", "temperature": "a number"}
+"""Columns that choose rollouts: what they cannot hold is an error, as in any rollout table."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Logged:
@@ -26,6 +29,7 @@ class Logged:
 
     Attributes:
         file: the file that it stands in.
+        digest: of all that this file holds.
         place: where in it, for errors.
         number: its number in it, counted from 0.
         prompt: what the model was asked, a text or messages.
@@ -39,6 +43,7 @@ class Logged:
     """
 
     file: Path
+    digest: str
     place: str
     number: int
     prompt: Any
@@ -57,7 +62,15 @@ class Logged:
             TableError: it cannot be what the column holds; names the file, the row and the field.
         """
         made = _MADE.get(column)
-        return made(self) if made else self.more.get(column)
+        if made:
+            return made(self)
+        came = self.more.get(column)
+        if column not in _STRICT or missing(came):
+            return came if column not in _STRICT else None
+        found = number(came)
+        if found is None or (column == "round" and not found.is_integer()):
+            raise self.wrong(column, came, f"{_STRICT[column]}, or null")
+        return int(found) if column == "round" else found
 
     def wrong(self, name: str, came: Any, expected: str) -> TableError:
         """What to raise where a field is not what it should be."""
@@ -143,8 +156,8 @@ def _sample(row: Logged) -> str:
 
 
 def _rollout(row: Logged) -> int:
-    """A number of content and place: the same whenever the log is read, and another one in other logs."""
-    held = dumps([row.train_step, row.number, words(row.prompt), row.response, row.more.get("rollout")])
+    """A number of its place in a file that holds just this: the same wherever the file lies, another in other files."""
+    held = dumps([row.digest, row.train_step, row.number, words(row.prompt), row.response, row.more.get("rollout")])
     return int.from_bytes(blake2b(held, digest_size=8).digest()) >> 1
 
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 from grounding_rewards.errors import TableError
 from grounding_rewards.sizes import read_size
 from grounding_rewards.tables.base import NoRowsError
+from grounding_rewards.tables.fingerprints import digest
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.parquet import ParquetTable
 from grounding_rewards.tables.trainer_logs.log import TrainerLog
@@ -89,7 +90,7 @@ def open_completions(path: Path, files: Sequence[Path]) -> TrainerLog:
 
 
 def _read(files: Sequence[Path], names: Names, left_out: Counter[str]) -> Iterator[Logged]:
-    keys, digest = frozenset[str](), b""
+    keys, seen = frozenset[str](), b""
     for file in files:
         table = ParquetTable(file)
         try:
@@ -97,8 +98,8 @@ def _read(files: Sequence[Path], names: Names, left_out: Counter[str]) -> Iterat
                 before, keys = keys, _keys(table, names.key)
                 yield from _new(table, names, before, left_out)
             else:
-                before_, digest = digest, _digest(table)
-                if digest != before_:
+                before_, seen = seen, _content(table)
+                if seen != before_:
                     yield from _all(table, names)
                 else:
                     left_out[REPEATED] += sum(len(batch) for batch in table.batches(["step"], whole=False))
@@ -107,9 +108,10 @@ def _read(files: Sequence[Path], names: Names, left_out: Counter[str]) -> Iterat
 
 
 def _all(table: ParquetTable, names: Names) -> Iterator[Logged]:
+    held = digest(table.path)
     for batch in table.batches(names.read, whole=False):
         for place, row in enumerate(batch.rows):
-            yield _logged(table.path, batch.place(place), batch.start + place, row, names)
+            yield _logged(table.path, held, batch.place(place), batch.start + place, row, names)
 
 
 def _new(table: ParquetTable, names: Names, before: frozenset[str], left_out: Counter[str]) -> Iterator[Logged]:
@@ -129,7 +131,7 @@ def _keys(table: ParquetTable, key: str) -> frozenset[str]:
     return frozenset(each for each in found if each is not None)
 
 
-def _digest(table: ParquetTable) -> bytes:
+def _content(table: ParquetTable) -> bytes:
     """Of all that a file holds but for the step."""
     found = blake2b(digest_size=16)
     wanted = [name for name in table.columns if name != "step"]
@@ -139,7 +141,7 @@ def _digest(table: ParquetTable) -> bytes:
     return found.digest()
 
 
-def _logged(file: Path, place: str, at: int, row: Mapping[str, Any], names: Names) -> Logged:
+def _logged(file: Path, held: str, place: str, at: int, row: Mapping[str, Any], names: Names) -> Logged:
     own = {name: row.get(names.own(name), row.get(name)) for name in _OTHERS}
     target = row.get(names.own("target"), row.get("target"))
     response = row.get(names.own("response"))
@@ -155,6 +157,7 @@ def _logged(file: Path, place: str, at: int, row: Mapping[str, Any], names: Name
     verdict = names.verdict or VERDICTS[0]
     return Logged(
         file=file,
+        digest=held,
         place=place,
         number=at,
         prompt=row["prompt"],

@@ -16,6 +16,7 @@ from typing import Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import NoRowsError
+from grounding_rewards.tables.fingerprints import digest
 from grounding_rewards.tables.json_lines import JsonLinesTable
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.trainer_logs.log import TrainerLog
@@ -101,8 +102,9 @@ def _read(
 ) -> Iterator[Logged]:
     for file in files:
         try:
+            held = digest(file)
             for place, at, row in _last_of_sessions(_rows(file, left_out), left_out):
-                yield _logged(file, place, at, row, others, parts)
+                yield _logged(file, held, place, at, row, others, parts)
         except NoRowsError:
             left_out[EMPTY] += 1
 
@@ -137,6 +139,7 @@ def _last_of_sessions(rows: Iterable[_Row], left_out: Counter[str]) -> Iterator[
 
 def _logged(
     file: Path,
+    held: str,
     place: str,
     at: int,
     row: Mapping[str, Any],
@@ -151,6 +154,7 @@ def _logged(
     }
     found = Logged(
         file=file,
+        digest=held,
         place=place,
         number=at,
         prompt=row["input"],

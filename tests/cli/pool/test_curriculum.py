@@ -122,6 +122,49 @@ def test_weights_in_place_of_data_sets(run: Runner, tmp_path: Path, stats: Path)
     assert json.loads((out / FILES[0]).read_text())["weights"]["rows"] == 46
 
 
+def test_rounds_are_chosen(run: Runner, tmp_path: Path) -> None:
+    rows = [
+        {"sample_id": name, "round": number, "rollout": each, "acc": int((name == "a") == (number == 2)), "band": band}
+        for name, band in {"a": "easy", "b": "hard"}.items()
+        for number in (1, 2)
+        for each in range(20)
+    ]
+    stats = write_rows(tmp_path / "rollouts.jsonl", *rows)
+    stages = [{"name": "easy", "bands": ["easy"]}, {"name": "hard", "bands": ["hard"]}]
+    plan = stages_file(tmp_path / "plan.json", bands={"easy": [0.9, 1], "hard": [0, 0.1]}, stages=stages)
+    words = ["pool", "curriculum", stats, "--stages", plan, "--validate", "--out", tmp_path / "out"]
+    assert "easy and hard are equal" in run(*words).err
+    assert "easy and hard are inverted" in run(*words, "--round", 1).err
+    assert names(tmp_path) == ["plan.json", "rollouts.jsonl"]
+    assert run(*words, "--round", 2).code == 0
+    assert json.loads((tmp_path / "out" / FILES[0]).read_text())["rounds"] == [2]
+    assert pq.read_table(tmp_path / "out" / "stage-1-easy.parquet")["sample_id"].to_pylist() == ["a"]
+    assert run("pool", "stats", stats, "--out", tmp_path / "stats.parquet").code == 0
+    words[2] = tmp_path / "stats.parquet"
+    assert "cannot be parted by round; give rollouts" in run.error(*words, "--round", 2)
+
+
+def test_a_check_says_what_was_not_measured(run: Runner, tmp_path: Path) -> None:
+    # Of one type there are easy samples alone, and none of medium.
+    rows = [
+        {"sample_id": f"{band}{source}{each}", "acc": int(band == "easy"), "band": band, "source": source}
+        for band, source in [("easy", "web"), ("hard", "web"), ("easy", "app")]
+        for each in range(40)
+    ]
+    stats = write_rows(tmp_path / "rollouts.jsonl", *rows)
+    plan = stages_file(tmp_path / "plan.json", stages=[{"name": "s", "bands": ["easy", "hard"]}])
+    result = run("pool", "curriculum", stats, "--stages", plan, "--validate")
+    assert result.code == 0
+    assert result.err == (
+        "note: all types: no scored rollouts of medium\n"
+        "note: type 'app': no scored rollouts of medium, hard; so there is nothing to compare\n"
+        "note: type 'web': no scored rollouts of medium\n"
+    )
+    failed = run("pool", "curriculum", stats, "--stages", EXAMPLE, "--validate")
+    assert failed.code == 2
+    assert "all types: medium has no scored rollouts" in failed.err
+
+
 def test_stages_from_toml(run: Runner, tmp_path: Path, stats: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text('[bands]\neasy = [0.9, 1]\n[[stages]]\nname = "first: easy"\nbands = ["easy"]\n')
@@ -188,10 +231,17 @@ def test_mistakes_are_named_and_nothing_is_lost(run: Runner, tmp_path: Path, sta
     narrow = stages_file(tmp_path / "narrow.json", bands={"easy": [0.9, 1], "medium": [0.6, 0.8], "hard": [0.45, 0.5]})
     said = run.error("pool", "curriculum", stats, "--stages", narrow, "--out", tmp_path / "o")
     assert "stage 'hard' has no samples (in its bands: hard 0)" in said
-    for name, text in {"a.yaml": "", "a.json": "{", "b.toml": "x", "c.json": "[" * 100_000, "d.json": "[1]"}.items():
+    twice = '{"bands": {"easy": [0.9, 1], "easy": [0, 0.5]}, "stages": [{"name": "a", "bands": ["easy"]}]}'
+    for name, (text, said) in {
+        "a.yaml": ("", "stages are read from files that end in .json or .toml"), "a.json": ("{", ""),
+        "b.toml": ("x", ""), "c.json": ("[" * 100_000, "is nested too deep"), "d.json": ("[1]", "stages file: got"),
+        "e.json": (twice, "the key 'easy' comes twice in one object"),
+    }.items():  # fmt: skip
         (tmp_path / name).write_text(text)
-        assert f"{tmp_path / name}: " in run.error(
+        assert f"{tmp_path / name}: {said}" in run.error(
             "pool", "curriculum", stats, "--stages", tmp_path / name, "--validate"
         )
+    assert "--by says what is checked; add --validate" in run.error(*words, "--out", tmp_path / "o", "--by", "source")
+    assert "--band-column says what is checked" in run.error(*words, "--out", tmp_path / "o", "--band-column", "x")
     assert not (tmp_path / "o").exists()
     assert not [name for name in names(tmp_path) if name.endswith(".partial")]

@@ -146,6 +146,23 @@ def test_next(run, place):
     }
 
 
+def test_next_with_other_words_after_a_kill(run, place):
+    work = place / "work"
+    words = ("pool", "next", place / "in", "--out", work / "pool.jsonl")
+    new = made(run, work, (*words, "--band", "0.3,0.7"))
+    restored(work, {})
+    steps, strays = run(*words, "--control").steps, 0
+    for step in range(1, steps + 1):
+        restored(work, {})
+        assert run(*words, "--control", at=step).killed
+        strays += "pool.control.jsonl" in told(work) and "pool.jsonl.manifest.json" not in told(work)
+        if step % 2:  # and once more, so that two runs have left something
+            assert run(*words, "--seed", "2", at=steps - 3).killed
+        assert run(*words, "--band", "0.3,0.7").code == 0
+        assert told(work, hidden=True) == new
+    assert strays
+
+
 @pytest.mark.parametrize("before", [True, False])
 def test_stats(run, place, before):
     work = place / "work"

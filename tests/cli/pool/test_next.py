@@ -116,11 +116,26 @@ def test_a_quota_that_cannot_be_met_is_told_and_nothing_is_taken_twice(run, tmp_
     source = write_rows(tmp_path / "rollouts.jsonl", *rollouts(("part", 80, 3), ("zero", 5, 0), n=4))
     out = tmp_path / "pool.jsonl"
     result = run("pool", "next", source, "--out", out)
-    assert "note: 20 never-solved samples would make 20.0 % of the pool, and there are 5: 15 are missing" in result.err
+    assert "note: 20 never-solved samples would make 20.0 % of the pool, and 5 are left: 15 are missing" in result.err
+    assert "none is taken twice; --zero-share 0 asks for none\n" in result.err
     assert [row["sample_id"] for row in read_rows(out)] == sorted(
         [*(f"part{row}" for row in range(80)), *(f"zero{row}" for row in range(5))]
     )
     assert manifest_of(out)["shortfall"] == 15
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--band", "0,0.9"], "band left out 30; --confident keeps those whose 95 % interval reaches into the band; "),
+        (["--band", "0.35,0.9", "--confident"], "band left out 30; "),
+        (["--selector", "learnability"], "learnability left out 30; "),
+    ],
+)
+def test_who_left_out_the_never_solved_samples_that_are_missing(run, source, tmp_path, options, reason):
+    result = run("pool", "next", source, "--out", tmp_path / "pool.jsonl", *options)
+    assert f"and 0 are left: 3 are missing, and none is taken twice; {reason}--zero-share 0 asks for" in result.err
+    assert "note" not in run("pool", "next", source, "--out", tmp_path / "pool.jsonl", *options, "--zero-share", 0).err
 
 
 def test_rounds_and_temperatures_count_together_unless_one_is_chosen(run, tmp_path):
@@ -179,6 +194,34 @@ def test_suspects_lie_beside_the_pool_with_their_clicks(run, tmp_path):
     run("pool", "next", source, "--out", out, "--keep-suspects")
     assert manifest_of(out)["suspects"] == 0
     assert "pool.suspects.jsonl" not in names(tmp_path)  # what the former run set aside is no longer aside
+
+
+def test_targets_of_a_known_space_are_no_smaller_than_where_their_clicks_lie(run, tmp_path):
+    seen = {"image_size": [1000, 1000], "target": '{"bbox": [0, 0, 10, 10]}'}
+    there = [{**row, **seen, "x_unit": 0.7 + row["rollout"] * 0.005, "y_unit": 0.7} for row in rollouts(("zero", 2, 0))]
+    source = write_rows(tmp_path / "rollouts.jsonl", *there, *rollouts(("part", 4, 2)))
+    out = tmp_path / "pool.jsonl"
+    run("pool", "next", source, "--out", out)
+    assert manifest_of(out)["suspects"] == 2  # 11 pixels apart, and of the targets nothing is known
+    run("pool", "next", source, "--out", out, "--target-space", "pixel")
+    assert manifest_of(out)["suspects"] == 0  # a target's diagonal is 14
+    assert manifest_of(out)["settings"]["target_space"] == "pixel"
+
+
+def test_own_selectors_are_recorded_as_they_are_named_with_what_their_file_holds(run, source, tmp_path, monkeypatch):
+    own = tmp_path / "own.py"
+    own.write_text("def more(stats):\n    return stats.num_correct + 1.0\n")
+    monkeypatch.chdir(tmp_path)
+    named = {"name": "own.py:more", "low": 0, "high": 9}
+    options = ("--selector", json.dumps(named), "--selector", json.dumps({"name": "every", "selectors": [named]}))
+    assert run("pool", "next", "rollouts.jsonl", "--out", "pool.jsonl", *options).code == 0
+    said = manifest_of(tmp_path / "pool.jsonl")
+    assert [each["role"] for each in said["inputs"]] == ["rollouts", "selector"]
+    assert said["inputs"][1]["path"] == "own.py"
+    assert said["inputs"][1]["sha256"] == digest(own)
+    assert said["steps"][3]["name"] == "own.py:more"
+    assert said["steps"][3]["params"] == {"selector": named}
+    assert str(tmp_path) not in json.dumps(said)
 
 
 def data_rows():
@@ -259,17 +302,24 @@ def test_datasets_loads_the_pool_with_its_images(run, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--zero-share", "1"], "zero_share: got 1; a pool of never-solved samples alone"),
+        (["--zero-share", "1"], "--zero-share: got 1; a pool of never-solved samples alone"),
         (["--band", "0.9,0.95"], "no sample left to train on: 50 samples; all_correct removed 8; band removed 42."),
-        (["--band", "0.2"], "--band: got '0.2'; expected LO,HI, two pass rates, such as 0.1,0.9"),
+        (["--band", "0.2"], "--band: got '0.2'; expected LO,HI, two pass rates from 0 to 1, such"),
         (["--band", "a,b"], "--band: got 'a,b'; expected LO,HI"),
-        (["--band", "0.9,0.1"], "Band(low_rate=): got 0.9; expected at most high_rate, 0.1"),
+        (["--band", "0.9,0.1"], "--band: got '0.9,0.1'; expected LO,HI, two pass rates from 0 to 1"),
         (["--confident"], "--confident says how --band is read; name it by --band"),
         (["--two-model", "weak.jsonl"], "--two-model: got 'weak.jsonl'; expected WEAK,STRONG, two paths"),
-        (["--exclude-source", "essy"], "no sample is from the source 'essy', which is to be left out; did you mean"),
-        (["--selector", "lernability"], "unknown selector 'lernability'; did you mean 'learnability'?"),
+        (["--two-model", "none.jsonl,more.jsonl"], "--two-model: none.jsonl: no such file"),
+        (["--exclude-source", "essy"], "--exclude-source: no sample is from 'essy'; did you mean 'easy'? There"),
+        (["--selector", "lernability"], "--selector: unknown selector 'lernability'; did you mean 'learnability'?"),
         (["--selector", "{nonsense"], "--selector: got '{nonsense'; expected a name, or JSON"),
-        (["--limit", "0"], "limit: got 0; expected a whole number from 1"),
+        (["--selector", '{"low_rate": 0}'], "--selector: a selector without a name: got {'low_rate': 0}"),
+        (["--selector", '{"name": "a.py:b", "k": 1e999}'], '"k": 1e999}\'; k: expected a finite number'),
+        (["--selector", '{"name": "every", "selectors": [{"name": "spread", "k": NaN}]}'], "; selectors.0.k: expected"),
+        (["--selector", '{"name": "a.py:b", "k": ' + "[" * 600 + "]" * 600 + "}"], "--selector: is nested too deep"),
+        (["--min-rollouts", "0"], "--min-rollouts: got 0; expected a whole number from 1"),
+        (["--seed", "-1"], "--seed: got -1; expected a whole number from 0"),
+        (["--limit", "0"], "--limit: got 0; expected a whole number from 1"),
         (["--id-column", "id"], "--id-column says how --data is read; name it by --data"),
         (["--split", "train"], "--split says how --data is read; name it by --data"),
         (["--round", "3"], "no column 'round'. It has: sample_id, rollout, acc, source"),
@@ -281,6 +331,12 @@ def test_mistakes_are_one_line_and_leave_the_old_pool(run, source, tmp_path, opt
     assert message in run.error("pool", "next", source, "--out", out, *options)
     assert out.read_text() == "old"
     assert names(tmp_path) == ["pool.jsonl", "rollouts.jsonl"]
+
+
+@pytest.mark.parametrize("options", [["--seed", -1], ["--selector", "lernability"], ["--band", "1,0"], ["--limit", 0]])
+def test_options_are_checked_before_anything_is_read(run, tmp_path, options):
+    message = run.error("pool", "next", tmp_path / "none.jsonl", "--out", tmp_path / "pool.jsonl", *options)
+    assert message.startswith(f"{options[0]}: ")
 
 
 @pytest.mark.parametrize(
@@ -306,15 +362,6 @@ def test_no_positive_sample_and_a_twice_recorded_rollout(run, tmp_path):
     assert "sample 'part0', rollout 3 is there 2 times" in run.error(
         "pool", "next", source, "--out", tmp_path / "pool.jsonl"
     )
-
-
-def test_no_output_takes_the_place_of_an_input_or_becomes_part_of_one(run, source, tmp_path):
-    assert "is the input itself" in run.error("pool", "next", source, "--out", source)
-    inside = tmp_path / "pool.jsonl"
-    assert "lies in the input" in run.error("pool", "next", tmp_path, "--out", inside)
-    assert "ends in .jsonl" in run.error("pool", "next", source, "--out", tmp_path / "pool.csv")
-    assert "there is no directory" in run.error("pool", "next", source, "--out", tmp_path / "no" / "pool.jsonl")
-    assert names(tmp_path) == ["rollouts.jsonl"]
 
 
 def test_help_has_an_example(run):

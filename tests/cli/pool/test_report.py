@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,7 +13,6 @@ import pytest
 from PIL import Image
 
 import grounding_rewards.cli.pool.report as command
-from grounding_rewards.cli.pool.files.report_inputs import Options, read_inputs
 from grounding_rewards.pool.report.drawing import drawings
 from tests.cli.command import names, write_rows
 from tests.cli.test_published_verdicts import FOLDER, space
@@ -54,27 +53,49 @@ def told(run, *words):
     return json.loads(result.out)
 
 
-def test_a_page_and_pictures_the_same_whatever_the_order_of_rows(run, two, tmp_path, monkeypatch):
+@pytest.fixture
+def few(monkeypatch):
+    """Only the pictures of samples without signal and of pools, which are drawn, and small."""
+    kept = ("no-signal.png", "pools.png")
     monkeypatch.setattr("grounding_rewards.pool.report.page.DOTS", 40)
+    monkeypatch.setattr(
+        "grounding_rewards.pool.report.drawing.drawings",
+        lambda found: [drawing for drawing in drawings(found) if drawing.file in kept],
+    )
+
+
+@pytest.mark.usefixtures("few")
+def test_a_page_and_pictures_the_same_whatever_the_order_of_rows(run, two, tmp_path):
     pool = tmp_path / "pool.parquet.manifest.json"
     pool.write_text(json.dumps(manifest()))
     out = tmp_path / "new" / "report"
     result = run("pool", "report", two, pool, "--out", out, *PIXEL)
     assert (result.code, result.out) == (0, "")
-    assert result.err == f"2 rounds and 1 pools written to {out}/report.html, 7 pictures\n"
-    assert names(out) == [
-        "no-signal.png", "num-correct.png", "pools.png", "report.html", "sources.png", "suspect-1.png",
-        "target-sizes.png", "transition-1.png",
-    ]  # fmt: skip
+    assert result.err == f"2 rounds and 1 pool written to {out}/report.html, 2 pictures\n"
+    assert names(out) == ["no-signal.png", "pools.png", "report.html"]
     first = {path.name: path.read_bytes() for path in out.iterdir()}
-    with Image.open(out / "num-correct.png") as picture:
+    with Image.open(out / "no-signal.png") as picture:
         assert picture.size[0] == 360
         assert "Software" not in picture.info
-    (out / "mine.txt").write_text("stays")
     lines = two.read_text().splitlines()
     two.write_text("\n".join(reversed(lines)) + "\n")
     run("pool", "report", two, pool, "--out", out, *PIXEL)
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == {**first, "mine.txt": b"stays"}
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == first
+
+
+@pytest.mark.usefixtures("quick")
+def test_pictures_of_an_older_report_go_and_other_files_stay(run, two, tmp_path):
+    out = tmp_path / "report"
+    out.mkdir()
+    (out / "pools.png").write_text("not of a report")
+    told(run, two, "--out", out, *PIXEL)
+    assert {"pools.png", "suspect-1.png", "transition-1.png"} < set(names(out))
+    for name in ("mine.txt", "hardest-0.png", "my-sources.png"):
+        (out / name).write_text("stays")
+    told(run, f"{two}@1", "--out", out, "--samples", 0)
+    assert names(out) == [
+        "hardest-0.png", "mine.txt", "my-sources.png", "no-signal.png", "num-correct.png", "report.html", "sources.png",
+    ]  # fmt: skip
 
 
 @pytest.mark.usefixtures("quick")
@@ -96,34 +117,6 @@ def test_json_holds_the_numbers_that_are_shown(run, two, tmp_path):
     assert "&lt;script&gt;" in page
 
 
-def test_files_without_rounds_are_rounds_in_the_order_given(tmp_path):
-    later = write_rows(tmp_path / "later.jsonl", {"sample_id": "a", "acc": 1})
-    first = write_rows(tmp_path / "first.jsonl", {"sample_id": "a", "correct": False})
-    stats = write_rows(tmp_path / "stats.jsonl", {"sample_id": "a", "n": 2, "num_correct": 1})
-    parts = read_inputs([str(later), str(first), str(stats)], Options()).parts
-    assert [part.round.name for part in parts] == ["later", "first", "stats"]
-    assert [part.round.stats.num_correct.tolist() for part in parts] == [[1], [0], [1]]
-
-
-def test_files_of_one_round_belong_together_and_rounds_are_in_order(two, tmp_path):
-    more = write_rows(tmp_path / "more.jsonl", {"sample_id": "d", "acc": 1, "round": 1, "rollout": 0})
-    parts = read_inputs([str(two), str(more)], Options()).parts
-    assert [(part.round.name, len(part.round.stats)) for part in parts] == [("round 1", 4), ("round 2", 3)]
-    named = read_inputs([f"{two}@2", f"{two}@1", f"{two}@1"], Options()).parts
-    assert [part.round.name for part in named] == ["two, round 1", "two, round 1 (2)", "two, round 2"]
-
-
-def test_temperatures_of_one_round_or_of_files(tmp_path):
-    rows = [
-        {"sample_id": "a", "acc": 1, "round": 1, "temperature": warm, "rollout": at} for at, warm in enumerate((1, 2))
-    ]
-    both = write_rows(tmp_path / "both.jsonl", *rows)
-    assert set(read_inputs([str(both)], Options()).by_temperature) == {1.0, 2.0}
-    plain = [str(write_rows(tmp_path / f"{name}.jsonl", {"sample_id": "a", "acc": 1})) for name in "xy"]
-    assert read_inputs(plain, Options()).by_temperature == {}
-    assert set(read_inputs([f"1.1={plain[0]}", f"1.4={plain[1]}"], Options()).by_temperature) == {1.1, 1.4}
-
-
 def png(size=(200, 100)):
     file = io.BytesIO()
     Image.new("RGB", size, (240, 240, 240)).save(file, "PNG")
@@ -143,13 +136,17 @@ def test_screenshots_and_instructions_come_from_data(run, two, tmp_path):
     (tmp_path / "b.png").unlink()
     found = told(run, *words, "--data", tmp_path / "data.parquet")
     assert (found["suspects"][0]["instruction"], found["suspects"][0]["screenshot"]) == ("B", False)
-    assert found["remarks"][0].startswith("1 screenshots cannot be read, the first: ")
+    assert found["remarks"][0].startswith("1 screenshot cannot be read, the first: ")
     prompt = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Do it"}]}]
     packed = write_rows(tmp_path / "verl.jsonl", {"extra_info": {"id": "b"}, "prompt": prompt, "image": HOSTILE})
     found = told(run, *words, "--data", packed)
     assert (found["suspects"][0]["instruction"], found["suspects"][0]["screenshot"]) == ("Do it", False)
     other = write_rows(tmp_path / "other.jsonl", {"sample_id": "z", "image": "z.png"})
-    assert told(run, *words, "--data", other)["remarks"] == [f"{other} lacks 1 of the samples, such as 'b'"]
+    assert run.error("pool", "report", *words, "--data", other) == (
+        f"{other}: holds none of the 1 sample to show, such as 'b'; it names 'z': expected the data of these rollouts, "
+        "or --id-column NAME"
+    )
+    assert "no such file" in run.error("pool", "report", *words, "--samples", 0, "--data", tmp_path / "none.parquet")
     assert "no column 'picture' (--image-column)" in run.error(
         "pool", "report", *words, "--data", other, "--image-column", "picture"
     )  # fmt: skip
@@ -172,7 +169,8 @@ def test_bad_input_is_one_line_and_nothing_is_written(run, two, tmp_path, monkey
     bad.write_text("{")
     assert "cannot be read as a manifest" in run.error("pool", "report", two, bad, "--out", out)
     bad.write_text("{}")
-    assert "field 'kept': got nothing" in run.error("pool", "report", two, bad, "--out", out)
+    assert f"{bad}, field 'kept': got nothing" in run.error("pool", "report", two, bad, "--out", out)
+    assert f"{two}: is given twice" in run.error("pool", "report", two, f"{two}@1", "--out", out)
     assert "no such file" in run.error("pool", "report", tmp_path / "none.manifest.json", "--out", out)
     assert "no such file" in run.error("pool", "report", tmp_path / "none.jsonl", "--out", out)
     unnamed = write_rows(tmp_path / "unnamed.jsonl", {"sample": "a", "acc": 1})
@@ -192,17 +190,21 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(run, two, tmp_path, mo
     out = tmp_path / "report"
     told(run, two, "--out", out)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
-    replace, left = Path.replace, [1]
+    replace, left = os.replace, [1]
 
-    def failing(self, target):
+    def failing(partial, target):
         if not left:
             raise OSError(28, "No space left on device", str(target))
         left.pop()
-        return replace(self, target)
+        return replace(partial, target)
 
-    monkeypatch.setattr(Path, "replace", failing)
+    monkeypatch.setattr(os, "replace", failing)
     assert "No space left" in run.error("pool", "report", two, "--out", out, "--title", "new")
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    after = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert {name: content for name, content in after.items() if not name.startswith(".")} == before
+    monkeypatch.setattr(os, "replace", replace)
+    told(run, two, "--out", out)
+    assert set(names(out)) == set(before)
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="published responses are not here: ../shared/data/model_responses")

@@ -59,7 +59,7 @@ def test_one_round_counts_alone(run, tmp_path):
     rows = [{"sample_id": "a", "acc": number, "round": number} for number in (0, 1)]
     path = write_rows(tmp_path / "r.jsonl", *rows)
     found = json.loads(run("pool", "stats", path, "--round", 1, "--json").out)
-    assert (found["rollouts"], found["all_correct"], found["rounds"]) == (1, 1, {"0": 1, "1": 1})
+    assert (found["rollouts"], found["all_correct"], found["rounds"]) == (1, 1, {"1": 1})
     out = tmp_path / "s.jsonl"
     run("pool", "stats", path, "--round", 0, "--out", out)
     assert [(row["sample_id"], row["num_correct"]) for row in read_rows(out)] == [("a", 0)]
@@ -74,3 +74,15 @@ def test_mistakes_are_one_line_and_nothing_is_written(run, tmp_path):
     assert "there is no directory" in run.error("pool", "stats", good, "--out", tmp_path / "none" / "s.parquet")
     assert "--pass-at: got 0; expected a whole number above 0" in run.error("pool", "stats", good, "--pass-at", 0)
     assert not out.exists()
+    within = good.parent / "within.parquet"
+    assert "lies in the input" in run.error("pool", "stats", good.parent, "--out", within)
+    assert not within.exists()
+
+
+def test_no_digit_is_cut_off_at_eighty_columns(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    long = "a_source_with_a_name_of_many_letters"
+    rows = [{"sample_id": f"s{each}", "acc": each % 2, "total": 0.5, "source": long} for each in range(12_345)]
+    out = run("pool", "stats", write_rows(tmp_path / "r.jsonl", *rows)).out
+    for whole in ("12,345", "6,172", "6,173", "50.0 %", "rollouts", "no signal", "accuracy", "parsed"):
+        assert whole in out

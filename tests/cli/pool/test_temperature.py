@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.command import write_rows
@@ -40,7 +42,7 @@ def test_temperatures_of_the_column(run, swept):
     assert [row["collapsed"] for row in said["rows"]] == [False, False, True, True]
     row = said["rows"][2]
     assert (row["parse_rate"], row["mixed_share"], row["zero_share"], row["distinct_share"]) == (1.0, 0.5, 0.5, 0.5)
-    assert said["settings"] == {"margin": 0.0, "draws": 2000, "seed": 0, "confidence": 0.95}
+    assert said["settings"] == {"margin": 0.01, "draws": 2000, "seed": 0, "confidence": 0.95}
 
 
 def test_rules_and_their_settings(run, swept):
@@ -61,7 +63,7 @@ def test_temperatures_said_on_the_command_line(run, tmp_path):
         f"{hot}: 160 rollouts name no temperature; expected it in a column temperature, or before"
     )
     assert message.endswith(f"as 1.4={hot}")
-    stats = tmp_path / "stats.parquet"
+    stats = tmp_path / "stats.NDJSON"
     assert run("pool", "stats", hot, "--out", stats).code == 0
     assert found(run, f"0.7={cool}", f"1.5={stats}")["rows"] == said["rows"]
     assert "its temperature is none; expected one" in run.error("pool", "temperature", f"0.7={cool}", stats)
@@ -71,6 +73,22 @@ def test_parts_of_one_temperature_are_read_as_one_table(run, swept, tmp_path):
     lines = [json.loads(line) for line in swept.read_text().splitlines()]
     parts = [write_rows(tmp_path / f"part{each}.jsonl", *lines[each::2]) for each in (0, 1)]
     assert found(run, *parts) == found(run, swept)
+
+
+def test_a_temperature_of_32_bits_is_that_of_64(run, tmp_path):
+    def half(which, name, kind):
+        kept = [row for row in rows(0.7, 4) if row["rollout"] // 2 == which] + (rows(1.5, 4) if which else [])
+        table = pa.Table.from_pylist(kept)
+        place = table.column_names.index("temperature")
+        pq.write_table(table.set_column(place, "temperature", table["temperature"].cast(kind)), tmp_path / name)
+        return tmp_path / name
+
+    narrow, wide = half(0, "f32.parquet", pa.float32()), half(1, "f64.parquet", pa.float64())
+    said = found(run, narrow, wide)
+    assert [(row["temperature"], row["rollouts"]) for row in said["rows"]] == [(0.7, 160), (1.5, 160)]
+    again = write_rows(tmp_path / "again.jsonl", *rows(None, 4))
+    message = run.error("pool", "temperature", narrow, wide, f"0.7={again}")
+    assert message.startswith(f"temperature 0.7 is in {narrow}, {wide} and in {again}; give")
 
 
 def test_one_round_of_several(run, tmp_path):

@@ -51,7 +51,7 @@ def test_the_worked_example_as_json(run, before, after):
     assert sum(map(sum, said["counts"])) == 5
     assert (said["n_before"], said["n_after"], said["before_path"]) == ([8], [8], str(before))
     assert [each["source"] for each in said["by_source"]] == ["web"]
-    assert said["null"]["prior"] == {"name": "jeffreys", "a": 0.5, "b": 0.5, "said": ""}
+    assert (said["null"]["prior"]["name"], round(said["null"]["prior"]["a"], 3)) == ("fit", 0.319)
     assert said["warnings"][0].startswith("temperatures differ, 1.1 before and 1.7 after")
 
 
@@ -64,8 +64,9 @@ def test_rounds_of_one_table(run, both):
     assert f"{both}: no rollouts of round 3" in run.error("pool", "transitions", f"{both}@1", f"{both}@3")
 
 
-def test_statistics_say_the_same_as_rollouts(run, before, after, tmp_path):
-    kept = tmp_path / "stats.parquet"
+@pytest.mark.parametrize("name", ["stats.parquet", "STATS.PARQUET", "stats.ndjson", "stats.jsonl"])
+def test_statistics_say_the_same_as_rollouts(run, before, after, tmp_path, name):
+    kept = tmp_path / name
     assert run("pool", "stats", before, "--out", kept).code == 0
     from_stats, from_rollouts = found(run, kept, after), found(run, before, after)
     assert from_stats | {"before_path": None} == from_rollouts | {"before_path": None}
@@ -97,7 +98,7 @@ def test_out_holds_what_json_prints_and_the_same_bytes_again(run, before, after,
 
 
 def test_tables_on_the_terminal(run, before, after):
-    result = run("pool", "transitions", before, after)
+    result = run("pool", "transitions", before, after, "--prior", "jeffreys")
     assert result.code == 0
     lines = [line.rstrip() for line in result.out.splitlines()]
     assert lines == [
@@ -145,6 +146,18 @@ def test_many_rollouts_fit_into_80_columns(run, tmp_path):
     result = run("pool", "transitions", wide, other)
     assert "0  1-5  6-10  11-15  16-20  21-25  26-30  31  32  all" in result.out
     assert max(map(len, result.out.splitlines())) <= 80
+
+
+def test_samples_of_one_rate_and_what_a_histogram_contradicts(run, tmp_path):
+    level = write_rows(tmp_path / "level.jsonl", *rows({f"s{place}": 4 for place in range(9)}))
+    result = run("pool", "transitions", level, level)
+    assert "never solved before  0 of 9 samples" in result.out
+    low = write_rows(tmp_path / "low.jsonl", *rows({f"s{place}": int(place < 8) for place in range(30)}))
+    result = run("pool", "transitions", low, low)
+    assert "binomial, fit: all samples at one rate, 3.3 %" in result.out
+    assert "are these the same rollouts twice?" in result.err
+    result = run("pool", "transitions", low, low, "--prior", "uniform")
+    assert "note: num_correct before does not look like Beta(1, 1): 22 never solved for 3.3 expected" in result.err
 
 
 def test_rounds_that_share_no_sample(run, before, tmp_path):

@@ -73,6 +73,12 @@ def test_progress_moves_a_stage_at_a_time_and_begins_anew() -> None:
     assert (now, move) == (Progress(0), "down")
 
 
+def test_progress_keeps_the_results_that_count_and_no_more() -> None:
+    gate = Gate(0.7, 0.3, last_k=4)
+    now, _ = Progress().after([0.25, 0.5, 0.5, 0.5, 0.5, None], gate=gate, epochs=[1, 1])
+    assert now.results == (0.5, 0.5, 0.5, 0.5)
+
+
 def test_progress_without_a_gate_counts_epochs() -> None:
     now, moves = Progress(), []
     for _ in range(6):
@@ -111,6 +117,8 @@ def test_no_sample_is_taken_twice_and_the_shortfall_is_told() -> None:
     assert found.counts == {"easy": 9, "medium": 0, "hard": 2, "between": 1, "unmeasured": 0}
     with pytest.raises(PoolError, match=r"stage 's' has no samples \(in its bands: easy 9, medium 0\); widen"):
         stage_sets(stats, plan(Stage("s", ("easy", "medium"), (1, 1))))
+    with pytest.raises(PoolError, match=r"stage 's' has no samples \(in its bands: medium 0\); widen"):
+        stage_sets(stats, plan(Stage("s", ("medium",), size=5)))
 
 
 def test_weights_give_each_band_its_share() -> None:
@@ -189,14 +197,26 @@ def test_each_type_is_checked_and_a_missing_band_is_told() -> None:
 def test_declared_bands_are_counted_over_rollouts() -> None:
     kinds = np.array(["x", "x", "y", None], dtype=object)
     stats = of_rates((95, 100), (40, 100), (90, 100), (0, 100), source=kinds)
-    found = validate_stats(stats, ["easy", "hard", "easy", None], plan())
+    found = validate_stats(stats, ["easy", "hard", "easy", None], plan(Stage("s", ("easy", "hard"))))
     together = {band.band: (band.correct, band.n, band.inside) for band in found.checks[0].bands}
     assert together == {"easy": (185, 200, True), "medium": (0, 0, None), "hard": (40, 100, True)}
     assert found.passed
+    assert found.remarks == (
+        "all types: no scored rollouts of medium",
+        "type 'x': no scored rollouts of medium",
+        "type 'y': no scored rollouts of medium, hard; so there is nothing to compare",
+    )
     with pytest.raises(PoolError, match="sample 'a1' declares the band 'hrad'; expected one of easy, medium, hard"):
         validate_stats(stats, ["easy", "hrad", None, None], plan())
     with pytest.raises(PoolError, match="no sample declares a band"):
         validate_stats(stats, [None] * 4, plan())
+
+
+def test_a_band_that_a_stage_trains_on_must_be_measured() -> None:
+    stats = of_rates((95, 100), (40, 100), (0, 0))
+    found = validate_stats(stats, ["easy", "hard", "medium"], plan(Stage("a", ("easy",)), Stage("b", ("medium",))))
+    assert found.problems == ("all types: medium has no scored rollouts",)
+    assert found.to_json()["remarks"] == ["all types: no scored rollouts of medium"]
 
 
 GOOD = {"bands": {"easy": [0.9, 1], "hard": [0.3, 0.5]}, "stages": [{"name": "a", "bands": ["easy"]}]}
@@ -225,6 +245,14 @@ def with_stage(**changes: Any) -> dict[str, Any]:
         (with_stage(bands=[]), "stage 'a', bands: got (); expected the names of one band or more"),
         (with_stage(size=0), "stage 'a', size: got 0; expected a whole number from 1"),
         (with_stage(epochs=True), "stage 'a', epochs: got True; expected a whole number from 1"),
+        ({**GOOD, "bands": {"between": [0, 1]}}, "band 'between': samples in no band are counted by this name"),
+        ({**GOOD, "bands": {"unmeasured": [0, 1]}}, "band 'unmeasured': samples in no band are counted"),
+        ({**GOOD, "bands": {"": [0, 1]}}, "band: got the name ''; expected a text"),
+        ({**GOOD, "bands": {5: [0, 1]}}, "band: got the name 5; expected a text"),
+        ({**GOOD, "bands": {"\ud800": [0, 1]}}, "band: got the name '\\ud800'; expected a text"),
+        (with_stage(name="\ud800"), "stage: got the name '\\ud800'; expected a text"),
+        (with_stage(name=["a"]), "stage: got the name ['a']; expected a text"),
+        (with_stage(bands=[{"easy": 1}]), "stage 'a', bands: got the name {'easy': 1}; expected a text"),
         (with_stage(epoch=2), "stage 'a': unknown key 'epoch'; did you mean 'epochs'?"),
     ],
 )

@@ -27,8 +27,10 @@ def stats(n, correct, **columns):
 def rounds():
     """Two rounds of five samples: b is never solved, c gets solved, a always is."""
     shared = {"source": ["web", HOSTILE, "pdf", "web", None], "target_area": [0.2, 0.00005, 0.0005, 0.002, 0.002]}
-    before = stats([4] * 5, [4, 0, 0, 2, 1], lowest=[1.0, 0, 0, 0, 0], highest=[1.0, 0, 0.2, 1, 1], **shared)
-    after = stats([4] * 5, [4, 0, 1, 3, 1], **shared)
+    before = stats(
+        [4] * 5, [4, 0, 0, 2, 1], lowest=[1.0, 0, 0, 0, 0], highest=[1.0, 0, 0.2, 1, 1], temperature=[1.1] * 5, **shared
+    )  # fmt: skip
+    after = stats([4] * 5, [4, 0, 1, 3, 1], temperature=[1.7] * 5, **shared)
     return [Round("round 1", before, (1.1,)), Round(HOSTILE, after, (1.7,))]
 
 
@@ -43,9 +45,9 @@ def shown(**changes):
 def manifest(**changes):
     """Of a pool of 15 samples out of 50."""
     steps = [
-        {"name": "unscored", "removed": 0, "kept": 50},
-        {"name": "all_correct", "removed": 8, "kept": 42},
+        {"name": "unscored", "removed": 2, "kept": 48},
+        {"name": "all_correct", "removed": 6, "kept": 42},
         {"name": "zero_share", "removed": 27, "kept": 15},
     ]
-    counts = {"samples": 50, "kept": 15, "zero": 3, "positive": 12, "dropped_all_correct": 8, "shortfall": 0}
+    counts = {"samples": 50, "kept": 15, "zero": 3, "positive": 12, "dropped_all_correct": 6, "shortfall": 0}
     return {**counts, "seed": 7, "zero_share": 0.2, "zero_share_actual": 0.2, "steps": steps, **changes}

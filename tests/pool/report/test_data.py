@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
-import pytest
-
-from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.report.data import NEEDS, report
+from grounding_rewards.pool.report.funnel import funnel
 from grounding_rewards.pool.report.rounds import Round
 from tests.pool.report.made import manifest, rounds, shown, stats
 
@@ -17,7 +16,7 @@ def whole():
     first, second = rounds()
     return report(
         "pools", [first, second], by_temperature={1.1: first.stats, 1.7: second.stats},
-        manifests=[("pool 2", manifest())], hardest=[shown()], suspects=[shown()], remarks=["mind <this>"],
+        pools=[funnel("pool 2", manifest())], hardest=[shown()], suspects=[shown()], remarks=["mind <this>"],
     )  # fmt: skip
 
 
@@ -59,6 +58,17 @@ def test_rounds_that_share_no_sample_are_said():
     assert "temperature" in swept.missing["temperature"]
 
 
-def test_what_is_no_manifest_is_an_error():
-    with pytest.raises(PoolError, match="pool 3, field 'kept'"):
-        report("pools", [], manifests=[("pool 3", {})])
+def test_temperatures_of_one_round_are_no_steps_of_training():
+    first, second = (replace(each, swept=True) for each in rounds())
+    swept = report("swept", [first, second], by_temperature={1.1: first.stats, 1.7: second.stats})
+    assert (swept.transitions, swept.temperature is None) == ((), False)
+    assert swept.missing["transitions"].startswith("temperatures of one round are no steps of training")
+    third = Round("3", second.stats)
+    assert [(each["from"], each["to"]) for each in report("", [first, *rounds(), third]).transitions] == [
+        ("round 1", rounds()[1].name), (rounds()[1].name, "3"),
+    ]  # fmt: skip
+
+
+def test_why_temperatures_are_not_compared_is_said():
+    found = report("apart", rounds(), unswept="of rounds 1, 2")
+    assert (found.temperature, found.missing["temperature"]) == (None, "of rounds 1, 2")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from matplotlib.text import Text
 
 from grounding_rewards.pool.report.data import report
 from grounding_rewards.pool.report.drawing import drawings
-from grounding_rewards.pool.report.figures import heat, histogram, sample, sources
+from grounding_rewards.pool.report.figures import heat, histogram, sample, sources, temperatures
 from grounding_rewards.pool.report.figures.style import legible
 from grounding_rewards.pool.report.groups import by_source
 from grounding_rewards.pool.report.rounds import Round
@@ -31,6 +31,11 @@ def texts(figure):
 def written(axes):
     """What is written into a panel."""
     return [each.get_text() for each in axes.texts]
+
+
+def heights(bars):
+    """How high the bars of a panel are."""
+    return [round(float(bar.get_height()), 9) for bar in bars]
 
 
 @pytest.fixture(scope="module")
@@ -63,30 +68,73 @@ def test_no_two_labels_of_an_axis_overlap_and_none_is_cut_off(figures):
             assert box is None or (box.x0 > -2 and box.y0 > -2 and box.x1 < width + 2 and box.y1 < height + 2), name
 
 
-def test_bars_of_right_rollouts_are_the_counts(figures):
-    first, _ = figures["num-correct.png"].axes[:2]
-    assert [bar.get_height() for bar in first.containers[0]] == [2, 0, 0, 0, 0]
-    assert [bar.get_height() for bar in first.containers[1]] == [0, 1, 1, 0, 0]
-    assert [bar.get_height() for bar in first.containers[2]] == [0, 0, 0, 0, 1]
+def test_bars_of_right_rollouts_are_shares_with_their_counts_on_the_same_axes(figures):
+    first, second = figures["num-correct.png"].axes[:2]
+    assert heights(first.containers[0]) == [0.4, 0, 0, 0, 0]
+    assert heights(first.containers[1]) == [0, 0.2, 0.2, 0, 0]
+    assert heights(first.containers[2]) == [0, 0, 0, 0, 0.2]
     assert written(first) == ["2", "1", "1", "1"]
-    assert first.get_ylim()[1] > 2.2  # room for the count on top
+    assert first.get_ylim()[1] > 0.44  # room for the count on top
+    assert (first.get_xlim(), first.get_ylim()) == (second.get_xlim(), second.get_ylim())
 
 
-def test_the_heat_map_writes_counts_and_colours_shares(figures):
-    seen, chance = figures["transition-1.png"].axes[:2]
-    assert written(seen) == ["1", "1", "1", "1", "1"]
+def test_names_that_look_alike_when_shortened_are_numbered():
+    alike = [counted(Round(f"rollouts-of-round-{each}-of-the-month", stats([2, 8], [1, 0]))) for each in (1, 2)]
+    titles = [axes.get_title(loc="left") for axes in histogram.num_correct(alike).axes]
+    assert titles == ["rollouts-of\u2026-the-month (1): 2 samples", "rollouts-of\u2026-the-month (2): 2 samples"]
+
+
+def test_the_heat_map_writes_counts_and_shares_and_colours_shares(figures):
+    figure = figures["transition-1.png"]
+    seen, chance = figure.axes[:2]
+    assert written(seen) == ["1\n50 %", "1\n50 %", "1\n100 %", "1\n100 %", "1\n100 %"]
     shares = seen.images[0].get_array()
     assert shares[0].tolist() == [0.5, 0.5, 0, 0, 0]
     assert shares.mask[3].all()
     assert chance.images[0].get_array()[0].sum() == pytest.approx(1.0)
+    assert [each.get_text() for each in seen.get_yticklabels()] == ["0  (2)", "1  (1)", "2  (1)", "3  (0)", "4  (1)"]
+    assert figure.get_suptitle().endswith("\n5 samples in both, temperature 1.1 before and 1.7 after")
+    assert [each.get_color() for each in seen.texts[:3]] == ["black", "black", "black"]
+    assert chance.texts[-2].get_color() == "white"
 
 
-def test_large_maps_have_no_counts_and_stand_below_each_other():
+def test_large_maps_stand_below_each_other_without_empty_ends_or_texts():
     rng = np.random.default_rng(0)
-    large = [stats([40] * 20, rng.integers(0, 41, 20)) for _ in range(2)]
+    large = [stats([40] * 20, [*rng.integers(0, 30, 19), 32]) for _ in range(2)]
     seen, chance, _ = heat.heat_map(transitions(*large).to_json(), "a", "b").axes
     assert written(seen) == []
     assert seen.get_position().y0 > chance.get_position().y0
+    assert seen.images[0].get_array().shape[0] == 33
+    assert seen.get_xlabel() == "right rollouts after, of 40"
+
+
+def test_pools_have_no_room_for_more_samples_than_there_are(figures):
+    (axes,) = figures["pools.png"].axes
+    assert axes.get_xlim() == (0.0, 50.0)
+    assert axes.get_title(loc="left") == "pool 2\n15 of 50 samples kept, 20.0 % of them never solved"
+    assert written(axes) == ["50", "48  (-2)", "42  (-6)", "15  (-27)", "15"]
+    bars = [(bar.get_x(), bar.get_width()) for bar in axes.patches]
+    assert bars == [(0, 50), (50, 0), (0, 48), (48, 2), (0, 42), (42, 6), (0, 15), (15, 27), (0, 3), (3, 12)]
+
+
+def test_temperatures_have_marks_of_their_own_and_labels_apart():
+    accuracies = {0.7: 10, 1.0: 40, 1.7: 39, 1.75: 2, 1.8: 38}
+    by_temperature = {warm: stats([2] * 40, [2] * right + [0] * (40 - right)) for warm, right in accuracies.items()}
+    for each in by_temperature.values():
+        each.sample_id[:] = range(40)
+    found = report("", [], by_temperature=by_temperature).temperature
+    figure = temperatures.temperatures(found)
+    figure.draw_without_rendering()
+    accuracy, paired, shares = figure.axes
+    marks = {bars.get_label(): bars.lines[0].get_marker() for bars in accuracy.containers}
+    assert [(name, mark) for name, mark in marks.items() if not name.startswith("_")] == [
+        ("lower accuracy", "v"), ("held", "o"), ("collapsed", "X"), ("above one that collapsed", "D"),
+    ]  # fmt: skip
+    assert [round(float(bars.lines[0].get_ydata()[0]), 3) for bars in paired.containers] == [
+        -0.75, 0.0, -0.025, -0.95, -0.05,
+    ]  # fmt: skip
+    boxes = [label.get_window_extent() for label in shares.get_xticklabels()]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
 
 def test_bars_of_sources_are_shares_and_the_smallest_sources_share_one():
@@ -94,7 +142,7 @@ def test_bars_of_sources_are_shares_and_the_smallest_sources_share_one():
     axes = sources.sources(lines, "round").axes[0]
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert len(labels) == 30
-    assert "12 smaller sources  (n = 12)" in labels
+    assert "12 other sources  (n = 12)" in labels
     assert "s40  (n = 30)" in labels
     ends = [bar.get_x() + bar.get_width() for bar in axes.containers[2]]
     assert ends == pytest.approx([1.0] * 30)
@@ -108,7 +156,9 @@ def test_a_round_without_scores_can_be_drawn():
 
 def test_sizes_of_rounds_lie_beside_each_other_and_signals_have_a_mark(figures):
     above, below = figures["target-sizes.png"].axes
-    assert len(above.containers) == 2
+    first, second = ([round(float(at), 9) for at in bars.lines[0].get_xdata()] for bars in above.containers)
+    assert first == [-0.07, 1.93, 2.93, 5.93]
+    assert second == [0.07, 2.07, 3.07, 6.07]
     assert written(below) == ["1", "0", "1", "2", "0", "0", "1"]
     (bars,) = figures["no-signal.png"].axes
     assert [list(line.get_xdata()) for line in bars.lines] == [[0.4]]
@@ -117,7 +167,7 @@ def test_sizes_of_rounds_lie_beside_each_other_and_signals_have_a_mark(figures):
 def test_clicks_that_agree_are_seen_closely(figures):
     whole_screen, target, clicks = figures["suspect-1.png"].axes
     assert [axes.get_title(loc="left") for axes in (whole_screen, target, clicks)] == [
-        "the whole screen", "1: around the target", "2: around the clicks",
+        "the whole screen", "1: around the target, 100 px wide", "2: around the clicks, 15 px wide",
     ]  # fmt: skip
     assert whole_screen.get_xlim() == (0.0, 200.0)
     assert {line.get_label() for line in whole_screen.lines} == {"target", "wrong clicks"}
@@ -125,11 +175,17 @@ def test_clicks_that_agree_are_seen_closely(figures):
     assert low < 160 < 162 < high < 200
 
 
-def test_a_sample_without_clicks_size_or_target_is_drawn():
+def test_a_sample_without_a_target_or_clicks_is_drawn_and_one_without_both_is_not():
     bare = shown(clicks=np.zeros((0, 2)), right=np.zeros(0, bool), outlines=(), image_size=None)
-    (axes,) = sample.sample(bare).axes
+    assert list(drawings(report("", [], hardest=[bare]))) == []
+    seen = replace(bare, image=np.zeros((2, 2), np.uint8))
+    (drawing,) = drawings(report("", [], hardest=[seen]))
+    assert (drawing.file, drawing.alt) == ("hardest-1.png", "Sample b: its screenshot.")
+    (axes,) = sample.sample(seen).axes
     assert axes.get_xlim() == (0.0, 16 / 9)
     point = shown(outlines=(np.array([[0.5, 0.5]]),), right=np.array([True, False]))
+    (drawing,) = drawings(report("", [], hardest=[point]))
+    assert drawing.alt == "Sample b: its target; 2 clicks, 1 of them right; an empty screen."
     assert {line.get_label() for line in sample.sample(point).axes[0].lines} == {
         "target",
         "wrong clicks",

@@ -11,10 +11,10 @@ from tests.pool.report.made import manifest
 
 def test_what_each_step_left():
     assert funnel("pool", manifest()) == {
-        "pool": "pool", "samples": 50, "kept": 15, "zero": 3, "positive": 12, "dropped_all_correct": 8, "shortfall": 0,
+        "pool": "pool", "samples": 50, "kept": 15, "zero": 3, "positive": 12, "dropped_all_correct": 6, "shortfall": 0,
         "seed": 7, "zero_share_asked": 0.2, "zero_share_actual": 0.2, "zero_share": 0.2,
         "steps": [
-            {"step": "unscored", "removed": 0, "kept": 50}, {"step": "all correct", "removed": 8, "kept": 42},
+            {"step": "unscored", "removed": 2, "kept": 48}, {"step": "all correct", "removed": 6, "kept": 42},
             {"step": "zero share", "removed": 27, "kept": 15},
         ],
     }  # fmt: skip

@@ -15,8 +15,8 @@ def test_the_source_with_the_largest_never_solved_share_comes_first():
         (HOSTILE, 1, 0, 1.0), ("pdf", 1, 0, 1.0), ("unknown", 1, 1, 0.0), ("web", 2, 6, 0.0),
     ]  # fmt: skip
     assert found[3] == {
-        "source": "web", "samples": 2, "rollouts": 8, "correct": 6, "none_correct": 0, "mixed": 1, "all_correct": 1,
-        "zero_share": 0.0, "accuracy": 0.75,
+        "source": "web", "samples": 2, "rollouts": 8, "unscored": 0, "correct": 6, "none_correct": 0, "mixed": 1,
+        "all_correct": 1, "zero_share": 0.0, "accuracy": 0.75,
     }  # fmt: skip
 
 
@@ -29,6 +29,12 @@ def test_several_sources_as_one():
     whole = together("all", found)
     assert (whole["samples"], whole["rollouts"], whole["correct"], whole["none_correct"]) == (5, 20, 7, 2)
     assert (whole["zero_share"], whole["accuracy"]) == (0.4, 0.35)
+
+
+def test_rollouts_are_all_and_those_without_a_verdict_stand_apart():
+    whole = stats([2, 1, 0], [1, 0, 0], unscored=[3, 0, 4], source=["web"] * 3, target_area=[0.2] * 3)
+    for (line,) in (by_source(whole), by_size(whole)):
+        assert (line["samples"], line["rollouts"], line["unscored"], line["correct"]) == (2, 6, 3, 1)
 
 
 def test_bins_of_area_hold_their_lower_edge_and_empty_ends_are_left_out():

@@ -27,7 +27,12 @@ def test_a_line_of_the_table():
 
 def test_bars_tell_none_some_and_all_apart_though_n_differs():
     found = histogram(Round("1", stats([2, 4, 4, 2, 0], [2, 2, 0, 0, 0])))
-    assert found == {"round": "1", "none_correct": [2, 0, 0], "mixed": [0, 0, 1], "all_correct": [0, 0, 1]}
+    assert found == {
+        "round": "1",
+        "none_correct": [2, 0, 0, 0, 0],
+        "mixed": [0, 0, 1, 0, 0],
+        "all_correct": [0, 0, 1, 0, 0],
+    }
 
 
 def test_no_signal_is_told_by_totals_and_by_outcomes():
@@ -46,6 +51,12 @@ def test_nothing_scored_has_no_shares():
     assert (summary(empty)["accuracy"], summary(empty)["accuracy_low"], summary(empty)["unscored"]) == (None, None, 4)
     assert signal(empty) == {"round": "1", "none_correct": None, "mixed": None, "all_correct": None, "no_spread": None}
     assert histogram(empty) == {"round": "1", "none_correct": [0], "mixed": [0], "all_correct": [0]}
+
+
+@pytest.mark.parametrize("samples", [3, 4, 20])
+def test_an_interval_ends_at_0_and_1_whatever_the_last_bits_say(samples):
+    assert mean_rate(stats([1] * samples, [1] * samples))[::2] == (1.0, 1.0)
+    assert mean_rate(stats([1] * samples, [0] * samples))[:2] == (0.0, 0.0)
 
 
 @given(st.integers(1, 40).flatmap(lambda m: st.tuples(st.just(m), st.integers(0, m))))

@@ -32,6 +32,12 @@ def test_responses_are_counted_and_shortened():
     assert commonest([]) == ()
 
 
+def test_clicks_outside_of_the_screen_cannot_be_drawn():
+    away = shown(clicks=np.array([[1.2, 0.5], [1.0, 0.0]]), outlines=())
+    assert (away.inside.tolist(), away.drawable) == ([False, True], True)
+    assert not shown(clicks=np.array([[0.5, -0.1]]), right=np.zeros(1, bool), outlines=()).drawable
+
+
 def test_what_is_told_of_a_sample_is_plain():
     told = shown(image=np.zeros((2, 2), np.uint8)).told()
     assert told["clicks_unit"] == [[0.8, 0.8], [0.81, 0.8]]

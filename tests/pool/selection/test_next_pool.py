@@ -1,5 +1,6 @@
 """The next pool: the published step by hand, and what holds whatever the rollouts say."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -31,6 +32,7 @@ def ids(found, rows):
 
 
 GELATO = (("easy", 8, 8), ("part", 12, 3), ("zero", 30, 0))
+IDS = [f"{name}{row}" for name, samples, _ in GELATO for row in range(samples)]
 
 
 @pytest.mark.parametrize(
@@ -62,10 +64,12 @@ def test_each_step_says_what_it_did_by_source():
     assert found.steps[1].to_json() == {
         "name": "exclude_source",
         "removed": 4,
+        "removed_zero": 0,
         "kept": 11,
         "params": {"sources": ["old"]},
         "per_source": {"(none)": [1, 1], "app": [3, 3], "old": [4, 0], "web": [7, 7]},
     }
+    assert [step.removed_zero for step in found.steps] == [0, 0, 0, 0, 0, 1]
     assert found.steps[-1].per_source == {"(none)": (1, 1), "app": (3, 3), "web": (5, 4)}
 
 
@@ -131,6 +135,65 @@ def test_weights_steer_what_is_drawn_and_leave_the_rest_alone():
     assert len(next_pool(stats, seed=7, selectors=["learnability"]).positive) == 80
 
 
+def by_name(*names):
+    def weigh(stats):
+        return np.array([9.0 if name.startswith(names) else 1.0 for name in stats.sample_id.tolist()])
+
+    return FunctionSelector(weigh, 0.0, 9.0)
+
+
+def test_the_weights_of_several_selectors_multiply():
+    stats = counted(("ab", 10, 4), ("a", 10, 4), ("b", 10, 4), ("c", 10, 4))
+    taken = np.zeros(4)
+    for seed in range(60):
+        found = next_pool(stats, seed=seed, limit=1, zero_share=0, selectors=[by_name("ab", "a"), by_name("ab", "b")])
+        taken[found.kept.item() // 10] += 1
+    # "ab" and "a" begin with "a": 9 and 9; of these "ab" has 81, "a" 9, "b" 9 and "c" 1 of 100
+    assert taken[0] > 36
+    assert taken[3] < 5
+
+
+def test_a_product_that_no_float_holds_leaves_nothing_out():
+    def tiny(stats):
+        return np.where(stats.num_correct == 4, 1e-200, 1e-190)
+
+    chosen = [FunctionSelector(tiny, 0.0, 1.0)] * 3
+    found = next_pool(counted(("a", 5, 4), ("b", 5, 2)), seed=1, limit=5, zero_share=0, selectors=chosen)
+    assert ids(found, found.kept) == [f"b{row}" for row in range(5)]
+
+
+def test_what_is_recorded_of_selectors_is_what_was_given():
+    given = [
+        {"name": "every", "selectors": ["unsolved", Band(0.1, 0.9)]},
+        FunctionSelector(lambda stats: stats.n, 0, 9),
+    ]
+    found = next_pool(counted(*GELATO), seed=1, zero_share=0, band=(0, 0.5), selectors=given).to_json()
+    assert json.loads(json.dumps(found)) == found
+    assert [step["params"] for step in found["steps"][3:6]] == [
+        {"low_rate": 0, "high_rate": 0.5, "inclusive": False, "confident": False},
+        {
+            "selector": {
+                "name": "every",
+                "selectors": [
+                    "unsolved",
+                    "Band(low_rate=0.1, high_rate=0.9, inclusive=False, confident=False)",
+                ],
+            }
+        },
+        {
+            "selector": "FunctionSelector(fn=<function test_what_is_recorded_of_selectors_is_what_was_given.<locals>."
+            "<lambda>>, low=0, high=9)"
+        },
+    ]
+
+
+def test_numbers_of_numpy_and_iterators_are_arguments():
+    options = {"seed": np.int64(7), "min_rollouts": np.int64(8), "limit": np.int32(10), "zero_share": "1/5"}
+    found = next_pool(counted(*GELATO), **options, selectors=iter(["unsolved"]), available=iter(IDS), band=[0, 0.9])
+    assert (len(found.kept), found.zero_share) == (8, 0.2)
+    assert json.loads(json.dumps(found.to_json()))["seed"] == 7
+
+
 def test_a_control_is_drawn_from_all_that_are_measured_with_a_seed_of_its_own():
     stats = counted(("easy", 50, 8, "a"), ("part", 12, 3, "a"), ("zero", 30, 0, "a"), ("out", 20, 4, "b"))
     found = next_pool(stats, seed=7, control=True, exclude_sources=["b"])
@@ -166,7 +229,14 @@ def test_only_what_can_be_had_is_drawn_from():
         ({"limit": 0}, "limit: got 0; expected a whole number from 1"),
         ({"min_rollouts": 0}, "min_rollouts: got 0; expected a whole number from 1"),
         ({"seed": -1}, "seed: got -1; expected a whole number from 0"),
-        ({"exclude_sources": ["web"]}, "no sample is from the source 'web', which is.* No sample has a source"),
+        ({"exclude_sources": ["web"]}, r"exclude_sources: no sample is from 'web'\. No sample has a source"),
+        ({"selectors": "unsolved"}, "selectors: got 'unsolved'; expected a list"),
+        ({"selectors": {"name": "unsolved"}}, "selectors: got {'name': 'unsolved'}; expected a list"),
+        ({"selectors": Band()}, r"selectors: got Band\(.*; expected a list"),
+        ({"available": "part0"}, "available: got 'part0'; expected a list"),
+        ({"band": (0.2,)}, r"band: got \(0.2,\); expected two pass rates, or a Band"),
+        ({"band": "0.2,0.8"}, "band: got '0.2,0.8'; expected a list"),
+        ({"two_model": counted(*GELATO)}, "two_model: got .*; expected statistics by two models"),
         ({"exclude_sources": "web"}, "exclude_sources: got 'web'; expected a list"),
     ],
 )
@@ -178,7 +248,7 @@ def test_what_leaves_no_pool_is_an_error(options, message):
 def test_an_unknown_source_is_named_with_those_there_are():
     stats = counted(("a", 2, 4, "web"), ("b", 2, 4, "desktop"))
     with pytest.raises(
-        PoolError, match=r"no sample is from the source 'dekstop'.*did you mean 'desktop'.*: desktop, web"
+        PoolError, match=r"exclude_sources: no sample is from 'dekstop'; did you mean 'desktop'.*: desktop, web"
     ):
         next_pool(stats, seed=0, exclude_sources=["dekstop"])
 

@@ -116,7 +116,7 @@ def test_a_draw_is_another_one_for_another_seed_or_purpose_and_grows_with_its_si
 def test_draws_are_the_same_on_every_machine():
     assert drawn(NAMES[:20], 5, seed=7, purpose="zero").tolist() == [9, 12, 13, 16, 18]
     weights = np.where(np.arange(20) < 10, 5.0, 1.0)
-    assert drawn(NAMES[:20], 5, seed=7, purpose="zero", weights=weights).tolist() == [6, 7, 9, 12, 16]
+    assert drawn(NAMES[:20], 5, seed=7, purpose="zero", log_weights=np.log(weights)).tolist() == [6, 7, 9, 12, 16]
 
 
 def test_every_sample_is_drawn_alike():
@@ -128,19 +128,25 @@ def test_every_sample_is_drawn_alike():
 
 
 def test_weights_steer_a_draw_and_equal_ones_do_nothing():
-    weights = np.array([3.0, 1.0, 0.0])
-    first = [drawn(["a", "b", "c"], 1, seed=seed, purpose="zero", weights=weights).item() for seed in range(400)]
+    weights = np.array([np.log(3.0), 0.0, -np.inf])
+    first = [drawn(["a", "b", "c"], 1, seed=seed, purpose="zero", log_weights=weights).item() for seed in range(400)]
     assert 270 < first.count(0) < 330  # 3 of 4
     assert first.count(2) == 0
-    assert drawn(["a", "b", "c"], 3, seed=1, purpose="zero", weights=weights).tolist() == [0, 1]
-    for equal in (1.0, 1e-300, 1e300):
+    assert drawn(["a", "b", "c"], 3, seed=1, purpose="zero", log_weights=weights).tolist() == [0, 1]
+    for equal in (0.0, -1e4, 1e4):
         same = np.full(200, equal)
         assert (
-            drawn(NAMES, 50, seed=7, purpose="zero", weights=same).tolist()
+            drawn(NAMES, 50, seed=7, purpose="zero", log_weights=same).tolist()
             == drawn(NAMES, 50, seed=7, purpose="zero").tolist()
         )
-    far = np.array([1e-300, 1e300, 1.0])
-    assert drawn(["a", "b", "c"], 2, seed=3, purpose="zero", weights=far).tolist() == [1, 2]
+    far = np.array([-1e4, 1e4, 0.0])
+    assert drawn(["a", "b", "c"], 2, seed=3, purpose="zero", log_weights=far).tolist() == [1, 2]
+
+
+def test_the_number_1_is_another_name_than_the_text_1():
+    first = [drawn([1, "1"], 1, seed=seed, purpose="zero").item() for seed in range(40)]
+    assert set(first) == {0, 1}
+    assert first == [1 - drawn(["1", np.int64(1)], 1, seed=seed, purpose="zero").item() for seed in range(40)]
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, None])

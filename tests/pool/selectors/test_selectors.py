@@ -35,8 +35,8 @@ def test_a_selector_goes_by_name_by_mapping_and_by_its_place_in_code(tmp_path):
     ("name", "arguments", "message"),
     [
         ("unsolvde", {}, "unknown selector 'unsolvde'; did you mean 'unsolved'.*your own by module:attr"),
-        ({"low_rate": 0.5}, {}, "unknown selector None"),
-        ("math:sqrt", {}, "math:sqrt is a plain function; give the bounds of its scores, such as low: 0 and high: 1"),
+        ({"low_rate": 0.5}, {}, r"a selector without a name: got \{'low_rate': 0.5\}; expected such as"),
+        ("math:sqrt", {}, "math:sqrt is a plain function; give the bounds of its weights, such as low: 0 and high: 1"),
         ("math:sqrt", {"low": 0, "high": "1"}, "math:sqrt: got bounds 0 and '1'; expected finite numbers"),
         ("math:sqrt", {"low": 1, "high": 0}, "math:sqrt: got bounds 1 and 0; expected finite numbers, low <= high"),
         ("math:pi", {}, "math:pi is 3.14159.*; expected a selector"),
@@ -45,6 +45,13 @@ def test_a_selector_goes_by_name_by_mapping_and_by_its_place_in_code(tmp_path):
 def test_what_is_no_selector_is_an_error(name, arguments, message):
     with pytest.raises(gr.RecipeError, match=message):
         selector(name, **arguments)
+
+
+def test_own_code_is_called_by_its_place_in_full_however_long(tmp_path):
+    path = tmp_path / ("deep" * 30 + ".py")
+    path.write_text("def high(stats):\n    return stats.n + 2.0\n")
+    with pytest.raises(SelectorError, match=f"selector {path}:high returned 6.0 for sample 'all'"):
+        select(STATS, selector(f"{path}:high", low=0, high=1))
 
 
 @dataclass(frozen=True)

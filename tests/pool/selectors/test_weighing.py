@@ -79,7 +79,7 @@ def test_a_selector_inside_that_breaks_its_bounds_is_named():
         Every([Source(["web"]), "learnability", Band(0.1, 0.9, confident=True)]),
         Every([FunctionSelector(negative, -2.0, 3.0)]),
     ],
-    ids=repr,
+    ids=["learnability", "unbiased", "every", "function"],
 )
 def test_they_keep_the_promises_of_selectors(chosen):
     check_selector(chosen)

@@ -66,6 +66,12 @@ def test_a_margin_and_a_reference():
     assert (found.chosen, found.compared_with, found.rows[1].why) == (1.4, 1.4, "the reference")
 
 
+def test_a_hundredth_may_be_lost_beyond_chance_by_default():
+    stats = {1.1: at([8] * 100), 1.4: at([7] * 8 + [8] * 92)}  # .01 below, by -.0162 to -.0038
+    assert (sweep(stats).chosen, sweep(stats, margin=0.0).chosen) == (1.4, 1.1)
+    assert sweep({1.1: at([8] * 100), 1.4: at([7] * 20 + [8] * 80)}).chosen == 1.1
+
+
 def test_the_tolerance_rule_on_samples():
     found = sweep({1.1: at(HALF), 1.4: at(NOISY), 1.7: at(WORSE), 2.0: at(HALF)}, rule="tolerance")
     assert (found.chosen, found.compared_with) == (1.4, 1.1)

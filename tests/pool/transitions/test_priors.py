@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.intervals import beta_binomial
-from grounding_rewards.pool.transitions.priors import JEFFREYS, fit_beta, prior_of
+from grounding_rewards.pool.transitions.likeness import contradiction
+from grounding_rewards.pool.transitions.priors import COMMON, JEFFREYS, fit_beta, prior_of
 
 GROUPS = st.lists(st.integers(0, 12).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), max_size=40)
 
@@ -29,8 +30,8 @@ def test_no_prior_nearby_makes_the_counts_likelier(groups):
         return sum(np.log(beta_binomial(of, 0, 0, a, b)[k]) for of, k in zip(n, right, strict=True))
 
     a, b = fit_beta(n, right)
-    assert 0.001 <= a <= 10_000
-    assert 0.001 <= b <= 10_000
+    assert min(a, b) >= 0.001
+    assert max(a, b) <= 10_000 or a + b == pytest.approx(COMMON)
     if (a, b) != JEFFREYS:
         others = [(a * 1.02, b), (a / 1.02, b), (a, b * 1.02), (a, b / 1.02), (a * 1.02, b * 1.02)]
         assert all(likelihood(*other) <= likelihood(a, b) + 1e-7 for other in others)
@@ -39,16 +40,52 @@ def test_no_prior_nearby_makes_the_counts_likelier(groups):
 @pytest.mark.parametrize(
     ("n", "right"),
     [
-        ([], []), ([0], [0]), ([8] * 4, [0] * 4), ([8] * 4, [8] * 4), ([8] * 4, [4] * 4), ([1] * 9, [0, 1, 1] * 3),
+        ([], []), ([0], [0]), ([8] * 4, [0] * 4), ([8] * 4, [8] * 4), ([1] * 9, [0, 1, 1] * 3),
         ([8] * 6, [0, 8] * 3),
     ],
-    ids=["none", "unscored", "all wrong", "all right", "one rate", "one rollout", "all or nothing"],
+    ids=["none", "unscored", "all wrong", "all right", "one rollout", "all or nothing"],
 )  # fmt: skip
 def test_where_counts_fix_no_prior_jeffreys_stands_in_and_says_so(n, right):
     assert fit_beta(n, right) == JEFFREYS
     prior = prior_of("fit", n, right)
     assert (prior.name, prior.a, prior.b) == ("fit", 0.5, 0.5)
     assert "does not fix a prior" in prior.said
+
+
+@pytest.mark.parametrize("right", [[4] * 40, [3, 5] * 20], ids=["the same", "less than chance"])
+def test_counts_that_spread_no_wider_than_chance_have_one_rate(right):
+    prior = prior_of("fit", [8] * 40, right)
+    assert prior.rate == 0.5
+    assert beta_binomial(8, 0, 8, prior.a, prior.b)[0] == pytest.approx(0.5**8, rel=1e-6)
+    assert prior_of("jeffreys", [8], [4]).rate is None
+
+
+SPIKE = [0] * 400 + list(range(9)) * 67
+
+
+@pytest.mark.parametrize("prior", ["fit", "uniform", (1, 1)])
+def test_a_prior_that_the_histogram_contradicts_says_so(prior):
+    found = prior_of(prior, [8] * len(SPIKE), SPIKE)
+    assert found.said.startswith(f"num_correct before does not look like Beta({found.a:.3g}, {found.b:.3g}): 467 never")
+    assert "67 all-correct for" in found.said
+    assert found.said.endswith("Measure it: a second set of rollouts of the policy before (--null)")
+    assert prior_of(prior, [8] * 603, SPIKE[400:]).said == ""
+
+
+def test_the_check_counts_samples_of_all_sizes_and_cells_with_enough_of_them():
+    n, right = [4] * 50 + [8] * 90 + [0] * 9, list(range(5)) * 10 + list(range(9)) * 10 + [0] * 9
+    assert contradiction(n, right, 1, 1) == ""
+    assert contradiction(n, [0] * 149, 1, 1).startswith(
+        "num_correct before does not look like Beta(1, 1): 140 never solved for 20.0 expected, 0 all-correct for 20.0"
+    )
+    assert contradiction([8] * 4, [0] * 4, 1, 1) == contradiction([], [], 1, 1) == ""  # too few to tell
+
+
+def test_a_fit_is_held_to_more_than_a_prior_that_was_given():
+    right = np.repeat(range(9), [10, 10, 10, 18, 2, 10, 12, 8, 10])  # chi-square 13.6: .034 of 6, .093 of 8
+    fitted = prior_of("fit", [8] * 90, right)
+    assert fitted.said.startswith("num_correct before does not look like Beta(0.992, 1.04): 10 never solved for")
+    assert prior_of((fitted.a, fitted.b), [8] * 90, right).said == ""
 
 
 def test_priors_by_name_and_by_numbers():

@@ -49,12 +49,14 @@ def test_the_worked_example():
 
 
 def test_its_null():
-    found = transitions(stats(BEFORE), stats(AFTER)).chance
+    found = transitions(stats(BEFORE), stats(AFTER), prior="jeffreys").chance
     assert (found.kind, found.samples, round(found.escape_share, 4)) == ("beta-binomial", 2, round(1 - 0.7126, 4))
     assert round(float(found.expected[0, 0]), 4) == round(2 * 0.712646, 4)
     # one or more of two escape with 1 - .7126² = .4921; none or one with 1 - .2874² = .9174
     assert found.p_value == pytest.approx(2 * (1 - 0.7126463776701814**2), abs=1e-9)
     assert (found.low, found.high) == (0.0, 1.0)
+    fitted = transitions(stats(BEFORE), stats(AFTER)).chance.prior
+    assert (fitted.name, round(fitted.a, 3), round(fitted.b, 3)) == ("fit", 0.319, 0.394)
     uniform = transitions(stats(BEFORE), stats(AFTER), prior="uniform").chance
     assert uniform.escape_share == pytest.approx(8 / 17)
 
@@ -102,7 +104,19 @@ def test_a_null_that_lacks_rows_is_unknown_there():
 
 def test_the_rollouts_before_are_no_null():
     many = stats({str(place): place % 9 for place in range(40)})
-    assert "are these its rollouts once more?" in transitions(many, many, null=many).warnings[0]
+    found = transitions(many, many, null=many).warnings
+    assert [text.rpartition(": ")[2] for text in found] == [
+        "are these the same rollouts twice?", "are these its rollouts once more?",
+    ]  # fmt: skip
+
+
+def test_samples_of_one_rate_are_expected_to_move_as_binomials_do():
+    of_each = [58, 198, 296, 254, 136, 47, 10, 1]  # of 1,000 with a rate of .3, from 0 to 7 of 8
+    before = stats({str(place): right for place, right in enumerate(np.repeat(range(8), of_each).tolist())})
+    found = transitions(before, stats({str(place): 2 for place in range(1000)}))
+    assert found.chance.prior.rate == pytest.approx(0.3, abs=2e-3)
+    assert found.chance.escape_share == pytest.approx(1 - 0.7**8, abs=2e-3)
+    assert found.warnings == ()
 
 
 def test_by_source():
@@ -147,6 +161,10 @@ def test_what_to_keep_in_mind(before, after, warning):
     assert [text for text in found.warnings if text.startswith(warning)]
 
 
+def test_a_temperature_that_one_round_does_not_tell_differs_from_none():
+    assert transitions(stats(BEFORE, temperature=1.1), stats(AFTER)).warnings == ()
+
+
 def test_the_same_temperature_in_32_bits_is_the_same():
     found = transitions(stats(BEFORE, temperature=float(np.float32(1.1))), stats(AFTER, temperature=1.1))
     assert (found.temperatures_before, found.temperatures_after, found.warnings) == ((1.1,), (1.1,), ())
@@ -167,6 +185,10 @@ def test_samples_that_one_round_did_not_score_stand_apart():
         ),
         (stats(BEFORE), stats({}), "the round after has no sample"),
         (stats({"a": (0, 0)}), stats({"a": 1}), "no sample of both rounds has scored rollouts in both"),
+        (
+            stats({"a": 0, "b": 0}), stats({"a": (1, 1024), "b": (1, 1025)}),
+            "the round after: sample 'b' has 1,025 scored rollouts; expected 1,024 at most. Is sample_id the sample's",
+        ),
         (stats(BEFORE).taken([0, 1, 0]), stats(AFTER), "the round before: sample 'a' has two rows"),
     ],
 )  # fmt: skip

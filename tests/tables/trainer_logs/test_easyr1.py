@@ -138,6 +138,8 @@ def test_bytes_that_are_no_text_are_kept_apart(tmp_path: Path) -> None:
 def test_numbers_of_equal_records_differ(tmp_path: Path) -> None:
     rows, _ = read(tmp_path, WHOLE * 3, "rollout")
     assert len({number for (number,) in rows}) == 3
+    others, _ = read(tmp_path, WHOLE * 4, "rollout")
+    assert len({number for (number,) in [*rows, *others]}) == 7  # of another run's log
 
 
 PLAIN = st.text(st.characters(exclude_characters="[]", exclude_categories=["Cs"]))

@@ -176,6 +176,12 @@ def test_keys_tell_repeated_and_evaluated_responses(tmp_path: Path) -> None:
     assert found.left_out == {"logged before": 1, "of evaluations": 2}
 
 
+def test_an_answer_that_two_runs_gave_at_the_same_place_counts_twice(tmp_path: Path) -> None:
+    for run, second in (("a", "(3, 4)"), ("b", "(5, 6)")):
+        write(tmp_path / run, 1, acc=[1.0, 0.0], completion=["(1, 2)", second])
+    assert stats_of(open_rollouts([tmp_path / "a", tmp_path / "b"])).n.tolist() == [4]
+
+
 def test_files_without_rows_are_counted(tmp_path: Path) -> None:
     write(tmp_path, 1, acc=[1.0, 0.0])
     write(tmp_path, 2, 0, acc=pa.array([], pa.float64()))

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from grounding_rewards.errors import TableError
+from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.grouped import stats_of
 from grounding_rewards.pool.identity import sample_id
 from grounding_rewards.tables.base import NoRowsError
@@ -231,6 +231,29 @@ def test_logs_of_two_runs_may_be_read_together(tmp_path: Path) -> None:
     found = open_rollouts([tmp_path / "a", tmp_path / "b"]).read(["sample_id", "acc", "rollout"]).to_pylist()
     assert sorted(row["acc"] for row in found) == [0.0, 1.0]
     assert len({row["rollout"] for row in found}) == 2
+
+
+def test_an_answer_that_two_runs_gave_at_the_same_place_counts_twice(tmp_path: Path) -> None:
+    write(tmp_path / "a", 1, {"acc": 1, "gts": BOX}, {"acc": 1, "gts": BOX})
+    write(tmp_path / "b", 1, {"acc": 1, "gts": BOX}, {"acc": 1, "gts": BOX, "output": "(20, 15)"})
+    assert stats_of(open_rollouts([tmp_path / "a", tmp_path / "b"])).n.tolist() == [4]
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes((tmp_path / "a" / "1.jsonl").read_bytes())
+    assert rows(copy, "rollout") == rows(tmp_path / "a", "rollout")
+    with pytest.raises(PoolError, match=r"a7.*rollout"):
+        stats_of(open_rollouts([tmp_path / "a", copy]))
+
+
+@pytest.mark.parametrize(
+    ("field", "came", "expected"),
+    [("temperature", "hot", "a number"), ("round", 3.5, "a whole number"), ("round", "two", "a whole number")],
+)
+def test_what_chooses_rollouts_is_never_guessed(tmp_path: Path, field: str, came: Any, expected: str) -> None:
+    file = write(tmp_path, 1, {field: "2"}, {field: None}, {field: float("nan")}, {field: came})
+    with pytest.raises(TableError, match=rf"{file}, row 3 \(line 4\): {field} is {came!r}; expected {expected}, or"):
+        rows(tmp_path, field)
+    write(tmp_path, 1, {field: "2"}, {field: None}, {field: float("nan")}, {field: 3.0})
+    assert [row[field] for row in rows(tmp_path, field)] == [2, None, None, 3]
 
 
 def test_statistics_of_dumps(tmp_path: Path) -> None:

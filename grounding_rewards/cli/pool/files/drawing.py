@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,13 @@ import numpy as np
 
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.pool.files.pools import Data, check_paths, write_pool
+from grounding_rewards.errors import PoolError, RecipeError, TableError
+from grounding_rewards.loading import file_of
 from grounding_rewards.pool import Band, SampleStats
 from grounding_rewards.pool.selection import NextPool, next_pool
+from grounding_rewards.pool.selection.filters import filters
+from grounding_rewards.pool.selection.steps import check_numbers
+from grounding_rewards.spaces import CoordSpace
 
 if TYPE_CHECKING:
     from grounding_rewards.tables.rollout_table import RolloutTable
@@ -25,8 +30,7 @@ class Settings:
     zero_share: float
     seed: int
     exclude_source: tuple[str, ...] = ()
-    band: tuple[float, float] | None = None
-    confident: bool = False
+    band: Band | None = None
     two_model: tuple[Path, Path] | None = None
     selectors: tuple[str | Mapping[str, Any], ...] = ()
     suspects: bool = True
@@ -34,6 +38,21 @@ class Settings:
     limit: int | None = None
     control: bool = False
     rounds: tuple[int, ...] | None = None
+    target_space: CoordSpace | None = None
+
+    def check(self) -> None:
+        """Check what can be checked before anything is read.
+
+        Raises:
+            PoolError: a number does not fit, or a selector cannot be built.
+        """
+        check_numbers(seed=self.seed, zero_share=self.zero_share, min_rollouts=self.min_rollouts, limit=self.limit)
+        try:
+            filters(self.band, self.selectors)
+        except RecipeError as error:
+            raise PoolError(f"--selector: {error}") from None
+        except RecursionError:
+            raise PoolError("--selector: is nested too deep") from None
 
     def draw(self, stats: SampleStats, judges: tuple[SampleStats, SampleStats] | None, data: Data | None) -> NextPool:
         """The next pool by these settings; see ``next_pool``."""
@@ -45,7 +64,7 @@ class Settings:
             min_rollouts=self.min_rollouts,
             two_model=judges,
             suspects=self.suspects,
-            band=None if self.band is None else Band(*self.band, confident=self.confident),
+            band=self.band,
             selectors=self.selectors,
             limit=self.limit,
             control=self.control,
@@ -56,12 +75,13 @@ class Settings:
         """What the manifest does not say elsewhere, as plain values."""
         return {
             "exclude_source": sorted(self.exclude_source),
-            "band": None if self.band is None else list(self.band),
-            "confident": self.confident,
+            "band": None if self.band is None else [self.band.low_rate, self.band.high_rate],
+            "confident": self.band is not None and self.band.confident,
             "suspects": self.suspects,
             "min_rollouts": self.min_rollouts,
             "limit": self.limit,
             "control": self.control,
+            "target_space": self.target_space,
         }
 
 
@@ -78,7 +98,7 @@ def run(
     Args:
         rollouts: files and directories of them.
         out: the pool's own file.
-        settings: what was asked for.
+        settings: what was asked for, checked.
         data: the rows to train on; None writes names and statistics.
         id_column: where the data name their samples.
         split: which split of the data.
@@ -99,6 +119,9 @@ def run(
         table.need("round")
     rows = None if data is None else open_rows(data, split)
     judges = dict(zip(("weak", "strong"), settings.two_model or (), strict=False))
+    for path in judges.values():
+        if not path.exists():
+            raise TableError(f"--two-model: {path}: no such file")
     asked = [*rollouts, *judges.values(), *([] if data is None else [data])]
     files = [*table.files, *(file for path in judges.values() for file in files_of_rows(path))]
     check_paths(out, asked, [*files, *([] if rows is None else Data(rows, ()).files)])
@@ -106,7 +129,7 @@ def run(
         named = (
             None if rows is None else Data(rows, sample_names(rows, id_column, advance=lambda done: advance(done / 5)))
         )
-        stats = stats_of(table, rounds=settings.rounds)
+        stats = stats_of(table, rounds=settings.rounds, target_space=settings.target_space)
         advance(0.4)
         join = None if named is None else named.join(stats)
         weak_strong = tuple(read_stats(path) for path in judges.values())
@@ -115,17 +138,30 @@ def run(
         inputs += [{"role": role, **fingerprint(path, files_of_rows(path))} for role, path in judges.items()]
         if data is not None and named is not None:
             inputs.append({"role": "data", **fingerprint(data, named.files)})
+        inputs += [{"role": "selector", **fingerprint(path, [path])} for path in _code(settings.selectors)]
         advance(0.5)
         said = {
             "inputs": inputs,
             "join": join,
             "rounds": _rounds(table, settings),
             "temperatures": _temperatures(table, stats, settings),
-            "selectors": [each if isinstance(each, str) else dict(each) for each in settings.selectors],
+            "selectors": list(settings.selectors),
             "settings": settings.to_json(),
         }
         manifest = write_pool(out, found, named, said, advance=lambda done: advance(0.5 + done / 2))
     return manifest
+
+
+def _code(selectors: Iterable[Any]) -> list[Path]:
+    """The files of code that names of selectors, and of those inside of ``every``, say; each once, in order."""
+    found = dict[Path, None]()
+    for each in selectors:
+        named = each if isinstance(each, Mapping) else {"name": each}
+        if (file := file_of(named.get("name"))) is not None:
+            found[file] = None
+        inner = named.get("selectors")
+        found.update(dict.fromkeys(_code(inner if isinstance(inner, list) else [])))
+    return list(found)
 
 
 def _rounds(table: RolloutTable, settings: Settings) -> list[int | None]:

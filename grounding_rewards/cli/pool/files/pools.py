@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,16 +76,26 @@ def check_paths(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> Non
     """Check that a pool can be written.
 
     Raises:
-        TableError: its path has another suffix, lies in no directory, in an input, or is one.
+        TableError: a path has another suffix, lies in no directory or in an input, or is one; or a file is there that
+            no run set aside.
     """
-    from grounding_rewards.tables.whole import check_output
+    from grounding_rewards.tables.whole import check_output, check_place
 
-    for name, path in pool_paths(out).items():
-        if name != "manifest":
-            check_output(path, files)
-    for each in inputs:
-        if each.is_dir() and out.absolute().is_relative_to(each.absolute()):
-            raise TableError(f"{out}: lies in the input {each}, of which it would become a part; write somewhere else")
+    check_output(out, files)
+    paths, inside = pool_paths(out), [each for each in inputs if each.is_dir()]
+    ours = _listed(paths)
+    for name, path in paths.items():
+        check_place(path, files)
+        for each in inside:
+            if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(each)):
+                raise TableError(
+                    f"{path}: lies in the input {each}, of which it would become a part; write somewhere else"
+                )
+        if name in _ASIDE and path.name not in ours and path.exists():
+            raise TableError(
+                f"{path}: is there, and no {paths['manifest'].name} lists it, so it is not replaced; move it away, or "
+                "write to another file"
+            )
 
 
 def write_pool(
@@ -94,7 +105,7 @@ def write_pool(
     said: dict[str, Any],
     advance: Callable[[float], None] = lambda done: None,
 ) -> dict[str, Any]:
-    """Write all files of a pool, all of them or none.
+    """Write all files of a pool, all of them or none; what a former run set aside and this one does not goes.
 
     Args:
         out: the pool's own file.
@@ -110,7 +121,7 @@ def write_pool(
     from grounding_rewards.tables.parted import write_parts, write_tables
     from grounding_rewards.tables.together import written_together
 
-    paths, stale = pool_paths(out), _listed(out)
+    paths = pool_paths(out)
     rows = {"pool": found.kept, "easy": found.easy, "suspects": found.suspects, "control": found.control}
     parts = {paths[name]: found.stats.taken(chosen) for name, chosen in rows.items() if chosen is not None}
     with written_together() as files:
@@ -128,18 +139,23 @@ def write_pool(
             "schema_version": SCHEMA_VERSION,
         }
         opened.write((json.dumps(manifest, indent=2, sort_keys=True, allow_nan=False) + "\n").encode())
-        files.removed.extend(sorted(stale - {each.path for each in written}))
+        there = {each.path for each in written}
+        files.removed.extend(paths[name] for name in _ASIDE if paths[name] not in there)
     return manifest
 
 
-def _listed(out: Path) -> set[Path]:
-    """What a former run set aside beside this pool, which would be taken for this one's."""
-    paths = pool_paths(out)
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        outputs = json.loads(paths["manifest"].read_bytes())["outputs"]
-        names = {each["path"] for each in outputs}
-        return {paths[name] for name in _ASIDE if paths[name].name in names}
-    return set()
+def _listed(paths: Mapping[str, Path]) -> set[str]:
+    """The files that former runs wrote: by the manifest, and by those of runs that were killed before it had its name.
+
+    What such a run has left would be taken for this one's.
+    """
+    from grounding_rewards.tables.together import partials
+
+    found = set[str]()
+    for each in (paths["manifest"], *partials(paths["manifest"])):
+        with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+            found |= {str(output["path"]) for output in json.loads(each.read_bytes())["outputs"]}
+    return found
 
 
 def _examples(names: set[Any]) -> str:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grounding_rewards.cli.pool.files.sides import Side, holds_statistics, read_warm_side, warmths
+from grounding_rewards.cli.pool.files.report_sweeps import one_round_swept, rounded, within_a_round
+from grounding_rewards.cli.pool.files.sides import (
+    Side,
+    holds_statistics,
+    one_round,
+    one_temperature,
+    read_warm_side,
+    warmths,
+)
 from grounding_rewards.errors import PoolError, TableError
 
 if TYPE_CHECKING:
@@ -29,19 +37,23 @@ class Options:
 
 @dataclass(frozen=True)
 class Part:
-    """A round and where its rollouts are.
+    """A round, or one temperature of a sweep, and where its rollouts are.
 
     Attributes:
         round: its statistics.
-        number: the round's; None where nobody says.
+        numbers: of the rounds that its rollouts name.
         table: its rollouts; None where only statistics are there.
         rounds: which of the table's rounds count; None for all.
+        policies: that its rollouts name.
+        warm: the temperature that was given before its path.
     """
 
     round: Round
-    number: int | None = None
+    numbers: frozenset[int] = frozenset()
     table: RolloutTable | None = None
     rounds: tuple[int, ...] | None = None
+    policies: frozenset[str] = frozenset()
+    warm: float | None = None
 
 
 @dataclass(frozen=True)
@@ -49,39 +61,74 @@ class Inputs:
     """All that was given.
 
     Attributes:
-        parts: the rounds, in the order of training.
-        by_temperature: statistics at each temperature, where there are two or more.
-        manifests: of pools, by name.
+        parts: the temperatures of a sweep, and then the rounds in the order of training.
+        by_temperature: statistics at each temperature, where there are two or more of one round.
+        unswept: why there are none though temperatures differ; else "".
+        pools: of each manifest what ``funnel.funnel`` says.
     """
 
     parts: tuple[Part, ...] = ()
     by_temperature: dict[float, SampleStats] = field(default_factory=dict)
-    manifests: tuple[tuple[str, Any], ...] = ()
+    unswept: str = ""
+    pools: tuple[dict[str, Any], ...] = ()
 
 
 def read_inputs(words: Sequence[str], options: Options) -> Inputs:
     """Read what a report is made from.
 
     Files whose every rollout has a round are parted by it; any other is a round of its own. Where all rounds have a
-    number, they are shown in that order, else in the order given. Temperatures are compared within the last round that
-    has several, else between rounds.
+    number, they are shown in that order, else in the order given. Files that are given with a temperature, or that name
+    one and no round, are a sweep where their temperatures differ, and neither rounds nor policies do: these are no
+    rounds. Without such files temperatures are compared within the last round that has several.
 
     Raises:
         TableError: a file cannot be read.
-        PoolError: rollouts are no statistics of samples.
+        PoolError: rollouts are no statistics of samples, a file is given twice, or a manifest is none.
     """
+    from grounding_rewards.pool.report.funnel import funnel
+
     manifests = [Path(word) for word in words if word.endswith(".json")]
     sides = [read_warm_side(word) for word in words if not word.endswith(".json")]
+    _check_once([*sides, *map(Side, manifests)])
+    pools = [{**funnel(str(path), _manifest(path)), "pool": _pool_name(path)} for path in manifests]
     parted = [side for side in sides if _by_round(side)]
-    parts = [*_numbered(parted, options), *(_other(side, options) for side in sides if side not in parted)]
-    order = {part.round.name: place for place, part in enumerate(parts)}
-    if all(part.number is not None for part in parts):
-        parts.sort(key=lambda part: (part.number or 0, order[part.round.name]))
+    groups = _grouped([side for side in sides if side not in parted])
+    parts = [*_numbered(parted, options), *(_other(group, options) for group in groups)]
+    swept, why = one_round_swept(parts)
+    rounds = [part for part in parts if part not in swept]
+    if all(len(part.numbers) == 1 for part in rounds):
+        rounds.sort(key=lambda part: min(part.numbers))
+    named = [
+        replace(part, round=replace(part.round, name=f"temperature {part.round.temperatures[0]:g}", swept=True))
+        for part in swept
+    ]
+    shown = [*named, *rounds]
+    by_temperature = {rounded(part.round.temperatures[0]): part.round.stats for part in swept}
+    if not swept and not why:
+        by_temperature, why = within_a_round(rounds)
+    names = _numbers_behind([part.round.name for part in shown])
     return Inputs(
-        tuple(_told_apart(parts)),
-        _by_temperature(parts, options),
-        tuple((_pool_name(path), _manifest(path)) for path in manifests),
+        tuple(replace(part, round=replace(part.round, name=name)) for part, name in zip(shown, names, strict=True)),
+        by_temperature,
+        why,
+        tuple(
+            {**pool, "pool": name}
+            for pool, name in zip(pools, _numbers_behind([p["pool"] for p in pools]), strict=True)
+        ),
     )
+
+
+def _check_once(sides: Sequence[Side]) -> None:
+    """Check that nothing is given twice.
+
+    Raises:
+        PoolError: something is.
+    """
+    for place, side in enumerate(sides):
+        for other in sides[:place]:
+            same = side.path.resolve() == other.path.resolve()
+            if same and (side.round == other.round or None in (side.round, other.round)):
+                raise PoolError(f"{side.path}: is given twice; give each file, or each round of it, once")
 
 
 def _numbered(sides: Sequence[Side], options: Options) -> Iterator[Part]:
@@ -92,33 +139,46 @@ def _numbered(sides: Sequence[Side], options: Options) -> Iterator[Part]:
 
     table = open_rollouts([side.path for side in sides])
     for number in sorted(number for number in table.rounds() if number is not None):
-        yield _part(f"round {number}", number, table, (number,), options)
+        yield _part(f"round {number}", table, (number,), options)
 
 
-def _other(side: Side, options: Options) -> Part:
-    """The round of any other file."""
+def _grouped(sides: Sequence[Side]) -> list[list[Side]]:
+    """Files of rollouts that are given with the same temperature and round belong together."""
+    groups: dict[tuple[object, ...], list[Side]] = {}
+    for place, side in enumerate(sides):
+        apart = side.temperature is None or holds_statistics(side.path)
+        groups.setdefault((side.temperature, side.round, place if apart else None), []).append(side)
+    return list(groups.values())
+
+
+def _other(group: Sequence[Side], options: Options) -> Part:
+    """What any other file holds, or several that belong together."""
     from grounding_rewards.pool.report.rounds import Round
     from grounding_rewards.pool.stats_table import read_stats
     from grounding_rewards.tables.rollout_table import open_rollouts
 
+    side, paths = group[0], [side.path for side in group]
     name = side.path.stem if side.round is None else f"{side.path.stem}, round {side.round}"
     if not holds_statistics(side.path):
-        rounds = None if side.round is None else (side.round,)
-        found = _part(name, side.round, open_rollouts([side.path]), rounds, options)
+        table = open_rollouts(paths)
+        table.need("sample_id", "acc")
+        if side.temperature is not None:
+            one_round(table, paths, side.round)
+        found = _part(name, table, None if side.round is None else (side.round,), options)
     elif options.by != "source":
         raise PoolError(
             f"{side.path}: holds statistics of samples, counted by source already; --by {options.by} takes rollouts"
         )
     else:
         stats = read_stats(side.path, rounds=None if side.round is None else [side.round])
-        numbers = np.unique(stats.round)
-        number = int(numbers[0]) if len(numbers) == 1 and numbers[0] >= 0 else None
+        numbers = frozenset(each for each in np.unique(stats.round).tolist() if each >= 0)
         warm = np.unique(stats.temperature[~np.isnan(stats.temperature)])
-        found = Part(Round(name, stats, tuple(warm.tolist())), number)
-    if side.temperature is not None:
-        warm_stats = replace(found.round.stats, temperature=np.full(len(found.round.stats), side.temperature))
-        found = replace(found, round=replace(found.round, stats=warm_stats, temperatures=(side.temperature,)))
-    return found
+        found = Part(Round(name, stats, tuple(warm.tolist())), numbers)
+    if side.temperature is None:
+        return found
+    given = one_temperature(side, found.round.temperatures)
+    stats = replace(found.round.stats, temperature=np.full(len(found.round.stats), given))
+    return replace(found, round=replace(found.round, stats=stats, temperatures=(given,)), warm=given)
 
 
 def _by_round(side: Side) -> bool:
@@ -132,38 +192,34 @@ def _by_round(side: Side) -> bool:
     return None not in table.rounds()
 
 
-def _part(name: str, number: int | None, table: RolloutTable, rounds: tuple[int, ...] | None, options: Options) -> Part:
+def _part(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, options: Options) -> Part:
     from grounding_rewards.pool.grouped import stats_of
     from grounding_rewards.pool.report.rounds import Round
 
     stats = stats_of(table, rounds=rounds, by=options.by, target_space=options.target_space)
     warm = tuple(sorted(each for each in warmths(table, rounds) if each is not None))
-    return Part(Round(name, stats, warm), number, table, rounds)
+    numbers = frozenset(each for each in table.rounds() if each is not None) if rounds is None else frozenset(rounds)
+    return Part(Round(name, stats, warm), numbers, table, rounds, _policies(table, rounds))
 
 
-def _by_temperature(parts: Sequence[Part], options: Options) -> dict[float, SampleStats]:
-    """Statistics at each temperature: of the last round that has several, else of the last round at each."""
-    from grounding_rewards.pool.grouped import stats_of
-
-    several = [part for part in parts if part.table is not None and len(part.round.temperatures) > 1]
-    if several:
-        part = several[-1]
-        assert part.table is not None
-        return {
-            each: stats_of(part.table, rounds=part.rounds, temperature=each, target_space=options.target_space)
-            for each in part.round.temperatures
-        }
-    found = {part.round.temperatures[0]: part.round.stats for part in parts if len(part.round.temperatures) == 1}
-    return found if len(found) > 1 else {}
+def _policies(table: RolloutTable, rounds: tuple[int, ...] | None) -> frozenset[str]:
+    if "policy" not in table.columns:
+        return frozenset()
+    where = "" if rounds is None else " AND round IN (SELECT unnest(?::BIGINT[]))"
+    sql = f"SELECT DISTINCT policy FROM {{rollouts}} WHERE policy IS NOT NULL{where}"
+    columns = ["policy"] if rounds is None else ["policy", "round"]
+    found = table.query(sql, columns, [] if rounds is None else [list(rounds)])
+    return frozenset(map(str, found["policy"].to_pylist()))
 
 
-def _told_apart(parts: Sequence[Part]) -> Iterator[Part]:
-    """The same with a number behind names that come twice."""
-    seen = dict[str, int]()
-    for part in parts:
-        name = part.round.name
-        seen[name] = seen.get(name, 0) + 1
-        yield part if seen[name] == 1 else replace(part, round=replace(part.round, name=f"{name} ({seen[name]})"))
+def _numbers_behind(names: Sequence[str]) -> list[str]:
+    """The same with a number behind names that come again.
+
+    >>> _numbers_behind(["a", "b", "a"])
+    ['a', 'b', 'a (2)']
+    """
+    seen = [names[: place + 1].count(name) for place, name in enumerate(names)]
+    return [name if number == 1 else f"{name} ({number})" for name, number in zip(names, seen, strict=True)]
 
 
 def _manifest(path: Path) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 from grounding_rewards.cli.pool.files.report_inputs import Options, Part
 from grounding_rewards.converting.images import read_images
-from grounding_rewards.errors import ConvertError
+from grounding_rewards.errors import ConvertError, PoolError
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.report.samples import Shown
@@ -21,6 +21,7 @@ _READ = ("sample_id", "acc", "x_unit", "y_unit", "target", "image_size", "recipe
 _INSTRUCTIONS = ("instruction", "prompt", "problem", "question")
 _MOST_PIXELS = 1 << 27
 _SHRUNK = 3840  # pixels of a screenshot's longer side at most
+_ASPECT = 0.05  # by which a screenshot's aspect may differ: models' sizes are rounded
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ def _shown(part: Part, row: int, read: Mapping[str, list[dict[str, Any]]], optio
         instruction=next((str(each["instruction"]) for each in rollouts if each.get("instruction")), None),
         source=None if source is None else str(source),
         responses=commonest([each["response"] for each in rollouts]),
+        unscored=int(stats.unscored[row]),
     )
 
 
@@ -104,12 +106,14 @@ def _size(value: Any) -> tuple[float, float] | None:
     return float(value[0]), float(value[1])
 
 
-def with_screenshots(samples: Sequence[Shown], data: Data) -> tuple[list[Shown], str]:
-    """The same with what the data know of them, and what went wrong with images.
+def with_screenshots(samples: Sequence[Shown], data: Data) -> tuple[list[Shown], list[str]]:
+    """The same with what the data know of them, and what to keep in mind about that.
 
     Raises:
         TableError: the data cannot be read, lack the column, or name no sample.
+        PoolError: they hold none of the samples.
     """
+    from grounding_rewards.pool.report.wording import plural
     from grounding_rewards.tables.base import require_column
     from grounding_rewards.tables.folders import open_rows
     from grounding_rewards.tables.sample_names import sample_names
@@ -121,34 +125,54 @@ def with_screenshots(samples: Sequence[Shown], data: Data) -> tuple[list[Shown],
     said = next((name for name in _INSTRUCTIONS if name in table.columns), None)
     wanted = {each.sample_id: each for each in samples}
     names = sample_names(table, data.id_column)
+    missing = [name for name in wanted if name not in set(names)]
+    if wanted and len(missing) == len(wanted):
+        raise PoolError(
+            f"{data.path}: holds none of the {plural(len(wanted), 'sample')} to show, such as {missing[0]!r}; it names "
+            f"{', '.join(map(repr, names[:3]))}: expected the data of these rollouts, or --id-column NAME"
+        )
     folder = data.image_dir or (data.path if data.path.is_dir() else data.path.parent)
-    found, failed = dict[str, "Shown"](), list[str]()
+    found, failed, other = dict[str, "Shown"](), list[str](), list[str]()
     for batch in table.batches([name for name in (column, said) if name], whole=False):
         for index, row in enumerate(batch.rows):
             name = names[batch.start + index]
             if name in wanted:
                 try:
-                    found[name] = _seen(wanted[name], row, column, said, folder)
+                    found[name], size = _seen(wanted[name], row, column, said, folder)
                 except (ConvertError, OSError) as error:
                     failed.append(str(error))
-                    found[name] = _seen(wanted[name], row, None, said, folder)
-    told = f"{len(failed)} screenshots cannot be read, the first: {failed[0]}" if failed else ""
-    missing = [name for name in wanted if name not in found]
-    if missing:
-        told = "; ".join(
-            [*filter(None, [told]), f"{data.path} lacks {len(missing)} of the samples, such as {missing[0]!r}"]
-        )
-    return [found.get(each.sample_id, each) for each in samples], told
+                    found[name], size = _seen(wanted[name], row, None, said, folder)
+                other += _other_aspect(found[name], size)
+    told = [
+        f"{plural(len(failed), 'screenshot')} cannot be read, the first: {failed[0]}" if failed else "",
+        f"{plural(len(other), 'screenshot')} not of the shape that rollouts name: {other[0]}" if other else "",
+        f"{data.path} lacks {plural(len(missing), 'sample')} that the page shows, such as {missing[0]!r}"
+        if missing else "",
+    ]  # fmt: skip
+    return [found.get(each.sample_id, each) for each in samples], [*filter(None, told)]
 
 
-def _seen(shown: Shown, row: Mapping[str, Any], column: str | None, said: str | None, folder: Path) -> Shown:
+def _seen(
+    shown: Shown, row: Mapping[str, Any], column: str | None, said: str | None, folder: Path
+) -> tuple[Shown, tuple[float, float] | None]:
+    """A sample with its instruction and its screenshot, and the screenshot's size."""
     text = row.get(said) if said else None
     told = replace(shown, instruction=(text if isinstance(text, str) else _last_text(text)) or shown.instruction)
     value = row.get(column) if column else None
     if value is None:
-        return told
+        return told, None
     image, size = _opened(read_images(value)[-1].within(str(folder)))
-    return replace(told, image=image, image_size=told.image_size or size)
+    return replace(told, image=image, image_size=told.image_size or size), size
+
+
+def _other_aspect(shown: Shown, size: tuple[float, float] | None) -> list[str]:
+    """That a screenshot is not of the shape of the image that clicks and target lie on, where it is not."""
+    if size is None or shown.image_size is None:
+        return []
+    (wide, high), (width, height) = size, shown.image_size
+    if abs(wide * height - high * width) <= _ASPECT * high * width:
+        return []
+    return [f"{shown.sample_id!r} is {wide:g} x {high:g}, its image_size {width:g} x {height:g}"]
 
 
 def _last_text(messages: Any) -> str | None:
@@ -162,7 +186,7 @@ def _last_text(messages: Any) -> str | None:
 
 
 def _opened(image: Any) -> tuple[Any, tuple[float, float]]:
-    """An image in shades of grey, no larger than a picture can show, and its size before that.
+    """An image in shades of grey, turned as EXIF says, no larger than a picture can show, and its size before that.
 
     Raises:
         ConvertError: it is none.
@@ -170,15 +194,16 @@ def _opened(image: Any) -> tuple[Any, tuple[float, float]]:
     if image.remote:
         raise ConvertError(f"{image.path!r:.200} is an address on a network, which is not asked")
     try:
-        from PIL import Image
+        from PIL import Image, ImageOps
     except ImportError:
         raise ConvertError("screenshots need Pillow: pip install 'grounding-rewards[report]'") from None
     try:
         with Image.open(io.BytesIO(image.data) if image.data is not None else image.path) as opened:
-            size = (float(opened.width), float(opened.height))
             if opened.width * opened.height > _MOST_PIXELS:
                 raise ConvertError(f"{opened.width} x {opened.height} pixels are more than a report shows")
-            grey = opened.convert("L")
+            upright = ImageOps.exif_transpose(opened)  # as trainers open it
+            size = (float(upright.width), float(upright.height))
+            grey = upright.convert("L")
     except ConvertError:
         raise
     except Exception as error:  # Pillow's readers raise whatever they like

@@ -49,7 +49,7 @@ def read_warm_side(word: str) -> Side:
     """
     number, equals, rest = word.partition("=")
     try:
-        warm = float(number) if equals and not Path(word).exists() else None
+        warm = _rounded(float(number)) if equals and not Path(word).exists() else None
     except ValueError:
         warm = None
     return read_side(word) if warm is None else read_side(rest)._replace(temperature=warm)
@@ -57,9 +57,9 @@ def read_warm_side(word: str) -> Side:
 
 def holds_statistics(path: Path) -> bool:
     """Whether a file has a row a sample, as ``pool stats --out`` writes them."""
-    from grounding_rewards.tables import open_table
+    from grounding_rewards.pool.stats_table import is_stats
 
-    return path.is_file() and path.suffix in (".parquet", ".jsonl") and "num_correct" in open_table(path).columns
+    return is_stats(path)
 
 
 def stats_of_side(side: Side, by: str) -> SampleStats:
@@ -105,9 +105,30 @@ def one_round(table: RolloutTable, paths: Sequence[Path], number: int | None) ->
 
 
 def warmths(table: RolloutTable, rounds: Sequence[int] | None) -> dict[float | None, int]:
-    """How many rollouts of the round that counts were sampled at each temperature."""
-    if rounds is None or not {"round", "temperature"} <= set(table.columns):
-        return table.temperatures()
-    sql = "SELECT temperature, count(*) AS rows FROM {rollouts} WHERE round = ? GROUP BY 1 ORDER BY 1 NULLS FIRST"
-    found = table.query(sql, ["round", "temperature"], list(rounds))
-    return dict(zip(found["temperature"].to_pylist(), found["rows"].to_pylist(), strict=True))
+    """How many rollouts of the round that counts were sampled at each temperature.
+
+    Temperatures have six places: 0.7 of a column of 32 bits is that of one of 64.
+    """
+    found: dict[float | None, int] = {}
+    for warm, rows in table.temperatures(rounds).items():
+        key = None if warm is None else _rounded(warm)
+        found[key] = found.get(key, 0) + rows
+    return found
+
+
+def one_temperature(side: Side, there: Sequence[float]) -> float:
+    """The temperature of a file that has one.
+
+    Raises:
+        PoolError: it has none or several, or another than is said.
+    """
+    said = {_rounded(each) for each in (*there, *([] if side.temperature is None else [side.temperature]))}
+    if len(said) != 1:
+        shown = ", ".join(f"{each:g}" for each in sorted(set(there))) or "none"
+        given = "" if side.temperature is None else f", and is given as {side.temperature:g}"
+        raise PoolError(f"{side.path}: its temperature is {shown}{given}; expected one, as 1.4={side.path}")
+    return said.pop()
+
+
+def _rounded(temperature: float) -> float:
+    return round(temperature, 6)

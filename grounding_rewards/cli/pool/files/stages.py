@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +21,7 @@ from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import to_table
 from grounding_rewards.tables.base import Note
-from grounding_rewards.tables.exchange import mend, put_directory
+from grounding_rewards.tables.exchange import mend, whole_directory
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.parted import Written, write_parts, write_tables
 from grounding_rewards.tables.together import written_together
@@ -130,14 +129,8 @@ def directory_whole(out: Path) -> Iterator[Path]:
     out = Path(os.path.realpath(out))
     mend(out)
     _check_ours(out)
-    partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
-    partial.mkdir()
-    try:
+    with whole_directory(out) as partial:
         yield partial
-        put_directory(partial, out)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
 
 
 def as_json(value: Any) -> bytes:
@@ -209,4 +202,4 @@ def _file(name: str, written: Mapping[str, Written]) -> dict[str, Any]:
 
 
 def _slug(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-.") or "stage"
+    return re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-.")[:80] or "stage"

@@ -14,14 +14,16 @@ from grounding_rewards.pool.report.figures.style import (
     calm,
     canvas,
     legible,
+    told_apart,
 )
 from grounding_rewards.pool.report.rounds import Numbers
+from grounding_rewards.pool.report.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ROW, _AROUND = 0.3, 0.75
+_ROW, _AROUND = 0.3, 0.95
 
 
 def flow(pools: Sequence[Numbers]) -> Figure:
@@ -33,8 +35,9 @@ def flow(pools: Sequence[Numbers]) -> Figure:
     heights = [_ROW * (len(_rows(pool)) + 1) + _AROUND for pool in pools]
     figure = canvas(sum(heights) + 0.35)
     panels = figure.subplots(len(pools), 1, squeeze=False, height_ratios=heights).ravel()
-    for axes, pool in zip(panels, pools, strict=True):
-        _panel(axes, pool)
+    names = told_apart([pool["pool"] for pool in pools], 60)
+    for axes, pool, name in zip(panels, pools, names, strict=True):
+        _panel(axes, pool, name)
     panels[-1].set_xlabel("samples", fontsize=NORMAL)
     _legend(figure)
     return figure
@@ -46,29 +49,33 @@ def _rows(pool: Numbers) -> list[tuple[str, int, int]]:
     return [("measured", pool["samples"], 0), *steps]
 
 
-def _panel(axes: Axes, pool: Numbers) -> None:
+def _panel(axes: Axes, pool: Numbers, name: str) -> None:
     rows = _rows(pool)
     most = max(max(left + removed for _, left, removed in rows), pool["kept"], 1)
     for place, (_, left, removed) in enumerate(rows):
         axes.barh(place, left, 0.7, color=COLOURS["mixed"], alpha=0.45, **EDGE)
         axes.barh(place, removed, 0.7, left=left, color=GREY, **EDGE)
-        told = f"{left:,}" + (f"   (-{removed:,})" if removed else "")
-        axes.text(left + removed + 0.01 * most, place, told, va="center", fontsize=SMALL)
     last = len(rows)
     axes.barh(last, pool["zero"], 0.7, color=COLOURS["none_correct"], **EDGE)
     axes.barh(last, pool["positive"], 0.7, left=pool["zero"], color=COLOURS["mixed"], **EDGE)
-    share = "" if pool["zero_share"] is None else f", {100 * pool['zero_share']:.1f} % never solved"
-    short = f", {pool['shortfall']:,} never-solved too few" if pool.get("shortfall") else ""
-    axes.text(pool["kept"] + 0.01 * most, last, f"{pool['kept']:,}{share}{short}", va="center", fontsize=SMALL)
     calm(axes, "x")
-    names = [*(legible(name, 30) for name, *_ in rows), "the pool"]
+    names = [*(legible(step, 30) for step, *_ in rows), "the pool"]
     axes.set_yticks(range(len(names)), labels=names, fontsize=SMALL)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlim(0.0, 1.3 * most)
+    axes.set_xlim(0.0, most)
     axes.locator_params(axis="x", nbins=6, integer=True)
     axes.xaxis.set_major_formatter(lambda value, place: f"{value:,.0f}")
-    axes.set_title(legible(pool["pool"], 70), fontsize=NORMAL, loc="left")
+    axes.set_title(f"{name}\n{_told(pool)}", fontsize=NORMAL, loc="left")
+    counts = [f"{left:,}" + (f"  (-{removed:,})" if removed else "") for _, left, removed in rows]
+    for place, text in enumerate([*counts, f"{pool['kept']:,}"]):
+        axes.text(1.01, place, text, transform=axes.get_yaxis_transform(), va="center", fontsize=SMALL)
+
+
+def _told(pool: Numbers) -> str:
+    share = "" if pool["zero_share"] is None else f", {100 * pool['zero_share']:.1f} % of them never solved"
+    short = f"; {pool['shortfall']:,} never-solved too few" if pool.get("shortfall") else ""
+    return f"{pool['kept']:,} of {plural(pool['samples'], 'sample')} kept{share}{short}"
 
 
 def _legend(figure: Figure) -> None:

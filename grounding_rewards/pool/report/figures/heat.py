@@ -3,91 +3,150 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grounding_rewards.pool.report.figures.style import LARGE, NORMAL, SMALL, WIDTH, canvas, legible
+from grounding_rewards.pool.report.figures.style import NORMAL, SMALL, WIDTH, canvas, told_apart
 from grounding_rewards.pool.report.rounds import Numbers
+from grounding_rewards.pool.report.wording import listed, plural
 from grounding_rewards.spaces import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_BESIDE, _WRITTEN = 10, 18
-"""Cells a side up to which both maps stand beside each other, and up to which counts are written into them."""
+_BESIDE, _WHOLE = 5, 10
+"""Cells a side up to which both maps stand beside each other, and up to which empty rows and columns stay."""
 
-_WIDEST, _LARGEST, _AROUND = 6.6, 0.95, 1.7  # inches: of one map, of a cell, and of all beside two maps
-_LIGHT = 0.72  # the place on the colour scale above which ink is black
+_WIDEST, _HALF = 7.3, 3.3  # inches of a map: below another, and beside one
+_LARGEST, _LINE, _LINES, _LEAST, _FLAT = 0.95, 0.62, 0.38, 0.1, 0.75
+"""Inches of a cell: the widest; from here on it holds a line of texts, or two; the lowest; high to wide without."""
+_LIGHT = 0.5  # the place on the colour scale above which ink is black
 _GAMMA = 0.5  # most shares are small: their square roots tell them apart better
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Two maps of one shape, and the room that a cell has in inches."""
+
+    seen: Floats
+    expected: Floats
+
+    @property
+    def beside(self) -> bool:
+        return bool(max(self.seen.shape) <= _BESIDE)
+
+    @property
+    def wide(self) -> float:
+        return float(min(_LARGEST, (_HALF if self.beside else _WIDEST) / self.seen.shape[1]))
+
+    @property
+    def high(self) -> float:
+        if self.beside:
+            return self.wide
+        return 0.36 if self.wide >= _LINES else max(_FLAT * self.wide, _LEAST)
 
 
 def heat_map(found: Numbers, before: str, after: str) -> Figure:
     """Draw how samples went from the number of right rollouts in one round to that in another.
 
-    Rows without a sample stay grey.
+    Cells hold counts and shares of their row as far as there is room, and labels of rows how many samples they have.
+    Rows without a sample stay grey; of large maps, those at the end are left out, and columns as well.
 
     Args:
         found: what ``Transitions.to_json`` says.
         before: the earlier round's name.
         after: the later one's.
     """
-    counts = np.array(found["counts"], dtype=np.float64)
-    expected = _floats(found["null"]["expected"])
-    high, wide = counts.shape
-    beside = max(high, wide) <= _BESIDE
-    side = min(_LARGEST, (3.55 if beside else _WIDEST) / max(high, wide))
-    tall = side * high + 0.85
-    broad = min(WIDTH, 2 * side * wide + _AROUND) if beside else WIDTH
-    figure = canvas(tall + 0.4 if beside else 2 * tall + 0.3, broad)
-    names = f"{legible(before, 40)} to {legible(after, 40)}"
-    figure.suptitle(names, fontsize=LARGE, x=0.01, ha="left")
-    panels = figure.subplots(*((1, 2) if beside else (2, 1)), squeeze=False, sharex=True, sharey=True).ravel()
-    kind = found["null"]["kind"]
-    titles = "seen", f"by chance ({kind})"
+    grid = _Grid(*_cropped(np.array(found["counts"], dtype=np.float64), _floats(found["null"]["expected"])))
+    rows, columns = grid.seen.shape
+    room = 0.6, 0.75  # inches around a map, for its labels: at the sides and above and below
+    if grid.beside:
+        figure = canvas(
+            grid.high * rows + room[1] + 0.75, min(WIDTH, max(2 * (grid.wide * columns + room[0]) + 1.1, 5.2))
+        )
+    else:
+        figure = canvas(2 * (grid.high * rows + room[1]) + 0.75, min(WIDTH, grid.wide * columns + room[0] + 1.5))
+    first, second = told_apart([before, after], 40)
+    figure.suptitle(f"{first} to {second}\n{_told(found)}", fontsize=NORMAL, x=0.01, ha="left")
+    panels = figure.subplots(*((1, 2) if grid.beside else (2, 1)), squeeze=False, sharex=True, sharey=True).ravel()
     image: Any = None
-    for axes, cells, title in zip(panels, (counts, expected), titles, strict=True):
-        image = _panel(axes, cells, title)
-        axes.set_xlabel("right rollouts after", fontsize=NORMAL)
-    for axes in panels if not beside else panels[:1]:
-        axes.set_ylabel("right rollouts before", fontsize=NORMAL, labelpad=7)
-    bar = figure.colorbar(image, ax=list(panels), shrink=0.8, pad=0.02, aspect=24 if beside else 50)
-    bar.set_label("share of the row's samples", fontsize=NORMAL)
-    bar.set_ticks([0.0, 0.05, 0.2, 0.5, 1.0], labels=["0 %", "5 %", "20 %", "50 %", "100 %"])
-    bar.ax.tick_params(labelsize=SMALL, length=3)
-    bar.outline.set_visible(False)
+    for axes, cells, title in zip(
+        panels, (grid.seen, grid.expected), ("seen", f"by chance ({found['null']['kind']})"), strict=True
+    ):
+        image = _panel(axes, cells, title, grid)
+        axes.set_xlabel(f"right rollouts after, of {listed(found['n_after'])}", fontsize=NORMAL)
+    for axes in panels if not grid.beside else panels[:1]:
+        axes.set_ylabel(f"before, of {listed(found['n_before'])} (samples)", fontsize=NORMAL, labelpad=7)
+    _label_rows(panels[0], grid.seen)
+    _bar(figure, image, panels.tolist(), grid)
     return figure
 
 
-def _panel(axes: Axes, cells: Floats, title: str) -> Any:
+def _told(found: Numbers) -> str:
+    """How many samples both have, and at which temperatures."""
+    warm = [listed(found[name]) for name in ("temperatures_before", "temperatures_after")]
+    known = "" if warm == ["-", "-"] else f", temperature {warm[0]} before and {warm[1]} after"
+    return f"{plural(found['both'], 'sample')} in both{known}"
+
+
+def _cropped(seen: Floats, expected: Floats) -> tuple[Floats, Floats]:
+    """Large maps without rows and columns at the end that hold nobody, or nobody is expected in."""
+    high = int(np.flatnonzero(seen.sum(axis=1))[-1]) + 1
+    held = seen.sum(axis=0) + np.nansum(expected, axis=0)
+    wide = int(np.flatnonzero(held >= 0.5)[-1]) + 1
+    rows, columns = (
+        whole if whole <= _WHOLE else filled for filled, whole in zip((high, wide), seen.shape, strict=True)
+    )
+    return seen[:rows, :columns], expected[:rows, :columns]
+
+
+def _panel(axes: Axes, cells: Floats, title: str, grid: _Grid) -> Any:
     from matplotlib import colormaps
     from matplotlib.colors import PowerNorm
 
     totals = np.nansum(cells, axis=1, keepdims=True)
     shares = np.divide(cells, totals, out=np.full(cells.shape, np.nan), where=totals > 0)
     shades = colormaps["viridis"].with_extremes(bad="0.93")
-    image = axes.imshow(shares, cmap=shades, norm=PowerNorm(_GAMMA, 0.0, 1.0), aspect="equal", interpolation="nearest")
+    image = axes.imshow(shares, cmap=shades, norm=PowerNorm(_GAMMA, 0.0, 1.0), aspect="auto", interpolation="nearest")
     axes.set_title(title, fontsize=NORMAL, loc="left")
     axes.spines[:].set_visible(False)
     axes.tick_params(labelsize=SMALL, length=2, color="0.4", labelbottom=True)
-    for set_ticks, count in ((axes.set_xticks, cells.shape[1]), (axes.set_yticks, cells.shape[0])):
-        step = -(-count // _WRITTEN)
-        set_ticks(range(0, count, step))
-    if max(cells.shape) <= _WRITTEN:
-        _write(axes, cells, shares)
+    axes.set_xticks(range(0, cells.shape[1], -(-cells.shape[1] // 20)))
+    if grid.wide >= _LINES:
+        between = " \u00b7 " if grid.wide >= _LINE and not grid.beside else "\n"
+        _write(axes, cells, shares, between)
     return image
 
 
-def _write(axes: Axes, cells: Floats, shares: Floats) -> None:
-    size = 8.0 if max(cells.shape) <= 9 else 7.0
+def _label_rows(axes: Axes, seen: Floats) -> None:
+    places = range(0, len(seen), -(-len(seen) // 20))
+    labels = [f"{place}  ({_count(float(seen[place].sum()))})" for place in places]
+    axes.set_yticks(places, labels=labels)
+
+
+def _bar(figure: Figure, image: Any, panels: list[Axes], grid: _Grid) -> None:
+    bar = figure.colorbar(image, ax=panels, shrink=0.8, pad=0.02, aspect=24 if grid.beside else 40)
+    bar.set_label("share of the row's samples", fontsize=NORMAL)
+    bar.set_ticks([0.0, 0.05, 0.2, 0.5, 1.0], labels=["0 %", "5 %", "20 %", "50 %", "100 %"])
+    bar.ax.tick_params(labelsize=SMALL, length=3)
+    bar.outline.set_visible(False)
+
+
+def _write(axes: Axes, cells: Floats, shares: Floats, between: str) -> None:
     for (row, column), count in np.ndenumerate(cells):
-        if np.isnan(shares[row, column]) or count < 0.05:
+        share = float(shares[row, column])
+        if np.isnan(share) or count < 0.05:
             continue
-        axes.text(
-            column, row, _count(float(count)), ha="center", va="center", fontsize=size,
-            color="black" if shares[row, column] ** _GAMMA > _LIGHT else "white",
-        )  # fmt: skip
+        told = _count(float(count)) + (f"{between}{100 * share:.0f} %" if share >= 0.005 else "")
+        axes.text(column, row, told, ha="center", va="center", fontsize=7.0, color=_ink(share))
+
+
+def _ink(share: float) -> str:
+    """What can be read on the colour of a share."""
+    return "black" if share**_GAMMA > _LIGHT else "white"
 
 
 def _count(value: float) -> str:

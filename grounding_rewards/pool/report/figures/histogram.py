@@ -14,10 +14,13 @@ from grounding_rewards.pool.report.figures.style import (
     SMALL,
     calm,
     canvas,
-    legible,
     outcome_legend,
+    per_cent,
+    told_apart,
 )
 from grounding_rewards.pool.report.rounds import Numbers
+from grounding_rewards.pool.report.wording import plural
+from grounding_rewards.spaces import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +32,7 @@ _LABELLED = 9  # so many bars of a panel bear their count
 
 
 def num_correct(rounds: Sequence[Numbers]) -> Figure:
-    """Draw the histograms.
+    """Draw the histograms, all on the same axes: shares of a round's samples, from no right rollout to all.
 
     Args:
         rounds: of each round what ``rounds.histogram`` says.
@@ -37,36 +40,46 @@ def num_correct(rounds: Sequence[Numbers]) -> Figure:
     wide = min(len(rounds), _IN_A_ROW)
     rows = -(-len(rounds) // wide)
     figure = canvas(_LEGEND + _TALL * rows + (0.6 if wide == 1 else 0.0))
-    panels = figure.subplots(rows, wide, squeeze=False).ravel()
-    for axes, each in zip(panels, rounds, strict=False):
-        _panel(axes, each)
+    panels = figure.subplots(rows, wide, squeeze=False, sharex=True, sharey=True).ravel()
+    names = told_apart([each["round"] for each in rounds], _NAME)
+    for axes, each, name in zip(panels, rounds, names, strict=False):
+        _panel(axes, each, name)
+    longest = max(len(each["mixed"]) for each in rounds)
+    panels[0].set_xlim(-0.6, max(longest - 0.4, 1.6))
+    panels[0].set_ylim(0.0, 1.14 * max(float(np.max(_shares(each).sum(axis=0))) for each in rounds) or 1.0)
+    panels[0].locator_params(axis="y", nbins=5)
+    panels[0].locator_params(axis="x", nbins=12, integer=True)
+    per_cent(panels[0])
     for axes in panels[len(rounds) :]:
         axes.set_visible(False)
     for place in range(0, len(rounds), wide):
-        panels[place].set_ylabel("samples", fontsize=NORMAL)
+        panels[place].set_ylabel("share of samples", fontsize=NORMAL)
     for axes in panels[max(len(rounds) - wide, 0) : len(rounds)]:
         axes.set_xlabel("right rollouts of a sample", fontsize=NORMAL)
+        axes.tick_params(labelbottom=True)
     outcome_legend(figure)
     return figure
 
 
-def _panel(axes: Axes, each: Numbers) -> None:
-    counts = {name: np.array(each[name]) for name in COLOURS}
-    whole = sum(counts.values())
-    places, below = np.arange(len(counts["mixed"])), np.zeros(len(counts["mixed"]))
-    for name, colour in COLOURS.items():
-        axes.bar(places, counts[name], 0.86, bottom=below, color=colour, **EDGE)
-        below = below + counts[name]
+def _shares(each: Numbers) -> Floats:
+    """(3, n + 1) shares of a round's scored samples by outcome and number of right rollouts."""
+    counts = np.array([each[name] for name in COLOURS], dtype=np.float64)
+    return np.asarray(counts / max(counts.sum(), 1.0))
+
+
+def _panel(axes: Axes, each: Numbers, name: str) -> None:
+    shares = _shares(each)
+    places, below = range(shares.shape[1]), np.zeros(shares.shape[1])
+    for part, colour in zip(shares, COLOURS.values(), strict=True):
+        axes.bar(places, part, 0.86, bottom=below, color=colour, **EDGE)
+        below = below + part
     calm(axes)
-    axes.set_title(f"{legible(each['round'], _NAME)}: {below.sum():,.0f} samples", fontsize=NORMAL, loc="left")
-    axes.locator_params(axis="y", nbins=5, integer=True)
-    axes.locator_params(axis="x", nbins=12, integer=True)
-    axes.set_xlim(-0.6, max(len(places) - 0.4, 1.6))
-    axes.set_ylim(0.0, 1.14 * max(float(np.max(whole)), 1.0))
-    axes.yaxis.set_major_formatter(lambda value, place: f"{value:,.0f}")
-    if len(places) <= _LABELLED:
-        for place, count in zip(places.tolist(), np.asarray(whole).tolist(), strict=True):
+    counts = [sum(each[outcome][place] for outcome in COLOURS) for place in places]
+    axes.set_title(f"{name}: {plural(sum(counts), 'sample')}", fontsize=NORMAL, loc="left")
+    if len(counts) <= _LABELLED:
+        for place, count in enumerate(counts):
             if count:
                 axes.annotate(
-                    f"{count:,}", (place, count), (0, 2), textcoords="offset points", ha="center", fontsize=SMALL - 1
-                )
+                    f"{count:,}", (place, below[place]), (0, 2), textcoords="offset points", ha="center",
+                    fontsize=SMALL - 1,
+                )  # fmt: skip

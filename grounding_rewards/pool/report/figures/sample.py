@@ -35,7 +35,7 @@ _POINT: dict[str, Any] = {
 }
 _WRONG: dict[str, Any] = {"color": COLOURS["none_correct"], "linestyle": "none", "marker": "X", "markersize": 7.5}
 _RIGHT_ONE: dict[str, Any] = {"color": COLOURS["all_correct"], "linestyle": "none", "marker": "o", "markersize": 7.0}
-_LEAST = 0.025  # a closer view is no smaller than this share of the screen's shorter side
+_LEAST = 0.15  # a closer view is no smaller than this share of the screen's shorter side: what is around can be told
 _DOTS = 1400  # of a screenshot's side that a picture can show
 _TIGHT = 0.25  # a closer view of the clicks is drawn where they fit into this share of each side
 
@@ -61,7 +61,7 @@ def sample(shown: Shown) -> Figure:
     for number, ((name, window), aspect) in enumerate(zip(views, aspects, strict=True)):
         axes = figure.add_axes((left / wide, _BOTTOM / high, aspect * tall / wide, tall / high))
         lines |= _draw(axes, shown, scene, window)
-        axes.set_title(f"{number}: {name}" if name else "the whole screen", fontsize=NORMAL, loc="left", pad=4)
+        axes.set_title(_title(number, name, window, scene), fontsize=NORMAL, loc="left", pad=4)
         if whole is None:
             whole = axes
         else:
@@ -69,6 +69,11 @@ def sample(shown: Shown) -> Figure:
         left += aspect * tall + _GAP
     _legend(figure, lines, wide, high)
     return figure
+
+
+def _title(number: int, name: str, window: Window, scene: Scene) -> str:
+    wide = f", {window[2] - window[0]:,.0f} px wide" if scene.known else ""
+    return f"{number}: {name}{wide}" if name else "the whole screen"
 
 
 def screen(shown: Shown) -> Scene:
@@ -87,7 +92,9 @@ def screen(shown: Shown) -> Scene:
 
 def closer_views(scene: Scene, shown: Shown) -> list[tuple[str, Window]]:
     """What to look at closely: a small target, and clicks that agree on a place outside of that view."""
-    near_target = [("around the target", window) for window in closer(scene)] if len(scene.boxes) else []
+    near_target = (
+        [("around the target", _widened(window, scene)) for window in closer(scene)] if len(scene.boxes) else []
+    )
     clicks = _inside(scene.others, scene.window)
     if len(clicks) < 2:
         return near_target
@@ -96,10 +103,18 @@ def closer_views(scene: Scene, shown: Shown) -> list[tuple[str, Window]]:
     taken = any(len(_inside(clicks, window)) == len(clicks) for _, window in near_target)
     if taken or ((high - low) > _TIGHT * size).any():
         return near_target
-    side = np.minimum(np.maximum(3.0 * (high - low).max(), _LEAST * size.min()), size)
+    reach = 1.5 * (high - low).max()
+    x1, y1, x2, y2 = np.hstack(((low + high) / 2 - reach, (low + high) / 2 + reach)).tolist()
+    return [*near_target, ("around the clicks", _widened((x1, y1, x2, y2), scene))]
+
+
+def _widened(window: Window, scene: Scene) -> Window:
+    """A window on the screen with the same middle, wide and high enough to judge what is in it."""
+    size, low, high = np.array([scene.width, scene.height]), np.array(window[:2]), np.array(window[2:])
+    side = np.minimum(np.maximum(high - low, _LEAST * size.min()), size)
     start = np.clip((low + high) / 2 - side / 2, 0.0, size - side)
     x1, y1, x2, y2 = np.hstack((start, start + side)).tolist()
-    return [*near_target, ("around the clicks", (x1, y1, x2, y2))]
+    return x1, y1, x2, y2
 
 
 def _draw(axes: Axes, shown: Shown, scene: Scene, window: Window) -> dict[str, Line2D]:
@@ -176,9 +191,10 @@ def _frame(axes: Axes, window: Window, name: str) -> None:
     x1, y1, x2, y2 = window
     axes.add_patch(Rectangle((x1, y1), x2 - x1, y2 - y1, fill=False, edgecolor="0.25", linewidth=0.9, zorder=2))
     effects = [Stroke(linewidth=2.0, foreground="white"), Normal()]
+    below = y2 if y1 < 0.1 * axes.get_ylim()[0] else 0.0  # at the top there is the title
     axes.annotate(
-        name, (x1, y1), (3, 4), textcoords="offset points", fontsize=SMALL, weight="bold", path_effects=effects,
-        annotation_clip=False, zorder=6,
+        name, (x1, below or y1), (3, -10 if below else 4), textcoords="offset points", fontsize=SMALL, weight="bold",
+        path_effects=effects, annotation_clip=False, zorder=6,
     )  # fmt: skip
 
 

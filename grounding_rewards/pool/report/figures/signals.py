@@ -12,16 +12,16 @@ from grounding_rewards.pool.report.figures.style import (
     SMALL,
     calm,
     canvas,
-    legible,
     outcome_legend,
     per_cent,
+    told_apart,
 )
 from grounding_rewards.pool.report.rounds import Numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_WRITTEN = 0.04
+_WRITTEN = 0.065  # a share below which there is no room for it in its part of a bar
 _INK = {"none_correct": "white", "mixed": "white", "all_correct": "black"}
 
 
@@ -59,7 +59,7 @@ def signals(rounds: Sequence[Numbers]) -> Figure:
     for share, place in marked:
         axes.add_line(Line2D([share], [place - 0.38], clip_on=False, zorder=5, **style))
     calm(axes, "x")
-    axes.set_yticks(range(len(shown)), labels=[legible(each["round"]) for each in shown], fontsize=NORMAL)
+    axes.set_yticks(range(len(shown)), labels=told_apart([each["round"] for each in shown]), fontsize=NORMAL)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(shown) - 0.45, -0.55)
     axes.set_xlim(0.0, 1.0)

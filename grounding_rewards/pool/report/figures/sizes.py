@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from grounding_rewards.pool.report.figures.style import COLOURS, NORMAL, SMALL, calm, canvas, legible, per_cent
+from grounding_rewards.pool.report.figures.style import COLOURS, NORMAL, SMALL, calm, canvas, per_cent, told_apart
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.wording import area
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+MOST = 6
+"""Rounds with a line of their own; of more the first and the last ones are drawn."""
 
 
 def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
@@ -19,6 +23,8 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
     Args:
         rounds: each round's name, and what ``groups.by_size`` says of it.
     """
+    rounds = fewer(rounds)
+    names = told_apart([name for name, _ in rounds])
     from matplotlib import colormaps
 
     figure = canvas(4.3)
@@ -26,7 +32,7 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
     edges = {(line["area_from"], line["area_to"]) for _, lines in rounds for line in lines}
     bins = sorted(edges)
     shades = colormaps["viridis"]
-    for number, (name, lines) in enumerate(rounds):
+    for number, (_, lines) in enumerate(rounds):
         shift = (number - (len(rounds) - 1) / 2) * min(0.7 / len(rounds), 0.14)
         colour = shades(0.08 + 0.77 * number / max(len(rounds) - 1, 1))
         held = [line for line in lines if line["samples"]]
@@ -38,7 +44,7 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
         ]
         above.errorbar(
             places, rates, yerr=bars, color=colour, marker="o", markersize=4.5, linewidth=1.3, elinewidth=1.2,
-            capsize=2.5, label=legible(name),
+            capsize=2.5, label=names[number],
         )  # fmt: skip
     counts = [max((_samples(lines, each) for _, lines in rounds)) for each in bins]
     below.bar(range(len(bins)), counts, 0.7, color=COLOURS["mixed"], edgecolor="0.25", linewidth=0.5)
@@ -57,6 +63,15 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
     below.set_xlabel("area of the target as a share of the screen", fontsize=NORMAL)
     figure.legend(loc="outside upper left", ncol=min(len(rounds), 4), frameon=False, fontsize=NORMAL)
     return figure
+
+
+def fewer(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> list[tuple[str, Sequence[Numbers]]]:
+    """The first and the last rounds where there are too many to tell their lines apart.
+
+    >>> [name for name, _ in fewer([(str(number), []) for number in range(1, 10)])]
+    ['1', '2', '6', '7', '8', '9']
+    """
+    return list(rounds) if len(rounds) <= MOST else [*rounds[: MOST // 3], *rounds[MOST // 3 - MOST :]]
 
 
 def _held(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> list[Numbers]:

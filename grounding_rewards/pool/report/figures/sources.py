@@ -15,6 +15,7 @@ from grounding_rewards.pool.report.figures.style import (
     legible,
     outcome_legend,
     per_cent,
+    told_apart,
 )
 from grounding_rewards.pool.report.groups import together
 from grounding_rewards.pool.report.rounds import Numbers
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 30
-"""Sources with a bar of their own; smaller ones share one."""
+"""Sources with a bar of their own; the others, which have fewer samples, share one."""
 
 _WRITTEN = 0.06  # a share below which there is no room for it in its part of a bar
 _INK = {"none_correct": "white", "mixed": "white", "all_correct": "black"}
@@ -40,7 +41,8 @@ def sources(lines: Sequence[Numbers], name: str) -> Figure:
     shown = _fewer(lines)
     figure = canvas(0.95 + 0.3 * len(shown))
     axes = figure.subplots()
-    labels = [f"{legible(line['source'])}  (n = {line['samples']:,})" for line in shown]
+    names = told_apart([line["source"] for line in shown])
+    labels = [f"{name}  (n = {line['samples']:,})" for name, line in zip(names, shown, strict=True)]
     places = range(len(shown))
     left = [0.0] * len(shown)
     for outcome, colour in COLOURS.items():
@@ -66,7 +68,7 @@ def _fewer(lines: Sequence[Numbers]) -> list[Numbers]:
     kept = {line["source"] for line in largest[: MOST - 1]}
     rest = [line for line in lines if line["source"] not in kept]
     own = [line for line in lines if line["source"] in kept]
-    return [*own, together(f"{len(rest)} smaller sources", rest)]
+    return [*own, together(f"{len(rest)} other sources", rest)]
 
 
 def _write(axes: Axes, shares: Sequence[float], left: Sequence[float], ink: str) -> None:

@@ -54,9 +54,7 @@ def outcome_legend(figure: Figure, names: Sequence[str] = tuple(COLOURS), extra:
 
 def per_cent(axes: Axes, axis: str = "y") -> None:
     """Shares as per cent at an axis."""
-    from matplotlib.ticker import PercentFormatter
-
-    (axes.yaxis if axis == "y" else axes.xaxis).set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+    (axes.yaxis if axis == "y" else axes.xaxis).set_major_formatter(lambda value, place: f"{100 * value:g} %")
 
 
 def legible(text: str, most: int = 34) -> str:
@@ -70,6 +68,19 @@ def legible(text: str, most: int = 34) -> str:
     line = line if len(line) <= most else f"{line[: most - 1 - half]}…{line[len(line) - half :]}"
     drawn = _drawn()
     return "".join(each if each.isprintable() and ord(each) in drawn else "□" for each in line).replace("$", r"\$")
+
+
+def told_apart(texts: Sequence[str], most: int = 34) -> list[str]:
+    """The same of several texts; those that look alike get a number.
+
+    >>> told_apart(["round-one-of-the-first-day", "round-two-of-the-first-day", "b"], 13)
+    ['round-…st-day (1)', 'round-…st-day (2)', 'b']
+    """
+    short = [legible(text, most) for text in texts]
+    numbers = [short[: place + 1].count(text) for place, text in enumerate(short)]
+    return [
+        f"{text} ({number})" if short.count(text) > 1 else text for text, number in zip(short, numbers, strict=True)
+    ]
 
 
 @cache

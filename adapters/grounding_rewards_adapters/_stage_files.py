@@ -1,0 +1,68 @@
+"""The directory that ``grounding-rewards pool curriculum --data`` writes, as data sets by stage."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.curriculum import Gate
+
+MANIFEST = "curriculum.manifest.json"
+_STAGE = ("name", "file", "epochs")
+_GATE = ("success_above", "failure_below", "last_k")
+
+
+def read_stages(source: str | os.PathLike[str]) -> tuple[dict[str, Any], Gate | None, list[int]]:
+    """Data sets by the name of their stage, the gate between them, and the epochs of each.
+
+    Raises:
+        PoolError: there is no such directory, or its manifest or a file is damaged; names it.
+    """
+    if not isinstance(source, str | os.PathLike):
+        raise PoolError(f"source: got {source!r:.80}; expected a directory of stages, or data sets by name")
+    path = Path(source) / MANIFEST
+    if not path.is_file():
+        raise PoolError(f"{path}: no such file; expected a directory that `grounding-rewards pool curriculum` wrote")
+    try:
+        manifest = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise PoolError(f"{path}: is damaged ({error}); write it anew") from None
+    stages = manifest.get("stages") if isinstance(manifest, dict) else None
+    if not isinstance(stages, list) or not all(_has(stage, _STAGE) for stage in stages) or "gate" not in manifest:
+        raise PoolError(f"{path}: is no manifest of stages with {', '.join(_STAGE)}, and a gate; write it anew")
+    named = {stage["name"]: _rows(path, stage["file"]) for stage in stages}
+    return named, _gate(path, manifest["gate"]), [stage["epochs"] for stage in stages]
+
+
+def _has(given: Any, names: tuple[str, ...]) -> bool:
+    return isinstance(given, dict) and all(name in given for name in names)
+
+
+def _gate(path: Path, given: Any) -> Gate | None:
+    if given is None:
+        return None
+    if not _has(given, _GATE):
+        raise PoolError(f"{path}, gate: got {given!r:.80}; expected {', '.join(_GATE)}")
+    try:
+        return Gate(**{name: given[name] for name in _GATE})
+    except PoolError as error:
+        raise PoolError(f"{path}, {error}") from None
+
+
+def _rows(path: Path, name: Any) -> Any:
+    from datasets import Dataset
+    from datasets.exceptions import DatasetGenerationError
+
+    if name is None:
+        raise PoolError(f"{path}: has weights in place of files; write it anew without --weights")
+    file = path.parent / str(name)
+    if not file.is_file():
+        raise PoolError(f"{file}: no such file, which {path.name} names")
+    read = Dataset.from_parquet if file.suffix == ".parquet" else Dataset.from_json
+    try:
+        return read(str(file))
+    except DatasetGenerationError as error:
+        raise PoolError(f"{file}: cannot be read ({error.__cause__ or error})") from None

@@ -1,0 +1,121 @@
+"""What leaves samples out and weighs the others: a band, then selectors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from grounding_rewards.errors import PoolError, SelectorError
+from grounding_rewards.pool.selection.funnel import Funnel
+from grounding_rewards.pool.selectors import Band, Selector, select
+from grounding_rewards.pool.selectors.protocol import called
+from grounding_rewards.pool.selectors.weighing import built
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.spaces import Floats
+
+Given = Selector | str | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A selector, and how a step of a pool tells of it.
+
+    Attributes:
+        name: of the step.
+        selector: what weighs samples.
+        parameters: what it was made of, as plain values.
+    """
+
+    name: str
+    selector: Selector
+    parameters: Mapping[str, Any]
+
+
+def filters(band: Band | tuple[float, float] | None, selectors: Iterable[Given]) -> list[Filter]:
+    """Build what leaves samples out, in order.
+
+    Raises:
+        PoolError: the band is no two pass rates, or the selectors are no list.
+        RecipeError: they are no pass rates in order, or a selector cannot be built.
+
+    >>> [each.parameters for each in filters(None, ["learnability"])]
+    [{'selector': 'learnability'}]
+    """
+    found = []
+    if band is not None:
+        chosen = _band(band)
+        found.append(Filter("band", chosen, asdict(chosen)))
+    return found + [
+        Filter(_name(each), built(each), {"selector": plain(each)}) for each in several("selectors", selectors)
+    ]
+
+
+def weigh(funnel: Funnel, stats: SampleStats, chosen: Sequence[Filter]) -> Floats:
+    """(m,) logarithms of the products of all weights, which may be too small for a float themselves.
+
+    What any weighs with 0 is removed. Each selector sees the samples that are left.
+
+    Raises:
+        SelectorError: one breaks its promises, or gives a weight below 0.
+    """
+    logs = np.zeros(len(stats))
+    for each in chosen:
+        rows = np.flatnonzero(funnel.left)
+        found = select(stats.taken(rows), each.selector)
+        for row in np.flatnonzero(found < 0)[:1]:
+            raise SelectorError(
+                f"selector {called(each.selector)} returned {found[row]} for {stats.named(rows[row])}; expected 0 or "
+                "more, for a pool is drawn by these weights"
+            )
+        with np.errstate(divide="ignore"):
+            logs[rows] += np.log(found)
+        funnel.remove(each.name, np.isneginf(logs), **each.parameters)
+    return logs
+
+
+def several(name: str, given: Iterable[Any]) -> list[Any]:
+    """An argument that is a list.
+
+    Raises:
+        PoolError: it is one text or mapping, or no list at all.
+    """
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise PoolError(f"{name}: got {given!r:.80}; expected a list")
+    return list(given)
+
+
+def plain(given: Any) -> Any:
+    """What was given as JSON has it; of objects what they say of themselves, but for where they lie in memory.
+
+    >>> plain({"name": "every", "selectors": ["unsolved", Band(0.1, 0.9)]})["selectors"][1]
+    'Band(low_rate=0.1, high_rate=0.9, inclusive=False, confident=False)'
+    """
+    if isinstance(given, Mapping):
+        return {str(key): plain(each) for key, each in given.items()}
+    if isinstance(given, list | tuple):
+        return [plain(each) for each in given]
+    if isinstance(given, np.generic):
+        return given.item()
+    return given if given is None or isinstance(given, str | int | float) else _ADDRESS.sub("", repr(given))
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def _band(given: Any) -> Band:
+    if isinstance(given, Band):
+        return given
+    rates = several("band", given)
+    if len(rates) != 2:
+        raise PoolError(f"band: got {given!r:.80}; expected two pass rates, or a Band")
+    return Band(*rates)
+
+
+def _name(given: Given) -> str:
+    if isinstance(given, Mapping):
+        return str(given.get("name"))
+    return given if isinstance(given, str) else type(given).__name__

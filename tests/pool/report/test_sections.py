@@ -1,0 +1,49 @@
+"""What a page says in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from grounding_rewards.pool.report.data import report
+from grounding_rewards.pool.report.rounds import Round
+from grounding_rewards.pool.report.sections import sections
+from tests.pool.report.made import rounds, shown, stats
+
+
+def said(found, key):
+    """The parts of a section."""
+    return next(section.parts for section in sections(found) if section.key == key)
+
+
+def test_with_one_rollout_a_sample_chance_is_the_prior_alone():
+    single = [Round(name, stats([1, 1], right)) for name, right in (("1", [0, 1]), ("2", [1, 1]))]
+    (moved,) = said(report("", single), "transitions")
+    (line,) = (line for line in moved.said if "prior, Beta" in line)
+    assert line.startswith("with one rollout a sample nothing tells a lucky one from a sure one")
+    assert "of 1 never-solved sample 1 was solved at least once, 100.0 %" in " ".join(moved.said)
+    (moved,) = said(report("", rounds()), "transitions")
+    assert not any("prior, Beta" in line for line in moved.said)
+
+
+def test_what_is_lower_than_the_best_and_not_hotter_has_not_collapsed():
+    cool, hot = stats([2] * 30, [0] * 30), stats([2] * 30, [2] * 30)
+    swept = report("", [], by_temperature={0.7: cool, 1.0: hot, 1.4: cool})
+    (part,) = said(swept, "temperature")
+    assert [row[part.table.heads.index("verdict")] for row in part.table.rows] == [
+        "lower accuracy",
+        "held",
+        "collapsed",
+    ]
+
+
+def test_rollouts_of_a_sample_are_all_and_places_that_are_missing_are_said():
+    bare = shown(clicks=np.array([[0.5, 0.5], [1.5, 0.5]]), outlines=(), unscored=2)
+    (part,) = said(report("", [], hardest=[bare]), "hardest")
+    told = dict(part.facts)
+    assert told["rollouts"] == "6, 2 of them not scored, none of them right"
+    assert told["clicks"] == "1 of 2 outside of the screen"
+    assert told["target"] == "its place is not known"
+    (part,) = said(report("", [], hardest=[replace(bare, clicks=np.zeros((0, 2)), unscored=0)]), "hardest")
+    assert dict(part.facts)["rollouts"] == "4, none of them right"
