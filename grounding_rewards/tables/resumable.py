@@ -85,7 +85,7 @@ def directory_in_pieces(
     Raises:
         TableError: there is something else, or another process is making it.
     """
-    out = out.absolute()
+    out = out.resolve()
     if is_made(out, manifest, identity, overwrite=overwrite) and not _partial(out).exists():
         yield None
         return

@@ -79,7 +79,7 @@ def test_own_code_named_in_yaml(lab: Path, file: str, way: str, plain: bool) -> 
 def test_the_yaml_of_the_readme(lab: Path, file: str) -> None:
     omegaconf = pytest.importorskip("omegaconf", reason="omegaconf comes with verl, which needs a Python below 3.13")
     (block,) = re.findall(r"^```yaml\n(.*?)^```$", README.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
-    (terms,) = re.findall(r"^```py\n(.*?)^```$", README.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    (terms,) = re.findall(r"^```py\n(# lab_terms.*?)^```$", README.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     (lab / "readme_terms.py").write_text(terms)
     text = block.replace("/data/lab/lab_terms.py", f"{lab}/readme_terms.py")
     read = omegaconf.OmegaConf.create(re.sub(r"reward_function: .*", f"reward_function: {file}", text))

@@ -194,9 +194,7 @@ def test_columns_that_differ_in_case_alone_are_an_error_where_one_is_used(tmp_pa
 def test_names_are_texts_in_all_files_or_numbers_in_all(tmp_path):
     numbers = parquet(tmp_path / "n.parquet", sample_id=[1], acc=[1])
     texts = lines(tmp_path / "t.jsonl", {"sample_id": "1", "acc": 0})
-    with pytest.raises(
-        TableError, match=r"a whole number in .*n\.parquet and a text in .*t\.jsonl; write all"
-    ):
+    with pytest.raises(TableError, match=r"a whole number in .*n\.parquet and a text in .*t\.jsonl; write all"):
         stats_of(open_rollouts([numbers, texts]))
     assert stats_of(open_rollouts([numbers, lines(tmp_path / "m.jsonl", {"sample_id": 2, "acc": 0})])).n.tolist() == [
         1,
@@ -238,7 +236,10 @@ def test_sizes_without_a_number_say_nothing(tmp_path):
     found = stats_of(open_rollouts([path]))
     assert (found.clicks.tolist(), np.isnan(found.dispersion).tolist()) == ([3], [True])
     path = parquet(tmp_path / "s.parquet", sample_id=["a"], acc=[1], image_size=[["w", "h"]])
-    assert read([path], "image_size") == [{"image_size": None}]
+    assert read([path], "image_size") == [{"image_size": [None, None]}]
+    point = {"x_unit": [0.1] * 2, "y_unit": [0.1] * 2}
+    path = parquet(tmp_path / "t.parquet", sample_id=["a"] * 2, acc=[1, 1], image_size=[["w", "h"]] * 2, **point)
+    assert np.isnan(stats_of(open_rollouts([path])).dispersion).tolist() == [True]
 
 
 def test_numbers_of_any_size_tell_rollouts_apart(tmp_path):

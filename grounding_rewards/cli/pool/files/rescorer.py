@@ -114,6 +114,8 @@ class Rescorer:
             for number, batches in groupby(work.rows(pieces.folder, missing), key=itemgetter(0)):
                 with pieces.write(names[number]) as file:
                     write(file, schema, scored(batches))
+                    for source in sources:
+                        source.check()  # before the piece has its name: what another file said is never kept
         said = summary(pieces.folder, names, self.scorer.recipe)
         manifest = pieces.finish(names, said)
         return Done(manifest, len(missing), len(names) - len(missing), notes)
