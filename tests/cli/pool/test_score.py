@@ -227,7 +227,7 @@ def test_rows_that_are_compared_find_each_other_wherever_they_stand(run, tmp_pat
     words = ("--recipe", "gui-rcpo", "--response-space", "thousandths", "--json", "--out")
     whole = json.loads(run(*SCORE, first, second, *words, tmp_path / "whole").out)
     assert whole["pieces"] == {"made": 1, "found": 0}
-    monkeypatch.setattr("grounding_rewards.cli.pool.files.grouped_rows.PIECE_ROWS", 16)
+    monkeypatch.setattr(rollout_source, "PIECE_ROWS", 16)
     parted = json.loads(run(*SCORE, first, second, *words, tmp_path / "parted").out)
     assert parted["pieces"] == {"made": 5, "found": 0}
     recipe = gr.recipe("gui-rcpo", response_space="thousandths")

@@ -127,7 +127,7 @@ def test_an_unfinished_run_gives_way_only_to_overwrite(run, tmp_path, small):
 
 @pytest.mark.parametrize(("kind", "recipe"), [("jsonl", "gui-rcpo"), ("parquet", "gelato")])
 def test_a_run_that_failed_goes_on_where_it_was(run, tmp_path, small, monkeypatch, recipe, kind):
-    monkeypatch.setattr("grounding_rewards.cli.pool.files.grouped_rows.PIECE_ROWS", 4)
+    monkeypatch.setattr(rollout_source, "PIECE_ROWS", 4)
     rows = rollouts(30, image_size=[100, 100])
     source = write_rows(tmp_path / "in.jsonl", *rows) if kind == "jsonl" else tmp_path / "in.parquet"
     if kind == "parquet":

@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 
 from grounding_rewards.cli.pool.files.rescored import Rescored
 from grounding_rewards.cli.scorer import Columns
+from grounding_rewards.tables import rollout_source
 from grounding_rewards.tables.base import Batch
 from grounding_rewards.tables.rollout_columns import COLUMNS
-from grounding_rewards.tables.rollout_source import PIECE_ROWS, Source
+from grounding_rewards.tables.rollout_source import Source
 
 FOLDER = "groups"
 MOST = 256
@@ -55,7 +56,7 @@ class GroupedRows:
     @property
     def count(self) -> int:
         """How many pieces there are."""
-        return min(MOST, -(-sum(source.rows for source in self.sources) // PIECE_ROWS))
+        return min(MOST, -(-sum(source.rows for source in self.sources) // rollout_source.PIECE_ROWS))
 
     def prepare(self, folder: Path, missing: Sequence[int]) -> None:
         """Bring the rows of each piece together, where that was not done before."""
