@@ -29,21 +29,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
 
 import numpy as np
-from toy_rounds import (
-    FULL,
-    MISLABELLED,
-    QUICK,
-    TRAINED_AT,
-    by_source,
-    compare_temperatures,
-    draw_tasks,
-    greedy_hits,
-    grpo,
-    measure,
-    measured,
-    rows_of,
-    warmed_up,
-)
+from toy_rounds import FULL, QUICK, by_source, first_round, greedy_hits, grpo, measured, rows_of
 
 from grounding_rewards.pool.intervals import mcnemar, wilson
 from grounding_rewards.pool.selection import next_pool
@@ -57,20 +43,11 @@ def one_seed(seed: int, arms: Sequence[str], quick: bool) -> dict[str, Any]:
     """Both rounds of one seed, in seconds of this process and in hits."""
     start = time.monotonic()
     size = QUICK if quick else FULL
-    tasks = draw_tasks("train", size.tasks, seed, mislabelled=MISLABELLED)
-    held_out = draw_tasks("held-out", size.held_out, seed, held_out=True)
-    tried = draw_tasks("tried", size.tried, seed)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
-        model, processor = warmed_up(seed, size.warm, lambda phase, text: None)
-        hits = {"warm start": greedy_hits(model, processor, held_out)}
-        first = {"policy": "warm-start", "round_number": 1, "temperature": TRAINED_AT, "record": out / "training-1"}
-        grpo(model, processor, rows_of(tasks), steps=size.steps, seed=seed, quiet=True, **first)
-        hits["round 1"] = greedy_hits(model, processor, held_out)
-        found, _ = compare_temperatures(model, processor, tried, size.temperatures, out / "tried")
-        known = {"policy": "round-1", "temperature": found.chosen}
-        measure(model, processor, tasks, round_number=1, record=out / "measured", **known)
-        stats = measured(out / "measured")
+        done = first_round(size, seed, out)
+        model, processor, held_out, hits = done.model, done.processor, done.held_out, done.hits
+        stats = measured(out / "measured" / "round-1")
         chosen = next_pool(stats, seed=seed, zero_share=ZERO_SHARE, control=True)
         rows = {"pool": chosen.kept, "control": chosen.control, "everything": np.arange(len(stats))}
         checkpoint = {name: weights.clone() for name, weights in model.state_dict().items()}
@@ -78,12 +55,12 @@ def one_seed(seed: int, arms: Sequence[str], quick: bool) -> dict[str, Any]:
             model.load_state_dict(checkpoint)
             names = set(stats.sample_id[rows[arm]].tolist())
             again = {"round_number": 2, "steps": size.steps, "seed": seed, "record": out / arm, "quiet": True}
-            grpo(model, processor, rows_of([task for task in tasks if task.name in names]), **known, **again)
+            grpo(model, processor, rows_of([task for task in done.tasks if task.name in names]), **done.known, **again)
             hits[arm] = greedy_hits(model, processor, held_out)
     return {
         "seed": seed,
-        "temperature": found.chosen,
-        "accuracies": {row.temperature: row.accuracy for row in found.rows},
+        "temperature": done.sweep.chosen,
+        "accuracies": {row.temperature: row.accuracy for row in done.sweep.rows},
         "pool": {name: value for name, value in chosen.to_json().items() if name != "steps"},
         "hits": {name: int(each.sum()) for name, each in hits.items()},
         "by_source": {name: by_source(held_out, each) for name, each in hits.items()},

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -85,7 +86,11 @@ def peak() -> int | None:
         import resource
     except ImportError:
         return None
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return in_bytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def in_bytes(held: int) -> int:
+    """Memory as the system tells it: macOS in bytes, others in KiB."""
     return held if sys.platform == "darwin" else 1024 * held
 
 
@@ -96,11 +101,28 @@ def measured(step: str, path: Path) -> dict[str, Any]:
         code = (
             f"import sys; sys.argv = ['grounding-rewards', *{words!r}]\nfrom grounding_rewards.cli import main\nmain()"
         )
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-        return {"seconds": time.perf_counter() - start, "bytes": None}
+        return timed([sys.executable, "-c", code])
     words = [sys.executable, __file__, "--step", step, "--path", str(path)]
     return dict(json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout))
+
+
+def timed(words: list[str]) -> dict[str, Any]:
+    """A command's seconds, and the most memory that it has held."""
+    start = time.perf_counter()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(words, stdout=said, stderr=said)
+        if not hasattr(os, "wait4"):
+            process.wait()
+            held = None
+        else:
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            held = in_bytes(usage.ru_maxrss)
+        seconds = time.perf_counter() - start
+        said.seek(0)
+        if process.returncode:
+            raise SystemExit(said.read().decode())
+    return {"seconds": seconds, "bytes": held}
 
 
 def main() -> None:

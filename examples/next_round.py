@@ -30,21 +30,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from datasets import Dataset, disable_progress_bars
-from toy_rounds import (
-    FULL,
-    MISLABELLED,
-    QUICK,
-    TRAINED_AT,
-    by_source,
-    compare_temperatures,
-    draw_tasks,
-    greedy_hits,
-    grpo,
-    measure,
-    measured,
-    rows_of,
-    warmed_up,
-)
+from toy_rounds import FULL, QUICK, by_source, first_round, greedy_hits, grpo, measure, measured, rows_of
 from train_trl_cpu import say
 
 from grounding_rewards import cli
@@ -72,29 +58,19 @@ def main() -> int:
     for part in ("training", "measured", "tried", "cache"):
         shutil.rmtree(out / part, ignore_errors=True)  # rollouts would be appended to those that are there
     out.mkdir(parents=True, exist_ok=True)
-    tasks = draw_tasks("train", size.tasks, seed, mislabelled=MISLABELLED)
-    held_out = draw_tasks("held-out", size.held_out, seed, held_out=True)
-    rows_of(tasks).to_parquet(out / "data.parquet")
-
-    model, processor = warmed_up(seed, size.warm, say)
-    hits = {"warm start": greedy_hits(model, processor, held_out)}
-    training = {"steps": size.steps, "seed": seed}
-    first = {"policy": "warm-start", "round_number": 1, "temperature": TRAINED_AT}
-    grpo(model, processor, load(out, "data"), record=out / "training" / "round-1", **first, **training)
-    hits["round 1"] = greedy_hits(model, processor, held_out)
-
-    tried = draw_tasks("tried", size.tried, seed)
-    found, _ = compare_temperatures(model, processor, tried, size.temperatures, out / "tried")
-    for row in found.rows:
+    done = first_round(size, seed, out, say)
+    model, processor, tasks, held_out, hits = done.model, done.processor, done.tasks, done.held_out, done.hits
+    for row in done.sweep.rows:
         told = f"accuracy {row.accuracy:.3f}  parsed {row.parse_rate:.3f}  mixed {row.mixed_share:.3f}"
-        say("sweep", f"at {row.temperature:.1f}  {told}{'  chosen' if row.temperature == found.chosen else ''}")
-    known = {"policy": "round-1", "temperature": found.chosen}
-    measure(model, processor, tasks, round_number=1, record=out / "measured" / "round-1", **known)
+        say("sweep", f"at {row.temperature:.1f}  {told}{'  chosen' if row.temperature == done.sweep.chosen else ''}")
+    known = done.known
     measure(model, processor, tasks, round_number=1, record=out / "measured" / "round-1-again", **known)
 
+    rows_of(tasks).to_parquet(out / "data.parquet")
     next_pool(out, seed)
     chosen = load(out, "pool" if options.arm == "pool" else "pool.control")
-    grpo(model, processor, chosen, round_number=2, record=out / "training" / "round-2", **known, **training)
+    training = {"round_number": 2, "steps": size.steps, "seed": seed}
+    grpo(model, processor, chosen, record=out / "training" / "round-2", **training, **known)
     hits["round 2"] = greedy_hits(model, processor, held_out)
     known["policy"] = "round-2"
     measure(model, processor, tasks, round_number=2, record=out / "measured" / "round-2", **known)
@@ -106,7 +82,7 @@ def main() -> int:
         "arm": options.arm,
         "quick": options.quick,
         "steps": size.steps,
-        "temperature": found.chosen,
+        "temperature": done.sweep.chosen,
         "held_out": {name: by_source(held_out, each) for name, each in hits.items()},
         "pool": json.loads((out / "pool.parquet.manifest.json").read_text("utf-8")),
         "transitions": moved,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 import torch
 from datasets import Dataset
-from toy_eval import ANSWER_TOKENS, COORDINATES, RECIPE, WIDGETS, answer, prompt, target
+from toy_eval import COORDINATES, RECIPE, WIDGETS, answer, prompt, target
 from toy_screens import DOT, HEIGHT, SHAPES, WIDTH, WORDS, Screen, draw_screen, places
 from toy_vlm import build_model, build_processor
 from toy_warm_start import warm_start
-from train_trl_cpu import GENERATIONS, GROUPS, LR, Progress
-from transformers import PrinterCallback
+from train_trl_cpu import GENERATIONS, run_grpo
 from transformers.utils import logging as transformers_logging
-from trl import GRPOConfig, GRPOTrainer
 
 import grounding_rewards as gr
 from grounding_rewards.pool.grouped import stats_of
@@ -85,6 +83,32 @@ def draw_tasks(kind: str, number: int, seed: int, *, held_out: bool = False, mis
     return [Task(f"{kind}-{place:04d}", screen, place in wrong) for place, screen in enumerate(screens)]
 
 
+@dataclass(frozen=True)
+class FirstRound:
+    """The policy after round 1, and what was measured of it.
+
+    Attributes:
+        model: the policy.
+        processor: its processor.
+        tasks: what it trained on.
+        held_out: what it is asked about.
+        hits: which held-out tasks greedy answers solve, at the warm start and after round 1.
+        sweep: how it fares at each temperature.
+    """
+
+    model: Any
+    processor: Any
+    tasks: list[Task]
+    held_out: list[Task]
+    hits: dict[str, np.ndarray]
+    sweep: Sweep
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What is known of rollouts by this policy from now on."""
+        return {"policy": "round-1", "temperature": self.sweep.chosen}
+
+
 def rows_of(tasks: list[Task]) -> Dataset:
     """A data set that GRPOTrainer takes; its column of images is Hugging Face's."""
     return Dataset.from_list([task.row for task in tasks])
@@ -102,6 +126,30 @@ def warmed_up(seed: int, warm_steps: int, say: Callable[[str, str], None]) -> tu
     return model, processor
 
 
+def first_round(size: Size, seed: int, out: Path, say: Callable[[str, str], None] | None = None) -> FirstRound:
+    """GRPO on all tasks, the highest temperature that does not collapse, and all tasks measured at it.
+
+    Args:
+        size: how much of everything.
+        seed: of weights, screens and sampling.
+        out: gets the rollouts: ``training/round-1``, ``tried`` and ``measured/round-1``.
+        say: prints a phase and what it came to; None for nobody.
+    """
+    tasks = draw_tasks("train", size.tasks, seed, mislabelled=MISLABELLED)
+    held_out = draw_tasks("held-out", size.held_out, seed, held_out=True)
+    tried = draw_tasks("tried", size.tried, seed)
+    model, processor = warmed_up(seed, size.warm, say or _unsaid)
+    hits = {"warm start": greedy_hits(model, processor, held_out)}
+    training = {"steps": size.steps, "seed": seed, "quiet": say is None, "record": out / "training" / "round-1"}
+    known = {"policy": "warm-start", "round_number": 1, "temperature": TRAINED_AT}
+    grpo(model, processor, rows_of(tasks), **known, **training)
+    hits["round 1"] = greedy_hits(model, processor, held_out)
+    found = compare_temperatures(model, processor, tried, size.temperatures, out / "tried")
+    done = FirstRound(model, processor, tasks, held_out, hits, found)
+    measure(model, processor, tasks, round_number=1, record=out / "measured" / "round-1", **done.known)
+    return done
+
+
 def grpo(
     model: Any,
     processor: Any,
@@ -116,38 +164,12 @@ def grpo(
     quiet: bool = False,
 ) -> None:
     """Train in place with TRL, and record every rollout with its round, temperature and source."""
-    groups = min(GROUPS, len(rows))  # TRL trains on whole batches only, and silently on none where all rows are fewer
     known = {"round": round_number, "temperature": temperature, "policy": policy}
     for name, value in known.items():
         rows = rows.add_column(name, [value] * len(rows))
-    trainer = GRPOTrainer(
-        model=model,
-        reward_funcs=reward_funcs(RECIPE, record=str(record), diagnose=False),
-        args=GRPOConfig(
-            output_dir=str(record.parent / "trainer"),
-            use_cpu=True,
-            bf16=False,
-            report_to="none",
-            save_strategy="no",
-            disable_tqdm=True,
-            seed=seed,
-            max_steps=steps,
-            logging_steps=1,
-            per_device_train_batch_size=groups * GENERATIONS,
-            num_generations=GENERATIONS,
-            max_completion_length=ANSWER_TOKENS,
-            temperature=temperature,
-            learning_rate=LR,
-            lr_scheduler_type="linear",
-            warmup_steps=5,
-            gradient_checkpointing=False,
-        ),
-        processing_class=processor,
-        train_dataset=rows,
-        callbacks=[] if quiet else [Progress(every=min(10, steps))],
-    )
-    trainer.remove_callback(PrinterCallback)
-    trainer.train()
+    rewards = reward_funcs(RECIPE, record=str(record), diagnose=False)
+    settings = {"steps": steps, "seed": seed, "temperature": temperature, "quiet": quiet}
+    run_grpo(model, processor, rows, rewards, out=record.parent / "trainer", **settings)
 
 
 def measure(
@@ -184,14 +206,14 @@ def measured(folder: Path) -> SampleStats:
 
 def compare_temperatures(
     model: Any, processor: Any, tasks: list[Task], temperatures: tuple[float, ...], record: Path
-) -> tuple[Sweep, Mapping[float, SampleStats]]:
+) -> Sweep:
     """Sample answers at each temperature: `grounding-rewards pool temperature FOLDER --reference 1 --margin 0.05`."""
     known = {"policy": "round-1", "round_number": 1, "record": record}
     for each in temperatures:
         measure(model, processor, tasks, temperature=each, **known)
     table = open_rollouts([record])
     found = {each: stats_of(table, temperature=each) for each in temperatures}
-    return sweep(found, reference=TRAINED_AT, margin=LOSS), found
+    return sweep(found, reference=TRAINED_AT, margin=LOSS)
 
 
 def greedy_hits(model: Any, processor: Any, tasks: list[Task]) -> np.ndarray:
@@ -205,6 +227,10 @@ def by_source(tasks: list[Task], hits: np.ndarray) -> dict[str, list[int]]:
     sources = np.array([task.source for task in tasks])
     found = {each: [int(hits[sources == each].sum()), int((sources == each).sum())] for each in sorted(set(sources))}
     return {"all": [int(hits.sum()), len(tasks)], **found}
+
+
+def _unsaid(phase: str, text: str) -> None:
+    """Nobody listens."""
 
 
 def _greedy(model: Any, processor: Any, tasks: list[Task]) -> list[str]:

@@ -78,35 +78,56 @@ class Progress(TrainerCallback):
 
 
 def train(model: Any, processor: Any, rng: random.Random, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """GRPO with TRL. Returns the log, one row a step."""
+    """GRPO on screens that are drawn anew. Returns the log, one row a step."""
     corners = places(held_out=False)
     screens = [draw_screen(corners, WIDGETS, rng) for _ in range(options.steps * GROUPS)]
     rows = [{"prompt": prompt(s), "image": s.image, "target": target(s.target_px)} for s in screens]
     rewards = reward_funcs(RECIPE)
+    if options.control:
+        rewards = [of_another_screen(reward) for reward in rewards]
+    known = {"out": options.out, "steps": options.steps, "seed": options.seed}
+    return run_grpo(model, processor, Dataset.from_list(rows), rewards, **known)
+
+
+def run_grpo(
+    model: Any,
+    processor: Any,
+    rows: Dataset,
+    rewards: list[Any],
+    *,
+    out: Path,
+    steps: int,
+    seed: int,
+    temperature: float = 1.0,
+    quiet: bool = False,
+) -> list[dict[str, Any]]:
+    """Train in place with TRL. Returns the log, one row a step."""
+    groups = min(GROUPS, len(rows))  # TRL trains on whole batches only: on none where all rows are fewer
     trainer = GRPOTrainer(
         model=model,
-        reward_funcs=[of_another_screen(reward) for reward in rewards] if options.control else rewards,
+        reward_funcs=rewards,
         args=GRPOConfig(
-            output_dir=str(options.out),
+            output_dir=str(out),
             use_cpu=True,
             bf16=False,
             report_to="none",
             save_strategy="no",
             disable_tqdm=True,
-            seed=options.seed,
-            max_steps=options.steps,
+            seed=seed,
+            max_steps=steps,
             logging_steps=1,
-            per_device_train_batch_size=GROUPS * GENERATIONS,
+            per_device_train_batch_size=groups * GENERATIONS,
             num_generations=GENERATIONS,
             max_completion_length=ANSWER_TOKENS,
+            temperature=temperature,
             learning_rate=LR,
             lr_scheduler_type="linear",
             warmup_steps=5,
             gradient_checkpointing=False,
         ),
         processing_class=processor,
-        train_dataset=Dataset.from_list(rows),
-        callbacks=[Progress(every=min(10, options.steps))],
+        train_dataset=rows,
+        callbacks=[] if quiet else [Progress(every=min(10, steps))],
     )
     trainer.remove_callback(PrinterCallback)
     trainer.train()

@@ -45,7 +45,7 @@ def file_of(name: Any) -> Path | None:
     return Path(place) if _is_file(place) else None
 
 
-_NAMING = ("name", "verifier", "dialect", "success")
+NAMING = ("name", "verifier", "dialect", "success")
 """Options that may name code, in a recipe's dict form and in the parts of ``composite``."""
 
 
@@ -61,7 +61,7 @@ def in_full(options: Any) -> Any:
 def _in_full(key: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         return in_full(value)
-    return absolute(value) if key in _NAMING and isinstance(value, str) and ".py:" in value else value
+    return absolute(value) if key in NAMING and isinstance(value, str) and ".py:" in value else value
 
 
 def current(name: str) -> str:

@@ -54,3 +54,17 @@ def test_the_front_desk_imports_numpy_alone():
     before = set(run(f"import sys; {others}"))
     assert set(run(f"import sys, grounding_rewards; {others}")) - before == {"grounding_rewards", "numpy"}
     assert not {"difflib", "hashlib", "inspect"} & (loaded("import grounding_rewards") - loaded("import numpy"))
+
+
+def test_a_command_imports_its_own_rooms_alone(tmp_path):
+    (tmp_path / "rollouts.jsonl").write_text('{"sample_id": "a", "acc": 1}\n{"sample_id": "a", "acc": 0}\n')
+    words = ["pool", "next", str(tmp_path / "rollouts.jsonl"), "--out", str(tmp_path / "pool.parquet")]
+    # pandas is not among those that must be absent: where it is installed, Arrow imports it with the first array.
+    others = {"shapely", "matplotlib", "rich.console", *(f"grounding_rewards.{room}" for room in OTHER_ROOMS)}
+    command = f"from grounding_rewards.cli import main\nwith suppress(SystemExit): main({words})"
+    modules = loaded(f"from contextlib import suppress\n{command}")
+    assert {"grounding_rewards.cli.pool.next", "duckdb"} <= modules
+    assert modules & others == set()
+
+
+OTHER_ROOMS = ["converting", "explain", "testing", "rescoring", "cli.explain", "cli.score", "cli.pool.report"]

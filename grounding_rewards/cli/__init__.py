@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -12,16 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import __version__
-from grounding_rewards.cli import pool
-from grounding_rewards.cli.convert import convert
-from grounding_rewards.cli.eval import evaluate_files
-from grounding_rewards.cli.explain import explain_score
-from grounding_rewards.cli.gallery import make_gallery
-from grounding_rewards.cli.plugins import list_plugins
-from grounding_rewards.cli.recipes import list_recipes
-from grounding_rewards.cli.score import score
 from grounding_rewards.cli.terminal import printable
-from grounding_rewards.cli.where import where
+from grounding_rewards.cli.verbs import verbs
 from grounding_rewards.errors import GroundingRewardsError
 
 NAME = "grounding-rewards"
@@ -46,8 +39,12 @@ def main(args: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
-def build() -> typer.Typer:
-    """The typer application, one command a verb."""
+def build(words: Sequence[str] = ()) -> typer.Typer:
+    """The typer application, one command a verb.
+
+    Args:
+        words: of a command line. Where they begin with a verb, it alone is there: others cost time to import.
+    """
     app = typer.Typer(
         name=NAME,
         help="Rewards and verifiers for models that point at things on a screen.",
@@ -58,16 +55,26 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
-    app.command("score")(score)
-    app.command("eval")(evaluate_files)
-    app.command("explain")(explain_score)
-    app.command("convert")(convert)
-    app.command("recipes")(list_recipes)
-    app.command("gallery")(make_gallery)
-    app.command("plugins")(list_plugins)
-    app.command("where")(where)
-    app.add_typer(pool.build(), name="pool")
+    for name, function in verbs(__name__, _VERBS, words):
+        if name == "pool":
+            app.add_typer(function(words[1:]), name=name)
+        else:
+            app.command(name)(function)
     return app
+
+
+_VERBS = {
+    "score": "score:score",
+    "eval": "eval:evaluate_files",
+    "explain": "explain:explain_score",
+    "convert": "convert:convert",
+    "recipes": "recipes:list_recipes",
+    "gallery": "gallery:make_gallery",
+    "plugins": "plugins:list_plugins",
+    "where": "where:where",
+    "pool": "pool:build",
+}
+"""Of each verb its module, and the function in it."""
 
 
 def _version(wanted: bool) -> None:
@@ -88,8 +95,8 @@ def _run(args: Sequence[str] | None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that lacks a character of somebody's file name must not end the command.
         sys.stdout.reconfigure(errors="backslashreplace")
-    command = typer.main.get_command(build())
     words = list(sys.argv[1:] if args is None else args)
+    command = typer.main.get_command(build(words))
     try:
         code = _invoke(command, words or ["--help"])
         sys.stdout.flush()
@@ -99,8 +106,10 @@ def _run(args: Sequence[str] | None) -> int:
         # Whoever read the output has gone; without this Python would complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (GroundingRewardsError, OSError) as error:
+    except GroundingRewardsError as error:
         return _fail(str(error))
+    except OSError as error:
+        return _fail(refused(error))
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
@@ -116,6 +125,34 @@ def _invoke(command: Any, words: list[str]) -> int:
     except typer.Exit as stop:
         return stop.exit_code
     return 0
+
+
+def refused(error: OSError) -> str:
+    """What the system refused, of which file, and what to do about it.
+
+    >>> refused(OSError(errno.ENOSPC, "No space left on device", "pool.parquet"))
+    'pool.parquet: no space is left on the disk; free some, or write elsewhere'
+    """
+    if error.errno is None:
+        return str(error)
+    said = _REFUSED.get(error.errno, str(error.strerror))
+    return said if error.filename is None else f"{error.filename}: {said}"
+
+
+_FULL = "no space is left on the disk; free some, or write elsewhere"
+_FORBIDDEN = "you are not allowed to; change who may read and write there, or name another file"
+_REFUSED = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: "would be larger than files may be here; raise the limit (`ulimit -f`), or write elsewhere",
+    errno.EROFS: "the disk can only be read; write elsewhere",
+    errno.EACCES: _FORBIDDEN,
+    errno.EPERM: _FORBIDDEN,
+    errno.ENOENT: "no such file or directory; name one that is there",
+    errno.EISDIR: "is a directory; expected a file",
+    errno.ENOTDIR: "a part of this path is no directory; name another file",
+}
+"""What is wrong, and how to mend it."""
 
 
 def _usage(error: Any) -> str:

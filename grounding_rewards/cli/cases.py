@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from grounding_rewards.cli.options import OnBadTarget, read_value
-from grounding_rewards.cli.scorer import Columns, Scorer
+from grounding_rewards.cli import terminal
+from grounding_rewards.cli.options import read_value
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.explain.case import Case, Size
 from grounding_rewards.further import reads_further
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.sizes import read_size
+from grounding_rewards.table_scoring import Columns, Scorer
 from grounding_rewards.tables import Batch, Table, open_table
 
 
@@ -74,7 +75,7 @@ def row_of(file: Path, row: int, recipes: Sequence[Recipe], columns: Columns) ->
     """
     table, rows = open_table(file), 0
     columns.check(table, label_free=recipes[0].label_free)
-    scorers = [Scorer(each, columns, OnBadTarget.RAISE) for each in recipes]
+    scorers = [Scorer(each, columns, note=terminal.note) for each in recipes]
     grouped = next((each for each in scorers if "groups" in each.recipe.needs), None)
     widest = grouped or next((each for each in scorers if "trajectories" in each.recipe.needs), scorers[0])
     further = any(map(reads_further, recipes))

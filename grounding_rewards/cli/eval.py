@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.cli import options, show, terminal
-from grounding_rewards.cli.scorer import Columns, Scorer
 from grounding_rewards.evaluation import Evaluation, evaluate, merge
+from grounding_rewards.table_scoring import Columns, Scorer
 from grounding_rewards.tables import open_table
 
 
@@ -37,7 +37,7 @@ def evaluate_files(
     columns = Columns(
         response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
     )
-    scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target)
+    scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target, note=terminal.note)
     fields = list(dict.fromkeys(by or ()))
     found = [(str(file), _evaluate(file, scorer, fields)) for file in files]
     if as_json:

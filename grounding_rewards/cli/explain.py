@@ -11,7 +11,6 @@ import typer
 
 from grounding_rewards import catalogue
 from grounding_rewards.cli import cases, options, show_explanation, terminal
-from grounding_rewards.cli.scorer import Columns
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.explain import Case, explain
 from grounding_rewards.explain.comparing import compare
@@ -19,6 +18,7 @@ from grounding_rewards.explain.facts import Extent
 from grounding_rewards.explain.places import BESIDE
 from grounding_rewards.explain.telling import in_wire_form
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.table_scoring import Columns
 
 _ROW, _PICTURE = "A row of a file", "A picture"
 LeftOut = dict[str, list[str]]

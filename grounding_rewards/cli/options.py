@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from grounding_rewards.catalogue import recipe
-from grounding_rewards.errors import RecipeError
+from grounding_rewards.errors import PoolError, RecipeError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import CoordSpace
 
@@ -47,6 +48,54 @@ IdColumn = Annotated[
 TokenLengthColumn = Annotated[
     str, typer.Option(help="How many tokens the response has, for rewards of length.", rich_help_panel=_PANEL)
 ]
+Rollouts = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="ROLLOUTS...",
+        help="Files of rollouts (.parquet, .jsonl), directories that adapters record, or trainers' logs.",
+    ),
+]
+Rounds = Annotated[
+    list[int] | None,
+    typer.Option("--round", metavar="N", help="Only rollouts of this round count; may be given several times."),
+]
+By = Annotated[str, typer.Option(metavar="COLUMN", help="The column that samples are counted by.")]
+TargetSpace = Annotated[
+    CoordSpace | None, typer.Option(help="The space of targets that name none. Default: their recipe's own.")
+]
+_DATA = "Training data"
+TrainingRows = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DATA",
+        help="The rows to train on: Parquet, JSON lines, or a directory of them or of `save_to_disk`. They are written "
+        "as they are.",
+        rich_help_panel=_DATA,
+    ),
+]
+SampleColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Where DATA names its samples, `a.b` for a field. Default: sample_id, or where `convert` packs it.",
+        rich_help_panel=_DATA,
+    ),
+]
+Split = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Which split of a directory of DATA.", rich_help_panel=_DATA)
+]
+
+
+def check_data(data: Path | None, id_column: str | None, split: str | None) -> None:
+    """Check that nothing says how ``--data`` is read where there is none.
+
+    Raises:
+        PoolError: something does.
+    """
+    if data is None and (id_column is not None or split is not None):
+        raise PoolError(
+            f"{'--split' if id_column is None else '--id-column'} says how --data is read; name it by --data"
+        )
 
 
 def build_recipe(name: str, options: Sequence[str] | None, response_space: str | None) -> Recipe:

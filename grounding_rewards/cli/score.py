@@ -11,12 +11,12 @@ import numpy as np
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.scorer import Columns, Scorer
 from grounding_rewards.columns import Predictions, Reason, Scores
 from grounding_rewards.errors import TargetError
 from grounding_rewards.evaluation import Evaluation, evaluate, merge
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.spaces import Floats
+from grounding_rewards.table_scoring import Columns, Scorer
 from grounding_rewards.tables import open_table, write_table
 from grounding_rewards.tables.json_lines import dumps
 
@@ -53,7 +53,7 @@ def score(
     columns = Columns(
         response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
     )
-    scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target)
+    scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target, note=terminal.note)
     summary = _write(file, out, scorer, prefix)
     if as_json:
         terminal.print_json(summary)

@@ -19,6 +19,9 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     Yields:
         A function that takes the share done, 0 to 1.
     """
+    if not sys.stderr.isatty():  # before anything is imported for a bar that nobody sees
+        yield lambda done: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -26,9 +29,6 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     columns = (
         TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
     )  # fmt: skip
-    if not console.is_terminal:
-        yield lambda done: None
-        return
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(printable(what), total=1.0)
         yield lambda done: bar.update(task, completed=done)

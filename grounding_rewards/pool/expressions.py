@@ -11,6 +11,9 @@ from grounding_rewards.tables.rollout_parquet import quoted
 LARGEST = 1e12
 """Totals of this size or beyond belong to no reward."""
 
+RIGHT = 1 << 32
+"""What a right rollout adds to the packed counts, beside 1."""
+
 _PARSED, _REASONS = (", ".join(f"'{reason.name}'" for reason in some) for some in (PARSED, Reason))
 _TOTAL = "CASE WHEN acc IS NOT NULL THEN total END"
 _CLICK = "x_unit IS NOT NULL AND y_unit IS NOT NULL"
@@ -21,18 +24,48 @@ _FAR, _FAR_BITS = 1000.0, 10
 """Points farther out than so many images count as being so far."""
 
 
-def counted(has: Collection[str], by: str) -> dict[str, str]:
-    """What all statistics have; ``bits`` of them are set where their numbers differ modulo 64.
+def counted(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, str]:
+    """What all statistics have, by sample.
 
-    ``other`` differs from ``source`` where a sample has several.
+    ``scored`` packs two counts into one sum, n in its lower 32 bits and num_correct above; an ``acc`` that is neither 0
+    nor 1 makes num_correct exceed n. ``other`` differs from ``source`` where a sample has several. ``bits`` of
+    ``rollouts`` are set where their numbers differ modulo 64.
+
+    Args:
+        has: the columns of the table.
+        by: the column that becomes ``source``; None for none.
+        rounds: whether rollouts are of several rounds.
     """
-    found = {"n": "count(acc)", "num_correct": "coalesce(sum(acc), 0)::BIGINT", "unscored": "count(*) - count(acc)"}
-    if by in has:
+    both = (
+        f"CASE WHEN acc = 1 THEN {RIGHT + 1} WHEN acc = 0 THEN 1 WHEN acc IS NULL THEN 0 ELSE {RIGHT * RIGHT // 4} END"
+    )
+    found = {"scored": f"sum({both})", "rollouts": "count(*)"}
+    if by is not None and by in has:
         found |= {"source": f"min({quoted(by)}::VARCHAR)", "other": f"max({quoted(by)}::VARCHAR)"}
     if "rollout" in has:
-        number = "(rollout & 63) + 31 * (coalesce(round, 0) & 63)" if "round" in has else "rollout"
-        found["bits"] = f"coalesce(bit_count(bit_or(1::UBIGINT << (({number}) & 63))), 0)::BIGINT"
+        number = "(rollout & 63) + 31 * (coalesce(round, 0) & 63)" if rounds else "rollout"
+        found["bits"] = f"bit_count(bit_or(1::UBIGINT << (({number}) & 63)))"
     return found
+
+
+def chosen(inner: Collection[str], further: Collection[str], *, names: bool) -> dict[str, str]:
+    """What is taken of a sample's row with the columns of ``counted`` and ``further``.
+
+    ``unclear`` names samples whose rollouts may be there twice, ``several`` those with several sources.
+    """
+    found = {"sample_id": "sample_id"} if names else {}
+    found |= {"unnamed": "coalesce(sample_id, '') = ''"}
+    found |= {"n": f"(scored % {RIGHT})::BIGINT", "num_correct": f"(scored // {RIGHT})::BIGINT"}
+    found |= {"unscored": "rollouts - n"}
+    if "source" in inner:
+        found |= {
+            "source": "source",
+            "several": "CASE WHEN source <> other THEN sample_id END",
+            "other": "CASE WHEN source <> other THEN other END",
+        }
+    if "bits" in inner:
+        found["unclear"] = "CASE WHEN bits <> rollouts THEN sample_id END"
+    return found | {name: quoted(name) for name in further}
 
 
 def further(has: Collection[str], largest: float) -> dict[str, str]:

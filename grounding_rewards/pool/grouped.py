@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -11,17 +11,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.expressions import LARGEST, counted, further
+from grounding_rewards.pool.expressions import LARGEST, chosen, counted, further
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import shares, target_boxes
 from grounding_rewards.promises import seal
 from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.tables.rollout_parquet import quoted
 from grounding_rewards.tables.rollout_table import RolloutTable
 
 ALL = tuple(each.name for each in fields(SampleStats))
 """Every column of statistics."""
 
 _TARGETS = ("target_area", "target_diagonal")
+_PAID = {"mean", "variance", "lowest", "highest"}
 _READ = ("target", "image_size", "recipe")
 _KEY = ("sample_id", "acc", "total", "round", "rollout", "temperature")
 _USED = (*_KEY, "reason", "x_unit", "y_unit", "response", *_READ)
@@ -46,8 +48,8 @@ def stats_of(
         rounds: those that count.
         temperature: only rollouts sampled at this one count.
         by: the column that becomes ``source``; it may be any.
-        columns: which columns are wanted beside ``n``, ``num_correct``, ``unscored`` and ``source``; the fewer, the
-            quicker. Without ``sample_id`` there are neither names nor an order.
+        columns: which columns are wanted beside ``n``, ``num_correct`` and ``unscored``; the fewer, the quicker.
+            Without ``sample_id`` there are neither names nor an order.
         target_space: the space of targets that name none; else it is their recipe's.
 
     Raises:
@@ -67,19 +69,23 @@ def stats_of(
     table.need("sample_id", "acc", *(name for name, value in chosen_by.items() if value is not None))
     where = _where(rounds, temperature)
     wanted = {*columns, *(_READ if set(_TARGETS) & set(columns) else ())}
-    largest = _check(table, where, "total" in table.columns)
+    largest, rounds_differ = _extent(table, where, paid=bool(wanted & _PAID))
     table.check_names()
+    inner = counted(table.columns, by if "source" in wanted else None, rounds=rounds_differ)
     more = {name: sql for name, sql in further(table.columns, largest).items() if name in wanted}
-    chosen = ", ".join(f"{sql} AS {name}" for name, sql in {**counted(table.columns, by), **more}.items())
+    outer = chosen(inner, more, names="sample_id" in wanted)
     order = " ORDER BY sample_id" if "sample_id" in wanted else ""
     used = [name for name in dict.fromkeys((*_USED, by)) if name in table.columns]
-    grouped = table.query(f"SELECT sample_id, {chosen} FROM {{rollouts}}{where} GROUP BY sample_id{order}", used)
+    sql = f"SELECT sample_id, {_listed({**inner, **more})} FROM {{rollouts}}{where} GROUP BY sample_id"
+    grouped = table.query(f"SELECT {_listed(outer)} FROM ({sql}){order}", used)
     if not grouped.num_rows:
         raise PoolError(_none_left(table, rounds, temperature))
-    _check_samples(table, grouped, by)
-    if "rollout" in table.columns:
-        _check_twice(table, where, grouped)
+    _check(table, where, grouped, by)
     return _stats(grouped, wanted, target_space)
+
+
+def _listed(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{sql} AS {quoted(name)}" for name, sql in columns.items())
 
 
 def _where(rounds: Collection[int] | None, temperature: float | None) -> str:
@@ -91,17 +97,16 @@ def _where(rounds: Collection[int] | None, temperature: float | None) -> str:
     return f" WHERE {' AND '.join(found)}" if found else ""
 
 
-def _check(table: RolloutTable, where: str, paid: bool) -> float:
-    """Check that every rollout is right or not, and its total finite; returns the largest total's size."""
-    needed = [name for name in ("acc", "total", "round", "temperature") if name in table.columns]
-    largest = "max(abs(total))" if paid else "0.0"
-    sql = f"SELECT coalesce(bool_or(acc <> 0 AND acc <> 1), false) odd, {largest} largest FROM {{rollouts}}{where}"
+def _extent(table: RolloutTable, where: str, *, paid: bool) -> tuple[float, bool]:
+    """The size of the largest total, where it is asked for, and whether there are several rounds."""
+    needed = [name for name in ("acc", "round", "temperature", *(["total"] if paid else ())) if name in table.columns]
+    largest = "max(abs(total))" if "total" in needed else "0.0"
+    number = "coalesce(round, -1)" if "round" in needed else "0"
+    sql = f"SELECT {largest} AS largest, min({number}) <> max({number}) AS rounds FROM {{rollouts}}{where}"
     found = table.query(sql, needed).to_pylist()[0]
-    if found["odd"]:
-        raise _wrong(table, where, "acc", "acc <> 0 AND acc <> 1", "0 or 1, or null where it was not scored")
     if found["largest"] and not found["largest"] < LARGEST:
         raise _wrong(table, where, "total", f"abs(total) >= {LARGEST!r}", "a number of a size below 1e12, or null")
-    return float(found["largest"] or 0.0)
+    return float(found["largest"] or 0.0), bool(found["rounds"])
 
 
 def _wrong(table: RolloutTable, where: str, name: str, condition: str, expected: str) -> PoolError:
@@ -119,32 +124,30 @@ def _paths(table: RolloutTable) -> str:
     return ", ".join(map(str, table.paths))
 
 
-def _check_samples(table: RolloutTable, grouped: pa.Table, by: str) -> None:
-    """Check that every rollout has a sample, and every sample one source."""
-    names = grouped["sample_id"]
-    if names.null_count or pc.any(pc.equal(names, "")).as_py():
+def _check(table: RolloutTable, where: str, grouped: pa.Table, by: str) -> None:
+    """Check that every rollout has a sample, is right or not, and is there once, and each sample one source."""
+    if pc.any(grouped["unnamed"]).as_py():
         raise PoolError(f"{_paths(table)}: some rollouts have no sample_id; expected the name of the sample in each")
-    if "other" not in grouped.column_names:
-        return
-    several = pc.indices_nonzero(pc.fill_null(pc.not_equal(grouped["source"], grouped["other"]), False))
-    if len(several):
-        first = grouped.slice(several[0].as_py(), 1).to_pylist()[0]
+    if pc.any(pc.greater(grouped["num_correct"], grouped["n"])).as_py():
+        raise _wrong(table, where, "acc", "acc <> 0 AND acc <> 1", "0 or 1, or null where it was not scored")
+    if "several" in grouped.column_names:
+        _check_sources(table, grouped.filter(grouped["several"].is_valid()), by)
+    if "unclear" in grouped.column_names:
+        _check_twice(table, where, grouped["unclear"].drop_null())
+
+
+def _check_sources(table: RolloutTable, several: pa.Table, by: str) -> None:
+    for found in several.sort_by("several").slice(0, 1).to_pylist():
         raise PoolError(
-            f"{_paths(table)}: sample {first['sample_id']!r} has several values of {by}, {first['source']!r} and "
-            f"{first['other']!r}; expected one: samples of one name count as one, so tell them apart by their names"
+            f"{_paths(table)}: sample {found['several']!r} has several values of {by}, {found['source']!r} and "
+            f"{found['other']!r}; expected one: samples of one name count as one, so tell them apart by their names"
         )
 
 
-def _check_twice(table: RolloutTable, where: str, grouped: pa.Table) -> None:
-    """Check that no (sample, round, rollout) is there twice.
-
-    Rollouts whose numbers differ modulo 64 differ; only samples for which that says nothing are looked at closely.
-    """
-    rollouts = grouped["n"].to_numpy() + grouped["unscored"].to_numpy()
-    unclear = np.flatnonzero(grouped["bits"].to_numpy() != rollouts)
-    if not len(unclear):
+def _check_twice(table: RolloutTable, where: str, names: pa.ChunkedArray) -> None:
+    """Check that no (sample, round, rollout) is there twice, where numbers modulo 64 do not say so."""
+    if not len(names):
         return
-    names = grouped["sample_id"].take(pa.array(unclear))
     key = f"sample_id, {'round' if 'round' in table.columns else 'NULL::BIGINT AS round'}, rollout"
     joined = f"{where} AND" if where else " WHERE"
     sql = (
@@ -176,8 +179,6 @@ def _stats(grouped: pa.Table, wanted: Collection[str], target_space: CoordSpace 
         found |= _targets(grouped, target_space)
     held = {name: grouped[name] for name in grouped.column_names if name in ALL}
     del grouped  # each column is let go once it is read: together they can be large
-    if "sample_id" not in wanted:
-        del held["sample_id"]
     for name in list(held):
         found[name] = _array(name, held.pop(name))
     if {"mean", "lowest", "highest"} <= set(found):

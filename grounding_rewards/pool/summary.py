@@ -15,7 +15,7 @@ from grounding_rewards.spaces import Floats
 NO_SIGNAL = 1e-6
 """Totals of a group that differ by no more teach nothing: equal ones may differ in their last bits."""
 
-SUMMED = ("mean", "lowest", "highest", "parse_rate", "dispersion")
+SUMMED = ("source", "mean", "lowest", "highest", "parse_rate", "dispersion")
 """Columns of statistics that a summary looks at, beside the counts."""
 
 
@@ -80,10 +80,11 @@ def _zero_signal(stats: SampleStats) -> int | None:
 def _histogram(stats: SampleStats) -> list[dict[str, int]]:
     """How many samples have num_correct of n, for each n and num_correct that is there."""
     scored = stats.n > 0
-    pairs, found = np.unique(np.stack([stats.n[scored], stats.num_correct[scored]], 1), axis=0, return_counts=True)
+    step = int(stats.num_correct.max(initial=0)) + 1
+    codes, found = np.unique(stats.n[scored] * step + stats.num_correct[scored], return_counts=True)
     return [
-        {"n": n, "num_correct": right, "samples": count}
-        for (n, right), count in zip(pairs.tolist(), found.tolist(), strict=True)
+        {"n": code // step, "num_correct": code % step, "samples": count}
+        for code, count in zip(codes.tolist(), found.tolist(), strict=True)
     ]
 
 

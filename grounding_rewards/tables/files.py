@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import Batch, NewColumns, NoRowsError, Note, Table, Writer, no_collision
+from grounding_rewards.tables.base import NewColumns, NoRowsError, Note, Table, Writer, no_collision
 from grounding_rewards.tables.json_lines import JsonLinesTable, JsonLinesWriter
+from grounding_rewards.tables.named_files import named, open_named
 
 JSON_LINES = (".jsonl", ".ndjson", ".json-lines")
 PARQUET = (".parquet",)
@@ -109,28 +110,10 @@ def table_writer(
         writer = _parquet_writer(file, path, like, new, note, metadata)
     else:
         writer = _json_writer(file, path, like, new)
-    named = _NamedWriter(writer, path)
     try:
-        yield named
+        yield writer
     finally:
-        named.close()
-
-
-class _NamedWriter:
-    """Writes, and names the file where that fails, which a full disk does not."""
-
-    def __init__(self, writer: Writer, path: Path) -> None:
-        self.writer, self.path = writer, path
-
-    def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
-        """Append a batch; see ``Writer``."""
-        with _named(self.path):
-            self.writer.write(batch, new)
-
-    def close(self) -> None:
-        """Write what is still held."""
-        with _named(self.path):
-            self.writer.close()
+        writer.close()
 
 
 def schema_of(table: Table) -> Any:
@@ -159,29 +142,17 @@ def written_whole(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to that takes the place of ``path`` when all went well, and else leaves no trace."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        with partial.open("wb") as file:
+        with open_named(partial, "wb", path) as file:
             yield file
-            with _named(path):
+            with named(path):
                 file.flush()
                 os.fsync(file.fileno())
-        partial.replace(path)
-    except BaseException as error:
+        with named(path):
+            partial.replace(path)
+    except BaseException:
         with suppress(OSError):
             partial.unlink()
-        if isinstance(error, OSError) and error.filename == str(partial):
-            raise type(error)(error.errno, error.strerror, str(path)) from None
         raise
-
-
-@contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Whatever the system refuses, with the path in it."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is not None or error.errno is None:
-            raise
-        raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
 def _json_writer(file: IO[bytes], path: Path, like: Table, new: NewColumns) -> Writer:

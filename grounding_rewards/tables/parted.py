@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import pyarrow as pa
 
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, Note, Table, Writer
 from grounding_rewards.tables.files import table_writer
+from grounding_rewards.tables.fingerprints import digest
 from grounding_rewards.tables.pieces import gathered, unpacked_bytes
 from grounding_rewards.tables.together import Together
 from grounding_rewards.tables.whole import write_rows
@@ -122,5 +122,4 @@ class _Part:
 
 def _written(file: IO[bytes], path: Path, rows: int) -> Written:
     file.flush()
-    with open(file.name, "rb") as written:
-        return Written(path, rows, hashlib.file_digest(written, "sha256").hexdigest())
+    return Written(path, rows, digest(Path(file.name)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -15,6 +14,9 @@ from typing import IO, Any
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.exchange import mend, put_directory
 from grounding_rewards.tables.files import written_whole
+from grounding_rewards.tables.fingerprints import digest
+from grounding_rewards.tables.locks import lock
+from grounding_rewards.tables.manifests import read_manifest
 
 OUTPUTS = "outputs"
 """What a manifest says of its pieces; it says nothing of them before all are there."""
@@ -94,7 +96,7 @@ def directory_in_pieces(
     with _alone(out) as folder:
         mend(out)
         if is_made(out, manifest, identity, overwrite=overwrite):
-            unfinished = _read_json(folder / manifest)
+            unfinished = _said(folder / manifest)
             if unfinished is None or OUTPUTS in unfinished:  # what the new directory has taken the place of
                 _remove([folder])
             yield None
@@ -116,7 +118,7 @@ def is_made(out: Path, manifest: str, identity: Mapping[str, Any], *, overwrite:
     """
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return False
-    found = _read_json(out / manifest) if out.is_dir() else None
+    found = _said(out / manifest) if out.is_dir() else None
     if found is None or not isinstance(found.get(OUTPUTS), list):
         raise TableError(f"{out}: is there, and holds no {manifest}, so it is not replaced; write to another directory")
     names = {each["path"] for each in found[OUTPUTS]}
@@ -131,7 +133,7 @@ def is_made(out: Path, manifest: str, identity: Mapping[str, Any], *, overwrite:
 
 
 def differing(found: Mapping[str, Any], identity: Mapping[str, Any]) -> list[str]:
-    """What of an identity a manifest says otherwise. Of inputs only what they hold counts, not where they lie.
+    """What of an identity a manifest says otherwise. Of files only what they hold counts, not where they lie.
 
     >>> differing({"seed": 1, "inputs": [{"path": "a", "sha256": "0f"}]}, {"seed": 2, "inputs": [{"sha256": "0f"}]})
     ['seed']
@@ -140,28 +142,30 @@ def differing(found: Mapping[str, Any], identity: Mapping[str, Any]) -> list[str
 
 
 def _content(value: Any) -> Any:
-    if isinstance(value, list) and all(isinstance(each, Mapping) and "sha256" in each for each in value):
-        return [each["sha256"] for each in value]
-    return json.loads(json.dumps(value))
+    return [each["sha256"] for each in value] if _are_files(value) else json.loads(json.dumps(value))
+
+
+def _are_files(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, Mapping) and "sha256" in each for each in value)
 
 
 def _told(apart: Sequence[str], found: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
     """What a directory was made with, where that is not what is asked for now."""
     name = apart[0]
-    if name == "inputs":
-        return "other inputs, or with what these held before"
+    if _are_files(identity[name]):
+        return f"other {name}, or with what these held before"
     return f"{name} {json.dumps(found.get(name))}, and not {json.dumps(identity[name])}"
 
 
 def _begin(out: Path, folder: Path, manifest: str, identity: Mapping[str, Any], *, overwrite: bool) -> None:
     """Have nothing but whole pieces of this identity in the folder."""
-    found = _read_json(folder / manifest)
+    found = _said(folder / manifest)
     apart = [] if found is None else differing(found, identity)
     if apart and not overwrite and _finished(folder, manifest):
         assert found is not None
         raise TableError(
-            f"{out}: an unfinished run was made with {_told(apart, found, identity)}; finish that one, or have it give "
-            "way by --overwrite"
+            f"{out}: an unfinished run was made with {_told(apart, found, identity)}; have it give way by --overwrite, "
+            "or write to another directory"
         )
     kept = [] if found is None or apart else [folder / manifest, *_finished(folder, manifest)]
     _remove([path for path in folder.iterdir() if path not in kept])
@@ -182,7 +186,7 @@ def _alone(out: Path) -> Iterator[Path]:
     while True:
         folder.mkdir(exist_ok=True)
         handle = os.open(folder, os.O_RDONLY)
-        if not _locked(handle):
+        if lock(handle) is False:
             os.close(handle)
             raise TableError(f"{out}: another process is making it; wait until it has ended, or write elsewhere")
         if _is(folder, handle):  # else it took its name, or was removed, before it was locked
@@ -197,19 +201,6 @@ def _alone(out: Path) -> Iterator[Path]:
         os.close(handle)
 
 
-def _locked(handle: int) -> bool:
-    """Lock an open directory; systems without such locks go without."""
-    try:
-        import fcntl
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 def _is(folder: Path, handle: int) -> bool:
     return folder.exists() and os.path.samestat(folder.stat(), os.fstat(handle))
 
@@ -219,29 +210,23 @@ def _partial(out: Path) -> Path:
 
 
 def _described(path: Path) -> dict[str, Any]:
-    return {"path": path.name, "bytes": path.stat().st_size, "sha256": _digest(path)}
+    return {"path": path.name, "bytes": path.stat().st_size, "sha256": digest(path)}
 
 
 def _damaged(out: Path, listed: Sequence[Mapping[str, Any]]) -> str:
     """The first file that is not what a manifest says; "" where all are."""
     for each in listed:
         path = out / each["path"]
-        if not path.is_file() or path.stat().st_size != each["bytes"] or _digest(path) != each["sha256"]:
+        if not path.is_file() or path.stat().st_size != each["bytes"] or digest(path) != each["sha256"]:
             return str(each["path"])
     return ""
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _read_json(path: Path) -> dict[str, Any] | None:
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) else None
+def _said(path: Path) -> dict[str, Any] | None:
+    """What a manifest says; None where there is none."""
+    with suppress(TableError):
+        return read_manifest(path)
+    return None
 
 
 def _write_json(path: Path, value: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,7 @@ class Source:
         kept: the same without the columns that rollouts have anyway, and those that are to go.
         types: the Arrow types of these further columns.
         inferred: how JSON becomes such columns; None where they are Arrow's.
-        state: what tells that the file is still the same: its length, and when it was last written to.
+        state: what ``state_of`` said of the table before it was read.
     """
 
     table: Table
@@ -92,12 +92,12 @@ class Source:
     kept: KeptColumns
     types: Mapping[str, Any]
     inferred: Inferred | None
-    state: tuple[int, int] = field(default=(0, 0))
+    state: tuple[int, int]
 
     @classmethod
-    def of(cls, table: Table, gone: Collection[str], note: Note) -> Source:
+    def of(cls, table: Table, gone: Collection[str], state: tuple[int, int], note: Note) -> Source:
         """A table without the columns in ``gone``; ``note`` is told what becomes of others."""
-        kept, state = KeptColumns(table, {*COLUMNS, *gone}, {}), _state(table)
+        kept = KeptColumns(table, {*COLUMNS, *gone}, {})
         if kept.schema is not None:
             types = {each.name: each.type for each in kept.schema}
             return cls(table, _count(table), kept, types, None, state)
@@ -137,8 +137,11 @@ class Source:
         Raises:
             TableError: it is not.
         """
-        if _state(self.table) != self.state:
-            raise TableError(f"{self.table.path}: was written to while it was read; run this again when it rests")
+        if state_of(self.table) != self.state:
+            raise TableError(
+                f"{self.table.path}: was written to while it was read; when it rests run this again, with --overwrite "
+                "where a part of it was done"
+            )
 
     def further(self, batch: Batch, name: str, kind: Any) -> Any:
         """A further column of a batch, as an Arrow array of a type; null where the file has none of this name."""
@@ -262,7 +265,8 @@ def _as_text(value: Any) -> Any:
     return str(value) if type(value) in (int, float) else dumps(value).decode()
 
 
-def _state(table: Table) -> tuple[int, int]:
+def state_of(table: Table) -> tuple[int, int]:
+    """What tells that a table is still the same: its length, and when it was last written to."""
     files = table.log.files if isinstance(table, LoggedTable) else (table.path,)
     found = [os.stat(file) for file in files]
     return sum(each.st_size for each in found), max(each.st_mtime_ns for each in found)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from grounding_rewards.tables import locks
+from grounding_rewards.tables.named_files import named, open_named
 
 
 @dataclass(frozen=True)
@@ -37,21 +38,16 @@ class Together:
         path = Path(os.path.realpath(path))
         if self._files:
             _remove_dead(path)
-        try:
-            file = _own(path)
-        except OSError as error:
-            raise _of(path, error) from None
+        file = _own(path)
         self._files.append((file, path))
         return file
 
     def _take_names(self) -> None:
         """First everything is on the disk, which may take long; then the names change, which does not."""
         for file, path in self._files:
-            try:
+            with named(path):
                 file.flush()
                 os.fsync(file.fileno())
-            except OSError as error:
-                raise _of(path, error) from None
         for place, (file, path) in reversed(list(enumerate(self._files))):
             if not place:
                 self._remove()
@@ -59,10 +55,11 @@ class Together:
                 file.close()  # Windows renames no open file; elsewhere it stays locked till it has its name
             self._named.append(path)
             try:
-                Path(file.name).replace(path)
-            except OSError as error:
+                with named(path):
+                    Path(file.name).replace(path)
+            except OSError:
                 self._named.pop()
-                raise _of(path, error) from None
+                raise
         for file, _ in self._files:
             file.close()
         for _, path in self._files[:1]:
@@ -123,7 +120,7 @@ def _own(path: Path) -> IO[bytes]:
     for number in count(os.getpid()):
         partial = path.with_name(f".{path.name}.together-{number}.partial")
         with suppress(FileExistsError):
-            file = partial.open("xb")
+            file = open_named(partial, "xb", path)
             if locks.lock(file) is not False and partial.exists():  # else another run takes it for a dead one's
                 return file
             file.close()
@@ -135,8 +132,3 @@ def _remove_dead(path: Path) -> None:
         with suppress(OSError), each.open("r+b") as file:
             if locks.lock(file):
                 each.unlink()
-
-
-def _of(path: Path, error: OSError) -> OSError:
-    """The same error with the name of the file that was asked for."""
-    return type(error)(error.errno, error.strerror, str(path)) if error.errno is not None else error

@@ -128,7 +128,7 @@ def test_an_output_that_the_system_refuses(run, source, tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     message = run.error("score", source, "--recipe", "gelato", "--out", tmp_path / "out.jsonl")
-    assert message == f"[Errno 28] No space left on device: '{tmp_path / 'out.jsonl'}'"
+    assert message == f"{tmp_path / 'out.jsonl'}: no space is left on the disk; free some, or write elsewhere"
     assert names(tmp_path) == ["in.jsonl"]
 
 

@@ -183,3 +183,30 @@ def test_without_names_the_counts_are_the_same(tmp_path):
     assert np.isnan(bare.mean).all()
     assert stats_of(rollouts).mean.tolist() == [0.1] * 7
     assert stats_of(rollouts).variance.tolist() == [0.0] * 7
+
+
+@pytest.mark.parametrize("columns", [ALL, ()])
+def test_every_column_asked_for_or_none_what_is_wrong_is_found(tmp_path, columns):
+    def refused(message, *rows):
+        with pytest.raises(PoolError, match=message):
+            stats_of(table(tmp_path / "r.jsonl", rows), columns=columns)
+
+    first = {"sample_id": "a", "acc": 1, "round": 1, "rollout": 65}
+    refused("acc of a rollout of sample 'a': got 0.5; expected 0 or 1", first, {**first, "acc": 0.5, "rollout": 2})
+    refused("acc of a rollout of sample 'a': got -1; expected 0 or 1", {**first, "acc": -1})
+    refused("sample 'a', round 1, rollout 65 is there 2 times", first, {**first, "acc": 0})
+    pq.write_table(pa.table({"sample_id": ["a", None], "acc": [1, 1]}), tmp_path / "r.parquet")
+    with pytest.raises(PoolError, match="some rollouts have no sample_id"):
+        stats_of(open_rollouts([tmp_path / "r.parquet"]), columns=columns)
+    later = [{**first, "rollout": 1}, {**first, "rollout": 3, "acc": 0}, {**first, "round": 2, "acc": None}]
+    found = stats_of(table(tmp_path / "r.jsonl", [first, *later]), columns=columns)
+    assert (found.n.tolist(), found.num_correct.tolist(), found.unscored.tolist()) == ([3], [2], [1])
+    unnumbered = [{"sample_id": "a", "acc": 1, "rollout": None}] * 3
+    assert stats_of(table(tmp_path / "r.jsonl", unnumbered), columns=columns).n.tolist() == [3]
+
+
+def test_sources_are_looked_at_where_they_are_asked_for(tmp_path):
+    rows = [{"sample_id": "a", "acc": 1, "source": each} for each in ("web", "app")]
+    assert stats_of(table(tmp_path / "r.jsonl", rows), columns=()).source.tolist() == [None]
+    with pytest.raises(PoolError, match="sample 'a' has several values of source, 'app' and 'web'"):
+        stats_of(table(tmp_path / "r.jsonl", rows), columns=["source"])

@@ -11,7 +11,7 @@ import pytest
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import files, open_table, write_table
 from grounding_rewards.tables.files import written_whole
-from grounding_rewards.tables.json_lines import JsonLinesWriter
+from tests.disks import full_disk
 from tests.tables.passing import NEW, scored
 
 
@@ -97,16 +97,22 @@ def test_a_name_that_is_taken_late(lines, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
-@pytest.mark.parametrize("where", ["write", "close", "sync"])
-def test_a_full_disk_is_said_with_the_file(lines, tmp_path, monkeypatch, where):
+@pytest.mark.parametrize("out", ["out.jsonl", "out.parquet"])
+@pytest.mark.parametrize("rows", [1, 9000])
+def test_a_full_disk_is_said_with_the_file(lines, tmp_path, out, rows):
+    source = lines('{"a": 1}\n' * rows)  # one row is written when the file is closed
+    with full_disk(), pytest.raises(OSError, match="File too large") as caught:
+        scored(source, tmp_path / out)
+    assert caught.value.filename == str(tmp_path / out)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_a_disk_that_does_not_take_what_was_written_is_said_with_the_file(lines, tmp_path, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     source = lines('{"a": 1}')
-    if where == "sync":
-        monkeypatch.setattr(files.os, "fsync", full)
-    else:
-        monkeypatch.setattr(JsonLinesWriter, where, full)
+    monkeypatch.setattr(files.os, "fsync", full)
     with pytest.raises(OSError, match="No space left on device") as caught:
         scored(source, tmp_path / "out.jsonl")
     assert caught.value.filename == str(tmp_path / "out.jsonl")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+from types import SimpleNamespace
 
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import exchange
+from grounding_rewards.tables import exchange, locks
 from grounding_rewards.tables.exchange import mend, put_directory
 from grounding_rewards.tables.resumable import differing, directory_in_pieces
 from tests.cli.command import names
@@ -68,6 +70,14 @@ def test_one_process_at_a_time(tmp_path):
     assert make(out, seed=2, overwrite=True) == ["one", "two"]
 
 
+def test_file_systems_without_locks_go_without(tmp_path, monkeypatch):
+    def refuse(*given):
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr(locks, "fcntl", SimpleNamespace(flock=refuse, LOCK_EX=1, LOCK_NB=2))
+    assert make(tmp_path / "out") == ["one", "two"]
+
+
 @pytest.mark.parametrize("exchanges", [True, False])
 def test_the_old_directory_stays_until_the_new_one_is_whole(tmp_path, monkeypatch, exchanges):
     if not exchanges:
@@ -124,3 +134,4 @@ def test_inputs_count_by_what_they_hold():
     assert differing(said, {"inputs": moved}) == []
     assert differing(said, {"inputs": moved[::-1], "seed": 1}) == ["inputs"]
     assert differing(said, {"seed": 2, "rest": (1, 2)}) == ["seed", "rest"]
+    assert differing({"code": [{"path": "a", "sha256": "1"}]}, {"code": []}) == ["code"]

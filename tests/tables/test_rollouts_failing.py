@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import resource
 import shutil
 import subprocess
 import sys
-from contextlib import contextmanager
 from threading import Event
 
 import pytest
@@ -16,17 +14,7 @@ from grounding_rewards.errors import TableError
 from grounding_rewards.tables import rollout_shards, rollout_waiting
 from grounding_rewards.tables import rollouts as module
 from grounding_rewards.tables.rollouts import RolloutRecorder, read_rollouts
-
-
-@contextmanager
-def full_disk():
-    """No file of this process grows beyond 0 bytes."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+from tests.disks import full_disk
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from grounding_rewards.tables import locks
 from grounding_rewards.tables.together import partials, written_together
 from tests.cli.command import names
+from tests.disks import full_disk
 
 
 def write(folder, text, *, stale=()):
@@ -121,4 +122,16 @@ def test_what_the_system_refuses_names_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match=f"No space left on device: '{tmp_path}/manifest'"):
         write(tmp_path, b"new")
+    assert names(tmp_path) == []
+
+
+def test_a_full_disk_is_said_with_the_file_that_grew(tmp_path):
+    def write_pool():
+        with written_together() as files:
+            files.open(tmp_path / "manifest").write(b"{}")
+            files.open(tmp_path / "pool").write(bytes(100_000))
+
+    with full_disk(100), pytest.raises(OSError, match="File too large") as caught:
+        write_pool()
+    assert caught.value.filename == str(tmp_path / "pool")
     assert names(tmp_path) == []

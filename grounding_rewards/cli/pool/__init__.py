@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import typer
 
-from grounding_rewards.cli.pool.curriculum import curriculum
-from grounding_rewards.cli.pool.next import next_round
-from grounding_rewards.cli.pool.report import make_report
-from grounding_rewards.cli.pool.score import score_rollouts
-from grounding_rewards.cli.pool.stats import stats
-from grounding_rewards.cli.pool.temperature import temperature
-from grounding_rewards.cli.pool.transitions import transitions
+from grounding_rewards.cli.verbs import verbs
 
 
-def build() -> typer.Typer:
-    """The commands of ``pool``, one a file."""
+def build(words: Sequence[str] = ()) -> typer.Typer:
+    """The commands of ``pool``, one a file.
+
+    Args:
+        words: of a command line, behind ``pool``. Where they begin with a command, it alone is there.
+    """
     app = typer.Typer(
         help="Rollouts to statistics, to the next round's pool, and to a report.",
         rich_markup_mode="markdown",
         no_args_is_help=True,
     )
-    app.command("curriculum")(curriculum)
-    app.command("next")(next_round)
-    app.command("report")(make_report)
-    app.command("score")(score_rollouts)
-    app.command("stats")(stats)
-    app.command("temperature")(temperature)
-    app.command("transitions")(transitions)
+    app.callback()(_together)
+    for name, function in verbs(__name__, _COMMANDS, words):
+        app.command(name)(function)
     return app
+
+
+def _together() -> None:
+    """Keep one command a group of commands."""
+
+
+_COMMANDS = {
+    "curriculum": "curriculum:curriculum",
+    "next": "next:next_round",
+    "report": "report:make_report",
+    "score": "score:score_rollouts",
+    "stats": "stats:stats",
+    "temperature": "temperature:temperature",
+    "transitions": "transitions:transitions",
+}
+"""Of each command its module, and the function in it."""

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grounding_rewards.cli import layout, terminal
-from grounding_rewards.cli.pool.stats import Rounds
+from grounding_rewards.cli import layout, options, terminal
 from grounding_rewards.errors import PoolError
+from grounding_rewards.tables.files import JSON_LINES, PARQUET
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.curriculum import Curriculum
@@ -27,17 +27,9 @@ def curriculum(
     ],
     stages: Annotated[Path, typer.Option(metavar="FILE", help="Bands, stages and gate (.json, .toml).")],
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the stages are written.")] = None,
-    data: Annotated[
-        Path | None, typer.Option(metavar="DATA", help="The training rows: stages hold them, unchanged.")
-    ] = None,
-    id_column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Where DATA names its samples, `a.b` for a field. Default: sample_id, or where `convert` packs it.",
-        ),
-    ] = None,
-    split: Annotated[str | None, typer.Option(metavar="NAME", help="Which split of a directory of DATA.")] = None,
+    data: options.TrainingRows = None,
+    id_column: options.SampleColumn = None,
+    split: options.Split = None,
     weights: Annotated[bool, typer.Option("--weights", help="Write weights by stage in place of data sets.")] = False,
     validate: Annotated[
         bool, typer.Option("--validate", help="Check that bands are what the data calls them; fail if not.")
@@ -52,7 +44,7 @@ def curriculum(
         str | None,
         typer.Option(metavar="COLUMN", help="For --validate: checked for each value of this. Default: source."),
     ] = None,
-    rounds: Rounds = None,
+    rounds: options.Rounds = None,
     seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest, or the check, as JSON.")] = False,
 ) -> None:
@@ -71,10 +63,9 @@ def curriculum(
     """
     if out is None and not validate:
         raise PoolError("--out: expected a directory for the stages, or --validate to check bands alone")
-    if data is None and (id_column is not None or split is not None):
-        raise PoolError(
-            f"{'--split' if id_column is None else '--id-column'} says how --data is read; name it by --data"
-        )
+    options.check_data(data, id_column, split)
+    if out is not None and out.suffix.lower() in _FILES:
+        raise PoolError(f"--out: got {out}, the name of a file; expected that of a directory, which is made")
     if not validate and (band_column is not None or by is not None):
         raise PoolError(f"{'--by' if band_column is None else '--band-column'} says what is checked; add --validate")
     if weights and data is not None:
@@ -93,11 +84,14 @@ def curriculum(
         sys.stderr.write(terminal.printable(f"{len(said['stages'])} stages written to {out}") + "\n")
 
 
+_FILES = (*PARQUET, *JSON_LINES, ".json")
+
+
 def read_stages(path: Path) -> Curriculum:
     """A curriculum from a file of JSON or TOML.
 
     Raises:
-        PoolError: it is neither, or does not fit; names the file.
+        PoolError: it is not there, is neither, or does not fit; names the file.
     """
     from grounding_rewards.pool.curriculum.form import read
 
@@ -107,6 +101,8 @@ def read_stages(path: Path) -> Curriculum:
     }
     if path.suffix.lower() not in kinds:
         raise PoolError(f"{path}: stages are read from files that end in .json or .toml")
+    if not path.is_file():
+        raise PoolError(f"--stages: {path}: no such file; expected bands, stages and gate in .json or .toml")
     try:
         return read(kinds[path.suffix.lower()](path.read_text("utf-8")))
     except RecursionError:

@@ -12,20 +12,18 @@ from typing import Annotated, Any
 
 import typer
 
-from grounding_rewards.cli import terminal
+from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.pool.files.drawing import Settings, run
 from grounding_rewards.cli.pool.files.pools import pool_paths
 from grounding_rewards.cli.pool.show_next import line, say
-from grounding_rewards.cli.pool.stats import Rollouts, Rounds, TargetSpace
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import Band
-from grounding_rewards.spaces import as_space
 
-_FILTERS, _DATA = "What is left out", "Training data"
+_FILTERS = "What is left out"
 
 
 def next_round(
-    rollouts: Rollouts,
+    rollouts: options.Rollouts,
     out: Annotated[Path, typer.Option("--out", metavar="POOL", help="Where to write: .parquet or .jsonl.")],
     zero_share: Annotated[float, typer.Option(metavar="F", help="The share of never-solved samples, below 1.")] = 0.2,
     seed: Annotated[int, typer.Option(metavar="N", help="Of all draws.")] = 0,
@@ -80,31 +78,15 @@ def next_round(
             rich_help_panel=_FILTERS,
         ),
     ] = False,
-    rounds: Rounds = None,
-    target_space: TargetSpace = None,
+    rounds: options.Rounds = None,
+    target_space: options.TargetSpace = None,
     limit: Annotated[int | None, typer.Option(metavar="N", help="The most samples in the pool.")] = None,
     control: Annotated[
         bool, typer.Option("--control", help="Also draw as many samples from all that are measured, at random.")
     ] = False,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DATA",
-            help="The rows to train on: Parquet, JSON lines, or a directory of them or of `save_to_disk`.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None,
-    id_column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Where DATA names its samples, `a.b` for a field. Default: sample_id, or where `convert` packs it.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None,
-    split: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which split of a directory.", rich_help_panel=_DATA)
-    ] = None,
+    data: options.TrainingRows = None,
+    id_column: options.SampleColumn = None,
+    split: options.Split = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON on stdout.")] = False,
 ) -> None:
     """Draw the next round's pool from the last round's rollouts.
@@ -112,6 +94,7 @@ def next_round(
     Samples that are always solved go into a file of their own; those that are solved at times are kept; of those that
     never are, as many are drawn as make `--zero-share` of the pool. Where there are fewer, the shortfall is told, and
     no sample is taken twice. Never-solved samples whose clicks agree tightly elsewhere are set aside: look at them.
+    In place of ROLLOUTS one file of statistics will do, such as `pool stats --out` wrote.
 
     With `--data` POOL has the rows of DATA, with every column and its metadata as they were; without, the samples'
     names and statistics. Beside it lie POOL's name with `.easy`, `.suspects` and `.control`, as far as they have rows,
@@ -120,10 +103,7 @@ def next_round(
 
     Example: `grounding-rewards pool next rollouts/ --data train.parquet --out pool.parquet --zero-share 0.2 --seed 7`
     """
-    if data is None and (id_column is not None or split is not None):
-        raise PoolError(
-            f"{'--split' if id_column is None else '--id-column'} says how --data is read; name it by --data"
-        )
+    options.check_data(data, id_column, split)
     if confident and band is None:
         raise PoolError("--confident says how --band is read; name it by --band")
     weak_strong = None if two_model is None else _two(two_model, "--two-model", "WEAK,STRONG, two paths")
@@ -139,7 +119,7 @@ def next_round(
         limit=limit,
         control=control,
         rounds=None if rounds is None else tuple(sorted(set(rounds))),
-        target_space=None if target_space is None else as_space(target_space),
+        target_space=target_space,
     )
     with _as_options():
         settings.check()
@@ -199,6 +179,7 @@ _ARGUMENTS = {
     "min_rollouts": "--min-rollouts",
     "limit": "--limit",
     "exclude_sources": "--exclude-source",
+    "selectors": "--selector",
 }
 
 

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.cli import terminal
+from grounding_rewards.cli.options import By, TargetSpace
 from grounding_rewards.cli.pool.files import report_samples
 from grounding_rewards.cli.pool.files.report_inputs import Inputs, Options, read_inputs
-from grounding_rewards.cli.pool.stats import By, TargetSpace
 from grounding_rewards.errors import PictureError
 from grounding_rewards.explain.plot import figures
 
@@ -113,8 +113,8 @@ def _write(found: Any, out: Path) -> list[str]:
 
     Pictures of an older page that this one does not have go before the new page is there.
     """
-    from grounding_rewards.pool.report.drawing import FILES
     from grounding_rewards.pool.report.page import page
+    from grounding_rewards.pool.report.pictures import FILES
     from grounding_rewards.tables.together import written_together
 
     pictures = {drawing.file: (drawing, data) for drawing, data in _drawn(found)}
@@ -132,8 +132,8 @@ def _write(found: Any, out: Path) -> list[str]:
 
 def _drawn(found: Any) -> Iterator[tuple[Any, bytes]]:
     """The pictures and their bytes, which say neither when nor by what they were written."""
-    from grounding_rewards.pool.report.drawing import drawings
     from grounding_rewards.pool.report.page import DOTS
+    from grounding_rewards.pool.report.pictures import drawings
 
     every = list(drawings(found))
     with terminal.progress("drawing") as advance:

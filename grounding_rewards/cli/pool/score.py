@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.scorer import Columns, Resizing, Scorer
 from grounding_rewards.errors import RecipeError, near
-from grounding_rewards.spaces import MODELS, PIPELINES, model_image_sizes
+from grounding_rewards.spaces import MODELS, PIPELINES
+from grounding_rewards.table_scoring import Columns, Resizing
 
 _PANEL = "The size of the image that the model saw"
 Bound = Annotated[int | None, typer.Option(metavar="PIXELS", help="As the launch sets it.", rich_help_panel=_PANEL)]
@@ -62,7 +62,7 @@ def score_rollouts(
 
     Example: `grounding-rewards pool score run1/rollouts --recipe gelato --out run1/scored`
     """
-    from grounding_rewards.cli.pool.files.rescorer import Rescorer
+    from grounding_rewards.rescoring import rescore
 
     resizing = _resizing(model, min_pixels, max_pixels, processor_min_pixels, processor_max_pixels)
     if model is not None and response_space is None:
@@ -70,22 +70,21 @@ def score_rollouts(
     columns = Columns(
         response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
     )
-    scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target, resizing)
-    if "trajectories" in scorer.recipe.needs:
-        raise RecipeError(
-            f"{recipe} adds up a trajectory, and rollouts of a pool do not say which steps are of one attempt; score a "
-            "file of whole attempts with `grounding-rewards score`"
-        )
-    done = Rescorer(scorer, overwrite).run(paths, out)
-    said = {"out": str(out), **done.manifest, "pieces": {"made": done.now, "found": done.found}}
-    for text in done.notes:
+    built, notes = options.build_recipe(recipe, option, response_space), list[str]()
+    with terminal.progress(f"scoring with {recipe}") as advance:
+        done = rescore(
+            paths, built, out, columns=columns, resizing=resizing, bad_target=bad_target, overwrite=overwrite,
+            advance=advance, note=notes.append,
+        )  # fmt: skip
+    for text in notes:
         terminal.note(text)
+    said = {"out": str(out), **done.manifest, "pieces": {"made": done.made, "found": done.found}}
     if as_json:
         terminal.print_json({name: value for name, value in said.items() if name != "outputs"})
         return
     sys.stderr.write(terminal.printable(_line(said)) + "\n")
-    if scorer.recipe.label_free:
-        terminal.note(options.unlabelled(scorer.recipe))
+    if built.label_free:
+        terminal.note(options.unlabelled(built))
 
 
 def _resizing(model: str | None, *bounds: int | None) -> Resizing | None:
@@ -95,7 +94,6 @@ def _resizing(model: str | None, *bounds: int | None) -> Resizing | None:
         return None
     if model not in PIPELINES:
         raise RecipeError(f"--model: got {model!r}{near(model, PIPELINES) or '.'} There are: {', '.join(PIPELINES)}")
-    model_image_sizes([], model, *bounds)  # which refuses bounds that do not fit
     return Resizing(model, *bounds)
 
 

@@ -12,8 +12,8 @@ from grounding_rewards.cli import terminal
 def say(manifest: Mapping[str, Any]) -> None:
     """Remarks on what was found."""
     rounds, temperatures, join = manifest["rounds"], manifest["temperatures"], manifest["join"]
-    if len(rounds) > 1:
-        terminal.note(f"rollouts of rounds {_listed(rounds)} count together; --round N chooses one")
+    if given := sum(each["role"] == "rollouts" for each in manifest["inputs"]):  # statistics are of one round
+        say_rounds(given, rounds)
     if len(temperatures) > 1:
         terminal.note(
             f"rollouts at temperatures {_listed(temperatures)} count together, and pass rates mix them; --round N "
@@ -30,6 +30,17 @@ def say(manifest: Mapping[str, Any]) -> None:
         terminal.note(
             f"{manifest['suspects']} never-solved samples are set aside, for their clicks agree on another place than "
             "the target: look at their labels; --keep-suspects trains on them"
+        )
+
+
+def say_rounds(inputs: int, rounds: Sequence[int | None]) -> None:
+    """Remark on rounds that count together, and on inputs that may be rounds."""
+    if len(rounds) > 1:
+        terminal.note(f"rollouts of rounds {_listed(rounds)} count together; --round N chooses one")
+    elif inputs > 1 and rounds[0] is None:
+        terminal.note(
+            "rollouts of all inputs count together, for they name no round; where inputs are rounds, give one alone, "
+            "or rows a column round"
         )
 
 

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from grounding_rewards.cli import layout
 from grounding_rewards.cli.terminal import percent
+from grounding_rewards.pool.transitions.beta import told
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.transitions import Transitions
@@ -98,9 +99,8 @@ def _facts(found: Transitions) -> Iterable[tuple[str, str]]:
 def _kind(chance: Chance) -> str:
     if chance.prior is None:
         return f"measured on {chance.samples:,} samples"
-    if chance.prior.rate is not None:
-        return f"binomial, {chance.prior.name}: all samples at one rate, {percent(chance.prior.rate)}"
-    return f"beta-binomial, {chance.prior.name} prior Beta({chance.prior.a:.3g}, {chance.prior.b:.3g})"
+    kind = "beta-binomial, {} prior" if chance.prior.rate is None else "binomial, {}:"
+    return f"{kind.format(chance.prior.name)} {told(chance.prior.a, chance.prior.b)}"
 
 
 def _by_source(moves: Sequence[Moves]) -> Table:

@@ -8,35 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
-from grounding_rewards.cli import layout, terminal
+from grounding_rewards.cli import layout, options, terminal
+from grounding_rewards.cli.pool.show_next import say_rounds
 from grounding_rewards.errors import TableError
-
-Rollouts = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="ROLLOUTS...",
-        help="Files of rollouts (.parquet, .jsonl), directories that adapters record, or trainers' logs.",
-    ),
-]
-Rounds = Annotated[
-    list[int] | None,
-    typer.Option("--round", metavar="N", help="Only rollouts of this round count; may be given several times."),
-]
-By = Annotated[str, typer.Option(metavar="COLUMN", help="The column that samples are counted by.")]
-TargetSpace = Annotated[
-    str | None, typer.Option(metavar="SPACE", help="The space of targets that name none. Default: their recipe's own.")
-]
 
 
 def stats(
-    rollouts: Rollouts,
+    rollouts: options.Rollouts,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a row a sample (.parquet, .jsonl).")] = None,
-    rounds: Rounds = None,
-    by: By = "source",
+    rounds: options.Rounds = None,
+    by: options.By = "source",
     pass_at: Annotated[
         list[int] | None, typer.Option("--pass-at", metavar="K", help="Also pass@K; may be given several times.")
     ] = None,
-    target_space: TargetSpace = None,
+    target_space: options.TargetSpace = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
 ) -> None:
     """Count rollouts by sample: how many there are, how many were right, and how far they agree.
@@ -52,7 +37,7 @@ def stats(
     Example: `grounding-rewards pool stats rollouts/ --out stats.parquet --pass-at 4`
     """
     from grounding_rewards.pool.grouped import ALL, stats_of
-    from grounding_rewards.pool.stats_table import to_table
+    from grounding_rewards.pool.stats_table import is_stats, to_table
     from grounding_rewards.pool.summary import SUMMED, summary
     from grounding_rewards.tables.rollout_table import open_rollouts
     from grounding_rewards.tables.whole import check_output, write_whole
@@ -60,6 +45,9 @@ def stats(
     ks = sorted(set(pass_at or ()))
     if ks and ks[0] < 1:
         raise TableError(f"--pass-at: got {ks[0]}; expected a whole number above 0")
+    for path in rollouts:
+        if is_stats(path):
+            raise TableError(f"{path}: holds statistics of samples; give the rollouts that they were counted from")
     with terminal.progress("counting rollouts") as advance:
         table = open_rollouts(rollouts)
         if out is not None:
@@ -67,14 +55,19 @@ def stats(
         columns = ALL if out is not None else SUMMED
         found = stats_of(table, rounds=rounds, by=by, columns=columns, target_space=target_space)
         advance(0.8)
+        held = table.rounds(rounds)
         said: dict[str, Any] = {
-            "rounds": _counted(table.rounds(rounds)),
+            "rounds": _counted(held),
             "temperatures": _counted(table.temperatures(rounds)),
         }
         if out is not None:
             write_whole(out, to_table(found, ks))
             said["out"] = str(out)
     said = {**summary(found, ks), **said}
+    if rounds is None:
+        say_rounds(len(rollouts), list(held))
+    if by != "source" and not said["by_source"]:
+        terminal.note(f"--by: no rollout has a value in the column {by}, so samples are counted together alone")
     if as_json:
         terminal.print_json(said)
     else:

@@ -10,10 +10,12 @@ import typer
 from grounding_rewards.cli import layout, terminal
 from grounding_rewards.cli.pool.files.sides import (
     Side,
+    counted_side,
     holds_statistics,
     one_round,
     one_temperature,
     read_warm_side,
+    stats_at,
     warmths,
 )
 from grounding_rewards.errors import PoolError
@@ -36,7 +38,7 @@ def temperature(
         typer.Argument(
             metavar="FILE...",
             help="Rollouts of the same samples at two or more temperatures: in the column `temperature`, or said as "
-            "`1.4=FILE`. `FILE@N` takes round N.",
+            "`1.4=FILE`, which chooses one where the column has several. `FILE@N` takes round N.",
         ),
     ],
     rule: Annotated[Rule, typer.Option(help="When a temperature has collapsed.")] = Rule.BOOTSTRAP,
@@ -111,27 +113,25 @@ def _stats(sides: list[Side]) -> dict[float, SampleStats]:
 
 def _of_group(group: list[Side]) -> list[tuple[float, SampleStats]]:
     from grounding_rewards.pool.grouped import stats_of
-    from grounding_rewards.pool.stats_table import read_stats
     from grounding_rewards.pool.transitions.paired import temperatures
     from grounding_rewards.tables.rollout_table import open_rollouts
 
     side, paths = group[0], [each.path for each in group]
     if holds_statistics(side.path):
-        stats = read_stats(side.path, rounds=None if side.round is None else [side.round])
+        stats = counted_side(side)
         return [(one_temperature(side, temperatures(stats)), stats)]
     table = open_rollouts(paths)
     rounds = one_round(table, paths, side.round)
-    there = warmths(table, rounds)
-    known = [each for each in there if each is not None]
     if side.temperature is not None:
-        return [(one_temperature(side, known), stats_of(table, rounds=rounds))]
+        return [(side.temperature, stats_at(side, table, rounds))]
+    there = warmths(table, rounds)
     if None in there:
         shown = ", ".join(map(str, paths))
         raise PoolError(
             f"{shown}: {there[None]} rollouts name no temperature; expected it in a column temperature, or before the "
             f"path, as 1.4={side.path}"
         )
-    return [(each, stats_of(table, rounds=rounds, temperature=each)) for each in known]
+    return [(each, stats_of(table, rounds=rounds, temperature=each)) for each in there if each is not None]
 
 
 def _show(found: Sweep) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from grounding_rewards.cli import terminal
-from grounding_rewards.cli.pool.files.sides import read_side, stats_of_side
+from grounding_rewards.cli.pool.files.sides import Side, read_warm_side, stats_of_side
 from grounding_rewards.cli.pool.show_transitions import show
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables.files import written_whole
 
-_WHAT = "Rollouts, or what `pool stats --out` wrote; `PATH@N` takes round N of rollouts of several."
+_WHAT = (
+    "Rollouts, or what `pool stats --out` wrote. `PATH@N` takes round N of rollouts of several; `1.4=PATH` says at "
+    "which temperature they were sampled, or takes those of this one."
+)
 
 
 def transitions(
@@ -52,18 +56,22 @@ def transitions(
     Example: `grounding-rewards pool transitions rollouts.parquet@1 rollouts.parquet@2 --prior fit`
     """
     from grounding_rewards.pool.transitions import transitions as compare
+    from grounding_rewards.pool.transitions.cautions import FEW
 
     if null is not None and prior is not None:
         raise PoolError("--null and --prior: a measured null needs no prior; give one of them")
     if out is not None and (out.suffix != ".json" or out.is_dir() or not out.parent.is_dir()):
         raise TableError(f"--out: got {out}; expected a file that ends in .json, in a directory that is there")
     with terminal.progress("comparing rounds") as advance:
-        first = stats_of_side(read_side(before), by)
+        sides = [read_warm_side(word) for word in (before, after)]
+        first = stats_of_side(sides[0], by)
         advance(0.4)
-        second = stats_of_side(read_side(after), by)
+        second = stats_of_side(sides[1], by)
         advance(0.8)
-        again = None if null is None else stats_of_side(read_side(null), "source")
+        again = None if null is None else stats_of_side(read_warm_side(null), "source")
         found = compare(first, second, null=again, prior=_prior(prior or "fit"))
+    if found.both < FEW and _same(*sides):  # of more samples their numbers tell
+        found = replace(found, warnings=(*found.warnings, "BEFORE and AFTER are the same rollouts"))
     said = {"before_path": before, "after_path": after, "null_path": null, "by": by, **found.to_json()}
     if out is not None:
         with written_whole(out) as file:
@@ -74,6 +82,10 @@ def transitions(
     show(found, by)
     for text in found.warnings:
         terminal.note(text)
+
+
+def _same(one: Side, other: Side) -> bool:
+    return one._replace(path=one.path.resolve()) == other._replace(path=other.path.resolve())
 
 
 def _prior(text: str) -> str | tuple[float, float]:

@@ -19,7 +19,7 @@ from grounding_rewards.tables.rollout_table import open_rollouts
 USUAL = ("difficulty", "band")
 """Columns of declared bands, where none is named."""
 
-_READ = ("sample_id", "round", "temperature")
+_READ = ("sample_id", "source", "round", "temperature")
 
 
 def declared_bands(

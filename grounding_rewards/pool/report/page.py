@@ -11,7 +11,7 @@ from grounding_rewards import __version__
 from grounding_rewards.errors import PictureError
 from grounding_rewards.image_header import image_size
 from grounding_rewards.pool.report.data import Report
-from grounding_rewards.pool.report.drawing import Drawing
+from grounding_rewards.pool.report.pictures import Drawing
 from grounding_rewards.pool.report.sections import Section, sections
 
 DOTS = 150

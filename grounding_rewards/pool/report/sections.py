@@ -11,6 +11,7 @@ from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.samples import Shown, shortened
 from grounding_rewards.pool.report.verdicts import verdict
 from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points
+from grounding_rewards.pool.transitions.beta import told
 from grounding_rewards.pool.transitions.chance import BETA_BINOMIAL
 
 
@@ -47,6 +48,7 @@ class Section:
 
 def sections(found: Report) -> Iterator[Section]:
     """All sections of a report, in order."""
+    last = found.rounds[-1]["round"] if found.rounds else "the last round"
     told = {
         "rounds": ("Rounds", _ROUNDS, [Part(table=_rounds(found.rounds))]),
         "num_correct": ("Right rollouts of each sample", _NUM_CORRECT, [Part(picture=0)]),
@@ -58,8 +60,8 @@ def sections(found: Report) -> Iterator[Section]:
         "signal": ("Samples without signal", _SIGNAL, [Part(picture=0, table=_signal(found.signal))]),
         "temperature": ("Temperature", _TEMPERATURE, [_temperature(found.temperature)] if found.temperature else []),
         "pools": ("From pool to pool", _POOLS, [Part(picture=0, table=_pools(found.pools))]),
-        "hardest": ("The hardest samples", _HARDEST, _samples(found.hardest)),
-        "suspects": ("Suspects", _SUSPECTS, _samples(found.suspects)),
+        "hardest": ("The hardest samples", f"Never solved in {last}{_HARDEST}", _samples(found.hardest)),
+        "suspects": ("Suspects", f"Never solved in {last}{_SUSPECTS}", _samples(found.suspects)),
     }  # fmt: skip
     for key, (title, lead, parts) in told.items():
         missing = found.missing.get(key, "")
@@ -99,12 +101,12 @@ _TEMPERATURE = (
 _POOLS = "What each step of drawing a pool left and removed, as the manifests say."
 _GREYED = "Screenshots are shown in pale shades of grey, dark ones inverted."
 _HARDEST = (
-    "Never solved in the last round: those with most rollouts first, and of these the ones with the smallest targets. "
+    ": those with most rollouts first, and of these the ones with the smallest targets. "
     f"Suspects are not among them. {_GREYED}"
 )
 _SUSPECTS = (
-    "Never solved, yet their clicks agree tightly on another place: the label may be wrong, or the instruction may fit "
-    f"two things. Look before you train on them. {_GREYED}"
+    ", yet their clicks agree tightly on another place: the label may be wrong, or the instruction may fit two things. "
+    f"Look before you train on them. {_GREYED}"
 )
 
 
@@ -145,10 +147,13 @@ def _moved(place: int, moved: Numbers) -> Part:
             f"({between(moved['low'], moved['high'])}); by chance alone "
             f"{percent(null['escape_share'])} ({between(null['low'], null['high'])})"
         )
-    if null["kind"] == BETA_BINOMIAL and max(moved["n_before"]) == 1:
+    if null["kind"] == BETA_BINOMIAL:
+        prior = told(null["prior"]["a"], null["prior"]["b"])
         said.append(
             "with one rollout a sample nothing tells a lucky one from a sure one: what chance would show is that of "
-            f"the prior, Beta({null['prior']['a']:.3g}, {null['prior']['b']:.3g}), alone"
+            f"the prior, {prior}, alone"
+            if max(moved["n_before"]) == 1
+            else f"what chance would show goes by this prior of pass rates: {prior}"
         )
     if moved["discordant"]:
         pair = moved["discordant"]

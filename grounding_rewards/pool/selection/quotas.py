@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from grounding_rewards.errors import PoolError
 from grounding_rewards.spaces import Floats
 
+_AT_ONCE = 1 << 16  # names: the digests of millions, each an object, hold more than what is made of them
+
 
 def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
     """Whole numbers in proportion to shares: each share's floor, and one more for those that lose most by it.
@@ -133,9 +135,10 @@ def drawn(
     """
     check_whole("count", count, 0)
     keys = _keys(sample_ids, check_seed(seed), purpose)
-    logs = np.zeros(len(keys)) if log_weights is None else log_weights
-    usable = np.flatnonzero(~np.isneginf(logs))
-    key, log = keys[usable], logs[usable]
+    if log_weights is None:
+        return np.sort(np.argsort(~keys, kind="stable")[:count])
+    usable = np.flatnonzero(~np.isneginf(log_weights))
+    key, log = keys[usable], log_weights[usable]
     score = np.zeros(len(usable))
     if (log != log[:1]).any():
         # u^(1/w) is largest where log(-log u) - log w is smallest, which neither overflows nor underflows.
@@ -156,9 +159,12 @@ def check_seed(seed: Any) -> int:
 def _keys(sample_ids: Sequence[Any] | NDArray[Any], seed: int, purpose: str) -> NDArray[np.uint64]:
     """64 bits of each name, the seed and the purpose. The number 1 is another name than the text 1."""
     salt = blake2b(f"{seed} {purpose}".encode(), digest_size=blake2b.SALT_SIZE).digest()
-    names = map(_bytes, sample_ids)
-    written = b"".join([blake2b(name, digest_size=8, salt=salt).digest() for name in names])
-    return np.frombuffer(written, dtype="<u8").astype(np.uint64)
+    keys = np.empty(len(sample_ids), dtype=np.uint64)
+    for start in range(0, len(keys), _AT_ONCE):
+        names = map(_bytes, sample_ids[start : start + _AT_ONCE])
+        digests = b"".join([blake2b(name, digest_size=8, salt=salt).digest() for name in names])
+        keys[start : start + _AT_ONCE] = np.frombuffer(digests, dtype="<u8")
+    return keys
 
 
 def _bytes(name: Any) -> bytes:

@@ -23,6 +23,7 @@ from grounding_rewards.pool.selection.quotas import (
 )
 from grounding_rewards.pool.selection.suspicion import suspects as are_suspects
 from grounding_rewards.pool.selectors.keeping import Band, among
+from grounding_rewards.pool.selectors.weighing import sources_of
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.spaces import Floats
 
@@ -133,7 +134,7 @@ def next_pool(
 
     Raises:
         PoolError: no sample is left, or no positive one (says which step removed how many); an option does not fit; a
-            source is not there.
+            source that is named, by a selector too, is not there.
         SelectorError: a selector breaks its promises, or gives a weight below 0.
 
     >>> from grounding_rewards.pool import sample_stats
@@ -150,6 +151,7 @@ def next_pool(
         ids = stats.sample_id.tolist()
         funnel.remove("not_in_data", ~np.fromiter((each in there for each in ids), dtype=np.bool_, count=len(ids)))
     funnel.remove("unscored", stats.n == 0)
+    _check_sources("selectors", stats, [name for each in chosen for name in sources_of(each.selector)])
     _exclude(funnel, stats, several("exclude_sources", exclude_sources))
     drawable = funnel.left
     if min_rollouts is not None:
@@ -191,13 +193,22 @@ def _pair(given: Any) -> tuple[SampleStats, SampleStats]:
     raise PoolError(f"two_model: got {given!r:.80}; expected statistics by two models, the weak one and the strong one")
 
 
-def _exclude(funnel: Funnel, stats: SampleStats, sources: Sequence[str]) -> None:
+def _check_sources(argument: str, stats: SampleStats, sources: Sequence[str]) -> None:
+    """Check that samples are from each source.
+
+    Raises:
+        PoolError: none is from one.
+    """
     known = sorted({str(each) for each in stats.source.tolist() if each is not None})
     for each in sources:
         if each not in known:
             hint = near(each, known) or "."
             there = f"There are: {', '.join(known)}" if known else "No sample has a source"
-            raise PoolError(f"exclude_sources: no sample is from {each!r}{hint} {there}")
+            raise PoolError(f"{argument}: no sample is from {each!r}{hint} {there}")
+
+
+def _exclude(funnel: Funnel, stats: SampleStats, sources: Sequence[str]) -> None:
+    _check_sources("exclude_sources", stats, sources)
     if sources:
         funnel.remove("exclude_source", among(stats.source, sources), sources=sorted(sources))
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.pool.selectors.keeping import TRUTH
+from grounding_rewards.pool.selectors.keeping import TRUTH, Source
 from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.promises import SELECTOR, complaint
@@ -97,10 +98,7 @@ class Every:
 
     def __call__(self, stats: SampleStats) -> Floats:
         """Weigh each sample."""
-        weights = np.ones(len(stats))
-        for each in self._built():
-            weights = weights * select(stats, each)
-        return weights
+        return reduce(_product, (select(stats, each) for each in self._built()), np.ones(len(stats)))
 
     def _built(self) -> tuple[Selector, ...]:
         return self.selectors  # type: ignore[return-value]
@@ -108,9 +106,34 @@ class Every:
     def _corners(self) -> list[float]:
         bounds = [1.0, 1.0]
         for each in self._built():
-            corners = [one * float(other) for one in bounds for other in (each.low, each.high)]
-            bounds = [min(corners), max(corners)]
+            corners = _product(np.array(bounds)[:, None], np.array([each.low, each.high], dtype=np.float64))
+            bounds = [float(corners.min()), float(corners.max())]
         return bounds
+
+
+def _product(one: Floats, other: Floats) -> Floats:
+    """The product of weights; 0 only where one of them is, though others may be too small for a float.
+
+    >>> _product(np.array([1e-200, 0.0, 0.5]), np.array([-1e-200, 0.5, 0.5])).tolist()
+    [-5e-324, 0.0, 0.25]
+    """
+    found: Floats = one * other
+    lost = (found == 0.0) & (one != 0.0) & (other != 0.0)
+    return np.where(lost, np.copysign(_SMALLEST, found), found)
+
+
+_SMALLEST = np.nextafter(0.0, 1.0)
+
+
+def sources_of(selector: object) -> tuple[str, ...]:
+    """The sources that a selector names, or those inside of it.
+
+    >>> sources_of(Every([{"name": "source", "exclude": ["web"]}, "unsolved"]))
+    ('web',)
+    """
+    if isinstance(selector, Every):
+        return tuple(name for each in selector.selectors for name in sources_of(each))
+    return (*selector.exclude, *selector.only) if isinstance(selector, Source) else ()
 
 
 def built(given: Selector | str | Mapping[str, Any]) -> Selector:

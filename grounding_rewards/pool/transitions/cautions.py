@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.transitions.paired import temperatures
+from grounding_rewards.pool.transitions.paired import in_common, temperatures
 
 NULL = "the null"
 FEW = 30
@@ -76,14 +76,12 @@ def _null_warnings(first: SampleStats, second: SampleStats, null: SampleStats) -
             f"{NULL} has {_list(sizes)} scored rollouts a sample, the round after {_list(np.unique(second.n).tolist())}"
             ": more rollouts find more right ones by chance"
         )
-    again = dict(
-        zip(null.sample_id.tolist(), zip(null.n.tolist(), null.num_correct.tolist(), strict=True), strict=True)
-    )
-    counts = zip(first.sample_id.tolist(), first.n.tolist(), first.num_correct.tolist(), strict=True)
-    both = [(again[name], (n, right)) for name, n, right in counts if again.get(name, (0, 0))[0]]
-    if len(both) < len(first):
-        found.append(f"{NULL} lacks {len(first) - len(both)} of the {len(first)} samples of both rounds")
-    if len(both) >= FEW and all(one == other for one, other in both):
+    again = null.taken(null.n > 0)
+    rows, rows_again = in_common([first, again], ["both rounds", NULL])
+    if len(rows) < len(first):
+        found.append(f"{NULL} lacks {len(first) - len(rows):,} of the {len(first):,} samples of both rounds")
+    same = (first.n[rows] == again.n[rows_again]) & (first.num_correct[rows] == again.num_correct[rows_again])
+    if len(rows) >= FEW and same.all():
         found.append(f"{NULL} shows the same in all samples as the round before: are these its rollouts once more?")
     return found
 

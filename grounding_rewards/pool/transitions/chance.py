@@ -47,7 +47,7 @@ class Chance:
         shares = {name: number(getattr(self, name)) for name in ("escape_share", "low", "high", "p_value")}
         return {
             "kind": self.kind,
-            "prior": vars(self.prior) if self.prior else None,
+            "prior": {**vars(self.prior), "rate": self.prior.rate} if self.prior else None,
             "samples": self.samples,
             **shares,
             "expected": [[number(cell) for cell in row] for row in self.expected.tolist()],
@@ -77,8 +77,10 @@ def computed(
     """
     expected = np.zeros(shape)
     leaving: list[tuple[float, int]] = []
-    kinds, counts = np.unique(np.stack([correct, n, n_after], axis=1), axis=0, return_counts=True)
-    for (right, of, later), count in zip(kinds.tolist(), counts.tolist(), strict=True):
+    sides = shape[0], shape[0], shape[1]
+    kinds, counts = np.unique(np.ravel_multi_index((correct, n, n_after), sides), return_counts=True)
+    for *each, count in zip(*np.unravel_index(kinds, sides), counts, strict=True):
+        right, of, later, count = map(int, (*each, count))
         chances = beta_binomial(later, right, of, prior.a, prior.b)
         expected[right, : later + 1] += count * chances
         leaving += [(float(1 - chances[0]), count)] if right == 0 else []

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grounding_rewards.pool.intervals import beta_binomial
+from grounding_rewards.pool.transitions.beta import told
 
 LEVEL = 0.05
 _FEWEST = 5.0
@@ -42,7 +43,7 @@ def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float, *, fitte
     if _chi_square_tail(statistic, cells - 1 - fitted) >= LEVEL:
         return ""
     return (
-        f"num_correct before does not look like Beta({a:.3g}, {b:.3g}): {int((right == 0).sum()):,} never solved for "
+        f"num_correct before does not look like {told(a, b)}: {int((right == 0).sum()):,} never solved for "
         f"{never:,.1f} expected, {int((right == of).sum()):,} all-correct for {always:,.1f}; what it calls chance may "
         "be far off. Measure it: a second set of rollouts of the policy before (--null)"
     )

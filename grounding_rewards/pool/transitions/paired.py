@@ -60,21 +60,8 @@ def difference(before: Floats, after: Floats, z: float = Z) -> Difference:
     mean = _mean(moved)
     if len(moved) < 2:
         return Difference(_mean(before), _mean(after), mean, math.nan, math.nan)
-    half = z * math.sqrt(math.fsum((moved - mean) ** 2) / (len(moved) - 1) / len(moved))
+    half = z * math.sqrt(math.fsum(((moved - mean) ** 2).tolist()) / (len(moved) - 1) / len(moved))
     return Difference(_mean(before), _mean(after), mean, max(-1.0, mean - half), min(1.0, mean + half))
-
-
-def rows_of(stats: SampleStats, called: str = "statistics") -> dict[Hashable, int]:
-    """The row of each sample.
-
-    Raises:
-        PoolError: a sample has two.
-    """
-    found = {name: row for row, name in enumerate(stats.sample_id.tolist())}
-    if len(found) < len(stats):
-        again = next(stats.named(row) for row, name in enumerate(stats.sample_id.tolist()) if found[name] != row)
-        raise PoolError(f"{called}: {again} has two rows; expected one a sample")
-    return found
 
 
 def in_common(several: Sequence[SampleStats], called: Sequence[str]) -> list[NDArray[np.int64]]:
@@ -87,12 +74,57 @@ def in_common(several: Sequence[SampleStats], called: Sequence[str]) -> list[NDA
     Raises:
         PoolError: a sample has two rows, or no sample is in all; shows names of each.
     """
-    places = [rows_of(stats, name) for stats, name in zip(several, called, strict=True)]
-    shared = ordered(set(places[0]).intersection(*places[1:]))
-    if not shared:
+    return shared(rows_of_all(several, called), several, called)
+
+
+def shared(rows: NDArray[np.int64], several: Sequence[SampleStats], called: Sequence[str]) -> list[NDArray[np.int64]]:
+    """The same from what ``rows_of_all`` says."""
+    found = rows[:, (rows >= 0).all(axis=0)]
+    if not found.size:
         seen = "; ".join(f"{name} has {_some(stats)}" for stats, name in zip(several, called, strict=True))
         raise PoolError(f"no sample is in {' and '.join(called)}: {seen}; expected the same names of samples")
-    return [np.fromiter((place[name] for name in shared), np.int64, len(shared)) for place in places]
+    return list(found)
+
+
+def rows_of_all(several: Sequence[SampleStats], called: Sequence[str]) -> NDArray[np.int64]:
+    """The row of each sample in each of k statistics.
+
+    Args:
+        several: the statistics.
+        called: how errors call each.
+
+    Returns:
+        (k, m) for the m samples that any has, ordered by name; -1 where one lacks a sample.
+
+    Raises:
+        PoolError: a sample has two rows.
+    """
+    names = [name for stats in several for name in stats.sample_id.tolist()]
+    lengths = [len(stats) for stats in several]
+    of, row = np.repeat(np.arange(len(several)), lengths), np.concatenate([np.arange(size) for size in lengths])
+    keys = _keys(names)
+    order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)  # merges what is sorted already
+    in_order = np.empty(len(keys), dtype=np.object_)
+    in_order[:] = keys
+    in_order = in_order[order]
+    new = np.ones(len(keys), dtype=np.bool_)
+    new[1:] = in_order[1:] != in_order[:-1]
+    of, row = of[order], row[order]
+    for place in np.flatnonzero(~new[1:] & (of[1:] == of[:-1]))[:1]:
+        which = int(of[place])
+        again = several[which].named(row[place])
+        raise PoolError(f"{called[which]}: {again} has two rows; expected one a sample")
+    found = np.full((len(several), int(new.sum())), -1, dtype=np.int64)
+    found[of, np.cumsum(new) - 1] = row
+    return found
+
+
+def _keys(names: list[Any]) -> list[Any]:
+    """What names are ordered by: themselves where all are texts, else their texts; equal names have one."""
+    if all(type(name) is str for name in names):
+        return names
+    seen: dict[Hashable, tuple[str, str]] = {}
+    return [seen.setdefault(name, (str(name), type(name).__name__)) for name in names]
 
 
 def ordered(names: set[Any]) -> list[Any]:
@@ -122,4 +154,4 @@ def _some(stats: SampleStats) -> str:
 
 def _mean(values: Floats) -> float:
     """The exact sum over the number: rows in another order give the same."""
-    return math.fsum(values) / len(values) if len(values) else math.nan
+    return math.fsum(values.tolist()) / len(values) if len(values) else math.nan

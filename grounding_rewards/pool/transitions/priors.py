@@ -9,13 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from grounding_rewards.errors import PoolError, near
 from grounding_rewards.pool.intervals import check_prior
+from grounding_rewards.pool.transitions.beta import COMMON, common_rate
 from grounding_rewards.pool.transitions.likeness import contradiction
 from grounding_rewards.spaces import Floats
 
 JEFFREYS = (0.5, 0.5)
 NAMED = {"jeffreys": JEFFREYS, "uniform": (1.0, 1.0)}
-COMMON = 1e12
-"""a + b where all samples have one rate: a second look is binomial, as far as 64-bit numbers tell."""
 
 _STEPS = 200
 _LOW, _HIGH = np.log(1e-3), np.log(1e4)
@@ -40,7 +39,7 @@ class Prior:
     @property
     def rate(self) -> float | None:
         """The pass rate that all samples have; None where they differ."""
-        return self.a / (self.a + self.b) if self.a + self.b >= COMMON else None
+        return common_rate(self.a, self.b)
 
 
 def prior_of(prior: str | tuple[float, float], n: ArrayLike, correct: ArrayLike) -> Prior:

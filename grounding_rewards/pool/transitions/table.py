@@ -14,7 +14,7 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.transitions.cautions import NULL, of_rounds
 from grounding_rewards.pool.transitions.chance import Chance, computed, measured
 from grounding_rewards.pool.transitions.moves import Moves, by_source, moves_of
-from grounding_rewards.pool.transitions.paired import in_common, number, ordered, rows_of, temperatures
+from grounding_rewards.pool.transitions.paired import in_common, number, rows_of_all, shared, temperatures
 from grounding_rewards.pool.transitions.priors import prior_of
 from grounding_rewards.spaces import Floats
 
@@ -151,15 +151,15 @@ def transitions(
     >>> found.counts.tolist(), found.moves.escaped, found.dropped.tolist(), found.new.tolist()
     ([[0, 1, 0], [0, 0, 0], [0, 0, 0]], 1, ['b'], ['c'])
     """
-    first_rows, second_rows = in_common([before, after], ["the round before", "the round after"])
-    first, second = before.taken(first_rows), after.taken(second_rows)
-    scored = (first.n > 0) & (second.n > 0)
+    several, called = [before, after], ["the round before", "the round after"]
+    rows = rows_of_all(several, called)
+    first_rows, second_rows = shared(rows, several, called)
+    scored = (before.n[first_rows] > 0) & (after.n[second_rows] > 0)
     if not scored.any():
-        raise PoolError(f"no sample of both rounds has scored rollouts in both: {len(first)} samples in both")
-    for called, stats in (("the round before", first), ("the round after", second), (NULL, null)):
-        _check_size(called, stats)
-    unscored = int((~scored).sum())
-    first, second = first.taken(scored), second.taken(scored)
+        raise PoolError(f"no sample of both rounds has scored rollouts in both: {len(scored)} samples in both")
+    first, second = before.taken(first_rows[scored]), after.taken(second_rows[scored])
+    for name, stats in zip((*called, NULL), (first, second, null), strict=True):
+        _check_size(name, stats)
     shape = (int(first.n.max()) + 1, int(max(second.n.max(), 0 if null is None else null.n.max(initial=0))) + 1)
     moves = moves_of(None, first, second)
     chosen = prior_of(prior, before.n, before.num_correct)
@@ -176,9 +176,9 @@ def transitions(
         by_source=by_source(first, second),
         discordant=_discordant(first, second),
         chance=chance,
-        dropped=_others(before, after),
-        new=_others(after, before),
-        unscored=unscored,
+        dropped=before.sample_id[rows[0, rows[1] < 0]],
+        new=after.sample_id[rows[1, rows[0] < 0]],
+        unscored=int((~scored).sum()),
         temperatures_before=temperatures(before),
         temperatures_after=temperatures(after),
         warnings=(
@@ -220,10 +220,3 @@ def _measured(first: SampleStats, second: SampleStats, null: SampleStats, shape:
     before = _matrix(first.num_correct, second.num_correct, shape).sum(axis=1)
     solved_after = second.num_correct[places[0]][never] > 0
     return measured(before, _matrix(right, right_null, shape), right_null[never] > 0, solved_after)
-
-
-def _others(stats: SampleStats, than: SampleStats) -> NDArray[np.object_]:
-    names = ordered(set(rows_of(stats)) - set(rows_of(than)))
-    found = np.empty(len(names), dtype=np.object_)
-    found[:] = names
-    return found

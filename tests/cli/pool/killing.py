@@ -16,7 +16,7 @@ STEPS = ("open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "ctypes.dlope
 """What changes files: opening one for writing, and what the system's calls of these names do."""
 
 PRELOADED = (
-    "grounding_rewards.cli", "grounding_rewards.cli.pool.files.pools", "grounding_rewards.cli.pool.files.rescorer",
+    "grounding_rewards.cli", "grounding_rewards.cli.pool.files.pools", "grounding_rewards.rescoring",
     "grounding_rewards.cli.pool.show_next", "grounding_rewards.cli.pool.files.stages", "grounding_rewards.pool.grouped",
     "grounding_rewards.pool.selection.steps", "grounding_rewards.pool.stats_table",
     "grounding_rewards.tables.parted",

@@ -245,3 +245,11 @@ def test_mistakes_are_named_and_nothing_is_lost(run: Runner, tmp_path: Path, sta
     assert "--band-column says what is checked" in run.error(*words, "--out", tmp_path / "o", "--band-column", "x")
     assert not (tmp_path / "o").exists()
     assert not [name for name in names(tmp_path) if name.endswith(".partial")]
+
+
+@pytest.mark.parametrize("out", ["w.parquet", "w.jsonl", "w.JSON"])
+def test_a_directory_with_the_name_of_a_file_is_not_made(run: Runner, tmp_path: Path, stats: Path, out: str) -> None:
+    assert run.error("pool", "curriculum", stats, "--stages", EXAMPLE, "--weights", "--out", tmp_path / out) == (
+        f"--out: got {tmp_path / out}, the name of a file; expected that of a directory, which is made"
+    )
+    assert names(tmp_path) == ["rollouts.jsonl"]

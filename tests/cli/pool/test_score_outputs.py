@@ -13,7 +13,8 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.tables import rollout_source
 from tests.cli.command import names, write_rows
-from tests.cli.pool.scoring import GELATO, SCORE, contents, rollouts, table
+from tests.cli.pool.scoring import GELATO, SCORE
+from tests.rescoring.made import contents, rollouts, table
 
 
 @pytest.fixture
@@ -94,7 +95,10 @@ def test_a_file_that_grows_while_it_is_read(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr(gr.Recipe, "judge", growing)
     message = run.error(*SCORE, source, *GELATO, "--out", out)
-    assert message == f"{source}: was written to while it was read; run this again when it rests"
+    assert message == (
+        f"{source}: was written to while it was read; when it rests run this again, with --overwrite where a part of "
+        "it was done"
+    )
     assert not out.exists()
 
 
@@ -105,9 +109,9 @@ def test_own_code_is_part_of_what_a_run_is(run, tmp_path):
     words = (*SCORE, source, "--recipe", f"{own}:found", "--out", out)
     assert run(*words).code == 0
     manifest = json.loads((out / "score.manifest.json").read_text())
-    assert manifest["code"] == {str(own): hashlib.sha256(own.read_bytes()).hexdigest()}
-    (out / "score.manifest.json").write_text(json.dumps({**manifest, "code": {str(own): "0f"}}))
-    assert "was made with code {" in run.error(*words)
+    assert manifest["code"] == [{"path": str(own), "sha256": hashlib.sha256(own.read_bytes()).hexdigest()}]
+    (out / "score.manifest.json").write_text(json.dumps({**manifest, "code": [{"path": str(own), "sha256": "0f"}]}))
+    assert "was made with other code, or with what these held before; " in run.error(*words)
 
 
 def test_an_unfinished_run_gives_way_only_to_overwrite(run, tmp_path, small):
@@ -118,8 +122,8 @@ def test_an_unfinished_run_gives_way_only_to_overwrite(run, tmp_path, small):
     assert names(tmp_path / ".out.partial") == [f"rollouts-00000{n}.parquet" for n in (0, 1)] + ["score.manifest.json"]
     words = (*SCORE, source, *GELATO, "--bad-target", "abstain", "--out", out, "--json")
     assert run.error(*words) == (
-        f'{out}: an unfinished run was made with bad_target "raise", and not "abstain"; finish that one, or have it '
-        "give way by --overwrite"
+        f'{out}: an unfinished run was made with bad_target "raise", and not "abstain"; have it give way by '
+        "--overwrite, or write to another directory"
     )
     assert json.loads(run(*words, "--overwrite").out)["pieces"] == {"made": 3, "found": 0}
     assert names(tmp_path) == ["in.jsonl", "out"]

@@ -86,3 +86,44 @@ def test_no_digit_is_cut_off_at_eighty_columns(run, tmp_path, monkeypatch):
     out = run("pool", "stats", write_rows(tmp_path / "r.jsonl", *rows)).out
     for whole in ("12,345", "6,172", "6,173", "50.0 %", "rollouts", "no signal", "accuracy", "parsed"):
         assert whole in out
+
+
+def test_a_column_that_is_null_everywhere_is_told(run, tmp_path):
+    path = write_rows(tmp_path / "r.jsonl", *({**row, "policy": None} for row in ROWS))
+    result = run("pool", "stats", path, "--by", "policy", "--json")
+    assert json.loads(result.out)["by_source"] == []
+    assert result.err == (
+        "note: --by: no rollout has a value in the column policy, so samples are counted together alone\n"
+    )
+    assert run("pool", "stats", path, "--by", "source").err == ""
+
+
+def test_inputs_and_rounds_that_count_together_are_told(run, tmp_path):
+    first = write_rows(tmp_path / "first.jsonl", {"sample_id": "a", "acc": 1})
+    second = write_rows(tmp_path / "second.jsonl", {"sample_id": "a", "acc": 0})
+    result = run("pool", "stats", first, second, "--json")
+    assert json.loads(result.out)["mixed"] == 1
+    assert result.err == (
+        "note: rollouts of all inputs count together, for they name no round; where inputs are rounds, give one alone, "
+        "or rows a column round\n"
+    )
+    assert run("pool", "stats", first).err == ""
+    both = write_rows(tmp_path / "both.jsonl", *({"sample_id": "a", "acc": 1, "round": number} for number in (1, 2)))
+    assert run("pool", "stats", both).err == "note: rollouts of rounds 1, 2 count together; --round N chooses one\n"
+    assert run("pool", "stats", both, "--round", 1, "--round", 2).err == ""
+
+
+def test_statistics_are_no_rollouts(run, tmp_path):
+    out = tmp_path / "stats.parquet"
+    run("pool", "stats", write_rows(tmp_path / "r.jsonl", *ROWS), "--out", out)
+    assert run.error("pool", "stats", out) == (
+        f"{out}: holds statistics of samples; give the rollouts that they were counted from"
+    )
+
+
+def test_a_space_that_is_none_is_told_by_its_option(run, tmp_path):
+    path = write_rows(tmp_path / "r.jsonl", *ROWS)
+    for command in (["stats", path], ["next", path, "--out", tmp_path / "p.jsonl"]):
+        message = run.error("pool", *command, "--target-space", "pixels")
+        assert "'--target-space'" in message
+        assert "'pixels' is not one of 'pixel', 'model_pixel', 'unit', 'thousandths'" in message

@@ -124,3 +124,11 @@ def test_what_cannot_be_compared_is_one_line(run, swept, tmp_path):
     assert message.startswith(f"temperature 1.1 is in {one} and in {swept}; give each temperature once")
     assert "1 rollouts name no temperature" in run.error("pool", "temperature", one, other)
     assert "got 3; expected one of the temperatures" in run.error("pool", "temperature", swept, "--reference", 3)
+
+
+def test_temperatures_of_a_column_are_chosen(run, swept):
+    said = found(run, f"1.1={swept}", f"1.7={swept}")
+    assert [(row["temperature"], row["accuracy"]) for row in said["rows"]] == [(1.1, 0.5), (1.7, 0.375)]
+    assert f"{swept}: its temperature is 1.1, 1.4, 1.7, 2, and is given as 3" in run.error(
+        "pool", "temperature", f"1.1={swept}", f"3={swept}"
+    )

@@ -154,7 +154,7 @@ def test_samples_of_one_rate_and_what_a_histogram_contradicts(run, tmp_path):
     assert "never solved before  0 of 9 samples" in result.out
     low = write_rows(tmp_path / "low.jsonl", *rows({f"s{place}": int(place < 8) for place in range(30)}))
     result = run("pool", "transitions", low, low)
-    assert "binomial, fit: all samples at one rate, 3.3 %" in result.out
+    assert "binomial, fit: one rate of 3.3 % for all samples" in result.out
     assert "are these the same rollouts twice?" in result.err
     result = run("pool", "transitions", low, low, "--prior", "uniform")
     assert "note: num_correct before does not look like Beta(1, 1): 22 never solved for 3.3 expected" in result.err
@@ -166,3 +166,33 @@ def test_rounds_that_share_no_sample(run, before, tmp_path):
         "no sample is in the round before and the round after: the round before has 'a', 'b', 'c' and 3 more; the "
         "round after has 'x', 'y'; expected the same names of samples"
     )
+
+
+def test_a_temperature_is_chosen_or_named(run, before, after, tmp_path):
+    swept = write_rows(tmp_path / "swept.jsonl", *rows(BEFORE, temperature=1.1), *rows(AFTER, temperature=1.7))
+    plain = write_rows(tmp_path / "plain.jsonl", *rows(AFTER))
+    kept = tmp_path / "kept.parquet"
+    assert run("pool", "stats", plain, "--out", kept).code == 0
+    expected = found(run, before, after)
+    for other in (f"1.7={swept}", f"1.7={plain}", f"1.7={kept}", f"1.7={after}@2"):
+        said = found(run, f"1.1={swept}", other)
+        assert said["counts"] == expected["counts"]
+        assert said["warnings"][0] == expected["warnings"][0]
+    assert run.error("pool", "transitions", f"1.4={swept}", after) == (
+        f"{swept}: its temperature is 1.1, 1.7, and is given as 1.4; expected one, as 1.4={swept}"
+    )
+    assert f"{before}: its temperature is 1.1, and is given as 1.4" in run.error(
+        "pool", "transitions", f"1.4={before}", after
+    )
+    assert "1.4=PATH" in run("pool", "transitions", "--help").out
+
+
+def test_the_same_rollouts_twice_are_told_once(run, before, both, tmp_path):
+    (tmp_path / "link.jsonl").symlink_to(before)
+    told = "BEFORE and AFTER are the same rollouts"
+    assert found(run, before, tmp_path / "link.jsonl")["warnings"].count(told) == 1
+    assert told not in found(run, f"{both}@1", f"{both}@2")["warnings"]
+    many = write_rows(tmp_path / "many.jsonl", *rows({f"s{place}": place % 9 for place in range(30)}))
+    assert [each for each in found(run, many, many)["warnings"] if "same" in each] == [
+        "both rounds show the same in all samples: are these the same rollouts twice?"
+    ]

@@ -10,10 +10,10 @@ import pytest
 from matplotlib.text import Text
 
 from grounding_rewards.pool.report.data import report
-from grounding_rewards.pool.report.drawing import drawings
-from grounding_rewards.pool.report.figures import heat, histogram, sample, sources, temperatures
+from grounding_rewards.pool.report.figures import heat, histogram, sample, sizes, sources, temperatures
 from grounding_rewards.pool.report.figures.style import legible
 from grounding_rewards.pool.report.groups import by_source
+from grounding_rewards.pool.report.pictures import drawings
 from grounding_rewards.pool.report.rounds import Round
 from grounding_rewards.pool.report.rounds import histogram as counted
 from grounding_rewards.pool.transitions import transitions
@@ -79,9 +79,16 @@ def test_bars_of_right_rollouts_are_shares_with_their_counts_on_the_same_axes(fi
 
 
 def test_names_that_look_alike_when_shortened_are_numbered():
-    alike = [counted(Round(f"rollouts-of-round-{each}-of-the-month", stats([2, 8], [1, 0]))) for each in (1, 2)]
-    titles = [axes.get_title(loc="left") for axes in histogram.num_correct(alike).axes]
-    assert titles == ["rollouts-of\u2026-the-month (1): 2 samples", "rollouts-of\u2026-the-month (2): 2 samples"]
+    def titles(*names):
+        alike = [counted(Round(name, stats([2, 8], [1, 0]))) for name in names]
+        return [axes.get_title(loc="left") for axes in histogram.num_correct(alike).axes]
+
+    assert titles("rollouts-of-round-1-of-the-month", "rollouts-of-round-2-of-the-month") == [
+        "\u2026ts-of-round-1-of-the\u2026: 2 samples", "\u2026ts-of-round-2-of-the\u2026: 2 samples",
+    ]  # fmt: skip
+    assert titles(*(f"{'a' * 30}{each * 40}{'b' * 30}" for each in "cd")) == [
+        "\u2026cccccccccc\u2026ccccccccc\u2026: 2 samples", "\u2026dddddddddd\u2026ddddddddd\u2026: 2 samples",
+    ]  # fmt: skip
 
 
 def test_the_heat_map_writes_counts_and_shares_and_colours_shares(figures):
@@ -170,7 +177,7 @@ def test_clicks_that_agree_are_seen_closely(figures):
         "the whole screen", "1: around the target, 100 px wide", "2: around the clicks, 15 px wide",
     ]  # fmt: skip
     assert whole_screen.get_xlim() == (0.0, 200.0)
-    assert {line.get_label() for line in whole_screen.lines} == {"target", "wrong clicks"}
+    assert {line.get_label() for line in whole_screen.lines} == {"target", "2 wrong clicks"}
     low, high = clicks.get_xlim()
     assert low < 160 < 162 < high < 200
 
@@ -188,9 +195,38 @@ def test_a_sample_without_a_target_or_clicks_is_drawn_and_one_without_both_is_no
     assert drawing.alt == "Sample b: its target; 2 clicks, 1 of them right; an empty screen."
     assert {line.get_label() for line in sample.sample(point).axes[0].lines} == {
         "target",
-        "wrong clicks",
-        "right clicks",
+        "1 wrong click",
+        "1 right click",
     }
+
+
+def box(x, y, size):
+    return np.array([[x, y], [x + size, y], [x + size, y + size], [x, y + size]])
+
+
+@pytest.mark.parametrize(("size", "y"), [((1920.0, 1080.0), 0.0), ((3840.0, 1080.0), 0.14), ((5000.0, 400.0), 0.45)])
+def test_the_number_of_a_frame_is_on_the_screen_and_no_title_lies_over_another(size, y):
+    figure = sample.sample(shown(outlines=(box(0.5, y, 0.01),), image_size=size))
+    figure.draw_without_rendering()
+    whole_screen, target, clicks = figure.axes
+    for mark in whole_screen.texts:
+        extent, screen = mark.get_window_extent(), whole_screen.get_window_extent()
+        assert screen.y0 <= extent.y0 < extent.y1 <= screen.y1
+    titles = [next(each for each in axes.findobj(Text) if axes.get_title(loc="left") == each.get_text())
+              for axes in (target, clicks)]  # fmt: skip
+    first, second = (each.get_window_extent() for each in titles)
+    assert first.x1 < second.x0
+    assert second.x1 <= figure.bbox.width
+
+
+def test_a_point_of_no_hits_is_whole_and_rounds_have_markers_of_their_own():
+    lines = [
+        {"area_from": 0.0, "area_to": 1e-4, "samples": 2, "accuracy": 0.0, "accuracy_low": 0.0, "accuracy_high": 0.5}
+    ]
+    above, _ = sizes.sizes([("1", lines), ("2", lines)]).axes
+    points = [bars.lines[0] for bars in above.containers]
+    assert [each.get_clip_on() for each in points] == [False, False]
+    assert [each.get_marker() for each in points] == ["o", "s"]
 
 
 @pytest.mark.parametrize(("light", "shade"), [(200, 0.35 + 0.65 * 200 / 255), (20, 0.35 + 0.65 * 235 / 255)])

@@ -12,8 +12,8 @@ import pytest
 
 from grounding_rewards.errors import PictureError
 from grounding_rewards.pool.report.data import NEEDS, report
-from grounding_rewards.pool.report.drawing import drawings
 from grounding_rewards.pool.report.page import page
+from grounding_rewards.pool.report.pictures import drawings
 from tests.pool.report.made import HOSTILE
 from tests.pool.report.test_data import whole
 

@@ -24,7 +24,19 @@ def test_with_one_rollout_a_sample_chance_is_the_prior_alone():
     assert line.startswith("with one rollout a sample nothing tells a lucky one from a sure one")
     assert "of 1 never-solved sample 1 was solved at least once, 100.0 %" in " ".join(moved.said)
     (moved,) = said(report("", rounds()), "transitions")
-    assert not any("prior, Beta" in line for line in moved.said)
+    assert "what chance would show goes by this prior of pass rates: Beta(0.367, 0.642)" in moved.said
+
+
+def test_a_prior_of_one_rate_says_the_rate():
+    level = [Round(name, stats([4] * 5, [2] * 5)) for name in "12"]
+    (moved,) = said(report("", level), "transitions")
+    assert "goes by this prior of pass rates: one rate of 50.0 % for all samples" in moved.said[-1]
+
+
+def test_samples_are_those_of_the_round_that_is_named():
+    found = {section.key: section.lead for section in sections(report("", rounds()[:1], hardest=[shown()]))}
+    assert found["hardest"].startswith("Never solved in round 1: those with most rollouts first")
+    assert found["suspects"].startswith("Never solved in round 1, yet their clicks agree")
 
 
 def test_what_is_lower_than_the_best_and_not_hotter_has_not_collapsed():

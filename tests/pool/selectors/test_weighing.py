@@ -7,6 +7,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.errors import SelectorError
 from grounding_rewards.pool import Band, Every, Learnability, MinRollouts, Source, Unsolved, select, selector
+from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.selectors import FunctionSelector
 from grounding_rewards.testing import check_selector
 from tests.pool.selectors.test_keeping import counted
@@ -69,6 +70,20 @@ def test_a_selector_inside_that_breaks_its_bounds_is_named():
         SelectorError, match=r"FunctionSelector.*too_high.* returned 2.0 for sample '0'; expected 0.0 to 1"
     ):
         select(counted((1, 2)), Every([FunctionSelector(too_high, 0.0, 1.0)]))
+
+
+def tiny(stats):
+    return stats.num_correct * 1e-200
+
+
+def test_a_product_too_small_for_a_float_leaves_no_sample_out():
+    stats = counted((1, 2), (0, 2))
+    both = Every([FunctionSelector(tiny, 0.0, 1e-190), FunctionSelector(tiny, 0.0, 1e-190)])
+    assert select(stats, both).tolist() == [5e-324, 0.0]
+    assert next_pool(counted((1, 2), (1, 2)), seed=7, zero_share=0, selectors=[both]).kept.tolist() == [0, 1]
+    signed = Every([both, FunctionSelector(negative, -1.0, 0.5)])
+    assert (signed.low, signed.high) == (-5e-324, 5e-324)
+    assert select(stats, signed).tolist() == [-5e-324, 0.0]
 
 
 @pytest.mark.parametrize(

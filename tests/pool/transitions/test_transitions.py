@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import SampleStats
 from grounding_rewards.pool.transitions import transitions
+from grounding_rewards.pool.transitions.paired import in_common
 
 
 def stats(counts, n=8, **columns):
@@ -46,6 +47,17 @@ def test_the_worked_example():
     assert found.moves.difference.mean == pytest.approx(7 / 40)
     assert (found.n_before, found.n_after, found.unscored, found.warnings) == ((8,), (8,), 0, ())
     assert found.discordant is None
+
+
+def test_rows_in_common_are_ordered_by_name_wherever_they_stand():
+    several = [stats(dict.fromkeys(names, 0)) for names in ("cab", "bdac", "acb")]
+    assert [rows.tolist() for rows in in_common(several, "xyz")] == [[1, 2, 0], [2, 0, 3], [0, 2, 1]]
+    mixed = [stats(dict.fromkeys(names, 0)) for names in ((10, "9", 9), (9.0, "x", "9", 10))]
+    assert [rows.tolist() for rows in in_common(mixed, "xy")] == [[0, 2, 1], [3, 0, 2]]
+    with pytest.raises(PoolError, match="y: sample 'b' has two rows"):
+        in_common([several[0], several[1].taken([0, 1, 0])], "xy")
+    found = transitions(several[0], several[1].taken([1, 0]))
+    assert (found.dropped.tolist(), found.new.tolist()) == (["a", "c"], ["d"])
 
 
 def test_its_null():

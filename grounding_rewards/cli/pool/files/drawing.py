@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.pool.files.pools import Data, check_paths, write_pool
 from grounding_rewards.errors import PoolError, RecipeError, TableError
-from grounding_rewards.loading import file_of
+from grounding_rewards.own_code import files_of_code
 from grounding_rewards.pool import Band, SampleStats
 from grounding_rewards.pool.selection import NextPool, next_pool
 from grounding_rewards.pool.selection.filters import filters
 from grounding_rewards.pool.selection.steps import check_numbers
 from grounding_rewards.spaces import CoordSpace
-
-if TYPE_CHECKING:
-    from grounding_rewards.tables.rollout_table import RolloutTable
 
 
 @dataclass(frozen=True)
@@ -93,10 +88,10 @@ def run(
     id_column: str | None,
     split: str | None,
 ) -> dict[str, Any]:
-    """Read rollouts, draw a pool, and write it with its manifest, which is returned.
+    """Read rollouts, or statistics of them, draw a pool, and write it with its manifest, which is returned.
 
     Args:
-        rollouts: files and directories of them.
+        rollouts: files and directories of them, or one file of statistics.
         out: the pool's own file.
         settings: what was asked for, checked.
         data: the rows to train on; None writes names and statistics.
@@ -107,70 +102,43 @@ def run(
         PoolError: no sample is left, or a setting does not fit.
         TableError: a file cannot be read or written.
     """
-    from grounding_rewards.pool.grouped import stats_of
+    from grounding_rewards.cli.pool.files.measured import open_measured
     from grounding_rewards.pool.stats_table import read_stats
     from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
     from grounding_rewards.tables.folders import open_rows
-    from grounding_rewards.tables.rollout_table import open_rollouts
     from grounding_rewards.tables.sample_names import sample_names
 
-    table = open_rollouts(rollouts)
-    if settings.rounds is not None:
-        table.need("round")
+    measured = open_measured(rollouts, settings.rounds, settings.target_space)
     rows = None if data is None else open_rows(data, split)
     judges = dict(zip(("weak", "strong"), settings.two_model or (), strict=False))
     for path in judges.values():
         if not path.exists():
             raise TableError(f"--two-model: {path}: no such file")
     asked = [*rollouts, *judges.values(), *([] if data is None else [data])]
-    files = [*table.files, *(file for path in judges.values() for file in files_of_rows(path))]
+    files = [*measured.files, *(file for path in judges.values() for file in files_of_rows(path))]
     check_paths(out, asked, [*files, *([] if rows is None else Data(rows, ()).files)])
     with terminal.progress("drawing the next pool") as advance:
         named = (
             None if rows is None else Data(rows, sample_names(rows, id_column, advance=lambda done: advance(done / 5)))
         )
-        stats = stats_of(table, rounds=settings.rounds, target_space=settings.target_space)
+        stats = measured.stats()
         advance(0.4)
         join = None if named is None else named.join(stats)
         weak_strong = tuple(read_stats(path) for path in judges.values())
         found = settings.draw(stats, (weak_strong[0], weak_strong[1]) if weak_strong else None, named)
-        inputs = [{"role": "rollouts", **each} for each in table.inputs()]
+        inputs = measured.inputs()
         inputs += [{"role": role, **fingerprint(path, files_of_rows(path))} for role, path in judges.items()]
         if data is not None and named is not None:
             inputs.append({"role": "data", **fingerprint(data, named.files)})
-        inputs += [{"role": "selector", **fingerprint(path, [path])} for path in _code(settings.selectors)]
+        code = files_of_code({"selectors": list(settings.selectors)})
+        inputs += [{"role": "selector", **fingerprint(path, [path])} for path in code]
         advance(0.5)
         said = {
             "inputs": inputs,
             "join": join,
-            "rounds": _rounds(table, settings),
-            "temperatures": _temperatures(table, stats, settings),
+            **measured.told(stats),
             "selectors": list(settings.selectors),
             "settings": settings.to_json(),
         }
         manifest = write_pool(out, found, named, said, advance=lambda done: advance(0.5 + done / 2))
     return manifest
-
-
-def _code(selectors: Iterable[Any]) -> list[Path]:
-    """The files of code that names of selectors, and of those inside of ``every``, say; each once, in order."""
-    found = dict[Path, None]()
-    for each in selectors:
-        named = each if isinstance(each, Mapping) else {"name": each}
-        if (file := file_of(named.get("name"))) is not None:
-            found[file] = None
-        inner = named.get("selectors")
-        found.update(dict.fromkeys(_code(inner if isinstance(inner, list) else [])))
-    return list(found)
-
-
-def _rounds(table: RolloutTable, settings: Settings) -> list[int | None]:
-    return list(table.rounds()) if settings.rounds is None else list(settings.rounds)
-
-
-def _temperatures(table: RolloutTable, stats: SampleStats, settings: Settings) -> list[float | None]:
-    """Those among the rollouts that count; None where one is unknown, or a sample of the chosen rounds has several."""
-    if settings.rounds is None:
-        return list(table.temperatures())
-    known = sorted({each for each in stats.temperature.tolist() if each == each})
-    return [None, *known] if np.isnan(stats.temperature).any() else known

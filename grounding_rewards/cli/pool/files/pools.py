@@ -149,12 +149,13 @@ def _listed(paths: Mapping[str, Path]) -> set[str]:
 
     What such a run has left would be taken for this one's.
     """
+    from grounding_rewards.tables.manifests import read_manifest
     from grounding_rewards.tables.together import partials
 
     found = set[str]()
     for each in (paths["manifest"], *partials(paths["manifest"])):
-        with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
-            found |= {str(output["path"]) for output in json.loads(each.read_bytes())["outputs"]}
+        with suppress(TableError, KeyError, TypeError):
+            found |= {str(output["path"]) for output in read_manifest(each)["outputs"]}
     return found
 
 

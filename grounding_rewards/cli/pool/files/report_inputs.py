@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from grounding_rewards.cli.pool.files.sides import (
     read_warm_side,
     warmths,
 )
-from grounding_rewards.errors import PoolError, TableError
+from grounding_rewards.errors import PoolError
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.report.rounds import Round
@@ -86,11 +85,12 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
         PoolError: rollouts are no statistics of samples, a file is given twice, or a manifest is none.
     """
     from grounding_rewards.pool.report.funnel import funnel
+    from grounding_rewards.tables.manifests import read_manifest
 
     manifests = [Path(word) for word in words if word.endswith(".json")]
     sides = [read_warm_side(word) for word in words if not word.endswith(".json")]
     _check_once([*sides, *map(Side, manifests)])
-    pools = [{**funnel(str(path), _manifest(path)), "pool": _pool_name(path)} for path in manifests]
+    pools = [{**funnel(str(path), read_manifest(path)), "pool": _pool_name(path)} for path in manifests]
     parted = [side for side in sides if _by_round(side)]
     groups = _grouped([side for side in sides if side not in parted])
     parts = [*_numbered(parted, options), *(_other(group, options) for group in groups)]
@@ -193,10 +193,11 @@ def _by_round(side: Side) -> bool:
 
 
 def _part(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, options: Options) -> Part:
-    from grounding_rewards.pool.grouped import stats_of
+    from grounding_rewards.pool.grouped import ALL, stats_of
     from grounding_rewards.pool.report.rounds import Round
 
-    stats = stats_of(table, rounds=rounds, by=options.by, target_space=options.target_space)
+    shown = set(ALL) - {"variance", "x_unit", "y_unit"}  # these take their time
+    stats = stats_of(table, rounds=rounds, by=options.by, target_space=options.target_space, columns=shown)
     warm = tuple(sorted(each for each in warmths(table, rounds) if each is not None))
     numbers = frozenset(each for each in table.rounds() if each is not None) if rounds is None else frozenset(rounds)
     return Part(Round(name, stats, warm), numbers, table, rounds, _policies(table, rounds))
@@ -220,17 +221,6 @@ def _numbers_behind(names: Sequence[str]) -> list[str]:
     """
     seen = [names[: place + 1].count(name) for place, name in enumerate(names)]
     return [name if number == 1 else f"{name} ({number})" for name, number in zip(names, seen, strict=True)]
-
-
-def _manifest(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise TableError(f"{path}: no such file") from None
-    except (ValueError, RecursionError) as error:
-        raise PoolError(
-            f"{path}: cannot be read as a manifest ({error}); expected JSON that `pool next` wrote"
-        ) from None
 
 
 def _pool_name(path: Path) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from grounding_rewards.errors import PoolError
 
@@ -67,11 +70,10 @@ def stats_of_side(side: Side, by: str) -> SampleStats:
 
     Raises:
         TableError: it cannot be read.
-        PoolError: its rollouts are of several rounds and none is named, or it holds statistics that cannot be parted
-            by what was asked for.
+        PoolError: its rollouts are of several rounds and none is named, or of other temperatures than is said; or it
+            holds statistics that cannot be parted by what was asked for.
     """
     from grounding_rewards.pool.grouped import stats_of
-    from grounding_rewards.pool.stats_table import read_stats
     from grounding_rewards.tables.rollout_table import open_rollouts
 
     if holds_statistics(side.path):
@@ -80,11 +82,52 @@ def stats_of_side(side: Side, by: str) -> SampleStats:
                 f"{side.path}: holds statistics of samples, counted by source; --by {by} takes rollouts, or statistics "
                 f"of `pool stats --by {by}` and no --by here"
             )
-        return read_stats(side.path, rounds=None if side.round is None else [side.round])
+        return counted_side(side)
     table = open_rollouts([side.path])
-    return stats_of(
-        table, rounds=one_round(table, [side.path], side.round), by=by, columns=("sample_id", "round", "temperature")
-    )
+    rounds = one_round(table, [side.path], side.round)
+    columns = ("sample_id", "source", "round", "temperature")
+    if side.temperature is None:
+        return stats_of(table, rounds=rounds, by=by, columns=columns)
+    return stats_at(side, table, rounds, by=by, columns=columns)
+
+
+def counted_side(side: Side) -> SampleStats:
+    """What a file of statistics holds.
+
+    Raises:
+        TableError: it cannot be read, or a round is asked for.
+        PoolError: its temperature is another than is said.
+    """
+    from grounding_rewards.pool.stats_table import read_stats
+    from grounding_rewards.pool.transitions.paired import temperatures
+
+    stats = read_stats(side.path, rounds=None if side.round is None else [side.round])
+    return stats if side.temperature is None else _warm(stats, one_temperature(side, temperatures(stats)))
+
+
+def stats_at(side: Side, table: RolloutTable, rounds: Sequence[int] | None, **how: Any) -> SampleStats:
+    """Statistics at the temperature that is said: it chooses among several, and names one that rollouts do not.
+
+    Args:
+        side: with its temperature.
+        table: its rollouts.
+        rounds: those that count.
+        how: further arguments of ``stats_of``.
+
+    Raises:
+        PoolError: rollouts are of other temperatures.
+    """
+    from grounding_rewards.pool.grouped import stats_of
+
+    there = [each for each in warmths(table, rounds) if each is not None]
+    if len(there) > 1 and side.temperature in there:
+        return stats_of(table, rounds=rounds, temperature=side.temperature, **how)
+    warm = one_temperature(side, there)
+    return _warm(stats_of(table, rounds=rounds, **how), warm)
+
+
+def _warm(stats: SampleStats, temperature: float) -> SampleStats:
+    return replace(stats, temperature=np.full(len(stats), temperature))
 
 
 def one_round(table: RolloutTable, paths: Sequence[Path], number: int | None) -> list[int] | None:

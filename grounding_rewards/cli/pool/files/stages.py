@@ -125,12 +125,18 @@ def directory_whole(out: Path) -> Iterator[Path]:
 
     Raises:
         PoolError: what is there is no older curriculum, and would be lost.
+        OSError: it cannot be written; names ``out``, and not the directory that is it meanwhile.
     """
     out = Path(os.path.realpath(out))
     mend(out)
     _check_ours(out)
-    with whole_directory(out) as partial:
-        yield partial
+    try:
+        with whole_directory(out) as partial:
+            yield partial
+    except OSError as error:
+        if not str(error.filename).startswith(str(out.with_name(f".{out.name}."))):
+            raise
+        raise type(error)(error.errno, error.strerror, str(out)) from None
 
 
 def as_json(value: Any) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _ASPECT = 16 / 9  # of a screen whose size nobody knows
 _TALLEST, _LEFT, _GAP, _RIGHT, _TOP, _BOTTOM = 3.6, 0.1, 0.3, 0.1, 0.3, 0.42
 _NARROWEST = 4.0
+_TITLE, _CLOSER = 2.1, 2.5  # inches that a closer view's title takes, and of such a view in a row of its own
 _TARGET: dict[str, Any] = {"color": COLOURS["mixed"], "linewidth": 2.4, "solid_joinstyle": "miter"}
 _POINT: dict[str, Any] = {
     "color": COLOURS["mixed"],
@@ -37,6 +39,7 @@ _WRONG: dict[str, Any] = {"color": COLOURS["none_correct"], "linestyle": "none",
 _RIGHT_ONE: dict[str, Any] = {"color": COLOURS["all_correct"], "linestyle": "none", "marker": "o", "markersize": 7.0}
 _LEAST = 0.15  # a closer view is no smaller than this share of the screen's shorter side: what is around can be told
 _DOTS = 1400  # of a screenshot's side that a picture can show
+_MARK = 13.0  # points that the number of a view takes, above or below its frame
 _TIGHT = 0.25  # a closer view of the clicks is drawn where they fit into this share of each side
 
 
@@ -51,24 +54,47 @@ def sample(shown: Shown) -> Figure:
     scene = screen(shown)
     views = [("", scene.window), *closer_views(scene, shown)]
     aspects = [(x2 - x1) / (y2 - y1) for _, (x1, y1, x2, y2) in views]
-    room = WIDTH - _LEFT - _RIGHT - _GAP * (len(views) - 1)
-    tall = min(_TALLEST, room / sum(aspects))
-    high = _TOP + tall + _BOTTOM
-    wide = max(tall * sum(aspects) + WIDTH - room, _NARROWEST)
+    places = _places(aspects)
+    wide = max(_NARROWEST, *(left + across + _RIGHT for left, _, across, _ in places))
+    high = max(top + tall + _BOTTOM for _, top, _, tall in places)
     figure = figures()(figsize=(round(wide, 2), round(high, 2)), dpi=100, facecolor="white")
-    left, lines = _LEFT, dict[str, "Line2D"]()
+    lines = dict[str, "Line2D"]()
     whole: Axes | None = None
-    for number, ((name, window), aspect) in enumerate(zip(views, aspects, strict=True)):
-        axes = figure.add_axes((left / wide, _BOTTOM / high, aspect * tall / wide, tall / high))
+    for number, ((name, window), (left, top, across, tall)) in enumerate(zip(views, places, strict=True)):
+        axes = figure.add_axes((left / wide, 1 - (top + tall) / high, across / wide, tall / high))
         lines |= _draw(axes, shown, scene, window)
         axes.set_title(_title(number, name, window, scene), fontsize=NORMAL, loc="left", pad=4)
         if whole is None:
             whole = axes
         else:
             _frame(whole, window, str(number))
-        left += aspect * tall + _GAP
     _legend(figure, lines, wide, high)
     return figure
+
+
+def _places(aspects: Sequence[float]) -> list[tuple[float, float, float, float]]:
+    """Where views stand: left, top, width and height in inches.
+
+    All stand in a row; closer views that would be narrower than their titles stand in a second one.
+
+    >>> [[round(each, 1) for each in place] for place in _places([3.0, 1.0])]
+    [[0.1, 0.3, 6.4, 2.1], [6.8, 0.3, 2.1, 2.1]]
+    >>> [[round(each, 1) for each in place] for place in _places([5.0, 1.0, 1.0])]
+    [[0.1, 0.3, 8.8, 1.8], [0.1, 2.4, 2.5, 2.5], [2.9, 2.4, 2.5, 2.5]]
+    """
+    in_one = _row(aspects, _TOP, _TALLEST, 0.0)
+    if all(across >= _TITLE for _, _, across, _ in in_one[1:]):
+        return in_one
+    first = _row(aspects[:1], _TOP, _TALLEST, 0.0)
+    return [*first, *_row(aspects[1:], first[0][3] + 2 * _TOP, _CLOSER, 1.0)]
+
+
+def _row(aspects: Sequence[float], top: float, tallest: float, least: float) -> list[tuple[float, float, float, float]]:
+    """Views beside each other, each in a room whose aspect is ``least`` or more."""
+    rooms = [max(aspect, least) for aspect in aspects]
+    tall = min(tallest, (WIDTH - _LEFT - _RIGHT - _GAP * (len(rooms) - 1)) / sum(rooms))
+    lefts = [_LEFT + sum(rooms[:place]) * tall + place * _GAP for place in range(len(rooms))]
+    return [(left, top, aspect * tall, tall) for left, aspect in zip(lefts, aspects, strict=True)]
 
 
 def _title(number: int, name: str, window: Window, scene: Scene) -> str:
@@ -177,7 +203,8 @@ def _clicks(points: Floats, shown: Shown, window: Window) -> list[Line2D]:
     for right, style, edge in ((False, _WRONG, "white"), (True, _RIGHT_ONE, "black")):
         seen = _inside(points[shown.right == right], window)
         if len(seen):
-            label = "right clicks" if right else "wrong clicks"
+            every = int((shown.inside & (shown.right == right)).sum())
+            label = f"{every:,} {'right' if right else 'wrong'} click{'' if every == 1 else 's'}"
             given = {**style, "markeredgecolor": edge, "markeredgewidth": 0.8, "clip_on": False, "zorder": 4}
             found.append(Line2D(seen[:, 0], seen[:, 1], label=label, **given))
     return found
@@ -191,10 +218,12 @@ def _frame(axes: Axes, window: Window, name: str) -> None:
     x1, y1, x2, y2 = window
     axes.add_patch(Rectangle((x1, y1), x2 - x1, y2 - y1, fill=False, edgecolor="0.25", linewidth=0.9, zorder=2))
     effects = [Stroke(linewidth=2.0, foreground="white"), Normal()]
-    below = y2 if y1 < 0.1 * axes.get_ylim()[0] else 0.0  # at the top there is the title
+    high = axes.get_ylim()[0]
+    room = high * _MARK * axes.figure.dpi / 72 / axes.get_window_extent().height
+    y, shift = (y1, 4) if y1 >= room else (min(y2, high - room), -10)  # above is the title, and below the legend
     axes.annotate(
-        name, (x1, below or y1), (3, -10 if below else 4), textcoords="offset points", fontsize=SMALL, weight="bold",
-        path_effects=effects, annotation_clip=False, zorder=6,
+        name, (x1, y), (3, shift), textcoords="offset points", fontsize=SMALL, weight="bold", path_effects=effects,
+        annotation_clip=False, zorder=6,
     )  # fmt: skip
 
 

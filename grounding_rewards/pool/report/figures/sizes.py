@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MOST = 6
 """Rounds with a line of their own; of more the first and the last ones are drawn."""
 
+_MARKERS = "osD^vP"
+
 
 def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
     """Draw the mean pass rate over the size of targets, a line a round, and how many samples there are.
@@ -43,8 +45,8 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
             [max(line["accuracy_high"] - rate, 0.0) for rate, line in zip(rates, held, strict=True)],
         ]
         above.errorbar(
-            places, rates, yerr=bars, color=colour, marker="o", markersize=4.5, linewidth=1.3, elinewidth=1.2,
-            capsize=2.5, label=names[number],
+            places, rates, yerr=bars, color=colour, marker=_MARKERS[number], markersize=5.5, linewidth=1.3,
+            elinewidth=1.2, capsize=2.5, label=names[number], clip_on=False,
         )  # fmt: skip
     counts = [max((_samples(lines, each) for _, lines in rounds)) for each in bins]
     below.bar(range(len(bins)), counts, 0.7, color=COLOURS["mixed"], edgecolor="0.25", linewidth=0.5)

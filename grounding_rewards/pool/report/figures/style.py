@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -71,16 +71,38 @@ def legible(text: str, most: int = 34) -> str:
 
 
 def told_apart(texts: Sequence[str], most: int = 34) -> list[str]:
-    """The same of several texts; those that look alike get a number.
+    """The same of several texts: of long ones rather what they do not share; those that look alike get a number.
 
     >>> told_apart(["round-one-of-the-first-day", "round-two-of-the-first-day", "b"], 13)
-    ['round-…st-day (1)', 'round-…st-day (2)', 'b']
+    ['…ound-one-of…', '…ound-two-of…', 'b']
+    >>> told_apart(["round-one-of-the-first-day"] * 2, 13)
+    ['round-…st-day (1)', 'round-…st-day (2)']
     """
-    short = [legible(text, most) for text in texts]
+    lines = [" ".join(text.split()) for text in texts]
+    long = {line for line in lines if len(line) > most}
+    shared = _alike(long), _alike({line[::-1] for line in long})
+    short = [legible(_apart(line, *shared, most) if line in long else line, most) for line in lines]
     numbers = [short[: place + 1].count(text) for place, text in enumerate(short)]
     return [
         f"{text} ({number})" if short.count(text) > 1 else text for text, number in zip(short, numbers, strict=True)
     ]
+
+
+def _alike(lines: Collection[str]) -> int:
+    """So many letters do all of them begin with."""
+    letters = enumerate(zip(*lines, strict=False))
+    return next((place for place, each in letters if len(set(each)) > 1), min(map(len, lines), default=0))
+
+
+def _apart(line: str, start: int, end: int, most: int) -> str:
+    """A text without what others share, as far as it has to go."""
+    if start + end >= len(line):
+        return line
+    room = max(most - 2 - (len(line) - start - end), 0)
+    before = min(start, max(room * 2 // 3, room - end))
+    after = min(end, room - before)
+    kept = line[start - before : len(line) - end + after]
+    return f"{'…' if before < start else ''}{kept}{'…' if after < end else ''}"
 
 
 @cache

@@ -1,8 +1,7 @@
-"""What ``pool score`` writes: pieces as Parquet, and what its manifest says of them."""
+"""What is written: pieces as Parquet, and what the manifest says of them."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from grounding_rewards.cli.options import marked
 from grounding_rewards.columns import PARSED, Reason
 from grounding_rewards.scoring import Recipe
 
@@ -52,14 +50,9 @@ def summary(folder: Path, names: Sequence[str], recipe: Recipe) -> dict[str, Any
         reasons.update({each["values"]: each["counts"] for each in counts})
     share = None if not scored else 1 / scored
     return {
-        **marked(recipe), "rows": rows, "scored": scored, "unscored": rows - scored, "no_response": reasons[None],
+        **({"label_free": True} if recipe.label_free else {}),
+        "rows": rows, "scored": scored, "unscored": rows - scored, "no_response": reasons[None],
         "mean_total": share and total / scored, "hit_rate": share and hits / scored,
         "parse_rate": share and parsed / scored,
         "reasons": {reason.name: reasons[reason.name] for reason in Reason if reason.name in reasons},
     }  # fmt: skip
-
-
-def made(out: Path) -> dict[str, Any]:
-    """The manifest of a directory that is there."""
-    found: dict[str, Any] = json.loads((out / MANIFEST).read_text("utf-8"))
-    return found

@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from grounding_rewards.cli.pool.files.rescored import Rescored
-from grounding_rewards.cli.scorer import Columns
+from grounding_rewards.rescoring.row_scorer import RowScorer
+from grounding_rewards.table_scoring import Columns
 from grounding_rewards.tables import rollout_source
 from grounding_rewards.tables.base import Batch
 from grounding_rewards.tables.rollout_columns import COLUMNS
@@ -44,12 +44,12 @@ class GroupedRows:
     """Rows of one sample in one round and at one step of the trainer are scored together.
 
     Attributes:
-        rescored: how rows are scored.
+        scorer: how rows are scored.
         sources: the files.
         columns: what scoring needs as Python has it.
     """
 
-    rescored: Rescored
+    scorer: RowScorer
     sources: Sequence[Source]
     columns: frozenset[str]
 
@@ -66,7 +66,7 @@ class GroupedRows:
         if partial.is_dir():
             shutil.rmtree(partial)
         partial.mkdir()
-        writers = [pq.ParquetWriter(partial / f"{piece}.parquet", self.rescored.schema) for piece in range(self.count)]
+        writers = [pq.ParquetWriter(partial / f"{piece}.parquet", self.scorer.schema) for piece in range(self.count)]
         held: list[list[Any]] = [[] for _ in writers]
         size = 0
         for piece, rows in self._scattered():
@@ -86,16 +86,20 @@ class GroupedRows:
             yield piece, folder / FOLDER / f"{piece}.parquet"
 
     def scored(self, rows: Path) -> Any:
-        """All rows of a file with their scores."""
+        """All rows of a file with their scores, in an order that does not depend on how they came.
+
+        For the last bit of a sum does, and so would the rewards of a group.
+        """
         names = ", ".join(str(source.table.path) for source in self.sources[:3])
-        shown = SimpleNamespace(path=names, columns=self.rescored.schema.names)
-        rescored = replace(self.rescored, scorer=replace(self.rescored.scorer, columns=Columns()))
-        table = pq.read_table(rows, schema=self.rescored.schema).combine_chunks()
+        shown = SimpleNamespace(path=names, columns=self.scorer.schema.names)
+        scorer = replace(self.scorer, scorer=replace(self.scorer.scorer, columns=Columns()))
+        table = pq.read_table(rows, schema=self.scorer.schema)
         if not len(table):  # whose groups all went elsewhere
-            return pa.RecordBatch.from_pylist([], schema=self.rescored.schema)
+            return pa.RecordBatch.from_pylist([], schema=self.scorer.schema)
+        table = table.sort_by([(name, "ascending") for name in (*_GROUP, "rollout")]).combine_chunks()
         (whole,) = table.to_batches()
         needed = [name for name in whole.schema.names if name in {*self.columns, *vars(Columns()).values()}]
-        return rescored.scored(shown, Row(0, whole.select(needed).to_pylist(), whole, 1.0), whole, _groups(whole))
+        return scorer.scored(shown, Row(0, whole.select(needed).to_pylist(), whole, 1.0), whole, _groups(whole))
 
     def _scattered(self) -> Iterator[tuple[int, Any]]:
         """All rows, each with the piece of its group."""
@@ -103,7 +107,7 @@ class GroupedRows:
         for place, source in enumerate(self.sources):
             spans = range(-(-source.rows // source.piece_rows))
             for _, batch in source.batches(self.columns, spans):
-                rows = self.rescored.unscored(source, place, batch)
+                rows = self.scorer.unscored(source, place, batch)
                 pieces = [_piece(group, count) for group in _groups(rows)]
                 for piece in sorted(set(pieces)):
                     yield piece, rows.take([row for row, each in enumerate(pieces) if each == piece])

@@ -1,25 +1,23 @@
-"""Batches of a file to scores: the mapping of columns, and errors that say where in the file something is wrong."""
+"""Batches of a table to scores: the mapping of columns, and errors that say where in the file something is wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, get_args
 
 import numpy as np
 
-from grounding_rewards.cli import terminal
-from grounding_rewards.cli.options import OnBadTarget
 from grounding_rewards.columns import Rollouts, Scores
-from grounding_rewards.errors import TableError, TargetError
+from grounding_rewards.errors import RecipeError, TableError, TargetError
 from grounding_rewards.further import reads_further
 from grounding_rewards.given import read_sizes
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.sizes import read_size
 from grounding_rewards.spaces import Floats, model_image_sizes
 from grounding_rewards.tables import Batch, Table
-from grounding_rewards.tables.base import require_column
-from grounding_rewards.targets import Targets
+from grounding_rewards.tables.base import Note, require_column
+from grounding_rewards.targets import BadTarget, Targets
 from grounding_rewards.truth import LARGEST
 
 
@@ -45,10 +43,10 @@ class Columns:
             TableError: a column is missing.
         """
         needed = ("response",) if label_free else ("response", "target")
-        for field, default in vars(Columns()).items():
-            name = getattr(self, field)
-            if field in needed or name != default:
-                require_column(table, name, f"--{field.replace('_', '-')}-column")
+        for role, default in vars(Columns()).items():
+            name = getattr(self, role)
+            if role in needed or name != default:
+                require_column(table, name, f"--{role.replace('_', '-')}-column")
 
 
 Sizes = Sequence[tuple[float, float] | None] | None
@@ -57,7 +55,11 @@ Sizes = Sequence[tuple[float, float] | None] | None
 
 @dataclass(frozen=True)
 class Resizing:
-    """How images became those that the model saw: see ``spaces.model_image_size``, whose arguments these are."""
+    """How images became those that the model saw: see ``spaces.model_image_size``, whose arguments these are.
+
+    Raises:
+        SpaceError: the pipeline is unknown, or does not take such bounds.
+    """
 
     pipeline: str
     min_pixels: int | None = None
@@ -65,23 +67,38 @@ class Resizing:
     processor_min_pixels: int | None = None
     processor_max_pixels: int | None = None
 
-    def sizes(self, image_sizes: Floats) -> tuple[Floats, dict[int, str]]:
-        """Sizes after resizing, and why it refuses some, by row.
+    def __post_init__(self) -> None:
+        model_image_sizes([], *vars(self).values())
 
-        Raises:
-            SpaceError: the pipeline is unknown, or does not take such bounds.
-        """
+    def sizes(self, image_sizes: Floats) -> tuple[Floats, dict[int, str]]:
+        """Sizes after resizing, and why it refuses some, by row."""
         return model_image_sizes(image_sizes, *vars(self).values())
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """Scores batches of a table, and says where in the file something is wrong."""
+    """Scores batches of a table, and says where in the file something is wrong.
+
+    Attributes:
+        recipe: which scores.
+        columns: what holds what.
+        bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"``.
+        resizing: what makes the sizes that the model saw, where rows do not say; None for nothing.
+        note: is told what is odd about the rows.
+
+    Raises:
+        RecipeError: ``bad_target`` is neither.
+    """
 
     recipe: Recipe
     columns: Columns
-    on_bad_target: OnBadTarget
+    bad_target: str = "raise"
     resizing: Resizing | None = None
+    note: Note = field(default=lambda text: None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.bad_target not in (choices := get_args(BadTarget)):
+            raise RecipeError(f"bad_target: got {self.bad_target!r:.60}; expected one of {', '.join(choices)}")
 
     def batches(self, table: Table, *, by: Sequence[str] = (), whole: bool) -> Iterator[Batch]:
         """The table's batches with the columns that scoring needs; one batch where a row's score needs other rows."""
@@ -131,7 +148,7 @@ class Scorer:
         Raises:
             TableError: there is one; names the file and the row.
         """
-        if self.on_bad_target == OnBadTarget.RAISE and not scores.valid.all():
+        if self.bad_target == "raise" and not scores.valid.all():
             raise self._bad_target(table, batch, *next(iter(scores.errors.items())))
 
     def _given(
@@ -171,7 +188,7 @@ class Scorer:
             known = np.where(np.isnan(given), known, given)
         image = np.where(np.isnan(image), targets.image_sizes, image)
         found, refused = self.resizing.sizes(np.where(np.isnan(known), image, np.nan))
-        for row, why in refused.items() if self.on_bad_target == OnBadTarget.RAISE else ():
+        for row, why in refused.items() if self.bad_target == "raise" else ():
             raise TableError(f"{table.path}, {batch.place(row)}: {self.columns.image_size}: {why}")
         return np.where(np.isnan(known), found, known)
 
@@ -216,7 +233,7 @@ class Scorer:
                 )
             found.append(name)
         if 1 < len(found) == len(set(found)):
-            terminal.note(f"{self.recipe.name} compares the rollouts of one sample, and no sample here has two")
+            self.note(f"{self.recipe.name} compares the rollouts of one sample, and no sample here has two")
         return found
 
     def lengths(self, table: Table, batch: Batch) -> list[int] | None:
@@ -242,7 +259,7 @@ class Scorer:
         found: list[tuple[float, float] | None] = []
         for row, value in enumerate(batch.column(name)):
             size = read_size(value)
-            if size is None and value is not None and self.on_bad_target == OnBadTarget.RAISE:
+            if size is None and value is not None and self.bad_target == "raise":
                 came = f"{value!r:.60}"
                 raise TableError(
                     f"{table.path}, {batch.place(row)}: {name}: got {came}; expected [width, height] or null"

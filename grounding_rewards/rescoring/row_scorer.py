@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from grounding_rewards.cli.options import OnBadTarget
-from grounding_rewards.cli.scorer import Scorer, name_of
 from grounding_rewards.columns import Reason, Rollouts, Scores
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.identity import sample_id
 from grounding_rewards.spaces import UNIT, Floats, convert
+from grounding_rewards.table_scoring import Scorer, name_of
 from grounding_rewards.tables import Batch
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.rollout_source import Source, some
@@ -31,7 +30,7 @@ Arrays = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Rescored:
+class RowScorer:
     """Scores rows of rollouts anew.
 
     Attributes:
@@ -57,7 +56,7 @@ class Rescored:
         """
         columns = self.scorer.columns
         own = {"sample_id": columns.id, **{name: getattr(columns, name) for name in _MAPPED}}
-        sizes = self.scorer.on_bad_target == OnBadTarget.ABSTAIN
+        sizes = self.scorer.bad_target == "abstain"
         found: Arrays = {}
         for field in self.schema:
             name, kind = field.name, field.type

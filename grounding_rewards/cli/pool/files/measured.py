@@ -1,0 +1,113 @@
+"""What ``pool next`` starts from: rollouts, or statistics of samples that ``pool stats --out`` wrote of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.pool.grouped import stats_of
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.stats_table import is_stats, read_stats
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.tables.fingerprints import fingerprint
+from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
+
+
+class Measured(Protocol):
+    """Samples that were measured by rollouts."""
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """The files that are read."""
+        ...
+
+    def stats(self) -> SampleStats:
+        """Statistics of the samples."""
+        ...
+
+    def told(self, stats: SampleStats) -> dict[str, Any]:
+        """What the manifest says of rounds and temperatures; None among them where one is unknown."""
+        ...
+
+    def inputs(self) -> list[dict[str, Any]]:
+        """What the manifest says of the files."""
+        ...
+
+
+def open_measured(
+    paths: Sequence[Path], rounds: Sequence[int] | None = None, target_space: CoordSpace | None = None
+) -> Measured:
+    """Open rollouts, or one file of statistics.
+
+    Args:
+        paths: of rollouts, or of the statistics.
+        rounds: the only ones that count; None for all.
+        target_space: the space of targets that name none.
+
+    Raises:
+        TableError: a path cannot be read; or it holds statistics, and there are other paths, or something is asked
+            for that only rollouts can tell.
+    """
+    for path in paths:
+        if is_stats(path):
+            asked = {"other inputs": len(paths) > 1, "--round": rounds is not None, "--target-space": target_space}
+            for name, given in asked.items():
+                if given:
+                    raise TableError(f"{path}: holds statistics of samples, which do not go with {name}; give rollouts")
+            return _Counted(path)
+    table = open_rollouts(paths)
+    if rounds is not None:
+        table.need("round")
+    return _Rollouts(table, rounds, target_space)
+
+
+@dataclass(frozen=True)
+class _Counted:
+    path: Path
+
+    @property
+    def files(self) -> Sequence[Path]:
+        return [self.path]
+
+    def stats(self) -> SampleStats:
+        return read_stats(self.path)
+
+    def told(self, stats: SampleStats) -> dict[str, Any]:
+        numbers = sorted(set(stats.round.tolist()))
+        return {"rounds": [None if each < 0 else each for each in numbers], "temperatures": _temperatures(stats)}
+
+    def inputs(self) -> list[dict[str, Any]]:
+        return [{"role": "statistics", **fingerprint(self.path, self.files)}]
+
+
+@dataclass(frozen=True)
+class _Rollouts:
+    table: RolloutTable
+    rounds: Sequence[int] | None
+    target_space: CoordSpace | None
+
+    @property
+    def files(self) -> Sequence[Path]:
+        return self.table.files
+
+    def stats(self) -> SampleStats:
+        return stats_of(self.table, rounds=self.rounds, target_space=self.target_space)
+
+    def told(self, stats: SampleStats) -> dict[str, Any]:
+        if self.rounds is None:
+            return {"rounds": list(self.table.rounds()), "temperatures": list(self.table.temperatures())}
+        return {"rounds": list(self.rounds), "temperatures": _temperatures(stats)}
+
+    def inputs(self) -> list[dict[str, Any]]:
+        return [{"role": "rollouts", **each} for each in self.table.inputs()]
+
+
+def _temperatures(stats: SampleStats) -> list[float | None]:
+    """Those of the samples; None where one is unknown, or a sample has several."""
+    known = sorted({each for each in stats.temperature.tolist() if each == each})
+    return [None, *known] if np.isnan(stats.temperature).any() else known

@@ -1,0 +1,69 @@
+"""What ``pool next`` starts from: statistics in place of rollouts, and inputs that say of no round."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.command import names, read_rows, write_rows
+from tests.cli.pool.test_next import GELATO, digest, manifest_of
+
+
+@pytest.fixture
+def source(tmp_path):
+    return write_rows(tmp_path / "rollouts.jsonl", *({**row, "round": 3, "temperature": 1.1} for row in GELATO))
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_statistics_give_the_pool_of_their_rollouts(run, source, tmp_path, suffix):
+    kept, out = tmp_path / f"stats.{suffix}", tmp_path / "pool.jsonl"
+    run("pool", "stats", source, "--out", kept)
+    words = ("--out", out, "--seed", 7, "--limit", 10, "--control", "--min-rollouts", 8)
+    assert run("pool", "next", source, *words).code == 0
+    expected = read_rows(out), read_rows(tmp_path / "pool.control.jsonl"), manifest_of(out)
+    assert run("pool", "next", kept, *words).err.startswith("10 of 50 samples")
+    assert (read_rows(out), read_rows(tmp_path / "pool.control.jsonl")) == expected[:2]
+    said = manifest_of(out)
+    size = kept.stat().st_size
+    assert said.pop("inputs") == [
+        {"role": "statistics", "path": str(kept), "files": 1, "bytes": size, "sha256": digest(kept)}
+    ]
+    assert (said["rounds"], said["temperatures"]) == ([3], [1.1])
+    assert said == {name: value for name, value in expected[2].items() if name != "inputs"}
+
+
+def test_what_statistics_cannot_tell_is_an_error(run, source, tmp_path):
+    kept = tmp_path / "stats.parquet"
+    run("pool", "stats", source, "--out", kept)
+    told = f"{kept}: holds statistics of samples, which do not go with "
+    for name, words in {
+        "other inputs": [source],
+        "--round": ["--round", 3],
+        "--target-space": ["--target-space", "pixel"],
+    }.items():
+        assert run.error("pool", "next", kept, *words, "--out", tmp_path / "pool.jsonl") == (
+            f"{told}{name}; give rollouts"
+        )
+    assert "is the input itself" in run.error("pool", "next", kept, "--out", kept)
+    assert names(tmp_path) == ["rollouts.jsonl", "stats.parquet"]
+
+
+def test_inputs_without_rounds_count_together_and_that_is_told(run, tmp_path):
+    first = write_rows(tmp_path / "first.jsonl", *GELATO)
+    second = write_rows(tmp_path / "second.jsonl", *({**row, "rollout": row["rollout"] + 8} for row in GELATO))
+    result = run("pool", "next", first, second, "--out", tmp_path / "pool.jsonl", "--json")
+    assert json.loads(result.out)["rollouts"] == 800
+    assert result.err.startswith("note: rollouts of all inputs count together, for they name no round; where inputs")
+
+
+def test_a_source_that_a_selector_names_must_be_there(run, source, tmp_path):
+    for text in (
+        '{"name": "source", "exclude": ["essy"]}',
+        '{"name": "every", "selectors": ["unsolved", {"name": "source", "only": ["essy", "part"]}]}',
+    ):
+        message = run.error("pool", "next", source, "--out", tmp_path / "pool.jsonl", "--selector", text)
+        assert message == ("--selector: no sample is from 'essy'; did you mean 'easy'? There are: easy, part, zero")
+    # All samples from it are gone before the selector sees any.
+    words = ("--out", tmp_path / "pool.jsonl", "--selector", '{"name": "source", "exclude": ["easy"]}')
+    assert run("pool", "next", source, *words).code == 0
