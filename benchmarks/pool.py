@@ -4,10 +4,12 @@
 
 A Parquet file of made-up rollouts (sample_id, round, rollout, source, total, acc; a sample's rollouts side by side, as
 trainers write them) is written once. Then each step runs in a process of its own, three times in turns, and the
-quickest run counts: the scan reads sample_id and acc of every row; `counts` finds n and num_correct of every sample;
-`summary` is what `pool stats` prints; `statistics` are all columns, sorted by sample; `next pool` draws 20/80 from
-these and adds a control; `command` is `grounding-rewards pool next` itself, its start included. Memory is the largest
-that the process held, where the system tells. `--large` makes 100 million rollouts.
+quickest run counts: `scan` reads sample_id and acc of every row into Arrow, batch by batch, and all others are told as
+so many scans; `aggregate` asks DuckDB for the last sample_id and the sum of acc; `counts` finds n and num_correct of
+every sample, and that no rollout is there twice; `summary` is what `pool stats` prints; `statistics` are all columns,
+sorted by sample; `next pool` draws 20/80 from these and adds a control; `command` is `grounding-rewards pool next`
+itself, its start included. Memory is the largest that the process held, where the system tells. `--large` makes 100
+million rollouts.
 """
 
 from __future__ import annotations
@@ -26,10 +28,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-STEPS = ("scan", "counts", "summary", "statistics", "next pool", "command")
+STEPS = ("scan", "aggregate", "counts", "summary", "statistics", "next pool", "command")
 LARGE = 6_250_000
 CHUNK = 62_500  # samples in a row group
-SCAN = "SELECT max(sample_id), sum(acc) FROM read_parquet(?)"
+AGGREGATE = "SELECT max(sample_id), sum(acc) FROM read_parquet(?)"
 
 
 def write(path: Path, samples: int, rollouts: int, seed: int = 0) -> None:
@@ -59,6 +61,9 @@ def write(path: Path, samples: int, rollouts: int, seed: int = 0) -> None:
 
 def run(step: str, path: str) -> dict[str, Any]:
     """One step, in this process."""
+    import duckdb
+    import pyarrow.dataset
+
     from grounding_rewards.pool.grouped import stats_of
     from grounding_rewards.pool.selection import next_pool
     from grounding_rewards.pool.summary import SUMMED, summary
@@ -66,9 +71,10 @@ def run(step: str, path: str) -> dict[str, Any]:
 
     start = time.perf_counter()
     if step == "scan":
-        import duckdb
-
-        duckdb.connect().execute(SCAN, [path]).fetchall()
+        batches = pyarrow.dataset.dataset(path).scanner(columns=["sample_id", "acc"]).to_batches()
+        sum(len(batch) for batch in batches)
+    elif step == "aggregate":
+        duckdb.connect().execute(AGGREGATE, [path]).fetchall()
     elif step == "counts":
         stats_of(open_rollouts([path]), columns=())
     elif step == "summary":

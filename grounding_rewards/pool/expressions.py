@@ -28,8 +28,8 @@ def counted(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, 
     """What all statistics have, by sample.
 
     ``scored`` packs two counts into one sum, n in its lower 32 bits and num_correct above; an ``acc`` that is neither 0
-    nor 1 makes num_correct exceed n. ``other`` differs from ``source`` where a sample has several. ``bits`` of
-    ``rollouts`` are set where their numbers differ modulo 64.
+    nor 1 makes num_correct exceed n, several make both null. ``other`` differs from ``source`` where a sample has
+    several. ``bits`` of ``rollouts`` are set where their numbers differ modulo 64.
 
     Args:
         has: the columns of the table.
@@ -39,7 +39,7 @@ def counted(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, 
     both = (
         f"CASE WHEN acc = 1 THEN {RIGHT + 1} WHEN acc = 0 THEN 1 WHEN acc IS NULL THEN 0 ELSE {RIGHT * RIGHT // 4} END"
     )
-    found = {"scored": f"sum({both})", "rollouts": "count(*)"}
+    found = {"scored": f"TRY_CAST(sum({both}) AS BIGINT)", "rollouts": "count(*)"}
     if by is not None and by in has:
         found |= {"source": f"min({quoted(by)}::VARCHAR)", "other": f"max({quoted(by)}::VARCHAR)"}
     if "rollout" in has:
@@ -55,8 +55,8 @@ def chosen(inner: Collection[str], further: Collection[str], *, names: bool) -> 
     """
     found = {"sample_id": "sample_id"} if names else {}
     found |= {"unnamed": "coalesce(sample_id, '') = ''"}
-    found |= {"n": f"(scored % {RIGHT})::BIGINT", "num_correct": f"(scored // {RIGHT})::BIGINT"}
-    found |= {"unscored": "rollouts - n"}
+    found |= {"n": f"scored & {RIGHT - 1}", "num_correct": f"scored >> {RIGHT.bit_length() - 1}"}
+    found |= {"unscored": f"rollouts - (scored & {RIGHT - 1})"}
     if "source" in inner:
         found |= {
             "source": "source",
@@ -85,7 +85,7 @@ def further(has: Collection[str], largest: float) -> dict[str, str]:
     if {"x_unit", "y_unit"} <= set(has):
         found |= _clicks("image_size" in has)
     if "response" in has:
-        found["distinct"] = "count(DISTINCT response)"
+        found["distinct"] = "nullif(count(DISTINCT response), 0)"
     if {"target", "image_size"} <= set(has):
         found |= {"target": "min(target)", "image_size": "min(image_size)"}
         found["recipe"] = "min(recipe)" if "recipe" in has else "NULL::VARCHAR"

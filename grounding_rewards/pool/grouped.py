@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ ALL = tuple(each.name for each in fields(SampleStats))
 """Every column of statistics."""
 
 _TARGETS = ("target_area", "target_diagonal")
+_LOOKED_AT = ("n", "num_correct", "source", "unnamed", "several", "other", "unclear")
 _PAID = {"mean", "variance", "lowest", "highest"}
 _READ = ("target", "image_size", "recipe")
 _KEY = ("sample_id", "acc", "total", "round", "rollout", "temperature")
@@ -77,11 +79,11 @@ def stats_of(
     order = " ORDER BY sample_id" if "sample_id" in wanted else ""
     used = [name for name in dict.fromkeys((*_USED, by)) if name in table.columns]
     sql = f"SELECT sample_id, {_listed({**inner, **more})} FROM {{rollouts}}{where} GROUP BY sample_id"
-    grouped = table.query(f"SELECT {_listed(outer)} FROM ({sql}){order}", used)
-    if not grouped.num_rows:
+    parts, odd = _gathered(table.stream(f"SELECT {_listed(outer)} FROM ({sql}){order}", used), target_space)
+    if not parts:
         raise PoolError(_none_left(table, rounds, temperature))
-    _check(table, where, grouped, by)
-    return _stats(grouped, wanted, target_space)
+    _check(table, where, odd, by)
+    return _stats(parts)
 
 
 def _listed(columns: Mapping[str, str]) -> str:
@@ -124,30 +126,56 @@ def _paths(table: RolloutTable) -> str:
     return ", ".join(map(str, table.paths))
 
 
-def _check(table: RolloutTable, where: str, grouped: pa.Table, by: str) -> None:
+def _gathered(
+    batches: Iterable[pa.RecordBatch], target_space: CoordSpace | str | None
+) -> tuple[dict[str, list[Any]], list[dict[str, Any]]]:
+    """Columns of statistics in parts, batch by batch, for tables of all samples are large; and rows that look wrong."""
+    parts: dict[str, list[Any]] = {}
+    odd: list[dict[str, Any]] = []
+    for batch in batches:
+        grouped = pa.Table.from_batches([batch])
+        odd += (
+            grouped.filter(_odd(grouped))
+            .select([name for name in _LOOKED_AT if name in grouped.column_names])
+            .to_pylist()
+        )
+        found = {name: _array(name, grouped[name]) for name in grouped.column_names if name in ALL}
+        found.setdefault("sample_id", np.broadcast_to(np.array(None, dtype=np.object_), len(grouped)))
+        if "target" in grouped.column_names:
+            found |= _targets(grouped, target_space)
+        for name, column in found.items():
+            parts.setdefault(name, []).append(column)
+    return parts, odd
+
+
+def _odd(grouped: pa.Table) -> pa.ChunkedArray:
+    """Which samples have no name, a rollout neither right nor wrong, several sources, or rollouts that may be twice."""
+    wrong = pc.greater(grouped["num_correct"], grouped["n"]).fill_null(True)
+    found = pc.or_(grouped["unnamed"], wrong)
+    for name in ("several", "unclear"):
+        found = pc.or_(found, grouped[name].is_valid()) if name in grouped.column_names else found
+    return found
+
+
+def _check(table: RolloutTable, where: str, odd: list[dict[str, Any]], by: str) -> None:
     """Check that every rollout has a sample, is right or not, and is there once, and each sample one source."""
-    if pc.any(grouped["unnamed"]).as_py():
+    if any(found["unnamed"] for found in odd):
         raise PoolError(f"{_paths(table)}: some rollouts have no sample_id; expected the name of the sample in each")
-    if pc.any(pc.greater(grouped["num_correct"], grouped["n"])).as_py():
+    if any(found["n"] is None or found["num_correct"] > found["n"] for found in odd):
         raise _wrong(table, where, "acc", "acc <> 0 AND acc <> 1", "0 or 1, or null where it was not scored")
-    if "several" in grouped.column_names:
-        _check_sources(table, grouped.filter(grouped["several"].is_valid()), by)
-    if "unclear" in grouped.column_names:
-        _check_twice(table, where, grouped["unclear"].drop_null())
-
-
-def _check_sources(table: RolloutTable, several: pa.Table, by: str) -> None:
-    for found in several.sort_by("several").slice(0, 1).to_pylist():
+    several = [found for found in odd if found.get("several") is not None]
+    for found in sorted(several, key=itemgetter("several"))[:1]:
         raise PoolError(
             f"{_paths(table)}: sample {found['several']!r} has several values of {by}, {found['source']!r} and "
             f"{found['other']!r}; expected one: samples of one name count as one, so tell them apart by their names"
         )
+    unclear = [found["unclear"] for found in odd if found.get("unclear") is not None]
+    if unclear:
+        _check_twice(table, where, unclear)
 
 
-def _check_twice(table: RolloutTable, where: str, names: pa.ChunkedArray) -> None:
+def _check_twice(table: RolloutTable, where: str, names: list[str]) -> None:
     """Check that no (sample, round, rollout) is there twice, where numbers modulo 64 do not say so."""
-    if not len(names):
-        return
     key = f"sample_id, {'round' if 'round' in table.columns else 'NULL::BIGINT AS round'}, rollout"
     joined = f"{where} AND" if where else " WHERE"
     sql = (
@@ -155,7 +183,7 @@ def _check_twice(table: RolloutTable, where: str, names: pa.ChunkedArray) -> Non
         "AND sample_id IN (SELECT unnest(?)) GROUP BY ALL HAVING count(*) > 1 ORDER BY 1, 2, 3 LIMIT 1"
     )
     needed = [name for name in ("sample_id", "round", "rollout", "temperature") if name in table.columns]
-    twice = table.query(sql, needed, [names.to_pylist()]).to_pylist()
+    twice = table.query(sql, needed, [names]).to_pylist()
     if twice:
         sample, number, rollout, count = twice[0].values()
         told = "" if number is None else f"round {number}, "
@@ -173,14 +201,8 @@ def _none_left(table: RolloutTable, rounds: Collection[int] | None, temperature:
     return f"{_paths(table)}: no rollouts at temperature {temperature}; temperatures that are there: {there}"
 
 
-def _stats(grouped: pa.Table, wanted: Collection[str], target_space: CoordSpace | str | None) -> SampleStats:
-    found: dict[str, Any] = {"sample_id": np.broadcast_to(np.array(None, dtype=np.object_), grouped.num_rows)}
-    if set(_TARGETS) & set(wanted) and "target" in grouped.column_names:
-        found |= _targets(grouped, target_space)
-    held = {name: grouped[name] for name in grouped.column_names if name in ALL}
-    del grouped  # each column is let go once it is read: together they can be large
-    for name in list(held):
-        found[name] = _array(name, held.pop(name))
+def _stats(parts: dict[str, list[Any]]) -> SampleStats:
+    found = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
     if {"mean", "lowest", "highest"} <= set(found):
         found["mean"] = np.where(found["lowest"] == found["highest"], found["lowest"], found["mean"])
     stats = SampleStats(**found)
@@ -189,11 +211,15 @@ def _stats(grouped: pa.Table, wanted: Collection[str], target_space: CoordSpace 
 
 
 def _array(name: str, column: pa.ChunkedArray) -> Any:
+    if name == "source":  # few texts of many samples: each is made once
+        coded = column.combine_chunks().dictionary_encode()
+        texts = np.array([*coded.dictionary.to_pylist(), None], dtype=np.object_)
+        return texts[coded.indices.fill_null(len(texts) - 1).to_numpy()]
     if pa.types.is_string(column.type):
         return column.to_numpy(zero_copy_only=False).astype(np.object_, copy=False)
     if name in ("distinct", "round"):
         column = column.fill_null(-1)
-    return column.to_numpy(zero_copy_only=False)
+    return np.array(column.to_numpy(zero_copy_only=False))  # a view would keep all of its batch
 
 
 def _targets(known: pa.Table, target_space: CoordSpace | str | None) -> dict[str, Any]:

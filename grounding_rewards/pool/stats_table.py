@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from grounding_rewards.errors import PoolError, TableError, near
 from grounding_rewards.pool.grouped import stats_of
@@ -24,6 +25,8 @@ _TEXTS = ("sample_id", "source")
 _NEEDED = ("sample_id", "n", "num_correct")
 _WHOLE = {"n": 0, "num_correct": 0, "unscored": 0, "clicks": 0, "distinct": -1, "round": -1}
 """Columns of whole numbers, and what stands for null in them."""
+
+_AT_ONCE = 1 << 17
 
 _COLUMNS = tuple(each.name for each in fields(SampleStats))
 
@@ -46,6 +49,13 @@ def to_table(stats: SampleStats, ks: Sequence[int] = ()) -> pa.Table:
     further |= {f"pass_at_{k}": pass_at_k(stats.n, stats.num_correct, k) for k in ks}
     own = {name: getattr(stats, name) for name in _COLUMNS}
     return pa.table({name: _array(name, column) for name, column in {**own, **further}.items()})
+
+
+def in_tables(stats: SampleStats, rows: NDArray[np.int64] | None = None, ks: Sequence[int] = ()) -> Iterator[pa.Table]:
+    """The same for some rows, or all, some 100,000 a table: one of all takes several times their memory."""
+    rows = np.arange(len(stats)) if rows is None else rows
+    for start in range(0, len(rows) or 1, _AT_ONCE):
+        yield to_table(stats.taken(rows[start : start + _AT_ONCE]), ks)
 
 
 def from_table(table: pa.Table) -> SampleStats:

@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 from grounding_rewards.columns import PARSED, Reason
 from grounding_rewards.scoring import Recipe
 
-MANIFEST = "score.manifest.json"
+MANIFEST = "_score.manifest.json"
+"""By its first letter, readers of a directory of Parquet pass it over."""
 
 _HELD_BYTES = 1 << 26
 

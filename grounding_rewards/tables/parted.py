@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,14 +34,15 @@ class Written:
     sha256: str
 
 
-def write_tables(files: Together, tables: Mapping[Path, pa.Table]) -> list[Written]:
-    """Write tables that have rows."""
+def write_tables(files: Together, parts: Iterable[tuple[Path, Iterable[pa.Table]]]) -> list[Written]:
+    """Write each part's tables into its file; a part without rows is not written."""
     found = []
-    for path, table in tables.items():
-        if table.num_rows:
+    for path, tables in parts:
+        filled = (table for table in tables if table.num_rows)
+        for first in filled:
             file = files.open(path)
-            write_rows(file, path, table)
-            found.append(_written(file, path, table.num_rows))
+            rows = write_rows(file, path, chain([first], filled))
+            found.append(_written(file, path, rows))
     return found
 
 

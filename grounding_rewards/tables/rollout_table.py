@@ -107,6 +107,11 @@ class RolloutTable:
         with self._lock:
             return self._found(sql.replace("{rollouts}", f"({self._relation(columns)})"), parameters)
 
+    def stream(self, sql: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The same in batches, all of which are to be read before anything else is asked."""
+        with self._lock, self._readable():
+            yield from _reader(self._connection.sql(sql.replace("{rollouts}", f"({self._relation(columns)})")))
+
     def read(
         self,
         columns: Sequence[str],
@@ -261,7 +266,13 @@ def _check_once(files: Sequence[Path]) -> None:
 
 def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: list[Rows]) -> None:
     if not path.exists():
-        raise TableError(f"{path}: no such file")
+        name, _, number = str(path).rpartition("@")
+        hint = (
+            f"; for one round of {name} name it by --round {number}"
+            if number.isdecimal() and Path(name).exists()
+            else ""
+        )
+        raise TableError(f"{path}: no such file{hint}")
     log = trainer_log(path)
     if log is not None:
         files.extend(log.files)

@@ -1,9 +1,10 @@
-"""An Arrow table written as a file of rows, whole or not at all."""
+"""Arrow tables written as a file of rows, whole or not at all."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
@@ -15,12 +16,12 @@ from grounding_rewards.tables.files import JSON_LINES, PARQUET, written_whole
 from grounding_rewards.tables.json_lines import dumps
 
 
-def write_whole(path: str | os.PathLike[str], table: pa.Table, inputs: Sequence[Path] = ()) -> None:
-    """Write a table; an existing file is replaced only when all went well.
+def write_whole(path: str | os.PathLike[str], tables: Iterable[pa.Table], inputs: Sequence[Path] = ()) -> None:
+    """Write rows; an existing file is replaced only when all went well.
 
     Args:
         path: a file that ends in .parquet, or as JSON lines do.
-        table: its rows.
+        tables: its rows, in one table or more of the same columns, of which one at a time is held.
         inputs: files that must not be replaced, and directories that must not be added to.
 
     Raises:
@@ -30,17 +31,22 @@ def write_whole(path: str | os.PathLike[str], table: pa.Table, inputs: Sequence[
     path = Path(path)
     check_output(path, inputs)
     with written_whole(Path(os.path.realpath(path))) as file:
-        write_rows(file, path, table)
+        write_rows(file, path, tables)
 
 
-def write_rows(file: IO[bytes], path: Path, table: pa.Table) -> None:
-    """Write a table into an open file, in the format that the suffix of ``path`` names."""
-    if path.suffix.lower() in PARQUET:
-        pq.write_table(table, file)
-        return
-    for batch in table.to_batches(8192):
-        for row in batch.to_pylist():
-            file.write(dumps(row) + b"\n")
+def write_rows(file: IO[bytes], path: Path, tables: Iterable[pa.Table]) -> int:
+    """Write tables into an open file, in the format that the suffix of ``path`` names; how many rows they have."""
+    rows, writer = 0, None
+    with ExitStack() as stack:
+        for table in tables:
+            if path.suffix.lower() not in PARQUET:
+                for batch in table.to_batches(8192):
+                    file.writelines(dumps(row) + b"\n" for row in batch.to_pylist())
+            else:
+                writer = writer or stack.enter_context(pq.ParquetWriter(file, table.schema))
+                writer.write_table(table)
+            rows += len(table)
+    return rows
 
 
 def check_output(path: Path, inputs: Sequence[Path] = ()) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool import sample_stats
 from grounding_rewards.pool.grouped import ALL, stats_of
+from grounding_rewards.tables import rollout_table
 from grounding_rewards.tables.rollout_table import open_rollouts
 
 TARGET = json.dumps({"bbox": [20, 10, 40, 30], "space": "pixel"})
@@ -193,6 +194,8 @@ def test_every_column_asked_for_or_none_what_is_wrong_is_found(tmp_path, columns
 
     first = {"sample_id": "a", "acc": 1, "round": 1, "rollout": 65}
     refused("acc of a rollout of sample 'a': got 0.5; expected 0 or 1", first, {**first, "acc": 0.5, "rollout": 2})
+    odd = {**first, "acc": 2}
+    refused("acc of a rollout of sample 'a': got 2; expected 0 or 1", odd, *[{**odd, "rollout": n} for n in range(5)])
     refused("acc of a rollout of sample 'a': got -1; expected 0 or 1", {**first, "acc": -1})
     refused("sample 'a', round 1, rollout 65 is there 2 times", first, {**first, "acc": 0})
     pq.write_table(pa.table({"sample_id": ["a", None], "acc": [1, 1]}), tmp_path / "r.parquet")
@@ -210,3 +213,19 @@ def test_sources_are_looked_at_where_they_are_asked_for(tmp_path):
     assert stats_of(table(tmp_path / "r.jsonl", rows), columns=()).source.tolist() == [None]
     with pytest.raises(PoolError, match="sample 'a' has several values of source, 'app' and 'web'"):
         stats_of(table(tmp_path / "r.jsonl", rows), columns=["source"])
+
+
+def test_statistics_that_come_in_several_batches(tmp_path, monkeypatch):
+    names = np.repeat([f"s{each:05d}" for each in range(5000)], 2)
+    rows = {"sample_id": names, "acc": np.arange(10000) % 3 == 0, "source": np.where(names < "s03000", "a", None)}
+    pq.write_table(pa.table(rows), tmp_path / "r.parquet")
+    found = stats_of(open_rollouts([tmp_path / "r.parquet"]))
+    monkeypatch.setattr(rollout_table, "_ROWS", 2048)
+    again = stats_of(open_rollouts([tmp_path / "r.parquet"]))
+    assert again.sample_id.tolist() == found.sample_id.tolist() == names[::2].tolist()
+    assert again.num_correct.tolist() == found.num_correct.tolist()
+    assert again.source.tolist() == found.source.tolist() == ["a"] * 3000 + [None] * 2000
+    rows["acc"] = np.where(np.arange(10000) == 9999, 0.5, 1.0)
+    pq.write_table(pa.table(rows), tmp_path / "r.parquet")
+    with pytest.raises(PoolError, match=r"acc of a rollout of sample 's04999': got 0\.5"):
+        stats_of(open_rollouts([tmp_path / "r.parquet"]))

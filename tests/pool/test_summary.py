@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.pool import SampleStats, sample_stats
+from grounding_rewards.pool import SampleStats, sample_stats, stats_table
 from grounding_rewards.pool.grouped import ALL
-from grounding_rewards.pool.stats_table import from_table, read_stats, to_table
+from grounding_rewards.pool.stats_table import from_table, in_tables, read_stats, to_table
 from grounding_rewards.pool.summary import summary
 from grounding_rewards.tables.whole import write_whole
 
@@ -48,7 +48,7 @@ def test_totals_that_differ_in_their_last_bits_alone_teach_nothing():
 def test_statistics_written_and_read_are_the_same(tmp_path, suffix):
     stats = sample_stats(["a", "a", "b", "c"], [1, 0, 1, None], [0.5, 0.25, 1.0, None])
     path = tmp_path / f"stats{suffix}"
-    write_whole(path, to_table(stats, ks=[2]))
+    write_whole(path, [to_table(stats, ks=[2])])
     found = read_stats(path)
     for name in ALL:
         assert repr(getattr(found, name).tolist()) == repr(getattr(stats, name).tolist()), name
@@ -94,3 +94,12 @@ def test_files_are_told_apart_by_their_columns(tmp_path):
         read_stats(bad)
     bad.write_text("".join(json.dumps(row | {"n": 2}) + "\n" for row in rows))
     assert read_stats(bad).source.tolist() == [None, "web"]
+
+
+def test_tables_of_some_rows_each(monkeypatch):
+    stats = sample_stats(["a", "b", "c", "c", "d"], [1, 0, 1, 0, None])
+    monkeypatch.setattr(stats_table, "_AT_ONCE", 2)
+    assert [table["sample_id"].to_pylist() for table in in_tables(stats)] == [["a", "b"], ["c", "d"]]
+    chosen = list(in_tables(stats, np.array([3, 0, 2]), ks=[1]))
+    assert pa.concat_tables(chosen).equals(to_table(stats.taken([3, 0, 2]), [1]))
+    assert [table.num_rows for table in in_tables(stats.taken([]))] == [0]

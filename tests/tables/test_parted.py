@@ -93,6 +93,14 @@ def test_what_json_cannot_hold_leaves_nothing_behind(tmp_path):
 def test_tables_without_rows_are_not_written(tmp_path):
     table = pa.table({"n": [1, 2]})
     with written_together() as files:
-        found = write_tables(files, {tmp_path / "a.jsonl": table, tmp_path / "b.parquet": table.slice(0, 0)})
-    assert [(each.path.name, each.rows) for each in found] == [("a.jsonl", 2)]
-    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
+        found = write_tables(
+            files,
+            [
+                (tmp_path / "a.jsonl", [table, table]),
+                (tmp_path / "b.parquet", [table.slice(0, 0)]),
+                (tmp_path / "c.parquet", [table, table]),
+            ],
+        )
+    assert [(each.path.name, each.rows) for each in found] == [("a.jsonl", 4), ("c.parquet", 4)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "c.parquet"]
+    assert pq.read_table(tmp_path / "c.parquet")["n"].to_pylist() == [1, 2, 1, 2]

@@ -29,7 +29,11 @@ def next_round(
     seed: Annotated[int, typer.Option(metavar="N", help="Of all draws.")] = 0,
     exclude_source: Annotated[
         list[str] | None,
-        typer.Option(metavar="S", help="Leave out this source; may be given several times.", rich_help_panel=_FILTERS),
+        typer.Option(
+            metavar="S",
+            help="Leave out this source, or value of --by; several times for several.",
+            rich_help_panel=_FILTERS,
+        ),
     ] = None,
     band: Annotated[
         str | None,
@@ -78,6 +82,7 @@ def next_round(
             rich_help_panel=_FILTERS,
         ),
     ] = False,
+    by: options.By = "source",
     rounds: options.Rounds = None,
     target_space: options.TargetSpace = None,
     limit: Annotated[int | None, typer.Option(metavar="N", help="The most samples in the pool.")] = None,
@@ -120,6 +125,7 @@ def next_round(
         control=control,
         rounds=None if rounds is None else tuple(sorted(set(rounds))),
         target_space=target_space,
+        by=by,
     )
     with _as_options():
         settings.check()

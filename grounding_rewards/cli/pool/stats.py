@@ -37,7 +37,7 @@ def stats(
     Example: `grounding-rewards pool stats rollouts/ --out stats.parquet --pass-at 4`
     """
     from grounding_rewards.pool.grouped import ALL, stats_of
-    from grounding_rewards.pool.stats_table import is_stats, to_table
+    from grounding_rewards.pool.stats_table import in_tables, is_stats
     from grounding_rewards.pool.summary import SUMMED, summary
     from grounding_rewards.tables.rollout_table import open_rollouts
     from grounding_rewards.tables.whole import check_output, write_whole
@@ -61,7 +61,7 @@ def stats(
             "temperatures": _counted(table.temperatures(rounds)),
         }
         if out is not None:
-            write_whole(out, to_table(found, ks))
+            write_whole(out, in_tables(found, ks=ks))
             said["out"] = str(out)
     said = {**summary(found, ks), **said}
     if rounds is None:

@@ -41,6 +41,7 @@ def test_what_statistics_cannot_tell_is_an_error(run, source, tmp_path):
         "other inputs": [source],
         "--round": ["--round", 3],
         "--target-space": ["--target-space", "pixel"],
+        "--by": ["--by", "application"],
     }.items():
         assert run.error("pool", "next", kept, *words, "--out", tmp_path / "pool.jsonl") == (
             f"{told}{name}; give rollouts"
@@ -67,3 +68,13 @@ def test_a_source_that_a_selector_names_must_be_there(run, source, tmp_path):
     # All samples from it are gone before the selector sees any.
     words = ("--out", tmp_path / "pool.jsonl", "--selector", '{"name": "source", "exclude": ["easy"]}')
     assert run("pool", "next", source, *words).code == 0
+
+
+def test_what_samples_are_counted_by_can_be_left_out(run, tmp_path):
+    rows = [{**row, "application": "word" if row["sample_id"] < "g" else "excel"} for row in GELATO]
+    source, out = write_rows(tmp_path / "rollouts.jsonl", *rows), tmp_path / "pool.jsonl"
+    words = ("pool", "next", source, "--out", out, "--exclude-source", "word")
+    assert "--exclude-source: no sample is from 'word'. There are: easy, part, zero" in run.error(*words)
+    assert run(*words, "--by", "application").code == 0
+    assert {row["source"] for row in read_rows(out)} == {"excel"}
+    assert manifest_of(out)["settings"]["by"] == "application"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
@@ -41,7 +42,8 @@ def test_rows_keep_their_columns_and_get_scores(run, tmp_path):
             "distance": 1.0, "format": 1.0,
         }
     ]  # fmt: skip
-    assert names(out) == ["rollouts-000000.parquet", "score.manifest.json"]
+    assert names(out) == ["_score.manifest.json", "rollouts-000000.parquet"]
+    assert pq.read_table(out).num_rows == 1
     assert names(tmp_path) == ["in.jsonl", "out"]
 
 
@@ -61,7 +63,7 @@ def test_summary_as_json(run, tmp_path, small):
         "mean_total": 1 / 3, "hit_rate": 1 / 3, "parse_rate": 1 / 3, "reasons": {"OK": 2, "NO_ANSWER": 4},
         "pieces": {"made": 2, "found": 0},
     }  # fmt: skip
-    manifest = json.loads((out / "score.manifest.json").read_text())
+    manifest = json.loads((out / "_score.manifest.json").read_text())
     assert [each["path"] for each in manifest["outputs"]] == ["rollouts-000000.parquet", "rollouts-000001.parquet"]
 
 

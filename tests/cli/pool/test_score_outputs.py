@@ -59,11 +59,11 @@ def test_an_output_that_was_changed_is_said_and_mended_by_overwrite(run, tmp_pat
     run(*words)
     whole = contents(out)
     (out / "rollouts-000000.parquet").write_bytes(b"half")
-    assert "rollouts-000000.parquet is not what score.manifest.json says" in run.error(*words)
+    assert "rollouts-000000.parquet is not what _score.manifest.json says" in run.error(*words)
     assert run(*words, "--overwrite").code == 0
     assert contents(out) == whole
     (out / "mine.txt").touch()
-    assert "also holds mine.txt, which score.manifest.json does not list" in run.error(*words, "--overwrite")
+    assert "also holds mine.txt, which _score.manifest.json does not list" in run.error(*words, "--overwrite")
 
 
 def test_what_was_not_made_here_is_never_replaced(run, tmp_path):
@@ -75,7 +75,7 @@ def test_what_was_not_made_here_is_never_replaced(run, tmp_path):
     for name in ("mine", "file"):
         message = run.error(*SCORE, source, *GELATO, "--out", tmp_path / name, "--overwrite")
         assert message.endswith(
-            ": is there, and holds no score.manifest.json, so it is not replaced; write to another directory"
+            ": is there, and holds no _score.manifest.json, so it is not replaced; write to another directory"
         )
     for out in (tmp_path, tmp_path / "in.jsonl", tmp_path / "none" / "out"):
         assert run(*SCORE, source, *GELATO, "--out", out, "--overwrite").code == 2
@@ -108,9 +108,9 @@ def test_own_code_is_part_of_what_a_run_is(run, tmp_path):
     source, out = write_rows(tmp_path / "in.jsonl", *rollouts(1)), tmp_path / "out"
     words = (*SCORE, source, "--recipe", f"{own}:found", "--out", out)
     assert run(*words).code == 0
-    manifest = json.loads((out / "score.manifest.json").read_text())
+    manifest = json.loads((out / "_score.manifest.json").read_text())
     assert manifest["code"] == [{"path": str(own), "sha256": hashlib.sha256(own.read_bytes()).hexdigest()}]
-    (out / "score.manifest.json").write_text(json.dumps({**manifest, "code": [{"path": str(own), "sha256": "0f"}]}))
+    (out / "_score.manifest.json").write_text(json.dumps({**manifest, "code": [{"path": str(own), "sha256": "0f"}]}))
     assert "was made with other code, or with what these held before; " in run.error(*words)
 
 
@@ -119,7 +119,7 @@ def test_an_unfinished_run_gives_way_only_to_overwrite(run, tmp_path, small):
     rows[8]["target"] = "no"
     source, out = write_rows(tmp_path / "in.jsonl", *rows), tmp_path / "out"
     assert "row 8 (line 9): target" in run.error(*SCORE, source, *GELATO, "--out", out)
-    assert names(tmp_path / ".out.partial") == [f"rollouts-00000{n}.parquet" for n in (0, 1)] + ["score.manifest.json"]
+    assert names(tmp_path / ".out.partial") == ["_score.manifest.json"] + [f"rollouts-00000{n}.parquet" for n in (0, 1)]
     words = (*SCORE, source, *GELATO, "--bad-target", "abstain", "--out", out, "--json")
     assert run.error(*words) == (
         f'{out}: an unfinished run was made with bad_target "raise", and not "abstain"; have it give way by '

@@ -34,6 +34,7 @@ class Settings:
     control: bool = False
     rounds: tuple[int, ...] | None = None
     target_space: CoordSpace | None = None
+    by: str = "source"
 
     def check(self) -> None:
         """Check what can be checked before anything is read.
@@ -77,6 +78,7 @@ class Settings:
             "limit": self.limit,
             "control": self.control,
             "target_space": self.target_space,
+            "by": self.by,
         }
 
 
@@ -108,7 +110,7 @@ def run(
     from grounding_rewards.tables.folders import open_rows
     from grounding_rewards.tables.sample_names import sample_names
 
-    measured = open_measured(rollouts, settings.rounds, settings.target_space)
+    measured = open_measured(rollouts, settings.rounds, settings.target_space, settings.by)
     rows = None if data is None else open_rows(data, split)
     judges = dict(zip(("weak", "strong"), settings.two_model or (), strict=False))
     for path in judges.values():

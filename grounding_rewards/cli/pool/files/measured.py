@@ -40,7 +40,10 @@ class Measured(Protocol):
 
 
 def open_measured(
-    paths: Sequence[Path], rounds: Sequence[int] | None = None, target_space: CoordSpace | None = None
+    paths: Sequence[Path],
+    rounds: Sequence[int] | None = None,
+    target_space: CoordSpace | None = None,
+    by: str = "source",
 ) -> Measured:
     """Open rollouts, or one file of statistics.
 
@@ -48,6 +51,7 @@ def open_measured(
         paths: of rollouts, or of the statistics.
         rounds: the only ones that count; None for all.
         target_space: the space of targets that name none.
+        by: the column that samples are counted by.
 
     Raises:
         TableError: a path cannot be read; or it holds statistics, and there are other paths, or something is asked
@@ -56,6 +60,7 @@ def open_measured(
     for path in paths:
         if is_stats(path):
             asked = {"other inputs": len(paths) > 1, "--round": rounds is not None, "--target-space": target_space}
+            asked["--by"] = by != "source"
             for name, given in asked.items():
                 if given:
                     raise TableError(f"{path}: holds statistics of samples, which do not go with {name}; give rollouts")
@@ -63,7 +68,7 @@ def open_measured(
     table = open_rollouts(paths)
     if rounds is not None:
         table.need("round")
-    return _Rollouts(table, rounds, target_space)
+    return _Rollouts(table, rounds, target_space, by)
 
 
 @dataclass(frozen=True)
@@ -90,13 +95,14 @@ class _Rollouts:
     table: RolloutTable
     rounds: Sequence[int] | None
     target_space: CoordSpace | None
+    by: str
 
     @property
     def files(self) -> Sequence[Path]:
         return self.table.files
 
     def stats(self) -> SampleStats:
-        return stats_of(self.table, rounds=self.rounds, target_space=self.target_space)
+        return stats_of(self.table, rounds=self.rounds, by=self.by, target_space=self.target_space)
 
     def told(self, stats: SampleStats) -> dict[str, Any]:
         if self.rounds is None:

@@ -117,19 +117,19 @@ def write_pool(
     Returns:
         The manifest.
     """
-    from grounding_rewards.pool.stats_table import to_table
+    from grounding_rewards.pool.stats_table import in_tables
     from grounding_rewards.tables.parted import write_parts, write_tables
     from grounding_rewards.tables.together import written_together
 
     paths = pool_paths(out)
     rows = {"pool": found.kept, "easy": found.easy, "suspects": found.suspects, "control": found.control}
-    parts = {paths[name]: found.stats.taken(chosen) for name, chosen in rows.items() if chosen is not None}
+    parts = {paths[name]: chosen for name, chosen in rows.items() if chosen is not None}
     with written_together() as files:
         opened = files.open(paths["manifest"])
         if data is None:
-            written = write_tables(files, {path: to_table(stats) for path, stats in parts.items()})
+            written = write_tables(files, ((path, in_tables(found.stats, chosen)) for path, chosen in parts.items()))
         else:
-            ids = {path: stats.sample_id.tolist() for path, stats in parts.items()}
+            ids = {path: found.stats.sample_id[chosen].tolist() for path, chosen in parts.items()}
             written = write_parts(files, ids, data.table, data.names, note=terminal.note, advance=advance)
         manifest = {
             **found.to_json(),

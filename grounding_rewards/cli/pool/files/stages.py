@@ -74,7 +74,7 @@ def write_curriculum(
     with directory_whole(out) as folder, written_together() as opened:
         manifest = opened.open(folder / MANIFEST)
         if data is None:
-            tables = {folder / name: _table(stats, found, curriculum, part) for name, part in rows.items()}
+            tables = ((folder / name, [_table(stats, found, curriculum, part)]) for name, part in rows.items())
             written = write_tables(opened, tables)
         else:
             ids = stats.sample_id
@@ -108,7 +108,7 @@ def write_weights(
         tables.append(pa.table({"sample_id": ids, "stage": [part.stage.name] * len(ids), "weight": column[part.rows]}))
     with directory_whole(out) as folder, written_together() as opened:
         manifest = opened.open(folder / MANIFEST)
-        (written,) = write_tables(opened, {folder / WEIGHTS: pa.concat_tables(tables)})
+        (written,) = write_tables(opened, [(folder / WEIGHTS, tables)])
         stages = [{**_stage(place, found, None), "file": None} for place in range(len(found.sets))]
         content = {
             **_head(curriculum, found, said, None),
