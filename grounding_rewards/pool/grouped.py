@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import closing
 from dataclasses import fields
 from operator import itemgetter
 from typing import Any
@@ -79,7 +80,8 @@ def stats_of(
     order = " ORDER BY sample_id" if "sample_id" in wanted else ""
     used = [name for name in dict.fromkeys((*_USED, by)) if name in table.columns]
     sql = f"SELECT sample_id, {_listed({**inner, **more})} FROM {{rollouts}}{where} GROUP BY sample_id"
-    parts, odd = _gathered(table.stream(f"SELECT {_listed(outer)} FROM ({sql}){order}", used), target_space)
+    with closing(table.stream(f"SELECT {_listed(outer)} FROM ({sql}){order}", used)) as batches:
+        parts, odd = _gathered(batches, target_space)
     if not parts:
         raise PoolError(_none_left(table, rounds, temperature))
     _check(table, where, odd, by)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -107,8 +107,8 @@ class RolloutTable:
         with self._lock:
             return self._found(sql.replace("{rollouts}", f"({self._relation(columns)})"), parameters)
 
-    def stream(self, sql: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The same in batches, all of which are to be read before anything else is asked."""
+    def stream(self, sql: str, columns: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
+        """The same in batches, which are to be read, or the stream closed, before anything else is asked."""
         with self._lock, self._readable():
             yield from _reader(self._connection.sql(sql.replace("{rollouts}", f"({self._relation(columns)})")))
 

@@ -229,3 +229,12 @@ def test_statistics_that_come_in_several_batches(tmp_path, monkeypatch):
     pq.write_table(pa.table(rows), tmp_path / "r.parquet")
     with pytest.raises(PoolError, match=r"acc of a rollout of sample 's04999': got 0\.5"):
         stats_of(open_rollouts([tmp_path / "r.parquet"]))
+
+
+@pytest.mark.timeout(30)
+def test_a_table_answers_on_after_an_error(tmp_path):
+    rows = [{"sample_id": "a", "acc": 1, "round": 4, "target": '{"bbox": [1, 1, 2, 2]}', "image_size": [9, 9]}]
+    rollouts = table(tmp_path / "r.jsonl", rows)
+    with pytest.raises(ValueError, match="unknown space 'nowhere'") as caught:
+        stats_of(rollouts, target_space="nowhere")
+    assert (rollouts.rounds(), caught.type.__name__) == ({4: 1}, "SpaceError")  # while the error holds its frames
