@@ -15,7 +15,9 @@ RIGHT = 1 << 32
 """What a right rollout adds to the packed counts, beside 1."""
 
 _PARSED, _REASONS = (", ".join(f"'{reason.name}'" for reason in some) for some in (PARSED, Reason))
-_TOTAL = "CASE WHEN acc IS NOT NULL THEN total END"
+TOTAL = "CASE WHEN acc IS NOT NULL THEN total END"
+"""What a rollout was paid, if it counts."""
+
 _CLICK = "x_unit IS NOT NULL AND y_unit IS NOT NULL"
 _SIDE = "image_size[{0}] > 0 AND isfinite(image_size[{0}])"
 _SIZED = f"{_CLICK} AND {_SIDE.format(1)} AND {_SIDE.format(2)}"
@@ -78,8 +80,9 @@ def further(has: Collection[str], largest: float) -> dict[str, str]:
     found: dict[str, str] = {}
     if "total" in has:
         bits = max(0, math.ceil(math.log2(largest))) if largest else 0
-        found |= {"mean": _mean(_TOTAL, bits), "variance": _variance(_TOTAL, bits)}
-        found |= {"lowest": f"min({_TOTAL})", "highest": f"max({_TOTAL})"}
+        equal = f"WHEN min({TOTAL}) = max({TOTAL}) THEN min({TOTAL})"  # which a rounded mean need not be
+        found |= {"mean": f"CASE {equal} ELSE {_mean(TOTAL, bits)} END", "variance": _variance(TOTAL, bits)}
+        found |= {"lowest": f"min({TOTAL})", "highest": f"max({TOTAL})"}
     if "reason" in has:
         found["parse_rate"] = f"count_if(reason IN ({_PARSED})) / nullif(count_if(reason IN ({_REASONS})), 0)"
     if {"x_unit", "y_unit"} <= set(has):

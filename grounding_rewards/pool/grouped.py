@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
 from dataclasses import fields
@@ -12,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.expressions import LARGEST, chosen, counted, further
+from grounding_rewards.errors import PoolError, near
+from grounding_rewards.pool.expressions import LARGEST, TOTAL, chosen, counted, further
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import shares, target_boxes
 from grounding_rewards.promises import seal
@@ -44,7 +45,8 @@ def stats_of(
     r"""Statistics of the samples of a rollout table, one row a sample, sorted by its name.
 
     Rollouts of all rounds count together, unless ``rounds`` chooses some. The order of rollouts changes nothing, to the
-    last bit: means and variances are those of totals rounded to 2^-60 and 2^-40 of the largest, summed exactly.
+    last bit: means and variances are those of totals rounded to 2^-60 and 2^-40 of the largest, of 1 at least, summed
+    exactly.
 
     Args:
         table: rollouts; they need ``sample_id`` and ``acc``.
@@ -68,6 +70,7 @@ def stats_of(
     >>> found.sample_id.tolist(), found.n.tolist(), found.num_correct.tolist()
     (['a', 'b'], [0, 1], [0, 1])
     """
+    _check_arguments(rounds, temperature, columns)
     chosen_by = {"round": rounds, "temperature": temperature, by: None if by == "source" else by}
     table.need("sample_id", "acc", *(name for name, value in chosen_by.items() if value is not None))
     where = _where(rounds, temperature)
@@ -88,6 +91,18 @@ def stats_of(
     return _stats(parts)
 
 
+def _check_arguments(rounds: Collection[Any] | None, temperature: Any, columns: Collection[str]) -> None:
+    for each in rounds or ():
+        if isinstance(each, bool) or not isinstance(each, int | np.integer):
+            raise PoolError(f"rounds: got {each!r:.80}; expected whole numbers")
+    if temperature is not None and not math.isfinite(temperature):
+        raise PoolError(f"temperature: got {temperature}; expected a finite number")
+    for name in [columns] if isinstance(columns, str) else columns:
+        if name not in ALL or name is columns:
+            hint = "" if name in ALL else near(name, ALL)
+            raise PoolError(f"columns: got {name!r:.80}{hint or ';'} expected a list of these: {', '.join(ALL)}")
+
+
 def _listed(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{sql} AS {quoted(name)}" for name, sql in columns.items())
 
@@ -104,12 +119,12 @@ def _where(rounds: Collection[int] | None, temperature: float | None) -> str:
 def _extent(table: RolloutTable, where: str, *, paid: bool) -> tuple[float, bool]:
     """The size of the largest total, where it is asked for, and whether there are several rounds."""
     needed = [name for name in ("acc", "round", "temperature", *(["total"] if paid else ())) if name in table.columns]
-    largest = "max(abs(total))" if "total" in needed else "0.0"
+    largest = f"max(abs({TOTAL}))" if "total" in needed else "0.0"
     number = "coalesce(round, -1)" if "round" in needed else "0"
     sql = f"SELECT {largest} AS largest, min({number}) <> max({number}) AS rounds FROM {{rollouts}}{where}"
     found = table.query(sql, needed).to_pylist()[0]
     if found["largest"] and not found["largest"] < LARGEST:
-        raise _wrong(table, where, "total", f"abs(total) >= {LARGEST!r}", "a number of a size below 1e12, or null")
+        raise _wrong(table, where, "total", f"abs({TOTAL}) >= {LARGEST!r}", "a number of a size below 1e12, or null")
     return float(found["largest"] or 0.0), bool(found["rounds"])
 
 
@@ -196,17 +211,23 @@ def _check_twice(table: RolloutTable, where: str, names: list[str]) -> None:
 
 
 def _none_left(table: RolloutTable, rounds: Collection[int] | None, temperature: float | None) -> str:
+    asked, there = "", list[str]()
     if rounds is not None:
-        there = ", ".join(str(each) for each in table.rounds() if each is not None) or "none"
-        return f"{_paths(table)}: no rollouts of round {', '.join(map(str, rounds))}; rounds that are there: {there}"
-    there = ", ".join(f"{each:g}" for each in table.temperatures() if each is not None) or "none"
-    return f"{_paths(table)}: no rollouts at temperature {temperature}; temperatures that are there: {there}"
+        asked += f" of round {', '.join(map(str, rounds)) or '(none)'}"
+        there.append(f"rounds that are there: {_known(table.rounds())}")
+    if temperature is not None:
+        asked += f" at temperature {temperature:g}"
+        of_these = "" if rounds is None else " in these rounds"
+        there.append(f"temperatures that are there{of_these}: {_known(table.temperatures(rounds))}")
+    return "; ".join([f"{_paths(table)}: no rollouts{asked}", *there])
+
+
+def _known(found: Iterable[float | None]) -> str:
+    return ", ".join(f"{each:g}" for each in found if each is not None) or "none"
 
 
 def _stats(parts: dict[str, list[Any]]) -> SampleStats:
     found = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
-    if {"mean", "lowest", "highest"} <= set(found):
-        found["mean"] = np.where(found["lowest"] == found["highest"], found["lowest"], found["mean"])
     stats = SampleStats(**found)
     seal(*vars(stats).values())
     return stats

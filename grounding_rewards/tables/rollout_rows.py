@@ -64,10 +64,10 @@ class JsonRollouts:
 
     def _name(self, value: Any, batch: Batch, row: int) -> str:
         """A sample's name as text; a file holds either texts or whole numbers, or "1" and 1 would become one sample."""
-        if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+        if not isinstance(value, str | int) or isinstance(value, bool) or value == "" or _broken(value):
             raise TableError(
                 f"{self.table.path}, {batch.place(row)}: sample_id is {value!r:.60}; expected the name of the sample, "
-                "a text or a whole number"
+                "a text that UTF-8 can hold, or a whole number"
             )
         kind = type(value)
         first, place = self._kinds.setdefault("sample_id", (kind, batch.place(row)))
@@ -93,6 +93,11 @@ def _exact(name: str, value: Any, kind: Any) -> float | int:
 def _as_text(value: Any) -> Any:
     """Texts and nothing as they are, anything else as JSON."""
     return value if value is None or isinstance(value, str) else json.dumps(finite(value), ensure_ascii=False)
+
+
+def _broken(value: Any) -> bool:
+    """Whether a text has halves of surrogate pairs: written anew, all of these are alike."""
+    return isinstance(value, str) and any("\ud800" <= each <= "\udfff" for each in value)
 
 
 def _number(value: Any) -> bool:

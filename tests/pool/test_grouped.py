@@ -1,6 +1,7 @@
 """A rollout table grouped by sample."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -238,3 +239,40 @@ def test_a_table_answers_on_after_an_error(tmp_path):
     with pytest.raises(ValueError, match="unknown space 'nowhere'") as caught:
         stats_of(rollouts, target_space="nowhere")
     assert (rollouts.rounds(), caught.type.__name__) == ({4: 1}, "SpaceError")  # while the error holds its frames
+
+
+def test_what_is_not_scored_changes_no_number(tmp_path):
+    scored = [{"sample_id": "a", "acc": 1, "total": each} for each in (0.001, 0.002)]
+    found = stats_of(table(tmp_path / "r.jsonl", [*scored, {"sample_id": "b", "acc": None, "total": 1e13}]))
+    assert found.mean.tolist()[0] == pytest.approx(0.0015, abs=1e-15)
+    assert found.variance.tolist()[0] == pytest.approx(2.5e-7, abs=1e-12)
+    assert np.isnan([found.mean[1], found.variance[1]]).all()
+
+
+def test_the_mean_of_equal_totals_is_theirs_whatever_else_is_asked_for(tmp_path):
+    rows = [{"sample_id": "a", "acc": 1, "total": 0.9783548583709967}] * 6
+    for columns in (["mean"], ["mean", "lowest"], ALL):
+        assert stats_of(table(tmp_path / "r.jsonl", rows), columns=columns).mean.tolist() == [0.9783548583709967]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"rounds": [1.5]}, "rounds: got 1.5; expected whole numbers"),
+        ({"rounds": [None]}, "rounds: got None; expected whole numbers"),
+        ({"temperature": float("nan")}, "temperature: got nan; expected a finite number"),
+        ({"columns": ["meen"]}, "columns: got 'meen'; did you mean 'mean'? expected a list of these: sample_id, n, "),
+        ({"columns": "mean"}, "columns: got 'mean'; expected a list of these: sample_id, n, "),
+        (
+            {"rounds": [1], "temperature": 2.0},
+            "r.jsonl: no rollouts of round 1 at temperature 2; rounds that are there: 1, 2; temperatures that are there "
+            "in these rounds: 1",
+        ),
+        ({"rounds": []}, "r.jsonl: no rollouts of round (none); rounds that are there: 1, 2"),
+        ({"temperature": 3.0}, "r.jsonl: no rollouts at temperature 3; temperatures that are there: 1, 2"),
+    ],
+)
+def test_what_cannot_be_asked_for(tmp_path, asked, message):
+    rows = [{"sample_id": "a", "acc": 1, "round": each, "temperature": each} for each in (1, 2)]
+    with pytest.raises(PoolError, match=re.escape(message)):
+        stats_of(table(tmp_path / "r.jsonl", rows), **asked)

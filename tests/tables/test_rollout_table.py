@@ -281,3 +281,17 @@ def test_a_directory_is_read_while_it_is_written(tmp_path):
     assert all(one == other for one, other in counts)
     assert counts == sorted(counts)
     assert stats_of(open_rollouts([tmp_path / "run"])).n.tolist() == [121, 121]
+
+
+def test_names_that_cannot_be_written_are_refused(tmp_path):
+    (tmp_path / "r.jsonl").write_text('{"sample_id": "a", "acc": 1}\n{"sample_id": "\\ud800", "acc": 1}\n')
+    with pytest.raises(TableError, match=r"r\.jsonl, row 1 \(line 2\): sample_id is '\\ud800'; expected the name"):
+        stats_of(open_rollouts([tmp_path / "r.jsonl"]))
+
+
+def test_a_round_behind_a_path_is_an_option_here(tmp_path):
+    path = lines(tmp_path / "r.jsonl", {"sample_id": "a", "acc": 1, "round": 2})
+    with pytest.raises(TableError, match=r"r\.jsonl@2: no such file; for one round of .*r\.jsonl name it by --round 2"):
+        open_rollouts([f"{path}@2"])
+    with pytest.raises(TableError, match=r"gone\.jsonl@2: no such file$"):
+        open_rollouts([tmp_path / "gone.jsonl@2"])

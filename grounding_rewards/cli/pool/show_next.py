@@ -28,8 +28,8 @@ def say(manifest: Mapping[str, Any]) -> None:
         )
     if manifest["suspects"]:
         terminal.note(
-            f"{manifest['suspects']} never-solved samples are set aside, for their clicks agree on another place than "
-            "the target: look at their labels; --keep-suspects trains on them"
+            f"never-solved samples set aside, for their clicks agree on another place than the target: "
+            f"{manifest['suspects']}; look at their labels; --keep-suspects trains on them"
         )
 
 

@@ -16,10 +16,11 @@ from grounding_rewards.pool.temperature import sweep
 from grounding_rewards.pool.transitions import transitions
 
 NO_ROUND = "needs rollouts, or statistics of samples that `pool stats --out` wrote"
+NO_SCORE = f"{NO_ROUND}, of which some are scored (column acc)"
 NEEDS = {
     "rounds": NO_ROUND,
-    "num_correct": NO_ROUND,
-    "signal": NO_ROUND,
+    "num_correct": NO_SCORE,
+    "signal": NO_SCORE,
     "transitions": "needs two rounds or more: give a file of rollouts for each, or a column round",
     "sources": "needs a column source in the rollouts, or another column by --by",
     "sizes": "needs targets and image sizes in the rollouts (columns target and image_size), and the space of targets "
@@ -110,14 +111,15 @@ def report(
     swept, failed = _temperature(by_temperature or {})
     sources = [(each.name, by_source(each.stats)) for each in rounds]
     sizes = [(each.name, by_size(each.stats)) for each in rounds]
+    scored = [each for each in rounds if each.stats.n.any()]
     found = Report(
         title=title,
         rounds=tuple(map(summary, rounds)),
-        num_correct=tuple(map(histogram, rounds)),
+        num_correct=tuple(map(histogram, scored)),
         transitions=tuple(moved),
         sources=tuple(each for each in sources if each[1]),
         sizes=tuple(each for each in sizes if each[1]),
-        signal=tuple(map(signal, rounds)),
+        signal=tuple(map(signal, scored)),
         temperature=swept,
         pools=tuple(pools),
         hardest=tuple(hardest),

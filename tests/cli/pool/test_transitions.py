@@ -196,3 +196,12 @@ def test_the_same_rollouts_twice_are_told_once(run, before, both, tmp_path):
     assert [each for each in found(run, many, many)["warnings"] if "same" in each] == [
         "both rounds show the same in all samples: are these the same rollouts twice?"
     ]
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-1", "1e999"])
+@pytest.mark.parametrize("verb", ["transitions", "report", "temperature"])
+def test_temperatures_that_are_none(run, before, after, tmp_path, verb, number):
+    out = ["--out", tmp_path / "report"] if verb == "report" else []
+    message = run.error("pool", verb, *out, "--", before, f"{number}={after}")
+    assert message == f"{number}={after}: got temperature {number}; expected a number from 0, such as 1.2"
+    assert not (tmp_path / "report").exists()

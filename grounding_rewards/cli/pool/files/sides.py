@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -47,6 +48,9 @@ def read_side(word: str) -> Side:
 def read_warm_side(word: str) -> Side:
     """The same behind ``TEMPERATURE=``.
 
+    Raises:
+        PoolError: the temperature is infinite, no number, or below 0.
+
     >>> read_warm_side("1.4=hot.jsonl@1")
     Side(path=PosixPath('hot.jsonl'), round=1, temperature=1.4)
     """
@@ -55,6 +59,8 @@ def read_warm_side(word: str) -> Side:
         warm = _rounded(float(number)) if equals and not Path(word).exists() else None
     except ValueError:
         warm = None
+    if warm is not None and not 0 <= warm < math.inf:
+        raise PoolError(f"{word}: got temperature {number}; expected a number from 0, such as 1.2")
     return read_side(word) if warm is None else read_side(rest)._replace(temperature=warm)
 
 
