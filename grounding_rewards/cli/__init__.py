@@ -76,6 +76,9 @@ _VERBS = {
 }
 """Of each verb its module, and the function in it."""
 
+_GROUPS = ([], ["pool"])
+"""What says nothing to do, and is answered with what there is."""
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -98,7 +101,7 @@ def _run(args: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if args is None else args)
     command = typer.main.get_command(build(words))
     try:
-        code = _invoke(command, words or ["--help"])
+        code = _invoke(command, [*words, "--help"] if words in _GROUPS else words)
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED

@@ -75,3 +75,10 @@ def test_stages_that_are_not_there(run, tmp_path):
     assert run.error("pool", "curriculum", source, "--stages", none, "--validate") == (
         f"--stages: {none}: no such file; expected bands, stages and gate in .json or .toml"
     )
+
+
+def test_a_group_alone_says_what_there_is(run):
+    for words, shown in ([], "gallery"), (["pool"], "transitions"):
+        result = run(*words)
+        assert (result.code, result.err) == (0, "")
+        assert shown in result.out

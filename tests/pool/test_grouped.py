@@ -265,8 +265,8 @@ def test_the_mean_of_equal_totals_is_theirs_whatever_else_is_asked_for(tmp_path)
         ({"columns": "mean"}, "columns: got 'mean'; expected a list of these: sample_id, n, "),
         (
             {"rounds": [1], "temperature": 2.0},
-            "r.jsonl: no rollouts of round 1 at temperature 2; rounds that are there: 1, 2; temperatures that are there "
-            "in these rounds: 1",
+            "r.jsonl: no rollouts of round 1 at temperature 2; rounds that are there: 1, 2; temperatures that are "
+            "there in these rounds: 1",
         ),
         ({"rounds": []}, "r.jsonl: no rollouts of round (none); rounds that are there: 1, 2"),
         ({"temperature": 3.0}, "r.jsonl: no rollouts at temperature 3; temperatures that are there: 1, 2"),

@@ -105,6 +105,8 @@ def next_round(
     names and statistics. Beside it lie POOL's name with `.easy`, `.suspects` and `.control`, as far as they have rows,
     and `POOL.manifest.json`, with the counts of each step, by source, and the hashes of all inputs and outputs.
     What an earlier run set aside there is replaced, or removed; a file that no such manifest lists is an error.
+    All files are complete before one takes its name, the manifest last: where a run is killed between two names, a file
+    is not what the manifest's hashes say, and the same command mends it.
 
     Example: `grounding-rewards pool next rollouts/ --data train.parquet --out pool.parquet --zero-share 0.2 --seed 7`
     """

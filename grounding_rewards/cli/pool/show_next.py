@@ -12,8 +12,8 @@ from grounding_rewards.cli import terminal
 def say(manifest: Mapping[str, Any]) -> None:
     """Remarks on what was found."""
     rounds, temperatures, join = manifest["rounds"], manifest["temperatures"], manifest["join"]
-    if given := sum(each["role"] == "rollouts" for each in manifest["inputs"]):  # statistics are of one round
-        say_rounds(given, rounds)
+    if rounds is not None:
+        say_rounds(sum(each["role"] == "rollouts" for each in manifest["inputs"]), rounds)
     if len(temperatures) > 1:
         terminal.note(
             f"rollouts at temperatures {_listed(temperatures)} count together, and pass rates mix them; --round N "

@@ -155,10 +155,12 @@ def test_bars_of_sources_are_shares_and_the_smallest_sources_share_one():
     assert ends == pytest.approx([1.0] * 30)
 
 
-def test_a_round_without_scores_can_be_drawn():
-    empty = Round("none", stats([0, 0], [0, 0]))
-    assert histogram.num_correct([counted(empty)])
-    assert [each.section for each in drawings(report("none", [empty]))] == ["num_correct"]
+def test_of_a_round_without_scores_nothing_is_drawn():
+    empty, other = Round("none", stats([0, 0], [0, 0])), Round("some", stats([2], [1]))
+    found = report("none", [empty])
+    assert list(drawings(found)) == []
+    assert found.missing["num_correct"].endswith("of which some are scored (column acc)")
+    assert [each["round"] for each in report("one", [empty, other]).num_correct] == ["some"]
 
 
 def test_sizes_of_rounds_lie_beside_each_other_and_signals_have_a_mark(figures):

@@ -78,7 +78,6 @@ class Settings:
             "limit": self.limit,
             "control": self.control,
             "target_space": self.target_space,
-            "by": self.by,
         }
 
 

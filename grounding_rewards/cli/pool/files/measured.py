@@ -31,7 +31,10 @@ class Measured(Protocol):
         ...
 
     def told(self, stats: SampleStats) -> dict[str, Any]:
-        """What the manifest says of rounds and temperatures; None among them where one is unknown."""
+        """What the manifest says of rounds and temperatures, None among them where one is unknown, and of ``by``.
+
+        Statistics do not say which rounds they are of, nor what they were counted by: None.
+        """
         ...
 
     def inputs(self) -> list[dict[str, Any]]:
@@ -83,8 +86,7 @@ class _Counted:
         return read_stats(self.path)
 
     def told(self, stats: SampleStats) -> dict[str, Any]:
-        numbers = sorted(set(stats.round.tolist()))
-        return {"rounds": [None if each < 0 else each for each in numbers], "temperatures": _temperatures(stats)}
+        return {"rounds": None, "temperatures": _temperatures(stats), "by": None}  # of a sample's rounds they know one
 
     def inputs(self) -> list[dict[str, Any]]:
         return [{"role": "statistics", **fingerprint(self.path, self.files)}]
@@ -106,8 +108,10 @@ class _Rollouts:
 
     def told(self, stats: SampleStats) -> dict[str, Any]:
         if self.rounds is None:
-            return {"rounds": list(self.table.rounds()), "temperatures": list(self.table.temperatures())}
-        return {"rounds": list(self.rounds), "temperatures": _temperatures(stats)}
+            rounds, temperatures = list(self.table.rounds()), list(self.table.temperatures())
+        else:
+            rounds, temperatures = list(self.rounds), _temperatures(stats)
+        return {"rounds": rounds, "temperatures": temperatures, "by": self.by}
 
     def inputs(self) -> list[dict[str, Any]]:
         return [{"role": "rollouts", **each} for each in self.table.inputs()]
