@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from grounding_rewards import own_code
+from grounding_rewards import own_code, recipe
 from grounding_rewards.own_code import files_of_code
 from grounding_rewards.plugins import registry
 from grounding_rewards.recipes.gelato import gelato
@@ -39,6 +39,27 @@ def test_the_module_and_the_one_behind_it(package):
     ]  # fmt: skip
 
 
+def test_what_stands_behind_a_function_that_builds_a_recipe(tmp_path, monkeypatch):
+    (tmp_path / "own_code_parts.py").write_text("import own_code_sums\ndef brief(rollouts): return own_code_sums.ONE\n")
+    (tmp_path / "own_code_sums.py").write_text("import json, numpy\nONE = numpy.ones(1)\n")
+    own = tmp_path / "own.py"
+    own.write_text(
+        "from grounding_rewards import recipe\n"
+        "def mine():\n"
+        "    part = {'verifier': 'own_code_parts:brief', 'weight': 1, 'low': 0, 'high': 1}\n"
+        "    return recipe('composite', dialect='auto', response_space='unit', parts={'brief': part})\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    try:
+        built = recipe(f"{own}:mine")
+        found = files_of_code(built.to_dict(), built)
+    finally:
+        for name in ("own_code_parts", "own_code_sums"):
+            sys.modules.pop(name, None)
+    assert found == [own, tmp_path / "own_code_parts.py", tmp_path / "own_code_sums.py"]
+
+
 def test_files_are_named_as_they_are(tmp_path):
     own = tmp_path / "own.py"
     own.touch()
@@ -63,7 +84,7 @@ def test_a_plugin_and_what_it_offers(package, monkeypatch):
         plugins=(("acme", "acme-rewards", plugin), ("other", "others", SimpleNamespace())),
     )
     monkeypatch.setattr(own_code, "registry", lambda: offered)
-    assert files_of_code({"name": "acme/plain"}) == [package / "__init__.py"]
+    assert files_of_code({"name": "acme/plain"}) == [package / "__init__.py", package / "inner.py"]
     parts = {"one": {"verifier": "acme/brief"}, "two": {"verifier": "other/brief"}, "hit": 0.5}
     assert files_of_code({"name": "composite", "parts": parts}) == [package / "__init__.py", package / "inner.py"]
 

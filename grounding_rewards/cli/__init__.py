@@ -76,7 +76,7 @@ _VERBS = {
 }
 """Of each verb its module, and the function in it."""
 
-_GROUPS = ([], ["pool"])
+_GROUPS: tuple[list[str], ...] = ([], ["pool"])
 """What says nothing to do, and is answered with what there is."""
 
 

@@ -19,6 +19,7 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import shares, target_boxes
 from grounding_rewards.promises import seal
 from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.tables.once import check_once
 from grounding_rewards.tables.rollout_parquet import quoted
 from grounding_rewards.tables.rollout_table import RolloutTable
 
@@ -188,26 +189,7 @@ def _check(table: RolloutTable, where: str, odd: list[dict[str, Any]], by: str) 
         )
     unclear = [found["unclear"] for found in odd if found.get("unclear") is not None]
     if unclear:
-        _check_twice(table, where, unclear)
-
-
-def _check_twice(table: RolloutTable, where: str, names: list[str]) -> None:
-    """Check that no (sample, round, rollout) is there twice, where numbers modulo 64 do not say so."""
-    key = f"sample_id, {'round' if 'round' in table.columns else 'NULL::BIGINT AS round'}, rollout"
-    joined = f"{where} AND" if where else " WHERE"
-    sql = (
-        f"SELECT {key}, count(*) AS times FROM {{rollouts}}{joined} rollout IS NOT NULL "
-        "AND sample_id IN (SELECT unnest(?)) GROUP BY ALL HAVING count(*) > 1 ORDER BY 1, 2, 3 LIMIT 1"
-    )
-    needed = [name for name in ("sample_id", "round", "rollout", "temperature") if name in table.columns]
-    twice = table.query(sql, needed, [names]).to_pylist()
-    if twice:
-        sample, number, rollout, count = twice[0].values()
-        told = "" if number is None else f"round {number}, "
-        raise PoolError(
-            f"{_paths(table)}: sample {sample!r}, {told}rollout {rollout} is there {count} times; "
-            "expected each rollout once: give each file once, and tell rounds apart by a column round"
-        )
+        check_once(table, where, unclear)  # numbers modulo 64 do not say so
 
 
 def _none_left(table: RolloutTable, rounds: Collection[int] | None, temperature: float | None) -> str:

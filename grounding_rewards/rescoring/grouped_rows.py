@@ -107,6 +107,7 @@ class GroupedRows:
         for place, source in enumerate(self.sources):
             spans = range(-(-source.rows // source.piece_rows))
             for _, batch in source.batches(self.columns, spans):
+                self.scorer.scorer.responses(source.table, batch)  # which are texts of some kind from here on
                 rows = self.scorer.unscored(source, place, batch)
                 pieces = [_piece(group, count) for group in _groups(rows)]
                 for piece in sorted(set(pieces)):

@@ -18,6 +18,7 @@ from grounding_rewards.further import reads_further
 from grounding_rewards.own_code import files_of_code
 from grounding_rewards.rescoring.earlier import left_out
 from grounding_rewards.rescoring.grouped_rows import GroupedRows
+from grounding_rewards.rescoring.keys import check_given
 from grounding_rewards.rescoring.row_scorer import RowScorer
 from grounding_rewards.rescoring.work import Straight, Work
 from grounding_rewards.rescoring.written import MANIFEST, summary, write
@@ -86,6 +87,7 @@ def rescore(
 
     Raises:
         TableError: the rollouts cannot be read or scored, or the directory is another one already.
+        PoolError: a sample has a rollout twice in a round.
         RecipeError: the recipe adds up trajectories, or ``bad_target`` is neither word.
         OSError: the directory cannot be written.
 
@@ -126,6 +128,7 @@ class _Rescorer:
             if pieces is None:
                 manifest = read_manifest(out / MANIFEST)
                 return Rescored(manifest, 0, len(manifest[OUTPUTS]))
+            check_given(self.rollouts, tables, self.scorer.columns.id)
             return self._make(pieces, self._sources(tables, states))
 
     def _sources(self, tables: Sequence[Table], states: Sequence[tuple[int, int]]) -> list[Source]:
@@ -176,7 +179,7 @@ class _Rescorer:
         return {
             "version": __version__,
             "recipe": said,
-            "code": [{"path": str(file), "sha256": digest(file)} for file in files_of_code(said)],
+            "code": [{"path": str(file), "sha256": digest(file)} for file in files_of_code(said, scorer.recipe)],
             "columns": dict(vars(scorer.columns)),
             "bad_target": str(scorer.bad_target),
             "resizing": None if scorer.resizing is None else dict(vars(scorer.resizing)),

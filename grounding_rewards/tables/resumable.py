@@ -119,7 +119,7 @@ def is_made(out: Path, manifest: str, identity: Mapping[str, Any], *, overwrite:
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return False
     found = _said(out / manifest) if out.is_dir() else None
-    if found is None or not isinstance(found.get(OUTPUTS), list):
+    if found is None or not _are_described(found.get(OUTPUTS)):
         raise TableError(f"{out}: is there, and holds no {manifest}, so it is not replaced; write to another directory")
     names = {each["path"] for each in found[OUTPUTS]}
     strange = sorted({path.name for path in out.iterdir()} - names - {manifest})
@@ -211,6 +211,10 @@ def _partial(out: Path) -> Path:
 
 def _described(path: Path) -> dict[str, Any]:
     return {"path": path.name, "bytes": path.stat().st_size, "sha256": digest(path)}
+
+
+def _are_described(value: Any) -> bool:
+    return _are_files(value) and all(isinstance(each.get("path"), str) and "bytes" in each for each in value)
 
 
 def _damaged(out: Path, listed: Sequence[Mapping[str, Any]]) -> str:

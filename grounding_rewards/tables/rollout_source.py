@@ -26,28 +26,30 @@ PIECE_ROWS = 1 << 16
 PIECE_BYTES = 1 << 28
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Some(Batch):
-    """Some rows of a batch, which errors call by their place in it.
+    """Some rows of a batch, which errors call as it does.
 
     Attributes:
-        numbers: which rows of the table they are.
+        batch: all of it.
+        kept: which of its rows they are.
     """
 
-    numbers: Sequence[int] = ()
+    batch: Batch
+    kept: Sequence[int]
 
     def number(self, index: int) -> int:
         """The number of a row of this batch, counted from 0."""
-        return self.numbers[index]
+        return self.batch.number(self.kept[index])
+
+    def place(self, index: int) -> str:
+        """Which row it is, for errors."""
+        return self.batch.place(self.kept[index])
 
 
 def some(batch: Batch, rows: Sequence[int]) -> Batch:
     """Some rows of a batch without what they are written from."""
-    return Some(
-        batch.start, [batch.rows[row] for row in rows], None, batch.done,
-        None if batch.lines is None else [batch.lines[row] for row in rows], batch.file,
-        numbers=[batch.number(row) for row in rows],
-    )  # fmt: skip
+    return Some(batch.start, [batch.rows[row] for row in rows], None, batch.done, batch=batch, kept=rows)
 
 
 class LoggedTable:

@@ -7,9 +7,10 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.errors import TableError
+from grounding_rewards.rescoring import rescore
 from grounding_rewards.tables import rollout_source
 from tests.cli.command import write_rows
-from tests.rescoring.made import contents, table, votes
+from tests.rescoring.made import HIT, contents, table, votes
 
 
 def test_rows_that_are_compared_find_each_other_wherever_they_stand(tmp_path, monkeypatch):
@@ -40,6 +41,22 @@ def test_a_bad_target_among_rows_that_are_compared_is_named_by_its_sample(tmp_pa
     source = write_rows(tmp_path / "in.jsonl", {"sample_id": "b", "rollout": 3, "response": "", "target": "no"})
     with pytest.raises(TableError, match=r"in\.jsonl, sample 'b', rollout 3: target of sample 'b'"):
         votes(tmp_path / "out", source)
+
+
+def test_a_row_is_named_by_its_sample_where_others_have_no_response(tmp_path):
+    sizes = {"image_size": [9, 9], "model_image_size": [9, 9]}
+    rows = [{"sample_id": name, "response": HIT, "target": {"bbox": [1, 1, 5, 5]}, **sizes} for name in "zab"]
+    rows[0]["target"], rows[1]["response"] = "garbage", None
+    source = write_rows(tmp_path / "in.jsonl", *rows)
+    with pytest.raises(TableError, match=r"in\.jsonl, sample 'z', rollout 0: target of sample 'z'"):
+        rescore([source], gr.recipe("ui-r1-dast"), tmp_path / "out")
+
+
+def test_responses_that_are_no_texts_are_refused(tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", {"sample_id": "a", "response": 5, "target": {"image_size": [9, 9]}})
+    with pytest.raises(TableError) as caught:
+        votes(tmp_path / "out", source)
+    assert str(caught.value) == f"{source}, row 0 (line 1): response: got int 5; expected a string or null"
 
 
 def test_a_permuted_file_gives_the_same_bytes(tmp_path):

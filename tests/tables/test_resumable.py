@@ -135,3 +135,12 @@ def test_inputs_count_by_what_they_hold():
     assert differing(said, {"inputs": moved[::-1], "seed": 1}) == ["inputs"]
     assert differing(said, {"seed": 2, "rest": (1, 2)}) == ["seed", "rest"]
     assert differing({"code": [{"path": "a", "sha256": "1"}]}, {"code": []}) == ["code"]
+
+
+@pytest.mark.parametrize("outputs", [["a"], [{}], [None], [{"path": "one"}], [{"path": [], "bytes": 1, "sha256": ""}]])
+def test_a_manifest_that_lists_no_files(tmp_path, outputs):
+    out = tmp_path / "out"
+    make(out)
+    (out / "manifest.json").write_text(json.dumps({"seed": 1, "inputs": [], "outputs": outputs}))
+    with pytest.raises(TableError, match=r"out: is there, and holds no manifest\.json, so it is not replaced"):
+        make(out, overwrite=True)
