@@ -17,6 +17,7 @@ from grounding_rewards.sizes import read_size
 from grounding_rewards.spaces import Floats, model_image_sizes
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import Note, require_column
+from grounding_rewards.tables.sample_names import name_of
 from grounding_rewards.targets import BadTarget, Targets
 from grounding_rewards.truth import LARGEST
 
@@ -288,10 +289,3 @@ def _extras(table: Table, batch: Batch) -> dict[str, list[Any]]:
         name: batch.column(name)
         for name in dict.fromkeys([*table.columns, *(key for row in batch.rows for key in row)])
     }
-
-
-def name_of(name: Any) -> str | None:
-    """A sample's name as text: 1, "1" and 1.0, as files hold 1 beside nulls, are one; None where it is no name."""
-    if isinstance(name, float) and name.is_integer():
-        name = int(name)
-    return str(name) if isinstance(name, str) or type(name) is int else None

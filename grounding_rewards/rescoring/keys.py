@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from grounding_rewards.table_scoring import name_of
 from grounding_rewards.tables.base import Table
 from grounding_rewards.tables.once import check_once
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.rollout_table import RolloutTable
+from grounding_rewards.tables.sample_names import name_of
 
 _KEY = ("sample_id", "round", "rollout")
 

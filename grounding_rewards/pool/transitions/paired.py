@@ -124,12 +124,16 @@ def _keys(names: list[Any]) -> list[Any]:
     if all(type(name) is str for name in names):
         return names
     seen: dict[Hashable, tuple[str, str]] = {}
-    return [seen.setdefault(name, (str(name), type(name).__name__)) for name in names]
+    return [seen.setdefault(name, _key(name)) for name in names]
 
 
 def ordered(names: set[Any]) -> list[Any]:
     """Names in an order that does not depend on where they came from."""
-    return sorted(names, key=lambda name: (str(name), type(name).__name__))
+    return sorted(names, key=_key)
+
+
+def _key(name: Any) -> tuple[str, str]:
+    return str(name), type(name).__name__
 
 
 def number(value: float) -> float | None:

@@ -205,3 +205,9 @@ def test_temperatures_that_are_none(run, before, after, tmp_path, verb, number):
     message = run.error("pool", verb, *out, "--", before, f"{number}={after}")
     assert message == f"{number}={after}: got temperature {number}; expected a number from 0, such as 1.2"
     assert not (tmp_path / "report").exists()
+
+
+def test_greedy_answers_are_at_temperature_0(run, after, tmp_path):
+    greedy = write_rows(tmp_path / "greedy.jsonl", *rows(BEFORE, round=1))
+    said = json.loads(run("pool", "transitions", f"0={greedy}", after, "--json").out)
+    assert said["warnings"][0].startswith("temperatures differ, 0 before and 1.7 after")

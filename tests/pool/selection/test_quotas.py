@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.selection import quotas
 from grounding_rewards.pool.selection.quotas import drawn, largest_remainder, most_positive, zero_quota
 
 SHARES = st.integers(0, 99).map(lambda percent: percent / 100)
@@ -153,3 +154,10 @@ def test_the_number_1_is_another_name_than_the_text_1():
 def test_a_seed_that_is_none_is_an_error(seed):
     with pytest.raises(PoolError, match=r"seed: got .*; expected a whole number from 0"):
         drawn(NAMES, 1, seed=seed, purpose="zero")
+
+
+def test_names_that_are_hashed_in_several_turns_are_drawn_as_in_one(monkeypatch):
+    names = [f"s{each}" for each in range(50)]
+    expected = drawn(names, 20, seed=7, purpose="zero").tolist()
+    monkeypatch.setattr(quotas, "_AT_ONCE", 8)
+    assert drawn(names, 20, seed=7, purpose="zero").tolist() == expected
