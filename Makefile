@@ -34,6 +34,8 @@ lint: setup
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy
+	$(BIN)/bandit --quiet --configfile pyproject.toml --severity-level medium --confidence-level medium \
+		--recursive grounding_rewards adapters
 
 fix: setup
 	$(BIN)/ruff check --fix $(SOURCES)

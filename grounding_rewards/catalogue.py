@@ -1,4 +1,8 @@
-"""Recipes by name: `recipes()` lists them, `recipe(name, **options)` builds one."""
+"""Recipes by name: `recipes()` lists them, `recipe(name, **options)` builds one.
+
+Two functions build recipes, by the origin of the name. ``recipe`` takes names from the caller (Python, a config, the
+command line) and may load code by its place. ``recorded_recipe`` takes names from data, and never loads anything.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
 from grounding_rewards.combine import RESERVED
@@ -76,6 +80,46 @@ infigui-g1, se-gui, ui-agile, ui-ins, ui-r1, ui-r1-dast, ui-r1-e, ui-rft, ui-s1,
     shared = {key: _shared(name, key, value) for key, value in options.items() if key in SHARED}
     kept = {key: value for key, value in options.items() if value != _default(key, own, built)}
     return replace(built, **shared, name=absolute(name), options=tuple(sorted(kept.items())))
+
+
+@dataclass(frozen=True)
+class RecordedName:
+    """A recipe's name as data hold it: in a rollout, a trainer's log, a record or a manifest.
+
+    It is not a ``str``, so ``recipe``, which loads code by its place, refuses it.
+    """
+
+    text: str
+
+
+def recorded_recipe(name: RecordedName, /, **options: Any) -> Recipe | None:
+    """Look up the recipe that data name, among the built-in and installed ones only.
+
+    No name from data is ever imported, opened or called, whatever it says: ``module:attr`` and ``file.py:attr`` are
+    unknown names here.
+
+    Args:
+        name: the name that the data hold.
+        options: the caller's own; data hold none.
+
+    Returns:
+        The recipe; None where none of this name is installed, or it needs further options.
+
+    >>> recorded_recipe(RecordedName("gelato")).name
+    'gelato'
+    >>> recorded_recipe(RecordedName("os:abort")) is None
+    True
+    >>> recipe(RecordedName("gelato"))
+    Traceback (most recent call last):
+    grounding_rewards.errors.RecipeError: 'gelato' is a name from data; look it up by recorded_recipe, which loads \
+no code
+    """
+    if name.text not in registry().recipes:
+        return None
+    try:
+        return recipe(name.text, **options)
+    except GroundingRewardsError:
+        return None
 
 
 def own_options(name: str) -> dict[str, Any]:
@@ -181,6 +225,8 @@ def _label(name: str) -> str:
 
 
 def _unknown(name: Any) -> RecipeError:
+    if isinstance(name, RecordedName):
+        return RecipeError(f"{name.text!r:.80} is a name from data; look it up by recorded_recipe, which loads no code")
     known = registry().verifiers
     if isinstance(name, str) and name in known:
         return RecipeError(f"{name!r} is a verifier and no recipe; {_as_part(name, known[name])}")

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.catalogue import recipe
-from grounding_rewards.errors import PoolError, RecipeError
+from grounding_rewards.errors import PoolError, RecipeError, SpaceError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import CoordSpace
 
@@ -62,6 +62,15 @@ Rounds = Annotated[
 By = Annotated[str, typer.Option(metavar="COLUMN", help="The column that samples are counted by.")]
 TargetSpace = Annotated[
     CoordSpace | None, typer.Option(help="The space of targets that name none. Default: their recipe's own.")
+]
+TargetRecipe = Annotated[
+    str | None,
+    typer.Option(
+        "--recipe",
+        metavar="NAME",
+        help="The recipe whose form targets have, where rollouts name none that is installed; your own by module:attr "
+        "or /path/file.py:attr.",
+    ),
 ]
 _DATA = "Training data"
 TrainingRows = Annotated[
@@ -133,6 +142,25 @@ def built(name: str, options: Mapping[str, Any]) -> Recipe:
         SpaceError: a space is unknown, or needed and missing.
     """
     return recipe(name, **options)
+
+
+def target_recipe(name: str | None) -> Recipe | None:
+    """Build the recipe whose form targets have; None where none is named.
+
+    Targets do not depend on the space that the model answers in, so no option asks for it.
+
+    Raises:
+        RecipeError: the name is unknown, or needs other options.
+
+    >>> target_recipe("click").target_space
+    <CoordSpace.PIXEL: 'pixel'>
+    """
+    if name is None:
+        return None
+    try:
+        return recipe(name)
+    except SpaceError:
+        return recipe(name, response_space=CoordSpace.PIXEL)
 
 
 def marked(recipe: Recipe) -> dict[str, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from operator import itemgetter
 from typing import Any
 
@@ -13,12 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from grounding_rewards.catalogue import RecordedName
 from grounding_rewards.errors import PoolError, near
 from grounding_rewards.pool.expressions import LARGEST, TOTAL, chosen, counted, further
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.target_boxes import shares, target_boxes
+from grounding_rewards.pool.target_boxes import not_installed, shares, target_boxes
 from grounding_rewards.promises import seal
+from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.once import check_once
 from grounding_rewards.tables.rollout_parquet import quoted
 from grounding_rewards.tables.rollout_table import RolloutTable
@@ -42,6 +45,8 @@ def stats_of(
     by: str = "source",
     columns: Collection[str] = ALL,
     target_space: CoordSpace | str | None = None,
+    recipe: Recipe | None = None,
+    note: Note = lambda text: None,
 ) -> SampleStats:
     r"""Statistics of the samples of a rollout table, one row a sample, sorted by its name.
 
@@ -57,6 +62,9 @@ def stats_of(
         columns: which columns are wanted beside ``n``, ``num_correct`` and ``unscored``; the fewer, the quicker.
             Without ``sample_id`` there are neither names nor an order.
         target_space: the space of targets that name none; else it is their recipe's.
+        recipe: the recipe whose form and space targets have, where rollouts name none that is built in or installed. A
+            name in the table is only looked up; it never loads code.
+        note: takes a line on recipes that are not installed, whose targets are not read.
 
     Raises:
         TableError: a file cannot be read, or lacks a column.
@@ -85,7 +93,7 @@ def stats_of(
     used = [name for name in dict.fromkeys((*_USED, by)) if name in table.columns]
     sql = f"SELECT sample_id, {_listed({**inner, **more})} FROM {{rollouts}}{where} GROUP BY sample_id"
     with closing(table.stream(f"SELECT {_listed(outer)} FROM ({sql}){order}", used)) as batches:
-        parts, odd = _gathered(batches, target_space)
+        parts, odd = _gathered(batches, _Reading(target_space, recipe, note))
     if not parts:
         raise PoolError(_none_left(table, rounds, temperature))
     _check(table, where, odd, by)
@@ -145,7 +153,7 @@ def _paths(table: RolloutTable) -> str:
 
 
 def _gathered(
-    batches: Iterable[pa.RecordBatch], target_space: CoordSpace | str | None
+    batches: Iterable[pa.RecordBatch], reading: _Reading
 ) -> tuple[dict[str, list[Any]], list[dict[str, Any]]]:
     """Columns of statistics in parts, batch by batch, for tables of all samples are large; and rows that look wrong."""
     parts: dict[str, list[Any]] = {}
@@ -160,9 +168,10 @@ def _gathered(
         found = {name: _array(name, grouped[name]) for name in grouped.column_names if name in ALL}
         found.setdefault("sample_id", np.broadcast_to(np.array(None, dtype=np.object_), len(grouped)))
         if "target" in grouped.column_names:
-            found |= _targets(grouped, target_space)
+            found |= reading.targets(grouped)
         for name, column in found.items():
             parts.setdefault(name, []).append(column)
+    reading.describe()
     return parts, odd
 
 
@@ -227,8 +236,32 @@ def _array(name: str, column: pa.ChunkedArray) -> Any:
     return np.array(column.to_numpy(zero_copy_only=False))  # a view would keep all of its batch
 
 
-def _targets(known: pa.Table, target_space: CoordSpace | str | None) -> dict[str, Any]:
-    sizes = np.array([size or (np.nan, np.nan) for size in known["image_size"].to_pylist()], dtype=np.float64)
-    boxes = target_boxes(known["target"].to_pylist(), sizes, known["recipe"].to_pylist(), target_space)
-    area, diagonal = shares(boxes, sizes)
-    return {"target_area": area, "target_diagonal": diagonal}
+@dataclass
+class _Reading:
+    """Targets of a table, read batch by batch; remembers which recipes are not installed."""
+
+    target_space: CoordSpace | str | None
+    recipe: Recipe | None
+    note: Note
+    unknown: dict[str, int] = field(default_factory=dict)
+
+    def targets(self, known: pa.Table) -> dict[str, Any]:
+        """Return sizes of targets, NaN where they cannot be read."""
+        sizes = np.array([size or (np.nan, np.nan) for size in known["image_size"].to_pylist()], dtype=np.float64)
+        names = [None if text is None else RecordedName(text) for text in known["recipe"].to_pylist()]
+        boxes = target_boxes(known["target"].to_pylist(), sizes, names, self.target_space, self.recipe)
+        area, diagonal = shares(boxes, sizes)
+        unread = [name for name, size in zip(names, area.tolist(), strict=True) if size != size]
+        for text in not_installed(unread):
+            self.unknown[text] = self.unknown.get(text, 0) + unread.count(RecordedName(text))
+        return {"target_area": area, "target_diagonal": diagonal}
+
+    def describe(self) -> None:
+        """Note the recipes that are not installed and whose targets are not read."""
+        if self.unknown and self.target_space is None and self.recipe is None:
+            some = ", ".join(f"{name!r:.80}" for name in sorted(self.unknown)[:3])
+            self.note(
+                f"{sum(self.unknown.values())} samples have a target that is not read, because their recipe is neither "
+                f"built in nor installed, and a name in a file is never loaded as code: {some}; totals and acc are the "
+                "table's own; for the sizes of their targets give --recipe NAME or --target-space SPACE"
+            )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from grounding_rewards.errors import GroundingRewardsError
-from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL
+from grounding_rewards.catalogue import RecordedName, recipes, recorded_recipe
+from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe
 from grounding_rewards.spaces import CoordSpace, Floats
 from grounding_rewards.targets import Targets
 from grounding_rewards.truth import NativeForm
@@ -15,12 +15,16 @@ from grounding_rewards.truth import NativeForm
 ACCEPTED = frozenset({ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL})
 """Kinds of targets that are read: all; some have no place."""
 
+Form = tuple[NativeForm | None, CoordSpace | str | None]
+"""The native form of bare targets, and the space of those that name none."""
+
 
 def target_boxes(
     targets: Sequence[str | None],
     image_sizes: Floats,
-    recipes: Sequence[str | None] | None = None,
+    names: Sequence[RecordedName | None] | None = None,
     target_space: CoordSpace | str | None = None,
+    recipe: Recipe | None = None,
 ) -> Floats:
     """The bounds of each target's first place: (m, 4) x1 y1 x2 y2 in shares of the image.
 
@@ -30,32 +34,52 @@ def target_boxes(
     Args:
         targets: m targets as JSON.
         image_sizes: (m, 2) width and height in pixels; NaN where the targets themselves say.
-        recipes: m names of recipes, whose native forms and spaces hold where ``target_space`` is None.
+        names: m names of recipes, whose native forms and spaces hold where ``target_space`` is None. They are data:
+            only built-in and installed recipes are looked up.
         target_space: the space of targets that name none.
+        recipe: the caller's, whose native form and space hold for targets without a name, or whose recipe is not
+            installed.
 
     >>> sizes = np.array([[200.0, 100.0], [200.0, 100.0]])
     >>> target_boxes(['{"bbox": [20, 10, 40, 30]}', '{"refusal": true}'], sizes, target_space="pixel").tolist()
     [[0.1, 0.1, 0.2, 0.3], [nan, nan, nan, nan]]
     """
     found = np.full((len(targets), 4), np.nan)
-    names = np.array([None] * len(targets) if recipes is None else list(recipes), dtype=np.object_)
-    for name in dict.fromkeys(names.tolist()):
-        rows = np.flatnonzero(names == name) if name is not None else np.flatnonzero([each is None for each in names])
-        native, space = recipe_form(name) if target_space is None else (None, target_space)
-        given = [targets[row] for row in rows.tolist()]
-        found[rows] = _boxes(given, image_sizes[rows], native, space)
+    of_each: list[RecordedName | None] = [None] * len(targets) if names is None else list(names)
+    forms = {name: target_form(name, target_space, recipe) for name in set(of_each)}
+    alike: dict[Form, list[int]] = {}
+    for row, name in enumerate(of_each):  # names may be as many as rows; forms are few
+        alike.setdefault(forms[name], []).append(row)
+    for (native, space), rows in alike.items():
+        found[rows] = _boxes([targets[row] for row in rows], image_sizes[rows], native, space)
     return found
 
 
-def recipe_form(name: str | None) -> tuple[NativeForm | None, CoordSpace | str | None]:
-    """The native form of a recipe's targets, and the space of those that name none."""
-    from grounding_rewards.catalogue import recipe
+def target_form(
+    name: RecordedName | None, target_space: CoordSpace | str | None = None, recipe: Recipe | None = None
+) -> Form:
+    """Return the form of a recipe's targets.
 
-    try:
-        built = None if name is None else recipe(name)
-    except GroundingRewardsError:  # it demands options, or belongs to a plugin that is not here
-        return None, None
-    return (None, None) if built is None else (built.native, built.target_space)
+    Args:
+        name: the recipe that the data name; only looked up.
+        target_space: the caller's space, which goes before the recipes' own.
+        recipe: the caller's recipe, for data that name none that is installed.
+    """
+    named = None if name is None else recorded_recipe(name)
+    found = named or recipe
+    if target_space is not None:
+        return (None if found is None or found is named else found.native), target_space
+    return (None, None) if found is None else (found.native, found.target_space)
+
+
+def not_installed(names: Collection[RecordedName | None]) -> list[str]:
+    """Return the names among these that no built-in or installed recipe has, sorted.
+
+    >>> not_installed([RecordedName("gelato"), RecordedName("os:abort"), None])
+    ['os:abort']
+    """
+    known = recipes()
+    return sorted({each.text for each in names if each is not None and each.text not in known})
 
 
 def _boxes(

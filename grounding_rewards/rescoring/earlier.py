@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grounding_rewards.catalogue import recipe as build
-from grounding_rewards.errors import GroundingRewardsError
+from grounding_rewards.catalogue import RecordedName, recorded_recipe
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.table_scoring import Columns
 from grounding_rewards.tables.base import Note, Table
@@ -33,7 +32,11 @@ def left_out(rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, co
     if gone:
         note(f"scores of earlier recipes are left out: {', '.join(gone)}")
     if stay:
-        note(f"parts of {', '.join(stay)} cannot be told from other columns, and stay as they are")
+        note(
+            "rollouts name recipes that are not installed, or that need options: "
+            f"{', '.join(f'{name!r:.80}' for name in stay[:3])}; a name in a file is never loaded as code, so the "
+            "columns of their parts are unknown and stay as they are"
+        )
     renamed = {name for role, name in vars(columns).items() if name != getattr(Columns(), role)}
     return {*gone, *recipe.parts, *renamed, "correct"}
 
@@ -45,16 +48,12 @@ def _parts(rollouts: RolloutTable, recipe: Recipe) -> tuple[set[str], list[str]]
         names.update(name for name in batch.column("recipe").unique().to_pylist() if name is not None)
     parts, unknown = set[str](), list[str]()
     for name in sorted(names):
-        found = recipe.parts if name == recipe.name else _parts_of(name)
+        found = recipe.parts if name == recipe.name else _parts_of(RecordedName(name))
         parts.update(found or ())
         unknown += [name] if found is None else []
     return parts, unknown
 
 
-def _parts_of(name: str) -> tuple[str, ...] | None:
-    for options in ({}, {"response_space": "pixel"}):
-        try:
-            return build(name, **options).parts
-        except GroundingRewardsError:
-            continue
-    return None
+def _parts_of(name: RecordedName) -> tuple[str, ...] | None:
+    built = recorded_recipe(name) or recorded_recipe(name, response_space="pixel")
+    return None if built is None else built.parts

@@ -85,6 +85,7 @@ def next_round(
     by: options.By = "source",
     rounds: options.Rounds = None,
     target_space: options.TargetSpace = None,
+    recipe: options.TargetRecipe = None,
     limit: Annotated[int | None, typer.Option(metavar="N", help="The most samples in the pool.")] = None,
     control: Annotated[
         bool, typer.Option("--control", help="Also draw as many samples from all that are measured, at random.")
@@ -127,6 +128,7 @@ def next_round(
         control=control,
         rounds=None if rounds is None else tuple(sorted(set(rounds))),
         target_space=target_space,
+        recipe=options.target_recipe(recipe),
         by=by,
     )
     with _as_options():

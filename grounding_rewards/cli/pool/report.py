@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.cli import terminal
-from grounding_rewards.cli.options import By, TargetSpace
+from grounding_rewards.cli.options import By, TargetRecipe, TargetSpace, target_recipe
 from grounding_rewards.cli.pool.files import report_samples
 from grounding_rewards.cli.pool.files.report_inputs import Inputs, Options, read_inputs
 from grounding_rewards.errors import PictureError
@@ -35,6 +35,7 @@ def make_report(
     title: Annotated[str, typer.Option(metavar="TEXT", help="What stands above the page.")] = "Pools by round",
     by: By = "source",
     target_space: TargetSpace = None,
+    recipe: TargetRecipe = None,
     samples: Annotated[
         int, typer.Option(metavar="N", min=0, help="How many of the hardest samples, and of suspects, are shown.")
     ] = 6,
@@ -79,19 +80,20 @@ def make_report(
     figures()
     if out.exists() and not out.is_dir():
         raise PictureError(f"{out}: is no directory")
-    options = Options(by, target_space)
+    notes = dict[str, None]()
+    options = Options(by, target_space, target_recipe(recipe), lambda text: notes.update({text: None}))
     with terminal.progress("counting rollouts") as advance:
         given = read_inputs(inputs, options)
         advance(1.0)
-    remarks = list[str]()
     hardest, suspects = _samples(given, samples, options)
     if data is not None:
         where = report_samples.Data(data, image_column, image_dir, id_column, split)
         seen, remarks = report_samples.with_screenshots([*hardest, *suspects], where)
+        notes |= dict.fromkeys(remarks)
         hardest, suspects = seen[: len(hardest)], seen[len(hardest) :]
     found = report(
         title, [part.round for part in given.parts], by_temperature=given.by_temperature, unswept=given.unswept,
-        pools=given.pools, hardest=hardest, suspects=suspects, remarks=remarks,
+        pools=given.pools, hardest=hardest, suspects=suspects, remarks=tuple(notes),
     )  # fmt: skip
     written = _write(found, out)
     if as_json:

@@ -22,6 +22,7 @@ def stats(
         list[int] | None, typer.Option("--pass-at", metavar="K", help="Also pass@K; may be given several times.")
     ] = None,
     target_space: options.TargetSpace = None,
+    recipe: options.TargetRecipe = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
 ) -> None:
     """Count rollouts by sample: how many there are, how many were right, and how far they agree.
@@ -53,7 +54,10 @@ def stats(
         if out is not None:
             check_output(out, [*rollouts, *table.files])
         columns = ALL if out is not None else SUMMED
-        found = stats_of(table, rounds=rounds, by=by, columns=columns, target_space=target_space)
+        found = stats_of(
+            table, rounds=rounds, by=by, columns=columns, target_space=target_space,
+            recipe=options.target_recipe(recipe), note=terminal.note,
+        )  # fmt: skip
         advance(0.8)
         held = table.rounds(rounds)
         said: dict[str, Any] = {

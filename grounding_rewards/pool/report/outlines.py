@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from grounding_rewards.catalogue import RecordedName
 from grounding_rewards.errors import GroundingRewardsError
-from grounding_rewards.pool.target_boxes import ACCEPTED, recipe_form
+from grounding_rewards.pool.target_boxes import ACCEPTED, target_form
 from grounding_rewards.regions import Regions
+from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import UNIT, CoordSpace, Floats
 from grounding_rewards.targets import Targets
 from grounding_rewards.truth import RegionKind
@@ -20,8 +22,9 @@ def outlines(
     target: str | None,
     image_size: Size | None,
     *,
-    recipe: str | None = None,
+    name: RecordedName | None = None,
     target_space: CoordSpace | str | None = None,
+    recipe: Recipe | None = None,
 ) -> tuple[Floats, ...]:
     """Each place of a target as corners (k, 2) in shares of the image; a single corner is a point.
 
@@ -30,15 +33,16 @@ def outlines(
     Args:
         target: as JSON.
         image_size: width and height in pixels; None where the target says.
-        recipe: the name of the recipe whose form and space it has.
+        name: the recipe that the data name, whose form and space it has; only looked up.
         target_space: the space of a target that names none; goes before the recipe's.
+        recipe: the caller's recipe, where the data name none that is installed.
 
     >>> [corners.tolist() for corners in outlines('{"bbox": [20, 10, 40, 30]}', (200, 100), target_space="pixel")]
     [[[0.1, 0.1], [0.2, 0.1], [0.2, 0.3], [0.1, 0.3]]]
     >>> outlines('{"refusal": true}', None)
     ()
     """
-    native, space = recipe_form(recipe) if target_space is None else (None, target_space)
+    native, space = target_form(name, target_space, recipe)
     sizes = None if image_size is None else np.array([image_size], dtype=np.float64)
     try:
         read = Targets.from_list([target], native=native, space=space)

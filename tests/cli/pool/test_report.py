@@ -227,3 +227,32 @@ def test_three_published_models_as_three_rounds(run, tmp_path):
     assert (second["before"], second["after"], second["both"]) == ([194, 316], [131, 379], 510)
     assert [sum(line["correct"] for line in each["by_size"]) for each in found["sizes"]] == [333, 316, 379]
     assert all(each["responses"] for each in found["hardest"])
+
+
+def test_targets_of_an_own_recipe_are_read_by_it_and_never_by_its_name_in_the_rollouts(run, tmp_path, quick):
+    own = tmp_path / "lab.py"
+    own.write_text("import grounding_rewards as gr\n\n\ndef make():\n    return gr.recipe('gelato')\n")
+    rows = [{**row, "recipe": f"{own}:make", "target": "[0.1, 0.1, 0.2, 0.3]"} for row in rollouts("a", 0)]
+    file = write_rows(tmp_path / "own.jsonl", *rows)
+    found = told(run, file, "--out", tmp_path / "report")
+    (remark,) = [each for each in found["remarks"] if "neither built in nor installed" in each]
+    assert "give --recipe NAME or --target-space SPACE" in remark
+    (only,) = [*found["hardest"], *found["suspects"]]
+    assert (found["sizes"], only["targets_unit"]) == ([], [])
+    found = told(run, file, "--out", tmp_path / "report", "--recipe", f"{own}:make")
+    assert not [each for each in found["remarks"] if "installed" in each]
+    (only,) = [*found["hardest"], *found["suspects"]]
+    assert only["targets_unit"] == [[[0.1, 0.1], [0.2, 0.1], [0.2, 0.3], [0.1, 0.3]]]
+    assert found["sizes"][0]["by_size"]
+
+
+def test_a_pool_of_an_own_recipe_records_whose_form_targets_have(run, tmp_path):
+    rows = [{**row, "recipe": "lab:make", "target": "[0.1, 0.1, 0.2, 0.3]"} for row in rollouts("a", 2)]
+    file = write_rows(tmp_path / "own.jsonl", *rows)
+    words = ("pool", "next", file, "--out", tmp_path / "pool.jsonl", "--seed", 1, "--zero-share", 0, "--json")
+    result = run(*words)
+    assert (result.code, json.loads(result.out)["settings"]["recipe"]) == (0, None)
+    assert "1 samples have a target that is not read" in result.err
+    result = run(*words, "--recipe", "gelato")
+    assert json.loads(result.out)["settings"]["recipe"] == {"name": "gelato"}
+    assert "not read" not in result.err

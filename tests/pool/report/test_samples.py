@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from grounding_rewards import recipe
+from grounding_rewards.catalogue import RecordedName
 from grounding_rewards.pool.report.outlines import outlines
 from grounding_rewards.pool.report.samples import commonest, first_of, hardest, shortened
 from tests.pool.report.made import shown, stats
@@ -59,7 +61,10 @@ def test_every_place_of_a_target_has_its_own_shape():
 
 
 def test_a_recipe_says_its_form_and_space():
-    assert corners("[0.1, 0.1, 0.2, 0.3]", None, recipe="gelato") == [[[0.1, 0.1], [0.2, 0.1], [0.2, 0.3], [0.1, 0.3]]]
+    text, expected = "[0.1, 0.1, 0.2, 0.3]", [[[0.1, 0.1], [0.2, 0.1], [0.2, 0.3], [0.1, 0.3]]]
+    assert corners(text, None, name=RecordedName("gelato")) == expected
+    assert corners(text, None, name=RecordedName("lab:reward")) == []
+    assert corners(text, None, name=RecordedName("lab:reward"), recipe=recipe("gelato")) == expected
 
 
 @pytest.mark.parametrize(

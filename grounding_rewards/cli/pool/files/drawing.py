@@ -15,6 +15,7 @@ from grounding_rewards.pool import Band, SampleStats
 from grounding_rewards.pool.selection import NextPool, next_pool
 from grounding_rewards.pool.selection.filters import filters
 from grounding_rewards.pool.selection.steps import check_numbers
+from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import CoordSpace
 
 
@@ -34,6 +35,7 @@ class Settings:
     control: bool = False
     rounds: tuple[int, ...] | None = None
     target_space: CoordSpace | None = None
+    recipe: Recipe | None = None
     by: str = "source"
 
     def check(self) -> None:
@@ -78,6 +80,7 @@ class Settings:
             "limit": self.limit,
             "control": self.control,
             "target_space": self.target_space,
+            "recipe": None if self.recipe is None else self.recipe.to_dict(),
         }
 
 
@@ -109,7 +112,9 @@ def run(
     from grounding_rewards.tables.folders import open_rows
     from grounding_rewards.tables.sample_names import sample_names
 
-    measured = open_measured(rollouts, settings.rounds, settings.target_space, settings.by)
+    measured = open_measured(
+        rollouts, settings.rounds, settings.target_space, settings.by, settings.recipe, note=terminal.note
+    )
     rows = None if data is None else open_rows(data, split)
     judges = dict(zip(("weak", "strong"), settings.two_model or (), strict=False))
     for path in judges.values():

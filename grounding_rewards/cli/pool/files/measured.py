@@ -13,7 +13,9 @@ from grounding_rewards.errors import TableError
 from grounding_rewards.pool.grouped import stats_of
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats
+from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.fingerprints import fingerprint
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 
@@ -47,6 +49,9 @@ def open_measured(
     rounds: Sequence[int] | None = None,
     target_space: CoordSpace | None = None,
     by: str = "source",
+    recipe: Recipe | None = None,
+    *,
+    note: Note = lambda text: None,
 ) -> Measured:
     """Open rollouts, or one file of statistics.
 
@@ -55,6 +60,8 @@ def open_measured(
         rounds: the only ones that count; None for all.
         target_space: the space of targets that name none.
         by: the column that samples are counted by.
+        recipe: the recipe whose form targets have, where rollouts name none that is installed.
+        note: takes what rollouts lack.
 
     Raises:
         TableError: a path cannot be read; or it holds statistics, and there are other paths, or something is asked
@@ -62,8 +69,12 @@ def open_measured(
     """
     for path in paths:
         if is_stats(path):
-            asked = {"other inputs": len(paths) > 1, "--round": rounds is not None, "--target-space": target_space}
-            asked["--by"] = by != "source"
+            asked: dict[str, Any] = {
+                "other inputs": len(paths) > 1,
+                "--round": rounds is not None,
+                "--target-space": target_space,
+            }
+            asked |= {"--by": by != "source", "--recipe": recipe}
             for name, given in asked.items():
                 if given:
                     raise TableError(f"{path}: holds statistics of samples, which do not go with {name}; give rollouts")
@@ -71,7 +82,7 @@ def open_measured(
     table = open_rollouts(paths)
     if rounds is not None:
         table.need("round")
-    return _Rollouts(table, rounds, target_space, by)
+    return _Rollouts(table, rounds, target_space, by, recipe, note)
 
 
 @dataclass(frozen=True)
@@ -98,13 +109,18 @@ class _Rollouts:
     rounds: Sequence[int] | None
     target_space: CoordSpace | None
     by: str
+    recipe: Recipe | None
+    note: Note
 
     @property
     def files(self) -> Sequence[Path]:
         return self.table.files
 
     def stats(self) -> SampleStats:
-        return stats_of(self.table, rounds=self.rounds, by=self.by, target_space=self.target_space)
+        return stats_of(
+            self.table, rounds=self.rounds, by=self.by, target_space=self.target_space, recipe=self.recipe,
+            note=self.note,
+        )  # fmt: skip
 
     def told(self, stats: SampleStats) -> dict[str, Any]:
         if self.rounds is None:

@@ -23,15 +23,26 @@ from grounding_rewards.errors import PoolError
 if TYPE_CHECKING:
     from grounding_rewards.pool.report.rounds import Round
     from grounding_rewards.pool.stats import SampleStats
+    from grounding_rewards.scoring import Recipe
+    from grounding_rewards.tables.base import Note
     from grounding_rewards.tables.rollout_table import RolloutTable
 
 
 @dataclass(frozen=True)
 class Options:
-    """How rollouts are counted: by which column, and in which space targets are that name none."""
+    """How rollouts are counted and their targets read.
+
+    Attributes:
+        by: the column that samples are counted by.
+        target_space: the space of targets that name none.
+        recipe: the recipe whose form targets have, where rollouts name none that is installed.
+        note: takes what the page should say of the rollouts.
+    """
 
     by: str = "source"
     target_space: str | None = None
+    recipe: Recipe | None = None
+    note: Note = lambda text: None
 
 
 @dataclass(frozen=True)
@@ -197,7 +208,10 @@ def _part(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, option
     from grounding_rewards.pool.report.rounds import Round
 
     shown = set(ALL) - {"variance", "x_unit", "y_unit"}  # these take their time
-    stats = stats_of(table, rounds=rounds, by=options.by, target_space=options.target_space, columns=shown)
+    stats = stats_of(
+        table, rounds=rounds, by=options.by, target_space=options.target_space, recipe=options.recipe, columns=shown,
+        note=options.note,
+    )  # fmt: skip
     warm = tuple(sorted(each for each in warmths(table, rounds) if each is not None))
     numbers = frozenset(each for each in table.rounds() if each is not None) if rounds is None else frozenset(rounds)
     return Part(Round(name, stats, warm), numbers, table, rounds, _policies(table, rounds))

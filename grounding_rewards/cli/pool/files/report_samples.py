@@ -74,6 +74,7 @@ def _rollouts(part: Part, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]
 
 
 def _shown(part: Part, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> Shown:
+    from grounding_rewards.catalogue import RecordedName
     from grounding_rewards.pool.report.outlines import outlines
     from grounding_rewards.pool.report.samples import Shown, commonest
 
@@ -83,8 +84,9 @@ def _shown(part: Part, row: int, read: Mapping[str, list[dict[str, Any]]], optio
     placed = [each for each in rollouts if each["x_unit"] is not None and each["y_unit"] is not None]
     first: dict[str, Any] = next((each for each in rollouts if each["target"] is not None), {})
     size = _size(next((each["image_size"] for each in rollouts if each["image_size"] is not None), None))
+    name_of_recipe = None if first.get("recipe") is None else RecordedName(first["recipe"])
     places = outlines(
-        first.get("target"), size, recipe=first.get("recipe"), target_space=options.target_space
+        first.get("target"), size, name=name_of_recipe, target_space=options.target_space, recipe=options.recipe
     ) if first else ()  # fmt: skip
     return Shown(
         sample_id=name,
