@@ -54,6 +54,18 @@ class PictureError(GroundingRewardsError, ValueError):
     """A picture cannot be drawn, read or written."""
 
 
+class DataPathError(GroundingRewardsError, ValueError):
+    """A file that data name may not or cannot be read; the message says why and leaves out its name.
+
+    Attributes:
+        elsewhere: True where the file may lie in another folder.
+    """
+
+    def __init__(self, why: str, *, elsewhere: bool = False) -> None:
+        super().__init__(why)
+        self.elsewhere = elsewhere
+
+
 class TargetError(GroundingRewardsError, ValueError):
     """A target cannot be read, or lacks what a recipe needs from it.
 

@@ -7,8 +7,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from grounding_rewards.errors import PoolError
+from grounding_rewards.errors import DataPathError, PoolError
 from grounding_rewards.pool.curriculum import Gate
+from grounding_rewards.tables.data_paths import inside_file
 
 MANIFEST = "curriculum.manifest.json"
 _STAGE = ("name", "file", "epochs")
@@ -58,9 +59,11 @@ def _rows(path: Path, name: Any) -> Any:
 
     if name is None:
         raise PoolError(f"{path}: has weights in place of files; write it anew without --weights")
-    file = path.parent / str(name)
-    if not file.is_file():
-        raise PoolError(f"{file}: no such file, which {path.name} names")
+    try:
+        inside_file(path.parent, name)
+    except DataPathError as error:
+        raise PoolError(f"{path}: names the file {name!r:.200} ({error}); write it anew") from None
+    file = path.parent / name
     read = Dataset.from_parquet if file.suffix == ".parquet" else Dataset.from_json
     try:
         return read(str(file))

@@ -11,8 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from grounding_rewards.errors import TableError, near
+from grounding_rewards.errors import DataPathError, TableError, near
 from grounding_rewards.tables.base import Batch, NoRowsError, Table
+from grounding_rewards.tables.data_paths import inside, inside_file
 from grounding_rewards.tables.files import JSON_LINES, PARQUET, open_table, schema_of
 
 _SHARD = re.compile(r"(?:^|[-_.])\d+(?:-of-\d+)?(?:-[0-9a-f]{16})?$")
@@ -42,7 +43,7 @@ def open_rows(path: str | os.PathLike[str], split: str | None = None, *, toleran
     if (path / _SPLITS).is_file():
         names = [str(name) for name in _read_json(path / _SPLITS, "splits")]
         chosen = _chosen(path, names, split)
-        return _saved(path / chosen, chosen)
+        return _saved(_named(path, _SPLITS, chosen, inside), chosen)
     if (path / _STATE).is_file():
         if split not in (None, path.name):
             raise TableError(f"{path}: holds one split; leave --split {split} out")
@@ -111,10 +112,18 @@ def _saved(path: Path, split: str | None) -> Table:
     names = [file.get("filename") for file in files if isinstance(file, dict)] if isinstance(files, list) else []
     if not names or not all(isinstance(name, str) for name in names):
         raise TableError(f"{path / _STATE}: names no files; save the data set anew, with save_to_disk of datasets")
-    missing = [name for name in names if not (path / str(name)).is_file()]
-    if missing:
-        raise TableError(f"{path}: {_STATE} names {missing[0]}, which is not there")
+    for name in names:
+        _named(path, _STATE, str(name), inside_file)
     return _chained(path, [path / str(name) for name in names], ArrowTable, split)
+
+
+def _named(path: Path, listing: str, name: str, find: Callable[[Path, str], Path]) -> Path:
+    """Return the place of what a listing in a directory names, which must lie inside that directory."""
+    try:
+        find(path, name)
+    except DataPathError as error:
+        raise TableError(f"{path}: {listing} names {name!r:.200} ({error}); save the data set anew") from None
+    return path / name
 
 
 def _chained(path: Path, files: Sequence[Path], opened: Callable[[Path], Table], split: str | None) -> Table:

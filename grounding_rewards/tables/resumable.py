@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from grounding_rewards.errors import TableError
+from grounding_rewards.errors import DataPathError, TableError
+from grounding_rewards.tables.data_paths import inside_file
 from grounding_rewards.tables.exchange import mend, put_directory
 from grounding_rewards.tables.files import written_whole
 from grounding_rewards.tables.fingerprints import digest
@@ -219,11 +220,20 @@ def _are_described(value: Any) -> bool:
 
 def _damaged(out: Path, listed: Sequence[Mapping[str, Any]]) -> str:
     """The first file that is not what a manifest says; "" where all are."""
+    there = {path.name for path in out.iterdir()}
     for each in listed:
-        path = out / each["path"]
-        if not path.is_file() or path.stat().st_size != each["bytes"] or digest(path) != each["sha256"]:
-            return str(each["path"])
+        name = each["path"]
+        if name not in there or not _is_whole(out, name, each):
+            return str(name)
     return ""
+
+
+def _is_whole(out: Path, name: str, listed: Mapping[str, Any]) -> bool:
+    try:
+        path = inside_file(out, name)
+    except DataPathError:  # such as a link that leads elsewhere, which is not opened
+        return False
+    return bool(path.stat().st_size == listed["bytes"] and digest(path) == listed["sha256"])
 
 
 def _said(path: Path) -> dict[str, Any] | None:

@@ -1,6 +1,7 @@
 """Directories of rows: shards, splits, and data sets that ``datasets`` really saved."""
 
 import json
+import os
 import re
 
 import pyarrow as pa
@@ -163,13 +164,77 @@ def test_a_folder_without_rows_says_what_is_read(tmp_path):
         ("[]", "cannot be read"),
         ('{"_data_files": []}', "names no files"),
         ('{"_data_files": [{"filename": 3}]}', "names no files"),
-        ('{"_data_files": [{"filename": "a.arrow"}]}', "state.json names a.arrow, which is not there"),
+        (
+            '{"_data_files": [{"filename": "a.arrow"}]}',
+            "state.json names 'a.arrow' (No such file or directory); save the data set anew",
+        ),
     ],
 )
 def test_a_saved_data_set_that_is_broken(tmp_path, state, message):
     (tmp_path / "state.json").write_text(state)
     with pytest.raises(TableError, match=re.escape(message)):
         open_rows(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("../out/a.arrow", "leads out of"),
+        ("link.arrow", "leads out of"),
+        ("fifo.arrow", "is a FIFO; expected a regular file"),
+        ("/dev/zero", "is an absolute path; expected a name inside its folder"),
+        ("a\0", "is no path: embedded null"),
+    ],
+)
+def test_a_saved_data_set_names_files_of_its_own_alone(tmp_path, name, why):
+    for folder in ("set", "out"):
+        (tmp_path / folder).mkdir()
+    with (
+        (tmp_path / "out" / "a.arrow").open("wb") as file,
+        pa.ipc.new_stream(file, pa.schema([("n", pa.int64())])) as writer,
+    ):
+        writer.write_table(pa.table({"n": [7]}))
+    (tmp_path / "set" / "link.arrow").symlink_to(tmp_path / "out" / "a.arrow")
+    os.mkfifo(tmp_path / "set" / "fifo.arrow")
+    (tmp_path / "set" / "state.json").write_text(json.dumps({"_data_files": [{"filename": name}]}))
+    with pytest.raises(TableError, match=re.escape(f"state.json names {name!r} ({why}")):
+        open_rows(tmp_path / "set")
+
+
+@pytest.mark.parametrize("split", ["../out", "link", "/absolute"])
+def test_splits_of_a_saved_data_set_lie_in_it(tmp_path, split):
+    for folder in ("set", "out"):
+        (tmp_path / folder).mkdir()
+    with (
+        (tmp_path / "out" / "a.arrow").open("wb") as file,
+        pa.ipc.new_stream(file, pa.schema([("n", pa.int64())])) as writer,
+    ):
+        writer.write_table(pa.table({"n": [7]}))
+    (tmp_path / "out" / "state.json").write_text(json.dumps({"_data_files": [{"filename": "a.arrow"}]}))
+    (tmp_path / "set" / "link").symlink_to(tmp_path / "out")
+    split = str(tmp_path / "out") if split == "/absolute" else split
+    (tmp_path / "set" / "dataset_dict.json").write_text(json.dumps({"splits": [split]}))
+    with pytest.raises(TableError, match=rf"dataset_dict\.json names '{split}' \((leads out of|is an absolute path)"):
+        open_rows(tmp_path / "set")
+
+
+def test_a_snapshot_in_the_cache_of_the_hub_is_one_folder(tmp_path):
+    """Its files are links to those of the repository, which lie beside it."""
+    repository = tmp_path / "hub" / "datasets--lab--clicks"
+    snapshot = repository / "snapshots" / "0f" / "train"
+    snapshot.mkdir(parents=True)
+    (repository / "blobs").mkdir()
+    with (
+        (repository / "blobs" / "11").open("wb") as file,
+        pa.ipc.new_stream(file, pa.schema([("n", pa.int64())])) as writer,
+    ):
+        writer.write_table(pa.table({"n": [7]}))
+    (snapshot / "a.arrow").symlink_to("../../../blobs/11")
+    (snapshot / "state.json").write_text(json.dumps({"_data_files": [{"filename": "a.arrow"}]}))
+    assert values(open_rows(snapshot)) == [7]
+    repository.rename(tmp_path / "hub" / "mine")
+    with pytest.raises(TableError, match="leads out of"):
+        open_rows(tmp_path / "hub" / "mine" / "snapshots" / "0f" / "train")
 
 
 def test_what_is_no_arrow_file(tmp_path):

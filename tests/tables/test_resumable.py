@@ -144,3 +144,22 @@ def test_a_manifest_that_lists_no_files(tmp_path, outputs):
     (out / "manifest.json").write_text(json.dumps({"seed": 1, "inputs": [], "outputs": outputs}))
     with pytest.raises(TableError, match=r"out: is there, and holds no manifest\.json, so it is not replaced"):
         make(out, overwrite=True)
+
+
+@pytest.mark.parametrize("name", ["../other", "other", "link", "x" * 300])
+def test_what_a_manifest_lists_outside_its_directory_is_not_read(tmp_path, name):
+    """Though it holds what the manifest says."""
+    out, other = tmp_path / "out", tmp_path / "other"
+    make(out)
+    other.write_text("new")
+    if name == "link":
+        (out / "link").symlink_to(other)
+    name = str(other) if name == "other" else name
+    told = json.loads((out / "manifest.json").read_text())
+    told["outputs"].append({**told["outputs"][0], "path": name})
+    (out / "manifest.json").write_text(json.dumps(told))
+    with pytest.raises(TableError) as caught:
+        make(out)
+    assert str(caught.value).startswith(f"{out}: {name} is not what manifest.json says; write to another directory")
+    assert make(out, overwrite=True) == ["one", "two"]
+    assert (names(out), other.read_text()) == (["manifest.json", "one", "two"], "new")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -231,7 +232,7 @@ STAGE = {"file": "x.jsonl", "name": "a", "epochs": 1}
         ({"stages": [{}], "gate": None}, "manifest.json: is no manifest of stages"),
         ({"stages": [], "gate": {}}, "manifest.json, gate: got {}; expected success_above, failure_below, last_k"),
         ({"stages": [], "gate": {"success_above": 2, "failure_below": 1, "last_k": 1}}, "manifest.json, gate: got "),
-        ({"stages": [STAGE], "gate": None}, "x.jsonl: no such file, which curriculum.manifest.json names"),
+        ({"stages": [STAGE], "gate": None}, "names the file 'x.jsonl' (No such file or directory); write it anew"),
         ({"stages": [{**STAGE, "file": None}], "gate": None}, "manifest.json: has weights in place of files"),
     ],
 )  # fmt: skip
@@ -241,6 +242,33 @@ def test_a_manifest_that_cannot_be_read_is_named(tmp_path: Path, text: Any, said
     with pytest.raises(PoolError) as caught:
         stages(tmp_path, [])
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("../x.jsonl", "leads out of"),
+        ("link.jsonl", "leads out of"),
+        ("linked/x.jsonl", "leads out of"),
+        ("/dev/zero", "is an absolute path"),
+        ("fifo.jsonl", "is a FIFO"),
+        ("a\0.jsonl", "is no path: embedded null"),
+        (7, "is no name; expected a text"),
+    ],
+)
+def test_stages_are_files_of_their_own_directory(tmp_path: Path, name: Any, why: str) -> None:
+    pytest.importorskip("datasets")
+    folder = tmp_path / "stages"
+    folder.mkdir()
+    (tmp_path / "x.jsonl").write_text('{"prompt": "secret"}\n')
+    (folder / "link.jsonl").symlink_to(tmp_path / "x.jsonl")
+    (folder / "linked").symlink_to(tmp_path)
+    os.mkfifo(folder / "fifo.jsonl")
+    text = json.dumps({"stages": [{**STAGE, "file": name}], "gate": None})
+    (folder / "curriculum.manifest.json").write_text(text)
+    with pytest.raises(PoolError) as caught:
+        stages(folder, [])
+    assert f"curriculum.manifest.json: names the file {name!r} ({why}" in str(caught.value)
 
 
 def written(folder: Path) -> Path:

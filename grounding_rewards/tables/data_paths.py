@@ -1,0 +1,131 @@
+"""Files that data name: kept inside a folder, opened only where they are regular files, and read up to a bound."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from grounding_rewards.errors import DataPathError, GroundingRewardsError
+
+_KINDS = {
+    stat.S_IFDIR: "a directory", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device", stat.S_IFLNK: "one of symbolic links in a circle",
+}  # fmt: skip
+_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))
+"""Without waiting for whoever writes to a FIFO that takes a file's place just before it is opened."""
+_STEP = 1 << 20
+
+
+def inside(folder: str | os.PathLike[str], name: str) -> Path:
+    """Return the real path of a relative name, which must lie in the real path of a folder.
+
+    The cache of the Hugging Face hub counts as one folder: the files of a snapshot are links into ``blobs`` beside it.
+
+    Args:
+        folder: may be a symbolic link itself.
+        name: as data have it; it need not exist.
+
+    Raises:
+        DataPathError: the name is absolute, or ``..`` or a symbolic link leads out of the folder.
+
+    >>> inside("/", "usr/../a.png").as_posix()
+    '/a.png'
+    >>> inside("/srv/data", "../a.png")
+    Traceback (most recent call last):
+    grounding_rewards.errors.DataPathError: leads out of /srv/data
+    """
+    if os.path.isabs(name):
+        raise DataPathError("is an absolute path; expected a name inside its folder")
+    try:
+        root = Path(os.path.realpath(folder))
+        found = Path(os.path.realpath(root / name))
+    except (OSError, ValueError) as error:
+        raise _unreadable(error) from None
+    if not any(found.is_relative_to(each) for each in (root, *_blobs(root))):
+        raise DataPathError(f"leads out of {os.fspath(folder)}", elsewhere=True)
+    return found
+
+
+def inside_file(folder: str | os.PathLike[str], name: object) -> Path:
+    """Return the real path of a regular file that a manifest names, as ``inside`` does.
+
+    Raises:
+        DataPathError: the name is no text, leads out of the folder, or is no regular file.
+    """
+    if not isinstance(name, str):
+        raise DataPathError("is no name; expected a text")
+    found = inside(folder, name)
+    try:
+        there = os.lstat(found)
+    except OSError as error:
+        raise _unreadable(error) from None
+    _check(there, "a regular file")
+    return found
+
+
+@contextmanager
+def open_regular(
+    path: str, folder: str | os.PathLike[str] | None = None, *, expected: str = "a regular file"
+) -> Iterator[IO[bytes]]:
+    """Open a regular file for reading; anything else is refused without being opened.
+
+    Args:
+        path: relative to ``folder`` and inside it; without a folder any path, which is opened as it is.
+        folder: what a relative path must not leave.
+        expected: what errors ask for.
+
+    Raises:
+        DataPathError: it leads out of the folder, is no regular file, is empty or cannot be opened.
+    """
+    try:
+        place = path if folder is None else inside(folder, path)
+        _check(os.stat(place, follow_symlinks=folder is None), expected)  # some devices act when they are opened
+        handle = os.open(place, _FLAGS | (0 if folder is None else getattr(os, "O_NOFOLLOW", 0)))
+        with os.fdopen(handle, "rb") as file:
+            _check(os.fstat(handle), expected)
+            if folder is not None and inside(folder, path) != place:
+                raise DataPathError("was replaced while it was opened")
+            if not os.fstat(handle).st_size:
+                raise DataPathError(f"is empty; expected {expected}")
+            yield file
+    except GroundingRewardsError:
+        raise
+    except (OSError, ValueError) as error:
+        raise _unreadable(error) from None
+
+
+def read_up_to(file: IO[bytes], most: int) -> bytes:
+    """Read a file to its end, but no more than ``most`` bytes and one, whatever size the system says it has.
+
+    >>> import io
+    >>> read_up_to(io.BytesIO(b"abc"), 3), read_up_to(io.BytesIO(b"abcde"), 3)
+    (b'abc', b'abcd')
+    """
+    found = bytearray()
+    while len(found) <= most and (piece := file.read(min(_STEP, most + 1 - len(found)))):
+        found += piece
+    return bytes(found)
+
+
+def _check(found: os.stat_result, expected: str) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
+        raise DataPathError(f"is {kind}; expected {expected}")
+
+
+def _blobs(root: Path) -> Iterator[Path]:
+    """Yield where the cache of the hub keeps the files of the snapshot that a folder belongs to."""
+    for place in (root, *root.parents):
+        repository = place.parent.parent
+        if place.parent.name == "snapshots" and repository.name.startswith(("datasets--", "models--", "spaces--")):
+            yield repository / "blobs"
+
+
+def _unreadable(error: OSError | ValueError) -> DataPathError:
+    if isinstance(error, OSError):
+        return DataPathError(error.strerror or str(error), elsewhere=isinstance(error, FileNotFoundError))
+    return DataPathError(f"is no path: {error}" if "null" in str(error) else "is no path: it is not UTF-8")
