@@ -12,6 +12,7 @@ ENOUGH = 1 << 16
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_BMP_HEADERS = (12, 16, 40, 52, 56, 64, 108, 124)
 _JPEG_ALONE = frozenset((0x01, *range(0xD0, 0xD9)))
 
 
@@ -30,10 +31,22 @@ def image_size(data: bytes) -> Size | None:
     >>> image_size(b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 1920, 1080))
     (1920, 1080)
     """
-    for signature, read in _FORMATS:
+    for signature, _, read in _FORMATS:
         if data.startswith(signature):
             size = _within(read, data)
             return size if size is not None and min(size) >= 1 else None
+    return None
+
+
+def image_format(data: bytes) -> str | None:
+    """Name the format of a file by its first bytes: PNG, JPEG, WEBP, GIF or BMP; None for any other.
+
+    >>> image_format(b"GIF89a"), image_format(b"root:x:0:0"), image_format(b"RIFF....WAVE")
+    ('GIF', None, None)
+    """
+    for signature, name, _ in _FORMATS:
+        if data.startswith(signature):
+            return None if name == "WEBP" and data[8:12] != b"WEBP" else name
     return None
 
 
@@ -109,8 +122,10 @@ def _gif(data: bytes) -> Size | None:
 
 
 def _bmp(data: bytes) -> Size | None:
-    old = int.from_bytes(data[14:18], "little") == 12
-    width, height = _pair("<HH" if old else "<ii", data, 18)
+    header = int.from_bytes(data[14:18], "little")
+    if header not in _BMP_HEADERS:  # two letters begin many texts, too
+        return None
+    width, height = _pair("<HH" if header == 12 else "<ii", data, 18)
     return width, abs(height)  # below 0: stored from the top
 
 
@@ -150,11 +165,11 @@ def _segments(data: bytes) -> Iterator[tuple[int, int, int]]:
             place += 2 + length
 
 
-_FORMATS: tuple[tuple[bytes, Callable[[bytes], Size | None]], ...] = (
-    (_PNG, _png),
-    (b"\xff\xd8", _jpeg),
-    (b"RIFF", _webp),
-    (b"GIF87a", _gif),
-    (b"GIF89a", _gif),
-    (b"BM", _bmp),
+_FORMATS: tuple[tuple[bytes, str, Callable[[bytes], Size | None]], ...] = (
+    (_PNG, "PNG", _png),
+    (b"\xff\xd8", "JPEG", _jpeg),
+    (b"RIFF", "WEBP", _webp),
+    (b"GIF87a", "GIF", _gif),
+    (b"GIF89a", "GIF", _gif),
+    (b"BM", "BMP", _bmp),
 )

@@ -14,6 +14,7 @@ from grounding_rewards.cli.converted import Converted, NotConvertedError
 from grounding_rewards.cli.converter import Converter
 from grounding_rewards.converting import FORMS, Truths, Wording
 from grounding_rewards.converting.columns import GUESSED
+from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import CoordSpace, as_space
@@ -67,10 +68,7 @@ def convert(
     split: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which split of a directory.", rich_help_panel=_ROWS)
     ] = None,
-    image_dir: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where relative paths of images lie.", rich_help_panel=_ROWS),
-    ] = None,
+    image_root: options.ImageRoot = None,
     no_image_check: Annotated[
         bool,
         typer.Option(
@@ -79,6 +77,8 @@ def convert(
             rich_help_panel=_ROWS,
         ),
     ] = False,
+    max_image_bytes: options.MaxImageBytes = MAX_IMAGE_BYTES,
+    max_image_pixels: options.MaxImagePixels = MAX_IMAGE_PIXELS,
     drop_column: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Leave a column out; may be given several times.", rich_help_panel=_ROWS),
@@ -102,8 +102,11 @@ def convert(
     """Pack a data set into the rows that verl, TRL or EasyR1 reads.
 
     Target, image size and sample id are packed into what the trainer hands to its reward function. A row that cannot
-    be read, or whose image file is missing, is reported with its number, and then nothing is written, or, with
-    `--skip-bad`, all other rows. Other columns stay, unless the trainer uses their names for columns of its own.
+    be read, or whose image cannot, is reported with its number, and then nothing is written, or, with `--skip-bad`, all
+    other rows. Other columns stay, unless the trainer uses their names for columns of its own.
+
+    Images are PNG, JPEG, WebP, GIF or BMP in regular files. Relative paths stay inside the folder of the data, or
+    inside `--image-root`; absolute paths are read as they are.
 
     Columns are named by options, `a.b` for the field b of the column a, or taken by the names that the options list;
     every guess is said on stderr, and `none` in a column's stead refuses it.
@@ -131,7 +134,9 @@ def convert(
         wording=Wording(system, template),
         source=source,
         split=split,
-        folder=None if image_dir is None else str(image_dir.absolute()),
+        folder=None if image_root is None else str(image_root.absolute()),
+        max_image_bytes=max_image_bytes,
+        max_image_pixels=max_image_pixels,
         dropped=tuple(drop_column or ()),
         skip_bad=skip_bad,
         label_free=built is not None and built.label_free,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -128,7 +127,7 @@ def say_columns(found: Converted, form: Form, reading: Reading, remarks: Sequenc
 
 
 def say_samples(
-    found: Converted, form: Form, reading: Reading, names: Names, *, fields: bool, image_check: bool
+    found: Converted, form: Form, reading: Reading, names: Names, *, fields: bool, looked_up: str | None
 ) -> None:
     """What is to be known of what was written."""
     found.repeated = names.repeated()
@@ -145,10 +144,10 @@ def say_samples(
             "--image-size-column"
         )
     if found.relative and not fields:
-        here = f"which were looked up in {os.getcwd()}" if image_check else "which were not looked up"
+        here = f"which were looked up in {looked_up}" if looked_up else "which were not looked up"
         found.note(
             f"{found.relative} images have relative paths, {here}; {form.name} looks them up where it is started; "
-            "--image-dir makes them whole"
+            "--image-root makes them whole"
         )
     if found.turned:
         opened = (

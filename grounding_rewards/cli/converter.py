@@ -17,9 +17,9 @@ from grounding_rewards.cli.converted import (
     say_input,
     say_samples,
 )  # fmt: skip
-from grounding_rewards.cli.image_files import look
 from grounding_rewards.converting import Form, Reading, Sample, Survey, Truths, Wording, find_columns, read_rows
 from grounding_rewards.converting.form import IMAGES, images_of
+from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.converting.merged import MergedColumns, empty_row, merged_columns
 from grounding_rewards.converting.repeated import Names
 from grounding_rewards.errors import ConvertError, near
@@ -31,6 +31,7 @@ from grounding_rewards.tables.kept import IMAGES_FEATURE, KeptColumns
 DECIDING = 256
 """So many rows without one that can be converted mean that the columns or the space are wrong."""
 _FIRST = 16
+_HINT = "; name the folder of relative paths by --image-root, or give --no-image-check where images lie elsewhere"
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Converter:
     source: str | None = None
     split: str | None = None
     folder: str | None = None
+    max_image_bytes: int = MAX_IMAGE_BYTES
+    max_image_pixels: int = MAX_IMAGE_PIXELS
     dropped: tuple[str, ...] = ()
     skip_bad: bool = False
     label_free: bool = False
@@ -65,7 +68,9 @@ class Converter:
         survey = self._survey(table, file, found)
         reading, remarks = self._reading(survey, file, found)
         fields = self._as_fields(table, reading, out)
-        reading = replace(reading, look=partial(look, turning=fields or self.form.decoded, files=self.image_check))
+        images = self._images(file)
+        turning = fields or self.form.decoded
+        reading = replace(reading, look=partial(images.look, turning=turning, files=self.image_check))
         merged = [name for name in self.form.merged if survey.objects(name) and name not in self.dropped]
         found.left_out = self._in_the_way(survey, reading, merged)
         say_columns(found, self.form, reading, remarks)
@@ -91,8 +96,13 @@ class Converter:
         found.written = found.rows - len(found.problems)
         if found.problems:
             found.list_problems(all_in_json=self.all_in_json)
-        say_samples(found, self.form, reading, names, fields=fields, image_check=self.image_check)
+        looked_up = images.root if self.image_check else None
+        say_samples(found, self.form, reading, names, fields=fields, looked_up=looked_up)
         return found
+
+    def _images(self, file: Path) -> ImageFiles:
+        root = self.folder or str((file if file.is_dir() else file.parent).absolute())
+        return ImageFiles(root, self.max_image_bytes, self.max_image_pixels, _HINT)
 
     def _survey(self, table: Table, file: Path, found: Converted) -> Survey:
         """What columns there are: as the schema says, else as all rows do."""

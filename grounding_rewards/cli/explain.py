@@ -11,6 +11,7 @@ import typer
 
 from grounding_rewards import catalogue
 from grounding_rewards.cli import cases, options, show_explanation, terminal
+from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.explain import Case, explain
 from grounding_rewards.explain.comparing import compare
@@ -53,6 +54,8 @@ def explain_score(
     image: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The screenshot to draw it over.", rich_help_panel=_PICTURE)
     ] = None,
+    max_image_bytes: options.MaxImageBytes = MAX_IMAGE_BYTES,
+    max_image_pixels: options.MaxImagePixels = MAX_IMAGE_PIXELS,
     file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="JSON lines or Parquet.", rich_help_panel=_ROW)
     ] = None,
@@ -89,7 +92,8 @@ def explain_score(
         case = cases.given(recipe, response, target, group or (), image_size, model_image_size)
     else:
         case = cases.example(recipe)
-    sized = case if image is None else _sized(recipe, case, image)
+    images = ImageFiles(max_image_bytes=max_image_bytes, max_image_pixels=max_image_pixels)
+    sized = case if image is None else _sized(recipe, case, image, images)
     given = {"image_size": image_size, "model_image_size": model_image_size}
     told = _origins(columns if file is not None else None, given, case, sized, image)
     gone: BrokenPipeError | None = None
@@ -98,7 +102,7 @@ def explain_score(
     except BrokenPipeError as error:  # whoever read the words has gone, such as head; the picture was asked for, too
         gone = error
     if plot is not None:
-        _draw([recipe, *others], sized, plot, image)
+        _draw([recipe, *others], sized, plot, image, images)
     if gone is not None:
         raise gone
 
@@ -208,18 +212,18 @@ def _told(extent: Extent, origins: Mapping[str, str]) -> Extent:
     return replace(extent, origin=origins.get(extent.space, extent.origin)) if beside else extent
 
 
-def _sized(recipe: Recipe, case: Case, image: Path) -> Case:
+def _sized(recipe: Recipe, case: Case, image: Path, images: ImageFiles) -> Case:
     """The case with the size that the screenshot has; as it is where the target says another, or cannot be read."""
     from grounding_rewards.cli.pictures import sized_by
 
     try:
-        return sized_by(image, recipe, case)
+        return sized_by(image, recipe, case, images)
     except TargetError:
         return case
 
 
-def _draw(recipes: Sequence[Recipe], case: Case, out: Path, image: Path | None) -> None:
+def _draw(recipes: Sequence[Recipe], case: Case, out: Path, image: Path | None, images: ImageFiles) -> None:
     from grounding_rewards.cli.pictures import draw
 
-    for note in draw(recipes, in_wire_form(recipes[0], case) if len(recipes) > 1 else case, out, image):
+    for note in draw(recipes, in_wire_form(recipes[0], case) if len(recipes) > 1 else case, out, image, images):
         terminal.note(note)

@@ -72,6 +72,29 @@ TargetRecipe = Annotated[
         "or /path/file.py:attr.",
     ),
 ]
+_IMAGES = "Images"
+ImageRoot = Annotated[
+    Path | None,
+    typer.Option(
+        "--image-root",
+        "--image-dir",
+        metavar="DIR",
+        help="Where relative paths of images lie, which must not lead out of it. Default: the folder of the data.",
+        rich_help_panel=_IMAGES,
+    ),
+]
+MaxImageBytes = Annotated[
+    int, typer.Option(metavar="N", min=1, help="An image of more bytes is not read.", rich_help_panel=_IMAGES)
+]
+MaxImagePixels = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="An image of more pixels, as its header says, is not read.",
+        rich_help_panel=_IMAGES,
+    ),
+]
 _DATA = "Training data"
 TrainingRows = Annotated[
     Path | None,

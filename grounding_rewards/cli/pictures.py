@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.cli import terminal
+from grounding_rewards.converting.image_files import ImageFiles
+from grounding_rewards.converting.images import Image
 from grounding_rewards.errors import GroundingRewardsError, PictureError, TargetError
 from grounding_rewards.explain.case import Case, Size
 from grounding_rewards.explain.picture import Picture, picture
@@ -23,8 +24,8 @@ from grounding_rewards.tables.files import written_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from PIL import Image
 
+_FILES = ImageFiles()
 _UNSIGNED: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".svg": {"Date": None, "Creator": None},
@@ -33,7 +34,9 @@ _UNSIGNED: dict[str, dict[str, None]] = {
 """What each format would say about when and by what it was written: without it the same picture is the same file."""
 
 
-def draw(recipes: Sequence[Recipe], case: Case, out: Path, image: Path | None = None) -> list[str]:
+def draw(
+    recipes: Sequence[Recipe], case: Case, out: Path, image: Path | None = None, images: ImageFiles = _FILES
+) -> list[str]:
     """Draw what recipes pay over the screen, and write the picture whole or not at all.
 
     Args:
@@ -41,6 +44,7 @@ def draw(recipes: Sequence[Recipe], case: Case, out: Path, image: Path | None = 
         case: the rollout to show.
         out: a file that ends in .png, .svg or .pdf.
         image: a screenshot to draw below; its size is that of the original image where the target does not say.
+        images: how it is read.
 
     Returns:
         Why recipes are left out, a sentence for each.
@@ -53,13 +57,13 @@ def draw(recipes: Sequence[Recipe], case: Case, out: Path, image: Path | None = 
     """
     check(out)
     figures()
-    shot = None if image is None else _screenshot(image)
+    shot = None if image is None else _screenshot(image, images)
     drawn: list[Picture] = []
     failed: list[tuple[str, GroundingRewardsError]] = []
     with terminal.progress("drawing") as advance:
         for number, each in enumerate(recipes):
             try:
-                sized = case if image is None else sized_by(image, each, case)
+                sized = case if image is None else sized_by(image, each, case, images)
                 found = picture(each, sized, advance=_within(advance, number, len(recipes)))
                 if shot is not None:
                     check_screen(found)
@@ -106,14 +110,14 @@ def save(figure: Figure, out: Path) -> None:
         figure.savefig(file, format=suffix[1:], metadata=_UNSIGNED[suffix])
 
 
-def sized_by(image: Path, recipe: Recipe, case: Case) -> Case:
+def sized_by(image: Path, recipe: Recipe, case: Case, images: ImageFiles = _FILES) -> Case:
     """The case with a screenshot's size for the row to explain, and for the rest of its group, where they say none.
 
     Raises:
         PictureError: the screenshot cannot be read, or matplotlib is not installed.
         TargetError: the target cannot be read, or says another size.
     """
-    size, known = _size(image), _known(recipe, case)
+    size, known = _size(image, images), _known(recipe, case)
     if known is not None:
         if tuple(known) != size:
             came, expected = [f"{w:.0f} x {h:.0f}" for w, h in (known, size)]
@@ -126,28 +130,17 @@ def sized_by(image: Path, recipe: Recipe, case: Case) -> Case:
     return replace(case, image_sizes=tuple(sizes))
 
 
-def _screenshot(path: Path) -> NDArray[np.uint8]:
+def _screenshot(path: Path, images: ImageFiles) -> NDArray[np.uint8]:
     """A screenshot in shades of grey (h, w)."""
-    with _opened(path) as found:
-        return np.asarray(found.convert("L"))
+    return np.asarray(images.decode(Image(str(path.absolute()))).convert("L"))
 
 
-def _size(path: Path) -> Size:
+def _size(path: Path, images: ImageFiles) -> Size:
     """Width and height of a screenshot, which is not decoded for it."""
-    with _opened(path) as found:
-        return float(found.width), float(found.height)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Image.Image]:
-    figures()  # complains where matplotlib is missing, which brings PIL
-    from PIL import Image
-
-    try:
-        with Image.open(path) as found:
-            yield found
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise PictureError(f"{path}: cannot be read as a picture ({error})") from error
+    figures()  # complains where matplotlib is missing, without which there is no picture
+    seen = images.look(Image(str(path.absolute())), turning=False)
+    assert seen is not None  # a file that is opened
+    return seen.size
 
 
 def _known(recipe: Recipe, case: Case) -> Any:

@@ -1,90 +1,178 @@
-"""What is to be known of images in files and in bytes: that they are there, their size, and which way up they are."""
+"""Read the images that data name: from regular files and from bytes, as images alone, within bounds."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
-from typing import IO, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from grounding_rewards.converting.images import Image, Seen
-from grounding_rewards.errors import ConvertError
-from grounding_rewards.image_header import ENOUGH, image_size, orientation
+from grounding_rewards.converting.images import KNOWN, Image, Seen
+from grounding_rewards.errors import DataPathError, PictureError
+from grounding_rewards.image_header import ENOUGH, Size, image_format, image_size, orientation
+from grounding_rewards.tables.data_paths import open_regular, read_up_to
 
-Size = tuple[int, int]
-Stored = tuple[Size | None, int]
+if TYPE_CHECKING:
+    from PIL.Image import Image as Decoded
+
+MAX_IMAGE_BYTES = 64 << 20
+"""Screenshots have some megabytes; so many bytes of each can be held in memory at a time."""
+
+MAX_IMAGE_PIXELS = 1 << 28
+"""Admits a page of 10,000 x 20,000 pixels, which is more than Pillow opens by default (178,956,970 pixels)."""
 
 
-def look(image: Image, *, turning: bool, files: bool = True) -> Seen | None:
-    """Look at an image.
+@dataclass(frozen=True)
+class ImageFiles:
+    """Where the images of data are read from, and how large they may be.
 
-    Args:
-        image: where it is.
-        turning: whether who opens it turns it as its EXIF data say, as ``datasets`` does; its size is that of what is
-            opened.
-        files: whether files are opened.
-
-    Returns:
-        None of an address on a network, which is not asked, and of a file where these are not opened.
-
-    Raises:
-        ConvertError: there is no such file.
+    Attributes:
+        root: the folder of relative paths, which these must not leave; "" for the current directory. Absolute paths
+            and ``file://`` addresses are read as they are.
+        max_image_bytes: an image of more bytes is an error, be it a file or bytes in the data.
+        max_image_pixels: the same of width times height, as its header says before anything is decoded.
+        hint: what errors say about a file that may lie elsewhere.
     """
-    if image.data is not None:
-        return _seen(_of_bytes(image.data), turning)
-    if not files or image.remote or image.path is None:
-        return None
-    return _seen(_of_file(image.path), turning)
+
+    root: str = ""
+    max_image_bytes: int = MAX_IMAGE_BYTES
+    max_image_pixels: int = MAX_IMAGE_PIXELS
+    hint: str = ""
+
+    def look(self, image: Image, *, turning: bool, files: bool = True) -> Seen | None:
+        """Read the size of an image, and whether it is to be turned, from its first bytes where these say.
+
+        Args:
+            image: where it is.
+            turning: True where who opens it turns it as its EXIF data say, as ``datasets`` does; its size is that of
+                what is opened.
+            files: False where no files are opened.
+
+        Returns:
+            None for an address on a network, which is not asked, and for a file where these are not opened.
+
+        Raises:
+            PictureError: it is no image, is too large, or its file cannot be read.
+        """
+        if image.data is None and (image.remote or image.path is None or not files):
+            return None
+        size, way = _of_file(self, image.path or "") if image.data is None else _stored(self.read(image))
+        return Seen(size[::-1] if turning and way >= 5 else size, way != 1)
+
+    def read(self, image: Image) -> bytes:
+        """Read all bytes of an image.
+
+        Raises:
+            PictureError: as of ``look``; or it lies on a network.
+        """
+        if image.data is None:
+            return self._read(image.path or "", whole=True)
+        try:
+            return self._checked(image.data)
+        except DataPathError as error:
+            raise PictureError(f"image: its bytes cannot be read ({error})") from None
+
+    def decode(self, image: Image) -> Decoded:
+        """Decode an image by Pillow, which must be installed; it is not turned.
+
+        Raises:
+            PictureError: as of ``read``; or Pillow cannot decode it.
+        """
+        data = self.read(image)
+        try:
+            with _pillow_bound(self.max_image_pixels):
+                from PIL.Image import open as opened
+
+                found = opened(io.BytesIO(data), formats=[image_format(data) or ""])
+                self._check_pixels(found.size)  # a header may say it twice
+                found.load()
+        except Exception as error:  # Pillow's readers raise whatever they like
+            raise PictureError(f"image: cannot decode {_name(image)} ({error!s:.200})") from None
+        return found
+
+    def _read(self, path: str, *, whole: bool) -> bytes:
+        """Read a file, or only as many of its first bytes as say its size."""
+        where = f" in {self.root or os.curdir}" if Image(path).relative else ""
+        try:
+            local, folder = self._place(path)
+            with open_regular(local, folder, expected="an image file") as file:
+                size = os.fstat(file.fileno()).st_size
+                if size > self.max_image_bytes:
+                    raise self._too_large(f"{size:,} bytes")
+                start = b"" if whole else file.read(min(ENOUGH, self.max_image_bytes))
+                if image_size(start) and not start.startswith(b"RIFF"):  # a WebP has its EXIF data at its end
+                    return self._checked(start)
+                data = start + read_up_to(file, self.max_image_bytes - len(start))
+                if len(data) > self.max_image_bytes:  # it grows, or the system says nothing of its size
+                    raise self._too_large("more bytes than the system says")
+                return self._checked(data)
+        except DataPathError as error:
+            hint = self.hint if error.elsewhere else ""
+            raise PictureError(f"image: cannot read {path!r:.200}{where} ({error}){hint}") from None
+
+    def _place(self, path: str) -> tuple[str, str | None]:
+        """Return a path to open, and the folder that it must not leave."""
+        if path.startswith("file://"):
+            try:
+                address = urlsplit(path)
+            except ValueError:
+                raise DataPathError("is no address; expected file:///folder/name") from None
+            local = unquote(address.path)
+            if address.netloc not in ("", "localhost") or not os.path.isabs(local):
+                raise DataPathError("names no file of this machine; expected file:///folder/name")
+            return local, None
+        if "://" in path:
+            raise DataPathError("is an address on a network, which is not asked")
+        return path, None if os.path.isabs(path) else self.root or os.curdir
+
+    def _checked(self, data: bytes) -> bytes:
+        """Check that bytes are an image within the bounds; nothing of what else they are is said."""
+        if len(data) > self.max_image_bytes:
+            raise self._too_large(f"{len(data):,} bytes")
+        size = image_size(data)
+        if size is None:
+            raise DataPathError(f"is no image whose header says its size; expected {KNOWN}")
+        self._check_pixels(size)
+        return data
+
+    def _check_pixels(self, size: Size) -> None:
+        if size[0] * size[1] > self.max_image_pixels:
+            raise DataPathError(f"has {size[0]} x {size[1]} pixels; max_image_pixels allows {self.max_image_pixels:,}")
+
+    def _too_large(self, came: str) -> DataPathError:
+        return DataPathError(f"has {came}; max_image_bytes allows {self.max_image_bytes:,} bytes")
 
 
-def _seen(stored: Stored, turning: bool) -> Seen:
-    size, way = stored
-    return Seen(size[::-1] if size and turning and way >= 5 else size, way != 1)
+@contextmanager
+def _pillow_bound(pixels: int) -> Iterator[None]:
+    """Let Pillow decode so many pixels and no more; its own bound, which is one of the process, comes back after."""
+    from PIL import Image as pillow
+
+    before = pillow.MAX_IMAGE_PIXELS
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pillow.DecompressionBombWarning)
+        pillow.MAX_IMAGE_PIXELS = pixels
+        try:
+            yield
+        finally:
+            pillow.MAX_IMAGE_PIXELS = before
 
 
 @lru_cache(maxsize=1 << 16)
-def _of_file(path: str) -> Stored:
-    local = unquote(urlsplit(path).path) if path.startswith("file://") else path
-    try:
-        with Path(local).open("rb") as file:
-            return _of_start(file)
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise ConvertError(
-            f"image: cannot read {path!r:.200} ({why}); name the folder of relative paths by --image-dir, or give "
-            "--no-image-check where images lie elsewhere"
-        ) from None
+def _of_file(files: ImageFiles, path: str) -> tuple[Size, int]:
+    return _stored(files._read(path, whole=False))
 
 
-def _of_start(file: IO[bytes]) -> Stored:
-    """From the first bytes where they will do, else from all."""
-    start = file.read(ENOUGH)
-    known = image_size(start) and not start.startswith(b"RIFF")  # a WebP has its EXIF data at its end
-    return (image_size(start), orientation(start)) if known else _of_bytes(start + file.read())
-
-
-def _of_bytes(data: bytes) -> Stored:
+def _stored(data: bytes) -> tuple[Size, int]:
     size = image_size(data)
-    return (size, orientation(data)) if size else _by_pillow(data)
+    assert size is not None  # ``_checked``
+    return size, orientation(data)
 
 
-def _by_pillow(data: bytes) -> Stored:
-    opened = _pillow()
-    if opened is None:
-        return None, 1
-    try:
-        with opened(io.BytesIO(data)) as image:
-            (width, height), way = image.size, image.getexif().get(0x0112)
-    except Exception:  # Pillow's readers raise whatever they like
-        return None, 1
-    return (int(width), int(height)), way if type(way) is int and 1 <= way <= 8 else 1
-
-
-def _pillow() -> Callable[[IO[bytes]], Any] | None:
-    try:
-        from PIL.Image import open as opened
-    except ImportError:
-        return None
-    return opened
+def _name(image: Image) -> str:
+    return "its bytes" if image.data is not None else f"{image.path!r:.200}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,9 +12,9 @@ from typing import Any
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.image_header import image_size
 
-KNOWN = "PNG, JPEG, WebP, GIF or BMP, or what Pillow reads where it is installed"
+KNOWN = "PNG, JPEG, WebP, GIF or BMP"
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
-_EXPECTED = 'a path, bytes, {"bytes": ..., "path": ...} or a list of these'
+_EXPECTED = 'a path, bytes, {"bytes": ..., "path": ...}, a data URL or a list of these'
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Image:
 
     def as_field(self) -> dict[str, Any]:
         """The fields that ``datasets`` keeps of an image."""
-        return {"bytes": self.data, "path": self.path}
+        return {"bytes": self.data, "path": None if _is_data_url(self.path) else self.path}
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,11 @@ class Seen:
     """What was seen of an image.
 
     Attributes:
-        size: width and height as the trainer opens it; None where the format is unknown.
+        size: width and height as the trainer opens it.
         turned: whether its EXIF data say that it is to be turned or mirrored.
     """
 
-    size: tuple[float, float] | None
+    size: tuple[float, float]
     turned: bool = False
 
 
@@ -90,12 +92,35 @@ def read_images(value: Any) -> tuple[Image, ...]:
 
 def _image(value: Any) -> Image:
     if isinstance(value, str) and value:
-        return Image(value)
+        return _of_path(value)
     if isinstance(value, bytes) and value:
         return Image(data=value)
     if isinstance(value, Mapping):
         path, data = value.get("path"), value.get("bytes")
         if isinstance(path, str | None) and isinstance(data, bytes | None) and (path or data):
-            return Image(path or None, data or None)
+            return Image(path or None, data) if data else _of_path(path or "")
     came = "nothing" if value is None else f"{value!r:.80}"
     raise ConvertError(f"image: got {came}; expected {_EXPECTED}")
+
+
+def _of_path(path: str) -> Image:
+    return Image(path, _decoded(path) if _is_data_url(path) else None)
+
+
+def _is_data_url(path: str | None) -> bool:
+    return path is not None and path[:5].lower() == "data:"
+
+
+def _decoded(url: str) -> bytes:
+    """Return the bytes that a data URL holds in base64.
+
+    >>> _decoded("data:image/gif;base64,R0lGODlh")
+    b'GIF89a'
+    """
+    head, _, text = url.partition(",")
+    try:
+        if head.endswith(";base64") and text:
+            return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):  # said below, without what it holds
+        pass
+    raise ConvertError(f"image: got a data URL of {len(url):,} characters; expected data:image/png;base64,...")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grounding_rewards.converting.columns import Columns, value_at
-from grounding_rewards.converting.images import KNOWN, Image, Seen, read_images
+from grounding_rewards.converting.images import Image, Seen, read_images
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
 from grounding_rewards.converting.truths import Truths, told, with_facts, written
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
@@ -59,7 +59,7 @@ class Reading:
         columns: which column holds what.
         truths: how targets are read.
         wording: what goes around instructions.
-        look: looks at an image; None where that cannot be done from here; raises where there is none.
+        look: looks at an image as the row has it; None where that cannot be done from here; raises where there is none.
         folder: where relative paths of images lie; None leaves them as they are.
         source: the data set that all rows are from; None leaves that to a column.
         unnamed: the source of rows for which nothing says one.
@@ -130,12 +130,12 @@ def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
     columns = reading.columns
     target = reading.truths.read(value_at(row, columns.target), index)
     given = read_images(value_at(row, columns.image)) if columns.image else ()
-    images = tuple(image.within(reading.folder) for image in given)
     asked = value_at(row, columns.instruction)
-    messages = read_prompt(asked, reading.wording, len(images))
+    messages = read_prompt(asked, reading.wording, len(given))
     source = reading.source or _source(row, columns)
-    seen = [reading.look(image) for image in images]
-    size = _size(row, reading, target, images[-1] if images else None, seen[-1] if seen else None)
+    seen = [reading.look(image) for image in given]
+    images = tuple(image.within(reading.folder) for image in given)
+    size = _size(row, reading, target, seen[-1] if seen else None)
     name = _name(row, reading, target)
     if name is None:
         content = [image.data or image.path for image in given]
@@ -147,24 +147,19 @@ def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
     return Sample(index, source or reading.unnamed, target, written(target), messages, images, reading.split, turned)
 
 
-def _size(
-    row: Mapping[str, Any], reading: Reading, target: Target, image: Image | None, seen: Seen | None
-) -> Size | None:
+def _size(row: Mapping[str, Any], reading: Reading, target: Target, seen: Seen | None) -> Size | None:
     """The size that columns or the target say, which must agree where both do; else that of the image itself."""
     columns, said = ",".join(reading.columns.image_size), _said(row, reading.columns)
     if said and target.image_size and said != target.image_size:
         raise ConvertError(f"image size: the target says {list(target.image_size)}, the column {list(said)}")
     if seen is None:
         return said or target.image_size
-    if said and not target.image_size and "image-size" not in reading.chosen and seen.size not in (None, said):
+    if said and not target.image_size and "image-size" not in reading.chosen and seen.size != said:
         raise ConvertError(
             f"image size ({columns}, by its name): got {plain_numbers(said)}, and the image is "
-            f"{plain_numbers(seen.size or ())}; if the column is right, name it by --image-size-column {columns}, else "
+            f"{plain_numbers(seen.size)}; if the column is right, name it by --image-size-column {columns}, else "
             "give --image-size-column none"
         )
-    if not (said or target.image_size or seen.size):
-        came = f"{image.path!r:.200} says" if image and image.path else "its bytes say"
-        raise ConvertError(f"image: {came} no size; expected {KNOWN}, or sizes named by --image-size-column")
     return said or target.image_size or seen.size
 
 

@@ -240,8 +240,8 @@ def test_images_that_cannot_be_measured(run, tmp_path):
     result = run("convert", source, tmp_path / "o.jsonl", "--for", "easyr1", *PIXEL, "--image-dir", tmp_path)
     said = [line for line in result.err.splitlines() if line.startswith("note: row ")]
     gone, text, nothing = said
-    assert f"cannot read '{tmp_path / 'gone.png'}' (No such file or directory); name the folder" in gone
-    assert "text.png' says no size; expected PNG" in text
+    assert f"cannot read 'gone.png' in {tmp_path} (No such file or directory); name the folder" in gone
+    assert f"'text.png' in {tmp_path} (is no image whose header says its size; expected PNG, JPEG" in text
     assert "image: got nothing" in nothing
     far = write_rows(
         tmp_path / "in.jsonl", {**ROW, "width": None, "height": None, "image": "https://example.com/a.png"}

