@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import grounding_rewards as gr
+from grounding_rewards.converting.image_files import ImageFiles
 from grounding_rewards_adapters import _bridge, _groups
 from grounding_rewards_adapters._completions import response_text
 from grounding_rewards_adapters._images import image_sizes, prompt_images
@@ -36,6 +37,7 @@ class Batches:
             empty where it is to be told by equal neighbours.
         image_index: which image of a list is the one that targets are on.
         parts: the part that each function of the list pays; empty for one function that pays the total.
+        image_files: how images that are not decoded yet are read for their size.
     """
 
     scorer: Scorer
@@ -44,6 +46,7 @@ class Batches:
     group_sizes: tuple[int, ...]
     image_index: int
     parts: tuple[str, ...] = ()
+    image_files: ImageFiles = field(default_factory=ImageFiles)
     _first: bool = True
     _last: _Scored | None = None
     _count: int = 0
@@ -128,8 +131,14 @@ class Batches:
             images = prompt_images(columns["prompts"])
         if images is None:
             return told
-        sizes: Sizes = image_sizes(images, self.image_index)
+        sizes: Sizes = image_sizes(images, self.image_index, self.image_files, self._refused)
         return sizes if told is None else [one or other for one, other in zip(sizes, told, strict=True)]
+
+    def _refused(self, why: str) -> None:
+        """Log the first image that is not read for its size, whose row then has what a column or its target says."""
+        _bridge.say_once(
+            f"{self.name}: {why}; the size of such images must stand in image_size", self.scorer.seen, "image"
+        )
 
     def _sizes(self, name: str, columns: Mapping[str, Any]) -> Sizes | None:
         return None if columns.get(name) is None else _bridge.read_sizes(name, columns[name], self.scorer.seen)

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from grounding_rewards.converting.image_files import ImageFiles
+from grounding_rewards.converting.images import Image
+from grounding_rewards.errors import PictureError
 from grounding_rewards.image_header import image_size, orientation
 
+_FILES = ImageFiles()
 
-def image_sizes(column: Sequence[Any], index: int = -1) -> list[tuple[int, int] | None]:
+
+Note = Callable[[str], None]
+
+
+def image_sizes(
+    column: Sequence[Any], index: int = -1, files: ImageFiles = _FILES, note: Note = lambda text: None
+) -> list[tuple[int, int] | None]:
     """Width and height of each row's image, in pixels; None where there is none, or none that can be read.
 
     A PIL image has the size that it has, which is what a trainer hands to its processor: it is not turned by what a
@@ -19,13 +29,15 @@ def image_sizes(column: Sequence[Any], index: int = -1) -> list[tuple[int, int] 
         column: n images, or lists of them: PIL images, or mappings of ``bytes`` or ``path``, as data sets hold
             images that they have not decoded.
         index: which image of a list; from the end where negative.
+        files: how image files are read, and how large images may be.
+        note: gets the reason of each image that is refused.
 
     >>> class Image:
     ...     size = (1920, 1080)
     >>> image_sizes([Image(), [], None])
     [(1920, 1080), None, None]
     """
-    return [_size(_chosen(row, index)) for row in column]
+    return [_size(_chosen(row, index), files, note) for row in column]
 
 
 def prompt_images(prompts: Sequence[Any]) -> list[list[Any]]:
@@ -51,22 +63,21 @@ def _chosen(row: Any, index: int) -> Any:
     return row[index] if -len(row) <= index < len(row) else None
 
 
-def _size(image: Any) -> tuple[int, int] | None:
+def _size(image: Any, files: ImageFiles, note: Note) -> tuple[int, int] | None:
     if isinstance(image, Mapping):
-        return _decoded_size(image)
+        return _decoded_size(image, files, note)
     size = getattr(image, "size", None)
     return (int(size[0]), int(size[1])) if isinstance(size, tuple) and len(size) == 2 else None
 
 
-def _decoded_size(image: Mapping[str, Any]) -> tuple[int, int] | None:
+def _decoded_size(image: Mapping[str, Any], files: ImageFiles, note: Note) -> tuple[int, int] | None:
     data, path = image.get("bytes"), image.get("path")
-    if not isinstance(data, bytes) and isinstance(path, str):
-        try:
-            with open(path, "rb") as file:
-                data = file.read()
-        except (OSError, ValueError):  # ValueError: no path at all, such as one with a null character
-            return None
-    if not isinstance(data, bytes):
+    if not isinstance(data, bytes) and not (isinstance(path, str) and path):
+        return None
+    try:
+        data = files.read(Image(data=data) if isinstance(data, bytes) else Image(path))
+    except PictureError as error:
+        note(str(error))
         return None
     size = image_size(data)
     return (size[1], size[0]) if size is not None and orientation(data) >= 5 else size

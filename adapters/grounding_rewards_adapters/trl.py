@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import grounding_rewards as gr
+from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.spaces import Floats
 from grounding_rewards_adapters import _batches, _scorers, _settings
 from grounding_rewards_adapters._contributions import contributions
@@ -25,7 +26,16 @@ _TRAINER = _settings.Trainer(
     outcome="the sample abstains",
     whole_columns=True,
     outside_first=True,
-    own=("target_column", "num_generations", "num_generations_eval", "image_index", "name", "split"),
+    own=(
+        "target_column",
+        "num_generations",
+        "num_generations_eval",
+        "image_index",
+        "max_image_bytes",
+        "max_image_pixels",
+        "name",
+        "split",
+    ),
 )
 
 
@@ -36,6 +46,8 @@ def reward_funcs(
     num_generations: int | None = None,
     num_generations_eval: int | None = None,
     image_index: int = -1,
+    max_image_bytes: int = MAX_IMAGE_BYTES,
+    max_image_pixels: int = MAX_IMAGE_PIXELS,
     name: str | None = None,
     split: bool = False,
     **options: Any,
@@ -53,6 +65,9 @@ def reward_funcs(
             two they are of: groups are of the larger number where rows are alike in whole groups of it, else of the
             smaller one.
         image_index: which of several images of a row the targets are on: 0 the first, -1 the last.
+        max_image_bytes: an image that is not decoded yet is read for its size only up to so many bytes. It is read from
+            its bytes, or from a regular file at an absolute path or inside the current directory.
+        max_image_pixels: likewise, its width times its height.
         name: what stands in the logs instead of the recipe's name. TRL merges functions of one name: where a trainer
             gets two of one recipe, or the total of one beside its parts, one list needs another name.
         split: True for one function for each part instead of one for the total: give the trainer's ``reward_weights``
@@ -82,12 +97,16 @@ def reward_funcs(
     ['gelato/distance', 'gelato/format']
     """
     _check(target_column, image_index, name, split)
+    for bound, number in {"max_image_bytes": max_image_bytes, "max_image_pixels": max_image_pixels}.items():
+        if type(number) is not int or number < 1:
+            raise gr.RecipeError(f"{bound}: got {number!r:.60}; expected a whole number from 1")
     sizes = _group_sizes(num_generations, num_generations_eval)
     trainer = replace(_TRAINER, where=f"column {target_column!r}")
     scorer = _scorers.make(trainer, _scorers.read(trainer, {"recipe": recipe, **options}))
     called = name or "_".join(each.name.replace("/", "_") for each in scorer.recipes)
     parts = tuple(_weights(scorer)) if split else ()
-    batches = _batches.Batches(scorer, called, target_column, sizes, image_index, parts)
+    files = ImageFiles(max_image_bytes=max_image_bytes, max_image_pixels=max_image_pixels)
+    batches = _batches.Batches(scorer, called, target_column, sizes, image_index, parts, files)
     return [RecipeReward(batches, part) for part in parts or (None,)]
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from PIL import Image
 import grounding_rewards as gr
 from grounding_rewards_adapters._images import image_sizes
 from grounding_rewards_adapters.trl import reward_funcs
+from tests.image_sources import OUT, WHY, hostile, python
 
 
 def stored(width: int, height: int, form: str = "PNG", **options: Any) -> bytes:
@@ -121,3 +124,45 @@ def test_images_in_prompts_serve_where_no_column_holds_any() -> None:
     sizes = [[2000, 1000]] * 5
     assert reward_funcs("click", **options)[0](**rows, image_size=sizes) == [0.0, 1.0, 1.0, 1.0, 1.0]
     assert reward_funcs("click", **options)[0](**rows, image=[right] * 5) == [1.0] * 5
+
+
+def test_no_image_that_is_none_is_waited_for_or_read_past_its_bounds(tmp_path: Path) -> None:
+    """In a process of its own: what opened a FIFO would wait for ever, and /dev/zero has no end."""
+    paths = hostile(tmp_path / "data")
+    (tmp_path / "data" / "good.png").write_bytes(stored(40, 50))
+    rows = [{"bytes": None, "path": path} for path in ("good.png", *paths.values())]
+    code = (
+        "import json, sys; from grounding_rewards_adapters._images import image_sizes; found = []\n"
+        "sizes = image_sizes(json.loads(sys.argv[1]), note=found.append); print(json.dumps([sizes, found]))"
+    )
+    done = python(code, json.dumps(rows), cwd=tmp_path / "data")
+    sizes, whys = json.loads(done.stdout)
+    assert sizes == [[40, 50], *[None] * len(paths)]
+    assert all((WHY | OUT)[name] in why for name, why in zip(paths, whys, strict=True))
+
+
+def test_bounds_are_options_and_an_image_beyond_them_abstains(caplog: pytest.LogCaptureFixture) -> None:
+    data = stored(2000, 1000)
+    rows = {"completions": ["(500, 500)"] * 2, "target": [TARGET, {**TARGET, "image_size": [2000, 1000]}]}
+    rows["images"] = [[{"bytes": data, "path": None}]] * 2
+    options: dict[str, Any] = {"response_space": "thousandths", "format_weight": 0.0}
+    (within,) = reward_funcs("click", max_image_bytes=len(data), max_image_pixels=2_000_000, **options)
+    assert pickle.loads(pickle.dumps(within))(**rows) == [1.0, 1.0]
+    assert caplog.messages == []
+    for bound, said in (
+        (
+            {"max_image_bytes": len(data) - 1},
+            f"has {len(data):,} bytes; max_image_bytes allows {len(data) - 1:,} bytes",
+        ),
+        ({"max_image_pixels": 1_999_999}, "has 2000 x 1000 pixels; max_image_pixels allows 1,999,999"),
+    ):
+        caplog.clear()
+        (beyond,) = reward_funcs("click", **bound, **options)
+        assert [beyond(**rows), beyond(**rows)] == [[None, 1.0]] * 2
+        (line,) = [each for each in caplog.messages if "max_image" in each]
+        assert line.startswith(
+            f"click: image: its bytes cannot be read ({said}); the size of such images must stand in"
+        )
+    for value in (0, True, 1.5, "1"):
+        with pytest.raises(gr.RecipeError, match=r"max_image_bytes: got .*; expected a whole number from 1"):
+            reward_funcs("click", max_image_bytes=value, **options)  # type: ignore[arg-type]
