@@ -17,6 +17,7 @@ from PIL import Image as Pillow
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.converting.images import Image, Seen, read_images
 from grounding_rewards.errors import ConvertError, PictureError
+from tests.image_sources import python
 from tests.test_image_header import ALL, JPEG, PNG, exif, turned_jpeg
 
 FILES = ImageFiles()
@@ -235,3 +236,17 @@ def test_a_snapshot_in_the_cache_of_the_hub_is_one_folder(tmp_path):
     assert ImageFiles(str(snapshot)).look(Image("a.png"), turning=False) == Seen((1920, 1080))
     with pytest.raises(PictureError, match="leads out of"):
         ImageFiles(str(snapshot)).look(Image("b.png"), turning=False)
+
+
+def test_a_fifo_that_takes_the_place_of_an_image_just_before_it_is_opened(tmp_path):
+    """In a process of its own, for it would wait for ever."""
+    os.mkfifo(tmp_path / "a.png")
+    (tmp_path / "b.png").write_bytes(PNG)
+    code = (
+        "import os; from grounding_rewards.converting.image_files import ImageFiles\n"
+        "from grounding_rewards.converting.images import Image; regular = os.stat('b.png')\n"
+        "os.stat = lambda *path, **more: regular\n"
+        "ImageFiles().look(Image('a.png'), turning=False)"
+    )
+    done = python(code, cwd=tmp_path)
+    assert done.stderr.endswith("PictureError: image: cannot read 'a.png' in . (is a FIFO; expected an image file)\n")
