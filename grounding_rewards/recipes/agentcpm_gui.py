@@ -7,10 +7,11 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import AGENTCPM
 from grounding_rewards.plain import frozen
+from grounding_rewards.recipes.agentcpm_gui_deviations import ACCEPTS, DEVIATIONS
 from grounding_rewards.recipes.agentcpm_gui_parts import FullMatch, KeysAndValues, SameKeys, SchemaKept
 from grounding_rewards.recipes.agentcpm_gui_targets import NATIVE
 from grounding_rewards.recipes.common import share
-from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
+from grounding_rewards.scoring import Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 
 _SCREEN = (1080, 2400)
@@ -54,7 +55,7 @@ def agentcpm_gui(*, format_weight: float = 0.0) -> Recipe:
         space=CoordSpace.THOUSANDTHS,
         response_space=CoordSpace.THOUSANDTHS,
         target_space=CoordSpace.PIXEL,
-        accepts=frozenset({ACTION, BBOX, POINT}),
+        accepts=ACCEPTS,
         source=Source(
             "AgentCPM-GUI: Building Mobile-Use Agents with Reinforcement Fine-Tuning",
             "AgentCPM-GUI",
@@ -63,6 +64,7 @@ def agentcpm_gui(*, format_weight: float = 0.0) -> Recipe:
         ),
         thinking="read",
         native=NATIVE,
+        deviations=DEVIATIONS,
         exploits=_exploits(weight),
         formula=(
             "total = type + args + format_weight · schema, type = [the target's keys and no others]\n"

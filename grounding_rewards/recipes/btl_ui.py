@@ -23,12 +23,13 @@ from grounding_rewards.plain import frozen
 from grounding_rewards.recipes.btl_ui_blink import Blink
 from grounding_rewards.recipes.btl_ui_deviations import DEVIATIONS
 from grounding_rewards.recipes.btl_ui_link import LinkMatch, OwnAction
-from grounding_rewards.recipes.common import length
+from grounding_rewards.recipes.common import Line, bad_target, extra_of, length
 from grounding_rewards.scoring import BBOX, POINT, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import JudgedFormat
 
+_ACCEPTS = frozenset({BBOX, POINT, "action"})
 _SAID = ("text", "direction")
 _BOX, _POINT = (100, 100, 300, 200), (200, 150)
 _SCALE = {CoordSpace.PIXEL: 2, CoordSpace.MODEL_PIXEL: 1, CoordSpace.THOUSANDTHS: 1, CoordSpace.UNIT: 0.001}
@@ -92,7 +93,7 @@ def btl_ui(
         space=CoordSpace.MODEL_PIXEL,
         response_space=space,
         target_space=CoordSpace.MODEL_PIXEL,
-        accepts=frozenset({BBOX, POINT, "action"}),
+        accepts=_ACCEPTS,
         source=Source(
             "BTL-UI: Blink-Think-Link Reasoning Model for GUI Agent",
             "BTL-UI",
@@ -102,7 +103,7 @@ def btl_ui(
         answers="first",
         thinking="read",
         native=NATIVE,
-        deviations=DEVIATIONS,
+        deviations=(bad_target(NATIVE, CoordSpace.MODEL_PIXEL, _ACCEPTS, row_of), *DEVIATIONS),
         exploits=_exploits(space, *weights),
         formula=(
             "total = format_weight · format + blink_weight · blink + link_weight · link\n"
@@ -159,6 +160,12 @@ NATIVE = NativeForm(
     "or []} in pixels of the image the model saw, the solution also as a JSON string",
     read_native,
 )
+
+
+def row_of(line: Line) -> Any:
+    """The solution with the box that the source has beside it."""
+    extra = extra_of(line)
+    return {"solution": line["ground_truth"], "bbox": extra["bbox"]} if "bbox" in extra else line["ground_truth"]
 
 
 def _exploits(space: CoordSpace, form: float, blink: float, link: float) -> tuple[Exploit, ...]:

@@ -12,7 +12,7 @@ from grounding_rewards.parsing import FIRST_CALL_INTEGERS
 from grounding_rewards.parsing.first_call import USUAL_CALL, call_texts, coordinate, first_call
 from grounding_rewards.parsing.texts import compiled
 from grounding_rewards.plain import frozen
-from grounding_rewards.recipes.common import Line, bad_target, box_by_edges, share, text_of
+from grounding_rewards.recipes.common import Line, bad_target, box_by_edges, extra_of, share, text_of, truth_of
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.truth import NativeForm
@@ -107,7 +107,7 @@ def read_native(value: Any) -> dict[str, Any] | None:
     """``{"x1": .., "y1": .., "x2": .., "y2": ..}`` in pixels; swapped corners are put in order, as in the source."""
     fields = box_by_edges(value)
     box = fields["bbox"] if fields else []
-    if fields and all(type(edge) in (int, float) for edge in box):
+    if fields and all(type(edge) in (int, float) and math.isfinite(edge) for edge in box):
         fields["bbox"] = [*map(min, box[:2], box[2:]), *map(max, box[:2], box[2:])]
     return fields
 
@@ -141,12 +141,16 @@ def _has_no_point(line: Line) -> bool:
     return _point(line) is None
 
 
+def _image_size(line: Line) -> Any:
+    return extra_of(line).get("image_size")
+
+
 def _is_beyond(line: Line) -> bool:
     """Is the point farther from the box than every corner of the image?"""
-    point, truth = _point(line), line["ground_truth"]
+    point, truth = _point(line), truth_of(line)
     try:
         (x1, x2), (y1, y2) = sorted((truth["x1"], truth["x2"])), sorted((truth["y1"], truth["y2"]))
-        width, height = line["extra"]["image_size"]
+        width, height = _image_size(line)
     except (KeyError, TypeError, ValueError):
         return False
     limit = max(_away((x, y), x1, y1, x2, y2) for x in (0, width) for y in (0, height))
@@ -166,7 +170,7 @@ def _lowest_and_unformed(line: Line) -> dict[str, float]:
     return {**_lowest(line), "format": -1.0}
 
 
-_BAD_TARGET = bad_target(NATIVE, CoordSpace.PIXEL, _ACCEPTS)
+_BAD_TARGET = bad_target(NATIVE, CoordSpace.PIXEL, _ACCEPTS, size=_image_size)
 _NO_CALL = Deviation(
     "no-call-is-no-point",
     "Without a complete call in JSON there is no point: the lowest score, and no format. The source reads such texts "

@@ -8,7 +8,7 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import LITERAL_BOX
 from grounding_rewards.parsing.literal import LiteralError, read_literal
-from grounding_rewards.recipes.common import Line, bad_target, length, text_of
+from grounding_rewards.recipes.common import Line, bad_target, extra_of, length, text_of, truth_of
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import LARGEST, NativeForm
@@ -173,18 +173,22 @@ def _in_list(line: Line) -> Line:
     return {**line, "response": f"[{_bare(line)}{end}"}
 
 
+def _image_size(line: Line) -> tuple[Any, ...]:
+    return tuple([extra_of(line).get(side) for side in ("image_width", "image_height")])
+
+
 def _sides(line: Line) -> tuple[float, ...]:
-    return (line["extra"]["image_width"], line["extra"]["image_height"]) * 2
+    return _image_size(line) * 2
 
 
 def _is_outside(line: Line) -> bool:
-    edges = zip(_box(line), line["ground_truth"] or (), _sides(line), strict=False)
+    edges = zip(_box(line), truth_of(line) or (), _sides(line), strict=False)
     return any(abs(predicted - edge) >= side for predicted, edge, side in edges)
 
 
 def _outside_value(line: Line) -> dict[str, float]:
     """No pay for the edges; hit and overlap by the formula."""
-    (a1, b1, a2, b2), (x1, y1, x2, y2) = _box(line), line["ground_truth"]
+    (a1, b1, a2, b2), (x1, y1, x2, y2) = _box(line), truth_of(line)
     hit = float(x1 <= (a1 + a2) / 2 <= x2 and y1 <= (b1 + b2) / 2 <= y2)
     left, top, right, bottom = max(a1, x1), max(b1, y1), min(a2, x2) - 1, min(b2, y2) - 1
     shared = (right - left + 1) * (bottom - top + 1) if left < right and top < bottom else 0
@@ -194,14 +198,14 @@ def _outside_value(line: Line) -> dict[str, float]:
 
 def _is_thin(line: Line) -> bool:
     box = _box(line)
-    return bool(box) and box == line["ground_truth"] and min(box[2] - box[0], box[3] - box[1]) <= 1
+    return bool(box) and box == truth_of(line) and min(box[2] - box[0], box[3] - box[1]) <= 1
 
 
 def _equal_value(line: Line) -> dict[str, float]:
     return {"acc": 1.0, "hit": 1.0, "iou": 1.0, "box": 1.0}
 
 
-_BAD_TARGET = bad_target(NATIVE, CoordSpace.PIXEL, _ACCEPTS)
+_BAD_TARGET = bad_target(NATIVE, CoordSpace.PIXEL, _ACCEPTS, size=_image_size)
 _JSON_WORDS = Deviation(
     "json-words",
     "JSON's true, false and null are read; the source reads Python alone, and pays such answers 0.",

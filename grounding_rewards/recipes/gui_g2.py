@@ -10,7 +10,7 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import BOX_LIST
 from grounding_rewards.parsing.box_list import TURN
 from grounding_rewards.parsing.texts import SPACE
-from grounding_rewards.recipes.common import Line, bad_target, length, text_of
+from grounding_rewards.recipes.common import Line, bad_target, length, text_of, truth_of
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import LARGEST, NativeForm
@@ -140,7 +140,7 @@ def _boxes(line: Line) -> tuple[list[float], list[float]] | None:
     if not found:
         return None
     predicted = [min(max(float(number), -LARGEST), LARGEST) for number in found.groups()]
-    return predicted, [float(edge) for edge in line["ground_truth"]]
+    return predicted, [float(edge) for edge in truth_of(line)]
 
 
 def _is_huge(line: Line) -> bool:

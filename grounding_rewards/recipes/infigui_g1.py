@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from grounding_rewards.combine import gate, weighted
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import POINT_LIST, THOUGHT_POINT_LIST
 from grounding_rewards.plain import frozen
-from grounding_rewards.recipes.common import Line, bad_target, box_by_edges, length, text_of
+from grounding_rewards.recipes.common import Line, bad_target, box_by_edges, extra_of, length, text_of
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import LARGEST, NativeForm
@@ -69,7 +70,7 @@ def infigui_g1(*, no_think: bool = False, format_weight: float = 1.0) -> Recipe:
         answers="all",
         thinking="read",
         native=NATIVE,
-        deviations=(_BAD_TARGET, _LEADING_SPACE, _CITATIONS, _BRACKETS, _HUGE),
+        deviations=(_BAD_TARGET, _LEADING_SPACE, _CITATIONS, _BRACKETS, _HUGE, _NO_EXTRA),
         exploits=_exploits(weight),
         formula=(
             "total = format_weight · format + exploration\n"
@@ -106,7 +107,7 @@ NATIVE = NativeForm('{"x1": .., "y1": .., "x2": .., "y2": ..} in pixels of the i
 def _halves(line: Line) -> tuple[str, str]:
     """The response up to the end of its thinking, and the rest, in which the list is."""
     text = text_of(line)
-    if line["extra"].get("no_think"):
+    if extra_of(line).get("no_think"):
         return "", text
     thought, close, rest = text.partition("</think>")
     return thought + close, rest
@@ -171,8 +172,16 @@ def _limited(found: re.Match[str]) -> str:
     text = found[0]
     if len(text.lstrip("-")) > 4300 and text.lstrip("-").isdigit():
         return text  # more digits than Python reads
-    number = LARGEST if text == "NaN" else float(text)
+    number = math.inf if text == "NaN" else float(text)
     return text if abs(number) <= LARGEST else str(int(math.copysign(LARGEST, number)))
+
+
+def _has_no_extra(line: Line) -> bool:
+    return not isinstance(line["extra"], Mapping)
+
+
+def _with_extra(line: Line) -> Line:
+    return {**line, "extra": {}}
 
 
 _BAD_TARGET = bad_target(NATIVE, CoordSpace.MODEL_PIXEL, _ACCEPTS)
@@ -199,4 +208,11 @@ _HUGE = Deviation(
     "Numbers beyond 1e12, NaN and Infinity are read as 1e12, also when three points are looked at for a common line.",
     _has_huge_number,
     same_as=_within_limits,
+)
+_NO_EXTRA = Deviation(
+    "no-extra",
+    "A row whose extra_info is null, or no mapping, asks for thinking like one whose extra_info is empty; the source "
+    "looks for no_think in a mapping.",
+    _has_no_extra,
+    same_as=_with_extra,
 )

@@ -25,7 +25,7 @@ class _HasUnicodeDigits(_Pairs):
 
 class _WithoutUnicode(_Pairs):
     def __call__(self, line: Line) -> Line:
-        kept = self.written.sub(lambda found: found[0] * (found[1] + found[2]).isascii(), text_of(line))
+        kept = self.written.sub(lambda found: found[0] if (found[1] + found[2]).isascii() else "x", text_of(line))
         return {**line, "response": kept}
 
 

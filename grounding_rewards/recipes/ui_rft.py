@@ -7,11 +7,13 @@ from typing import Any
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import JSON_POINT
-from grounding_rewards.recipes.common import Line, text_of, unpaid
+from grounding_rewards.recipes.common import Line, bad_target, text_of, unpaid
 from grounding_rewards.scoring import BBOX, Deviation, Example, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import Hit
+
+_ACCEPTS = frozenset({BBOX})
 
 
 def ui_rft() -> Recipe:
@@ -34,11 +36,11 @@ def ui_rft() -> Recipe:
         space=CoordSpace.MODEL_PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.MODEL_PIXEL,
-        accepts=frozenset({BBOX}),
+        accepts=_ACCEPTS,
         source=Source("UI-RFT", "UI-RFT", "d96b005", ("verl/utils/reward_score/ui100.py",)),
         thinking="read",
         native=NATIVE,
-        deviations=(_NO_NUMBERS,),
+        deviations=(_BAD_TARGET, _NO_NUMBERS),
         formula="total = hit",
         example=Example('```json\n{"point_2d": [200, 150], "label": "save"}\n```', (100, 100, 300, 200)),
     )
@@ -63,6 +65,7 @@ def _has_no_numbers(line: Line) -> bool:
     return isinstance(point, list) and len(point) == 2 and any(isinstance(each, str | list | dict) for each in point)
 
 
+_BAD_TARGET = bad_target(NATIVE, CoordSpace.MODEL_PIXEL, _ACCEPTS)
 _NO_NUMBERS = Deviation(
     "no-numbers",
     'Coordinates that are no numbers, such as ["200", "150"], make no answer; the source raises TypeError.',

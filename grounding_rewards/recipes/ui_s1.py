@@ -10,7 +10,7 @@ from grounding_rewards.combine import Weighted, product, weighted
 from grounding_rewards.errors import MISSING, RecipeError
 from grounding_rewards.parsing.actions.ui_s1 import UI_S1
 from grounding_rewards.plain import frozen
-from grounding_rewards.recipes.common import share
+from grounding_rewards.recipes.common import bad_target, share
 from grounding_rewards.recipes.solutions import clicks_with_places
 from grounding_rewards.recipes.ui_s1_deviations import DEVIATIONS
 from grounding_rewards.recipes.ui_s1_parts import (
@@ -97,7 +97,7 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
         answers="first",
         thinking="read",
         native=NATIVE,
-        deviations=DEVIATIONS,
+        deviations=(bad_target(NATIVE, CoordSpace.PIXEL, _ACCEPTS), *DEVIATIONS),
         exploits=_exploits(weight, returns),
         formula=(f"total = Σ gamma^k · ({total}), up to a step unmatched" if returns else f"total = {total}")
         + f"\n{_FORMULA}",

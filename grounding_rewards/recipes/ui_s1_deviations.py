@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from grounding_rewards.recipes.common import Line, text_of
+from grounding_rewards.recipes.common import Line, text_of, truth_of
 from grounding_rewards.scoring import Deviation
 from grounding_rewards.truth import LARGEST
 
@@ -29,7 +29,7 @@ def _said(line: Line) -> dict[str, Any]:
 
 
 def _wanted(line: Line) -> dict[str, Any]:
-    truth = line["ground_truth"]
+    truth = truth_of(line)
     wanted = truth.get("check_options") if isinstance(truth, Mapping) else None
     return wanted if isinstance(wanted, dict) else {}
 
@@ -64,14 +64,23 @@ def _by_direction(line: Line) -> dict[str, float]:
 
 def _names_key_or_answer(line: Line) -> bool:
     said, wanted = _said(line), _wanted(line)
-    takes_text = wanted.get("action") in ("key", "answer") and isinstance(wanted.get("text"), str)
-    return takes_text and said.get("action") == wanted["action"]
+    if wanted.get("action") not in ("key", "answer") or not isinstance(wanted.get("text"), str):
+        return False
+    return said.get("action") == wanted["action"] or (said.get("action") == "type" and _shares_text(said, wanted))
+
+
+def _shares_text(said: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Is one of the two texts part of the other, white space around them aside? Nothing is part of every text."""
+    text, other = said.get("text"), str(wanted["text"]).strip().lower()
+    return isinstance(text, str) and (text.strip().lower() in other or other in text.strip().lower())
 
 
 def _by_text(line: Line) -> dict[str, float]:
     said, wanted = _said(line).get("text"), str(_wanted(line).get("text")).lower()
     if not isinstance(said, str):
         return _paid(line, 0.0)
+    if _said(line)["action"] == "type":
+        return _paid(line, 0.5)
     said = said.lower()
     return _paid(line, 1.0 if said in wanted or wanted in said else 0.5)
 
@@ -119,8 +128,9 @@ DEVIATIONS = (
     ),
     Deviation(
         "key-and-answer",
-        "A target that wants a key or an answer is matched by that action with its text, compared as typed text is; "
-        "the source takes it for type when it compares names, so that nothing can match it.",
+        "A target that wants a key or an answer is matched by that action with its text, compared as typed text is, "
+        "and typing is half right; the source takes it for type when it compares names, so that the action itself "
+        "cannot match, and typed text that is part of the target's, as the empty one is, or holds it is worth 1.",
         _names_key_or_answer,
         _by_text,
     ),

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import grounding_rewards as gr
+from grounding_rewards.recipes import agentcpm_gui_deviations, btl_ui
+from grounding_rewards.recipes.common import extra_of, truth_of
 from grounding_rewards.scoring import Deviation
+from grounding_rewards.sizes import read_size
 
 Line = Mapping[str, Any]
 Columns = dict[str, float]
@@ -38,16 +41,18 @@ class Peer:
 
 
 def format_weight(line: Line) -> dict[str, Any]:
-    return {name: value for name, value in line["extra"].items() if name == "format_weight"}
+    return {name: value for name, value in extra_of(line).items() if name == "format_weight"}
 
 
 def image_size(line: Line) -> dict[str, Any]:
-    return {"image_sizes": line["extra"].get("image_size")}
+    return {"image_sizes": read_size(extra_of(line).get("image_size"))}
 
 
 def raw_distance(line: Line, scores: gr.Scores) -> Columns:
     """GroundNext's distance in pixels: to the nearest corner inside the box, below 0 outside."""
-    (x, y), truth = scores.predictions.xy[0], line["ground_truth"] or dict.fromkeys(("x1", "y1", "x2", "y2"), 0)
+    if not scores.valid[0]:  # a bad target, whose distance is not compared
+        return {"raw_distance": 0.0}
+    (x, y), truth = scores.predictions.xy[0], truth_of(line)
     (x1, x2), (y1, y2) = sorted((truth["x1"], truth["x2"])), sorted((truth["y1"], truth["y2"]))
     if x1 == x2 or y1 == y2:
         return {"raw_distance": -math.hypot(*line["extra"]["image_size"])}
@@ -57,7 +62,7 @@ def raw_distance(line: Line, scores: gr.Scores) -> Columns:
 
 
 def image_sides(line: Line) -> dict[str, Any]:
-    return {"image_sizes": (line["extra"]["image_width"], line["extra"]["image_height"])}
+    return {"image_sizes": read_size([extra_of(line).get(side) for side in ("image_width", "image_height")])}
 
 
 def gui_g1_weighted(line: Line, scores: gr.Scores) -> Columns:
@@ -66,7 +71,7 @@ def gui_g1_weighted(line: Line, scores: gr.Scores) -> Columns:
 
 
 def no_think(line: Line) -> dict[str, Any]:
-    return {"no_think": bool(line["extra"].get("no_think"))}
+    return {"no_think": bool(extra_of(line).get("no_think"))}
 
 
 def several_points(line: Line, scores: gr.Scores) -> Columns:
@@ -127,17 +132,6 @@ def model_size(line: Line) -> dict[str, Any]:
     return {"model_image_sizes": sides}
 
 
-def with_box(line: Line) -> dict[str, Any]:
-    """BTL-UI's solution with the column beside it."""
-    return {"solution": line["ground_truth"], "bbox": line["extra"]["bbox"]}
-
-
-def with_bbox(line: Line) -> Any:
-    """AgentCPM-GUI's ground truth with the box of its point and the size of the image beside it."""
-    truth, (box, _), (size, _) = line["ground_truth"], line["extra"]["bboxs"], line["extra"]["resolution"]
-    return truth if isinstance(truth, str) else {**truth, "bbox": box, "image_size": size}
-
-
 def same_keys(line: Line, scores: gr.Scores) -> Columns:
     """AgentCPM-GUI's type, which is a truth value where it compares keys."""
     value = float(scores.parts["type"][0])
@@ -180,8 +174,8 @@ _UI_S1 = {
     "step_reward": "step_reward",
 }  # fmt: skip
 PEERS = {
-    "agentcpm": Peer("agentcpm-gui", _AGENTCPM, target=with_bbox, more=same_keys),
-    "btlui": Peer("btl-ui", _BTL_UI, score_options=model_size, target=with_box),
+    "agentcpm": Peer("agentcpm-gui", _AGENTCPM, target=agentcpm_gui_deviations.row_of, more=same_keys),
+    "btlui": Peer("btl-ui", _BTL_UI, score_options=model_size, target=btl_ui.row_of),
     "gelato_norm": Peer("gelato", _GELATO, format_weight),
     "gelato_px": Peer("gelato-pixel", _GELATO, format_weight),
     "gta1": Peer("gta1", {"accuracy": "hit", "format": "format"}),
@@ -233,7 +227,7 @@ def score(peer: str, recipe: gr.Recipe, line: Line) -> Columns:
             [line["response"]], [adapter.target(line)], bad_target="abstain", **adapter.score_options(line)
         )
     except TypeError:
-        return dict.fromkeys(("total", "acc", "valid", *recipe.parts), 0.0)
+        return dict.fromkeys(("total", "acc", "valid", *recipe.parts, *adapter.keys.values()), 0.0)
     columns = {"total": scores.total, "acc": scores.acc, "valid": scores.valid, **scores.parts}
     return {**{name: float(column[0]) for name, column in columns.items()}, **adapter.more(line, scores)}
 

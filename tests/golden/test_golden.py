@@ -1,9 +1,14 @@
-"""Every golden line: equal to the published value, or to what a named deviation states."""
+"""Every golden line: equal to the published value, or to what a named deviation states.
+
+``restated.jsonl`` holds inputs of this project's own, which nobody gave to the published code: each names the deviation
+that applies, and what it states.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +18,9 @@ from tests.golden import harness
 
 def lines(peer: str) -> list[dict[str, Any]]:
     return [json.loads(text) for text in (harness.directory() / f"{peer}.jsonl").read_text("utf-8").splitlines()]
+
+
+RESTATED = [json.loads(text) for text in (Path(__file__).parent / "restated.jsonl").read_text("utf-8").splitlines()]
 
 
 def numbers(expected: dict[str, Any]) -> dict[str, float]:
@@ -57,4 +65,17 @@ def test_equals_published_reward_or_stated_deviation(peer: str) -> None:
     names = [found.name for found in harness.build(peer, {"extra": {}}).deviations]
     print(f"{peer}: {dict(used)}; also equal to the published value of the line that they stand for: {dict(checked)}")
     assert checked or not recorded, "a recorded line that a deviation stands for is compared with what was published"
+    used.update(line["deviation"] for line in RESTATED if line["peer"] == peer)
     assert sorted(used) == sorted(names), "each deviation applies to at least one line"
+
+
+@pytest.mark.parametrize("line", RESTATED, ids=lambda line: f"{line['peer']}-{line['deviation']}")
+def test_restated_lines_are_worth_what_their_deviation_states(line: dict[str, Any]) -> None:
+    peer, expected = line["peer"], line["stated"]
+    _, name = harness.evaluate(peer, line)
+    assert name == line["deviation"]
+    recipe, found = harness.build(peer, line), harness.deviation(peer, line)
+    assert found is not None
+    ours, stated = harness.score(peer, recipe, line), dict(harness.stated(peer, recipe, found, line))
+    assert {key: ours[key] for key in expected} == pytest.approx(expected, abs=1e-12)
+    assert {key: ours[key] for key in stated} == pytest.approx(stated, abs=1e-12)

@@ -246,3 +246,11 @@ def test_native_rows_may_carry_sizes_and_names():
         recipe.read_targets([{**row, "label": "save"}])
     with pytest.raises(gr.TargetError, match="field 'x1'"):
         recipe.read_targets([{**row, "bbox": [1, 2, 3, 4]}])
+
+
+@pytest.mark.parametrize("edge", [float("nan"), float("inf"), 1e13, "200", None, True])
+@pytest.mark.parametrize("key", ["x1", "y2"])
+def test_an_edge_that_is_no_number_is_a_bad_target(key, edge):
+    # Swapped corners are put in order: among NaN and 100 Python's max may well be 100.
+    with pytest.raises(gr.TargetError, match=r"row 0, field '(bbox|x1|y1|y2)'"):
+        GROUNDNEXT.score(CALL.format([200, 150]), {**TARGET, key: edge}, **SIZE)

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from grounding_rewards_adapters.verl import compute_score
+from tests.golden import harness
 from tests.verifiers.test_collinear import curve
 
 RECIPE = gr.recipe("infigui-g1")
@@ -179,3 +181,22 @@ def test_many_responses_score_as_each_alone(rows):
 def test_native_rows_may_carry_a_name():
     (read,) = gr.recipe("infigui-g1").read_targets([{"x1": 1, "y1": 2, "x2": 30, "y2": 40, "id": "a7"}]).rows
     assert (read.id, read.regions[0].numbers) == ("a7", (1.0, 2.0, 30.0, 40.0))
+
+
+def test_nan_lies_on_a_line_with_any_two_points():
+    response = THOUGHT + '[{"point_2d": [NaN, NaN]}, {"point_2d": [200, 150]}, {"point_2d": [250, 190]}]'
+    line = {"response": response, "ground_truth": BOX, "extra": {"no_think": False}}
+    found = harness.deviation("infigui_g1", line)
+    assert (found and found.name, totals(response)) == ("huge-number", [-1])
+
+
+@pytest.mark.parametrize("extra", [None, {}, {"no_think": None}])
+def test_a_row_without_extra_asks_for_thinking(extra):
+    values = [
+        harness.evaluate("infigui_g1", {"response": text, "ground_truth": BOX, "extra": extra})[0]["score"]
+        for text in (THOUGHT + listed(HIT), listed(HIT))
+    ]
+    assert values == [2, -1]
+    row = {**BOX, "extra": extra}
+    assert totals(THOUGHT + listed(HIT), target=row) == [2], "null in a row is what Arrow fills in"
+    assert compute_score("", THOUGHT + listed(HIT), BOX, extra, recipe="infigui-g1")["score"] == 2

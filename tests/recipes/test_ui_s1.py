@@ -172,7 +172,11 @@ FROM = '{{"action": "swipe", "coordinate": {}, "coordinate2": [500, 800]}}'
         ('{"action": "key", "text": "ENTER"}', {"action": "key", "text": "enter"}, "plan", "key-and-answer", 1.0),
         ('{"action": "key", "text": "ENTER"}', {"action": "key", "text": "enter"}, "", "key-and-answer", 0.9),
         ('{"action": "key", "text": " enter"}', {"action": "key", "text": "enter it"}, "", "key-and-answer", 0.45),
-        ('{"action": "key", "text": "enter"}', {"action": "key"}, "plan", None, 0.0),
+        ('{"action": "key", "text": "enter"}', {"action": "key"}, "plan", "bad-target", 0.0),
+        ('{"action": "type", "text": ""}', {"action": "key", "text": "enter"}, "plan", "key-and-answer", 0.55),
+        ('{"action": "type", "text": "it"}', {"action": "answer", "text": "It is 42"}, "", "key-and-answer", 0.45),
+        ('{"action": "type", "text": "tab"}', {"action": "key", "text": "enter"}, "plan", None, 0.55),
+        ('{"action": "type"}', {"action": "key", "text": "enter"}, "plan", None, 0.1),
     ],
 )  # fmt: skip
 def test_what_a_deviation_states_is_what_is_paid(said, wanted, thought, name, total):
@@ -182,6 +186,22 @@ def test_what_a_deviation_states_is_what_is_paid(said, wanted, thought, name, to
     assert (found.name if found else None, scores["total"]) == (name, pytest.approx(total, abs=1e-12))
     stated = harness.stated("uis1", UI_S1, found, given) if found else {}
     assert {key: scores[key] for key in stated} == pytest.approx(dict(stated), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted", "worth"),
+    [
+        ("", "abc", RIGHT), ("abc", "", RIGHT), ("", "", RIGHT), (" ", "abc", SAME), (" ", "a c", RIGHT),
+        ("b", "ABC", RIGHT), ("x", "abc", SAME), (None, "abc", NOTHING), (5, "abc", NOTHING), ([""], "abc", NOTHING),
+    ],
+)  # fmt: skip
+def test_texts_of_every_action_that_takes_one(said, wanted, worth):
+    # Nothing typed is part of every text: the exploit empty-text.
+    for name in ("type", "open", "answer", "key"):
+        assert parts(answer(action=name, text=said), {"action": name, "text": wanted}) == worth
+    assert parts(answer(action="type", text=said), {"action": "open", "text": wanted}) == OTHER
+    assert parts(answer(action="terminate", text=said), {"action": "terminate"}) == RIGHT
+    assert parts(answer(action="type"), {"action": "type", "text": wanted}) == NOTHING
 
 
 @pytest.mark.parametrize("missing", [[], [200], ["200", "150"], [None, 1], None, "200, 150", [True, False]])

@@ -1,0 +1,85 @@
+"""Where AgentCPM-GUI's recipe departs from the published code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from difflib import SequenceMatcher
+from typing import Any
+
+from grounding_rewards.parsing.actions.agentcpm import compact_json, is_compact_action, is_fenced
+from grounding_rewards.parsing.actions.json5 import Json5Error
+from grounding_rewards.recipes.agentcpm_gui_targets import NATIVE
+from grounding_rewards.recipes.common import Line, bad_target, extra_of, text_of, truth_of
+from grounding_rewards.scoring import ACTION, BBOX, POINT, Deviation
+from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.verifiers.text import MOST_COMPARED, MOST_PAIRS
+
+ACCEPTS = frozenset({ACTION, BBOX, POINT})
+_BESIDE = {"bbox": "bboxs", "image_size": "resolution"}
+
+
+def row_of(line: Line) -> Any:
+    """The ground truth with the box and the size that the source has in lists beside it, the first of each."""
+    truth, extra = line["ground_truth"], extra_of(line)
+    if not isinstance(truth, Mapping):
+        return truth
+    lists = {name: extra[key] for name, key in _BESIDE.items() if isinstance(extra.get(key), list) and extra[key]}
+    return {**truth, **{name: each[0] for name, each in lists.items()}}
+
+
+def _said(line: Line) -> Mapping[str, Any]:
+    """The action of a line; {} without one."""
+    try:
+        value = compact_json(text_of(line))
+    except Json5Error:
+        return {}
+    return value if is_compact_action(value) else {}
+
+
+def _texts(line: Line) -> tuple[Any, Any]:
+    """The two texts of which the likeness is paid: the whole response and a free text, or what is typed."""
+    truth = truth_of(line)
+    if isinstance(truth, str):
+        return text_of(line), truth
+    return _said(line).get("TYPE"), truth.get("TYPE") if isinstance(truth, Mapping) else None
+
+
+def _likeness(said: str, wanted: str) -> tuple[float, bool]:
+    """The likeness of two texts as far as they are compared, and whether that is not to their ends."""
+    a, b = said[:MOST_COMPARED], wanted[:MOST_COMPARED]
+    held = Counter(b)
+    pairs = sum(count * held[character] for character, count in Counter(a).items())
+    part = min(1.0, (MOST_PAIRS / pairs) ** 0.5) if pairs else 1.0
+    if part < 1:
+        a, b = a[: int(len(a) * part)], b[: int(len(b) * part)]
+    same = sum(block.size for block in SequenceMatcher(None, a, b).get_matching_blocks())
+    return 2.0 * same / max(len(said) + len(wanted), 1), (a, b) != (said, wanted)
+
+
+def _are_long(line: Line) -> bool:
+    said, wanted = _texts(line)
+    return isinstance(said, str) and isinstance(wanted, str) and said != wanted and _likeness(said, wanted)[1]
+
+
+def _long_value(line: Line) -> dict[str, float]:
+    """No success; the likeness of what is compared where nothing else is paid for."""
+    said, wanted = _texts(line)
+    alike, truth = _likeness(said, wanted)[0], truth_of(line)
+    if isinstance(truth, str):
+        return {"acc": 0.0, "type": alike, "args": alike}
+    if set(_said(line)) - {"thought"} == set(truth) == {"TYPE"}:
+        return {"acc": 0.0, "type": 1.0, "args": alike - 0.05 * is_fenced(text_of(line))}
+    return {"acc": 0.0}
+
+
+DEVIATIONS = (
+    bad_target(NATIVE, CoordSpace.PIXEL, ACCEPTS, row_of),
+    Deviation(
+        "long-texts",
+        "Of texts that are not equal 512 characters are compared, fewer where a few characters come over and over, and "
+        "the rest counts as different; the source gives them whole to difflib, whose time has no bound.",
+        _are_long,
+        _long_value,
+    ),
+)
