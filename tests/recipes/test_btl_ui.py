@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
-from grounding_rewards.recipes.btl_ui import _USUAL, is_well_formed
+from grounding_rewards.recipes.btl_ui import _USUAL, is_well_formed, row_of
 from tests.golden import harness
 from tests.parsing.actions.test_btl_ui import links
 from tests.parsing.fragments import responses
@@ -70,7 +70,7 @@ def test_where_to_look_and_what_to_do_are_as_published_on_every_line():
     for some in (table, table[:20]):
         scores = BTL.score(
             [line["response"] for line in some],
-            [harness.with_box(line) for line in some],
+            [row_of(line) for line in some],
             model_image_sizes=(1932, 1092),
         )
         assert scores.parts["blink"].tolist() == [line["expected"]["blink"] for line in some]
