@@ -20,7 +20,7 @@ from grounding_rewards.explain.picture import Picture, picture
 from grounding_rewards.explain.plot import figures, plot
 from grounding_rewards.explain.reward_map import CELLS
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.files import written_whole
+from grounding_rewards.tables.atomic import atomic_files, made_directory
 
 PAGE, FOLDER, OVERVIEW = "recipes.md", "pictures", "overview"
 _SMALL = CELLS // 2
@@ -61,19 +61,19 @@ def make_gallery(
         catalogue.own_options(name)  # complains about names that there are not, before anything is written
     if out.exists() and not out.is_dir():
         raise PictureError(f"{out}: is no directory")
-    (out / FOLDER).mkdir(parents=True, exist_ok=True)
     found = []
-    with terminal.progress("drawing") as advance:
-        for number, name in enumerate(names):
-            found.append(shown(name))
-            if (drawn := found[-1].own) is not None:
-                pictures.save(plot([drawn]), out / FOLDER / f"{files[name]}.png")
-            advance((number + 1) / len(names))
-    small = [each.shared for each in found if each.shared]
-    if small:
-        pictures.save(overview(small), out / FOLDER / f"{OVERVIEW}.png")
-    with written_whole(out / PAGE) as file:
-        file.write(page(found).encode())
+    with made_directory(out / FOLDER), atomic_files() as opened:
+        text = opened.open(out / PAGE)
+        with terminal.progress("drawing") as advance:
+            for number, name in enumerate(names):
+                found.append(shown(name))
+                if (drawn := found[-1].own) is not None:
+                    pictures.save(plot([drawn]), opened.open(out / FOLDER / f"{files[name]}.png"), ".png")
+                advance((number + 1) / len(names))
+        small = [each.shared for each in found if each.shared]
+        if small:
+            pictures.save(overview(small), opened.open(out / FOLDER / f"{OVERVIEW}.png"), ".png")
+        text.write(page(found).encode())
     _tell(out, found, as_json)
 
 

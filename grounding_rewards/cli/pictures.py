@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from grounding_rewards.explain.picture import Picture, picture
 from grounding_rewards.explain.plot import check_screen, figures, plot
 from grounding_rewards.explain.reward_map import Advance
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.files import written_whole
+from grounding_rewards.tables.atomic import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +36,7 @@ _UNSIGNED: dict[str, dict[str, None]] = {
 def draw(
     recipes: Sequence[Recipe], case: Case, out: Path, image: Path | None = None, images: ImageFiles = _FILES
 ) -> list[str]:
-    """Draw what recipes pay over the screen, and write the picture whole or not at all.
+    """Draw what recipes pay over the screen, and write the picture atomically.
 
     Args:
         recipes: one, or several to draw side by side on one scale; those that cannot be drawn are left out.
@@ -72,7 +71,8 @@ def draw(
                 failed.append((each.name, error))
     if not drawn and failed:
         raise failed[0][1]
-    save(plot(drawn, shot), out)
+    with atomic_file(out) as file:
+        save(plot(drawn, shot), file, out.suffix)
     return [f"{name} is left out of the picture: {error}" for name, error in failed]
 
 
@@ -94,19 +94,16 @@ def check(out: Path) -> None:
         raise PictureError(f"{out}: there is no directory {out.parent}")
 
 
-def save(figure: Figure, out: Path) -> None:
-    """Write a figure whole or not at all, the same bytes for the same figure.
+def save(figure: Figure, file: IO[bytes], suffix: str) -> None:
+    """Write a figure into an open file of that suffix, the same bytes for the same figure.
 
     Raises:
         OSError: the file cannot be written.
     """
     import matplotlib
 
-    suffix = out.suffix.lower()
-    with (
-        written_whole(Path(os.path.realpath(out))) as file,
-        matplotlib.rc_context({"svg.hashsalt": "grounding-rewards"}),
-    ):
+    suffix = suffix.lower()
+    with matplotlib.rc_context({"svg.hashsalt": "grounding-rewards"}):
         figure.savefig(file, format=suffix[1:], metadata=_UNSIGNED[suffix])
 
 

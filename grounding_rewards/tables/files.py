@@ -1,17 +1,17 @@
-"""Which format a file has, and writing it whole or not at all."""
+"""Formats of files of rows: reading them, and writing them atomically."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables.atomic import atomic_file
 from grounding_rewards.tables.base import NewColumns, NoRowsError, Note, Table, Writer, no_collision
 from grounding_rewards.tables.json_lines import JsonLinesTable, JsonLinesWriter
-from grounding_rewards.tables.named_files import named, open_named
 
 JSON_LINES = (".jsonl", ".ndjson", ".json-lines")
 PARQUET = (".parquet",)
@@ -57,7 +57,7 @@ def write_table(
     note: Note = lambda text: None,
     metadata: Mapping[bytes, bytes] | None = None,
 ) -> Iterator[Writer]:
-    """Write a table with new columns, whole or not at all.
+    """Write a table with new columns, atomically.
 
     Args:
         path: the output; its suffix chooses the format. An existing file is replaced only when all went well.
@@ -74,10 +74,11 @@ def write_table(
         OSError: the file cannot be written.
     """
     path = Path(path)
-    _is_parquet(path)
-    _check_target(path, like.path)
+    check_output(path)
+    if path.exists() and like.path.exists() and path.samefile(like.path):
+        raise TableError(f"{path}: is the input itself; write to another file")
     with (
-        written_whole(Path(os.path.realpath(path))) as file,
+        atomic_file(path) as file,
         table_writer(file, path, like=like, new=new, note=note, metadata=metadata) as writer,
     ):
         yield writer
@@ -116,6 +117,35 @@ def table_writer(
         writer.close()
 
 
+def check_output(path: Path, inputs: Sequence[Path] = ()) -> None:
+    """Check that a file of rows can be written.
+
+    Raises:
+        TableError: the path has another suffix, lies in no directory, or is or lies in one of the inputs.
+    """
+    _is_parquet(path)
+    check_place(path, inputs)
+
+
+def check_place(path: Path, inputs: Sequence[Path] = ()) -> None:
+    """Check that a file of any kind can be written.
+
+    Raises:
+        TableError: the path is no file, lies in no directory, or is one of the inputs.
+    """
+    if path.exists() and not path.is_file():
+        raise TableError(f"{path}: is no file, so it cannot be written")
+    if not path.parent.is_dir():
+        raise TableError(f"{path}: there is no directory {path.parent}")
+    place = Path(os.path.realpath(path))
+    for each in inputs:
+        source = Path(os.path.realpath(each))
+        if place == source:
+            raise TableError(f"{path}: is the input itself; write to another file")
+        if source.is_dir() and place.is_relative_to(source):
+            raise TableError(f"{path}: lies in the input {each}, which would be another one then; write elsewhere")
+
+
 def schema_of(table: Table) -> Any:
     """A table's Arrow schema; None where rows come with keys of their own."""
     return getattr(table, "schema", None)
@@ -126,33 +156,6 @@ def _is_parquet(path: Path) -> bool:
     if suffix not in (*JSON_LINES, *PARQUET):
         raise TableError(f"{path}: a file of rows ends in {', '.join(JSON_LINES)} or {', '.join(PARQUET)}")
     return suffix in PARQUET
-
-
-def _check_target(path: Path, source: Path) -> None:
-    if path.exists() and not path.is_file():
-        raise TableError(f"{path}: is no file, so it cannot be written")
-    if path.exists() and source.exists() and path.samefile(source):
-        raise TableError(f"{path}: is the input itself; write to another file")
-    if not path.parent.is_dir():
-        raise TableError(f"{path}: there is no directory {path.parent}")
-
-
-@contextmanager
-def written_whole(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write to that takes the place of ``path`` when all went well, and else leaves no trace."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with open_named(partial, "wb", path) as file:
-            yield file
-            with named(path):
-                file.flush()
-                os.fsync(file.fileno())
-        with named(path):
-            partial.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            partial.unlink()
-        raise
 
 
 def _json_writer(file: IO[bytes], path: Path, like: Table, new: NewColumns) -> Writer:

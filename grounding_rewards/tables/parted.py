@@ -1,4 +1,4 @@
-"""Rows of a table parted into several files, each with all columns and the schema's metadata as they were."""
+"""Write tables as files of rows, and part the rows of one into several files, with all its columns and metadata."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from grounding_rewards.tables.atomic import Files, atomic_file
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, Note, Table, Writer
-from grounding_rewards.tables.files import table_writer
+from grounding_rewards.tables.files import PARQUET, check_output, table_writer
 from grounding_rewards.tables.fingerprints import digest
+from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.pieces import gathered, unpacked_bytes
-from grounding_rewards.tables.together import Together
-from grounding_rewards.tables.whole import write_rows
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,38 @@ class Written:
     sha256: str
 
 
-def write_tables(files: Together, parts: Iterable[tuple[Path, Iterable[pa.Table]]]) -> list[Written]:
+def write_file(path: Path, tables: Iterable[pa.Table]) -> None:
+    """Write rows; an existing file is replaced only when all went well.
+
+    Args:
+        path: a file that ends in .parquet, or as JSON lines do.
+        tables: its rows, in one table or more of the same columns, of which one at a time is held.
+
+    Raises:
+        TableError: the path has another suffix, or lies in no directory.
+        OSError: the file cannot be written.
+    """
+    check_output(path)
+    with atomic_file(path) as file:
+        write_rows(file, path, tables)
+
+
+def write_rows(file: IO[bytes], path: Path, tables: Iterable[pa.Table]) -> int:
+    """Write tables into an open file, in the format that the suffix of ``path`` names; return their number of rows."""
+    rows, writer = 0, None
+    with ExitStack() as stack:
+        for table in tables:
+            if path.suffix.lower() not in PARQUET:
+                for batch in table.to_batches(8192):
+                    file.writelines(dumps(row) + b"\n" for row in batch.to_pylist())
+            else:
+                writer = writer or stack.enter_context(pq.ParquetWriter(file, table.schema))
+                writer.write_table(table)
+            rows += len(table)
+    return rows
+
+
+def write_tables(files: Files, parts: Iterable[tuple[Path, Iterable[pa.Table]]]) -> list[Written]:
     """Write each part's tables into its file; a part without rows is not written."""
     found = []
     for path, tables in parts:
@@ -47,7 +79,7 @@ def write_tables(files: Together, parts: Iterable[tuple[Path, Iterable[pa.Table]
 
 
 def write_parts(
-    files: Together,
+    files: Files,
     parts: Mapping[Path, Collection[str]],
     table: Table,
     names: Sequence[str | None],

@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from grounding_rewards.errors import DataPathError, TableError
+from grounding_rewards.tables.atomic import atomic_file, lock, put_directory, restore
 from grounding_rewards.tables.data_paths import inside_file
-from grounding_rewards.tables.exchange import mend, put_directory
-from grounding_rewards.tables.files import written_whole
 from grounding_rewards.tables.fingerprints import digest
-from grounding_rewards.tables.locks import lock
 from grounding_rewards.tables.manifests import read_manifest
 
 OUTPUTS = "outputs"
@@ -46,7 +44,7 @@ class Pieces:
     @contextmanager
     def write(self, name: str) -> Iterator[IO[bytes]]:
         """A file to write a piece to; it is there when all went well, and else leaves no trace."""
-        with written_whole(self.folder / name) as file:
+        with atomic_file(self.folder / name) as file:
             yield file
 
     def finish(self, names: Sequence[str], said: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,13 +87,13 @@ def directory_in_pieces(
         TableError: there is something else, or another process is making it.
     """
     out = out.resolve()
+    restore(out)
     if is_made(out, manifest, identity, overwrite=overwrite) and not _partial(out).exists():
         yield None
         return
     if not out.parent.is_dir():
         raise TableError(f"{out}: there is no directory {out.parent}")
     with _alone(out) as folder:
-        mend(out)
         if is_made(out, manifest, identity, overwrite=overwrite):
             unfinished = _said(folder / manifest)
             if unfinished is None or OUTPUTS in unfinished:  # what the new directory has taken the place of
@@ -244,7 +242,7 @@ def _said(path: Path) -> dict[str, Any] | None:
 
 
 def _write_json(path: Path, value: Mapping[str, Any]) -> None:
-    with written_whole(path) as file:
+    with atomic_file(path) as file:
         file.write((json.dumps(value, indent=2) + "\n").encode())
 
 

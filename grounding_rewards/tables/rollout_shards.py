@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.files import written_whole
+from grounding_rewards.tables.atomic import atomic_files, output_of, remove_leftovers
 from grounding_rewards.tables.rollout_columns import arrow
 
 PREFIX = "rollouts-"
@@ -57,6 +57,8 @@ class Shard:
         self.parts = self.rows = 0
         self._last: Any = None
         directory.mkdir(parents=True, exist_ok=True)
+        for each in {output_of(each) for each in directory.glob(f".{PREFIX}*.partial")}:
+            remove_leftovers(each)  # of processes that were killed, whose numbers no other one will have
         self.number = self._claimed()
 
     def write(self, columns: dict[str, list[Any]], schema: Any) -> None:
@@ -76,8 +78,8 @@ class Shard:
         if self._last is not None and self._part(self.parts).exists():  # somebody may have moved it away
             table, part = pa.concat_tables([self._last, table]).combine_chunks(), self.parts
         self.directory.mkdir(parents=True, exist_ok=True)
-        with written_whole(self._part(part)) as file:
-            pq.write_table(table, file, compression="zstd")
+        with atomic_files() as files:
+            pq.write_table(table, files.open(self._part(part)), compression="zstd")
         self.parts = part
         self.rows += rows
         self._last = None if table.num_rows >= PART_ROWS or table.nbytes >= PART_BYTES else table

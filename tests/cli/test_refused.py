@@ -8,7 +8,7 @@ import os
 import pytest
 
 from grounding_rewards.cli import refused
-from grounding_rewards.tables import named_files
+from grounding_rewards.tables import atomic
 from tests.cli.command import names, write_rows
 from tests.cli.pool.test_curriculum import EXAMPLE, rollouts
 from tests.disks import full_disk
@@ -54,16 +54,17 @@ def test_a_full_disk(run, tmp_path, monkeypatch, file):
     said = result.err.splitlines()[-1]
     place = said.removeprefix("error: ").partition(": ")[0]
     assert said.endswith(": would be larger than files may be here; raise the limit (`ulimit -f`), or write elsewhere")
-    assert tmp_path / place in {tmp_path / file, tmp_path / file.removesuffix(".manifest.json")}
+    file = file.removesuffix(".manifest.json")
+    assert {tmp_path / file, tmp_path / f"{file}.manifest.json"} & {tmp_path / place, (tmp_path / place).parent}
     assert (result.code, names(tmp_path)) == (2, ["rollouts.jsonl"])
 
 
 def test_a_folder_that_may_not_be_written(run, tmp_path, monkeypatch):
-    def forbidden(self, place, mode, path):
+    def forbidden(self, place, path):
         raise PermissionError(errno.EACCES, "Permission denied", str(place))
 
     source = rollouts(tmp_path / "rollouts.jsonl")
-    monkeypatch.setattr(named_files._Named, "__init__", forbidden)
+    monkeypatch.setattr(atomic._Named, "__init__", forbidden)
     for command in (("stats", source), ("next", source)):
         assert run.error("pool", *command, "--out", tmp_path / "out.jsonl").endswith(
             ": you are not allowed to; change who may read and write there, or name another file"

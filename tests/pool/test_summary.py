@@ -11,7 +11,7 @@ from grounding_rewards.pool import SampleStats, sample_stats, stats_table
 from grounding_rewards.pool.grouped import ALL
 from grounding_rewards.pool.stats_table import from_table, in_tables, read_stats, to_table
 from grounding_rewards.pool.summary import summary
-from grounding_rewards.tables.whole import write_whole
+from grounding_rewards.tables.parted import write_file
 
 
 def solved(n, right, **columns):
@@ -48,7 +48,7 @@ def test_totals_that_differ_in_their_last_bits_alone_teach_nothing():
 def test_statistics_written_and_read_are_the_same(tmp_path, suffix):
     stats = sample_stats(["a", "a", "b", "c"], [1, 0, 1, None], [0.5, 0.25, 1.0, None])
     path = tmp_path / f"stats{suffix}"
-    write_whole(path, [to_table(stats, ks=[2])])
+    write_file(path, [to_table(stats, ks=[2])])
     found = read_stats(path)
     for name in ALL:
         assert repr(getattr(found, name).tolist()) == repr(getattr(stats, name).tolist()), name

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import errno
+import os
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import files, open_table, write_table
-from grounding_rewards.tables.files import written_whole
+from grounding_rewards.tables import open_table, write_table
+from grounding_rewards.tables.atomic import atomic_file
 from tests.disks import full_disk
 from tests.tables.passing import NEW, scored
 
@@ -112,7 +113,7 @@ def test_a_disk_that_does_not_take_what_was_written_is_said_with_the_file(lines,
         raise OSError(errno.ENOSPC, "No space left on device")
 
     source = lines('{"a": 1}')
-    monkeypatch.setattr(files.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left on device") as caught:
         scored(source, tmp_path / "out.jsonl")
     assert caught.value.filename == str(tmp_path / "out.jsonl")
@@ -121,6 +122,6 @@ def test_a_disk_that_does_not_take_what_was_written_is_said_with_the_file(lines,
 
 def test_what_cannot_be_written_is_named_by_its_own_path(tmp_path):
     path = tmp_path / "none" / "out.jsonl"
-    with pytest.raises(FileNotFoundError) as error, written_whole(path):
+    with pytest.raises(FileNotFoundError) as error, atomic_file(path):
         pass
     assert error.value.filename == str(path)

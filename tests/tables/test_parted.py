@@ -9,9 +9,9 @@ import pytest
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table
+from grounding_rewards.tables.atomic import atomic_files
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.parted import write_parts, write_tables
-from grounding_rewards.tables.together import written_together
 
 IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 SCHEMA = pa.schema(
@@ -39,7 +39,7 @@ def rows(count):
 
 
 def parted(tmp_path, table, names, suffix="parquet", **parts):
-    with written_together() as files:
+    with atomic_files() as files:
         paths = {tmp_path / f"{name}.{suffix}": chosen for name, chosen in parts.items()}
         return write_parts(files, paths, table, names)
 
@@ -92,7 +92,7 @@ def test_what_json_cannot_hold_leaves_nothing_behind(tmp_path):
 
 def test_tables_without_rows_are_not_written(tmp_path):
     table = pa.table({"n": [1, 2]})
-    with written_together() as files:
+    with atomic_files() as files:
         found = write_tables(
             files,
             [

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 from types import SimpleNamespace
 
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import exchange, locks
-from grounding_rewards.tables.exchange import mend, put_directory
+from grounding_rewards.tables import atomic
 from grounding_rewards.tables.resumable import differing, directory_in_pieces
 from tests.cli.command import names
 
@@ -74,14 +72,11 @@ def test_file_systems_without_locks_go_without(tmp_path, monkeypatch):
     def refuse(*given):
         raise OSError(errno.ENOLCK, "no locks")
 
-    monkeypatch.setattr(locks, "fcntl", SimpleNamespace(flock=refuse, LOCK_EX=1, LOCK_NB=2))
+    monkeypatch.setattr(atomic, "fcntl", SimpleNamespace(flock=refuse, LOCK_EX=1, LOCK_NB=2))
     assert make(tmp_path / "out") == ["one", "two"]
 
 
-@pytest.mark.parametrize("exchanges", [True, False])
-def test_the_old_directory_stays_until_the_new_one_is_whole(tmp_path, monkeypatch, exchanges):
-    if not exchanges:
-        monkeypatch.setattr(exchange, "_exchanged", lambda one, other: False)
+def test_the_old_directory_stays_until_the_new_one_is_whole(tmp_path):
     out = tmp_path / "out"
     make(out, b"old")
     with pytest.raises(TableError, match="was made with seed 1, and not 2; write to another directory, or replace it"):
@@ -94,29 +89,15 @@ def test_the_old_directory_stays_until_the_new_one_is_whole(tmp_path, monkeypatc
     assert names(tmp_path) == ["out"]
 
 
-@pytest.mark.parametrize("killed_at", [1, 2])
-def test_where_names_cannot_be_exchanged_the_next_run_mends(tmp_path, monkeypatch, killed_at):
-    monkeypatch.setattr(exchange, "_exchanged", lambda one, other: False)
-    out, new = tmp_path / "out", tmp_path / "new"
-    for path in (out, new):
-        path.mkdir()
-        (path / path.name).touch()
-    calls, rename = [], os.rename
-
-    def killed(one, other):
-        calls.append(other)
-        if len(calls) > killed_at:
-            raise SystemExit
-        rename(one, other)
-
-    monkeypatch.setattr(os, "rename", killed)
-    monkeypatch.setattr(exchange.shutil, "rmtree", lambda path: (_ for _ in ()).throw(SystemExit))
-    with pytest.raises(SystemExit):
-        put_directory(new, out)
-    monkeypatch.undo()
-    mend(out)
-    assert names(out) == (["out"] if killed_at == 1 else ["new"])
-    assert not (tmp_path / ".out.old").exists()
+def test_an_old_directory_that_a_killed_run_renamed_aside_comes_back(tmp_path):
+    out, aside = tmp_path / "out", tmp_path / ".out.old"
+    make(out)
+    out.rename(aside)
+    assert make(out) is None
+    assert names(out) == ["manifest.json", "one", "two"]
+    out.rename(aside)
+    make(out, b"newer", seed=2, overwrite=True)
+    assert ((out / "one").read_bytes(), names(tmp_path)) == (b"newer", ["out"])
 
 
 def test_what_is_left_of_an_old_directory_goes(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal as signals
 import subprocess
 import sys
@@ -10,10 +11,12 @@ from multiprocessing import get_context
 from threading import Event, Thread
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.tables import rollout_shards, rollout_waiting
+from grounding_rewards.tables.atomic import atomic_file
 from grounding_rewards.tables.rollout_waiting import Waiting
 from grounding_rewards.tables.rollouts import RolloutRecorder, read_rollouts
 
@@ -214,3 +217,19 @@ def test_a_process_killed_after_a_batch_leaves_it(tmp_path, signal):
     ended = subprocess.run([sys.executable, "-c", ENDS, tmp_path, signal], timeout=60, check=False)
     assert ended.returncode == -getattr(signals, signal)
     assert responses(tmp_path) == ["single", "batch", "batch"]
+
+
+def test_what_killed_processes_left_is_removed_by_the_next_one(tmp_path):
+    for name in ("rollouts-0000000a-000001.parquet.tmp-0123abcd", "rollouts-0000000a-000002.parquet.77"):
+        (tmp_path / f".{name}.partial").write_bytes(b"half")
+    (tmp_path / ".mine.tmp-0123abcd.partial").touch()
+    with atomic_file(tmp_path / "rollouts-0000000b-000001.parquet") as living:
+        living.write(b"half")
+        RolloutRecorder(tmp_path).append({"response": ["a", "b"]})
+        assert responses(tmp_path) == ["a", "b"]
+        left = sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("."))
+        assert left == [".mine.tmp-0123abcd.partial", os.path.basename(living.name)]
+        living.seek(0)
+        living.truncate()
+        pq.write_table(pa.table({"rollout": [1], "response": ["c"]}), living)
+    assert sorted(responses(tmp_path)) == ["a", "b", "c"]

@@ -122,24 +122,26 @@ def _samples(given: Inputs, most: int, options: Options) -> tuple[list[Any], lis
 
 
 def _write(found: Any, out: Path) -> list[str]:
-    """Write the pictures and then the page, each whole or not at all; the names of the pictures.
+    """Write the pictures and then the page; return the names of the pictures.
 
-    Pictures of an older page that this one does not have go before the new page is there.
+    Pictures of an older page that this one does not have are removed before the new page is there.
     """
     from grounding_rewards.pool.report.page import page
     from grounding_rewards.pool.report.pictures import FILES
-    from grounding_rewards.tables.together import written_together
+    from grounding_rewards.tables.atomic import atomic_files, made_directory, output_of
 
     pictures = {drawing.file: (drawing, data) for drawing, data in _drawn(found)}
     html = page(found, pictures).encode()
-    out.mkdir(parents=True, exist_ok=True)
-    with written_together() as files:
+
+    def older() -> Iterator[Path]:
+        there = sorted({output_of(path) for path in out.iterdir()}) if (out / PAGE).exists() else []
+        yield from (path for path in there if FILES.fullmatch(path.name) and path.name not in pictures)
+
+    with made_directory(out), atomic_files() as files:
         files.open(out / PAGE).write(html)
         for name, (_, data) in pictures.items():
             files.open(out / name).write(data)
-        if (out / PAGE).exists():
-            older = sorted(path for path in out.iterdir() if FILES.fullmatch(path.name))
-            files.removed.extend(path for path in older if path.name not in pictures)
+        files.removed = older()  # looked up when the names change: another run may have written more by then
     return list(pictures)
 
 

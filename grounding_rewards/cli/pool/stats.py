@@ -40,8 +40,9 @@ def stats(
     from grounding_rewards.pool.grouped import ALL, stats_of
     from grounding_rewards.pool.stats_table import in_tables, is_stats
     from grounding_rewards.pool.summary import SUMMED, summary
+    from grounding_rewards.tables.files import check_output
+    from grounding_rewards.tables.parted import write_file
     from grounding_rewards.tables.rollout_table import open_rollouts
-    from grounding_rewards.tables.whole import check_output, write_whole
 
     ks = sorted(set(pass_at or ()))
     if ks and ks[0] < 1:
@@ -65,7 +66,7 @@ def stats(
             "temperatures": _counted(table.temperatures(rounds)),
         }
         if out is not None:
-            write_whole(out, in_tables(found, ks=ks))
+            write_file(out, in_tables(found, ks=ks))
             said["out"] = str(out)
     said = {**summary(found, ks), **said}
     if rounds is None:

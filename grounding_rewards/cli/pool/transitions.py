@@ -13,7 +13,7 @@ from grounding_rewards.cli import terminal
 from grounding_rewards.cli.pool.files.sides import Side, read_warm_side, stats_of_side
 from grounding_rewards.cli.pool.show_transitions import show
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.tables.files import written_whole
+from grounding_rewards.tables.atomic import atomic_file
 
 _WHAT = (
     "Rollouts, or what `pool stats --out` wrote. `PATH@N` takes round N of rollouts of several; `1.4=PATH` says at "
@@ -74,7 +74,7 @@ def transitions(
         found = replace(found, warnings=(*found.warnings, "BEFORE and AFTER are the same rollouts"))
     said = {"before_path": before, "after_path": after, "null_path": null, "by": by, **found.to_json()}
     if out is not None:
-        with written_whole(out) as file:
+        with atomic_file(out) as file:
             file.write(json.dumps(said, indent=2, allow_nan=False).encode() + b"\n")
     if as_json:
         terminal.print_json(said)

@@ -12,7 +12,7 @@ from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-STEPS = ("open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "ctypes.dlopen")
+STEPS = ("open", "os.rename", "os.remove", "os.rmdir", "os.mkdir")
 """What changes files: opening one for writing, and what the system's calls of these names do."""
 
 PRELOADED = (
@@ -20,7 +20,7 @@ PRELOADED = (
     "grounding_rewards.cli.pool.show_next", "grounding_rewards.cli.pool.files.stages", "grounding_rewards.pool.grouped",
     "grounding_rewards.pool.selection.steps", "grounding_rewards.pool.stats_table",
     "grounding_rewards.tables.parted",
-    "grounding_rewards.tables.trainer_logs.trl", "grounding_rewards.tables.whole", "rich.progress",
+    "grounding_rewards.tables.trainer_logs.trl", "rich.progress",
 )  # fmt: skip
 
 
@@ -123,8 +123,6 @@ def _run(folder: str, at: int, words: list[str], sink: int) -> None:
 
 def _changes(event: str, given: tuple[Any, ...], folder: str) -> bool:
     """Whether a step changes files in a folder; a path without one is in a directory that is held open."""
-    if event == "ctypes.dlopen":
-        return given[0] is None
     path = os.fspath(given[0]) if isinstance(given[0], str | os.PathLike) else ""
     if not path or (os.path.isabs(path) and not path.startswith(folder)):
         return False

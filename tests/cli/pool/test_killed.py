@@ -95,12 +95,9 @@ def test_score(run, place):
     work = place / "work"
     words = ("pool", "score", place / "in", "--out", work / "out", "--recipe", "gelato", "--overwrite")
     old = made(run, work, (*words, "--option", "format_weight=0.5"))
-    states = []
-    for after, new in every_step(run, work, old, words, clean=True):
-        assert after in (old, new)
-        states.append(after == new)
+    states = [[old, {}, new].index(after) for after, new in every_step(run, work, old, words, clean=True)]
     assert states == sorted(states)
-    assert set(states) == {False, True}
+    assert (set(states), states.count(1)) == ({0, 1, 2}, 1)  # old, between two names, new
 
 
 def test_score_keeps_pieces_and_does_none_twice(run, place):
@@ -168,7 +165,7 @@ def test_stats(run, place, before):
     work = place / "work"
     words = ("pool", "stats", place / "in", "--out", work / "stats.jsonl")
     old = made(run, work, (*words, "--pass-at", "2")) if before else {}
-    for after, new in every_step(run, work, old, words):
+    for after, new in every_step(run, work, old, words, clean=True):
         assert after in (old, new)
 
 
@@ -176,8 +173,16 @@ def test_curriculum(run, place):
     work = place / "work"
     words = ("pool", "curriculum", place / "in", "--stages", place / "stages.json", "--out", work / "out")
     old = made(run, work, (*words, "--seed", "1"))
-    for after, new in every_step(run, work, old, words):
-        assert after in (old, new)
+    states = [[old, {}, new].index(after) for after, new in every_step(run, work, old, words, clean=True)]
+    assert states == sorted(states)
+    assert (set(states), states.count(1)) == ({0, 1, 2}, 1)  # old, between two names, new
+
+
+def test_curriculum_where_there_was_none(run, place):
+    work = place / "work"
+    words = ("pool", "curriculum", place / "in", "--stages", place / "stages.json", "--out", work / "out")
+    for after, new in every_step(run, work, {}, words, clean=True):
+        assert after in ({}, new)
 
 
 def test_report(run, place):

@@ -201,8 +201,8 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(run, two, tmp_path, mo
     monkeypatch.setattr(os, "replace", failing)
     assert "no space is left" in run.error("pool", "report", two, "--out", out, "--title", "new")
     after = {path.name: path.read_bytes() for path in out.iterdir()}
-    (partial,) = set(after) - set(before)  # the page of which a picture took its name already; see ``partials``
-    assert partial.startswith(".report.html.together-")
+    (partial,) = set(after) - set(before)  # the page of which a picture took its name already; see ``leftovers``
+    assert partial.startswith(".report.html.tmp-")
     assert b"<title>new</title>" in after.pop(partial)
     assert after == before
     monkeypatch.setattr(os, "replace", replace)

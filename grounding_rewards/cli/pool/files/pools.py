@@ -79,7 +79,7 @@ def check_paths(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> Non
         TableError: a path has another suffix, lies in no directory or in an input, or is one; or a file is there that
             no run set aside.
     """
-    from grounding_rewards.tables.whole import check_output, check_place
+    from grounding_rewards.tables.files import check_output, check_place
 
     check_output(out, files)
     paths, inside = pool_paths(out), [each for each in inputs if each.is_dir()]
@@ -105,7 +105,7 @@ def write_pool(
     said: dict[str, Any],
     advance: Callable[[float], None] = lambda done: None,
 ) -> dict[str, Any]:
-    """Write all files of a pool, all of them or none; what a former run set aside and this one does not goes.
+    """Write all files of a pool, its manifest last; what an earlier run set aside and this one does not is removed.
 
     Args:
         out: the pool's own file.
@@ -118,13 +118,13 @@ def write_pool(
         The manifest.
     """
     from grounding_rewards.pool.stats_table import in_tables
+    from grounding_rewards.tables.atomic import atomic_files
     from grounding_rewards.tables.parted import write_parts, write_tables
-    from grounding_rewards.tables.together import written_together
 
     paths = pool_paths(out)
     rows = {"pool": found.kept, "easy": found.easy, "suspects": found.suspects, "control": found.control}
     parts = {paths[name]: chosen for name, chosen in rows.items() if chosen is not None}
-    with written_together() as files:
+    with atomic_files() as files:
         opened = files.open(paths["manifest"])
         if data is None:
             written = write_tables(files, ((path, in_tables(found.stats, chosen)) for path, chosen in parts.items()))
@@ -140,7 +140,7 @@ def write_pool(
         }
         opened.write((json.dumps(manifest, indent=2, sort_keys=True, allow_nan=False) + "\n").encode())
         there = {each.path for each in written}
-        files.removed.extend(paths[name] for name in _ASIDE if paths[name] not in there)
+        files.removed = [paths[name] for name in _ASIDE if paths[name] not in there]
     return manifest
 
 
@@ -149,11 +149,11 @@ def _listed(paths: Mapping[str, Path]) -> set[str]:
 
     What such a run has left would be taken for this one's.
     """
+    from grounding_rewards.tables.atomic import leftovers
     from grounding_rewards.tables.manifests import read_manifest
-    from grounding_rewards.tables.together import partials
 
     found = set[str]()
-    for each in (paths["manifest"], *partials(paths["manifest"])):
+    for each in (paths["manifest"], *leftovers(paths["manifest"])):
         with suppress(TableError, KeyError, TypeError):
             found |= {str(output["path"]) for output in read_manifest(each)["outputs"]}
     return found

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +18,10 @@ from grounding_rewards.pool.curriculum.form import plain
 from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_weights
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import to_table
+from grounding_rewards.tables.atomic import atomic_directory
 from grounding_rewards.tables.base import Note
-from grounding_rewards.tables.exchange import mend, whole_directory
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.parted import Written, write_parts, write_tables
-from grounding_rewards.tables.together import written_together
 
 MANIFEST = "curriculum.manifest.json"
 OUTSIDE = "outside"
@@ -71,14 +68,15 @@ def write_curriculum(
     suffix = ".jsonl" if data is not None and schema_of(data.table) is None else ".parquet"
     files = [f"stage-{place}-{_slug(stage.name)}{suffix}" for place, stage in enumerate(curriculum.stages, 1)]
     rows = {name: part.rows for name, part in zip(files, found.sets, strict=True)} | {OUTSIDE + suffix: found.outside}
-    with directory_whole(out) as folder, written_together() as opened:
-        manifest = opened.open(folder / MANIFEST)
+    _check_ours(out)
+    with atomic_directory(out) as opened:
+        manifest = opened.open(out / MANIFEST)
         if data is None:
-            tables = ((folder / name, [_table(stats, found, curriculum, part)]) for name, part in rows.items())
+            tables = ((out / name, [_table(stats, found, curriculum, part)]) for name, part in rows.items())
             written = write_tables(opened, tables)
         else:
             ids = stats.sample_id
-            parts = {folder / name: frozenset(ids[part].tolist()) for name, part in rows.items()}
+            parts = {out / name: frozenset(ids[part].tolist()) for name, part in rows.items()}
             written = write_parts(opened, parts, data.table, data.names, note=note, advance=advance)
         by_name = {each.path.name: each for each in written}
         content = {
@@ -106,9 +104,10 @@ def write_weights(
     for part, column in zip(found.sets, weights, strict=True):
         ids = [str(name) for name in stats.sample_id[part.rows]]
         tables.append(pa.table({"sample_id": ids, "stage": [part.stage.name] * len(ids), "weight": column[part.rows]}))
-    with directory_whole(out) as folder, written_together() as opened:
-        manifest = opened.open(folder / MANIFEST)
-        (written,) = write_tables(opened, [(folder / WEIGHTS, tables)])
+    _check_ours(out)
+    with atomic_directory(out) as opened:
+        manifest = opened.open(out / MANIFEST)
+        (written,) = write_tables(opened, [(out / WEIGHTS, tables)])
         stages = [{**_stage(place, found, None), "file": None} for place in range(len(found.sets))]
         content = {
             **_head(curriculum, found, said, None),
@@ -119,32 +118,13 @@ def write_weights(
     return content
 
 
-@contextmanager
-def directory_whole(out: Path) -> Iterator[Path]:
-    """A directory to write to that takes the place of ``out`` when all went well, and else leaves no trace.
-
-    Raises:
-        PoolError: what is there is no older curriculum, and would be lost.
-        OSError: it cannot be written; names ``out``, and not the directory that is it meanwhile.
-    """
-    out = Path(os.path.realpath(out))
-    mend(out)
-    _check_ours(out)
-    try:
-        with whole_directory(out) as partial:
-            yield partial
-    except OSError as error:
-        if not str(error.filename).startswith(str(out.with_name(f".{out.name}."))):
-            raise
-        raise type(error)(error.errno, error.strerror, str(out)) from None
-
-
 def as_json(value: Any) -> bytes:
     """Plain values as the lines of a manifest."""
     return (json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
 
 
 def _check_ours(out: Path) -> None:
+    """Check that nothing but an older curriculum is replaced."""
     if out.exists() and not out.is_dir():
         raise PoolError(f"{out}: is no directory; expected one, or nothing, where the stages are to be")
     if not out.absolute().parent.is_dir():

@@ -1,0 +1,362 @@
+"""Write outputs atomically: into temporary files beside them, which are renamed when they are on the disk.
+
+A temporary file is ``.NAME.tmp-RANDOM.partial``. It is made by O_EXCL under a random name, since process numbers are
+equal in two containers on one volume; its mode follows the umask. It is locked while its writer lives, so that the next
+run to the same output can remove what a killed run left. Of several writers the last whole output wins.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import sleep
+from typing import IO, Any
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+LOG = logging.getLogger("grounding_rewards")
+
+_PARTIAL = re.compile(r"\.(.+)\.(?:tmp-[0-9a-f]{8}|together-\d+|\d+)\.partial")
+"""Names of temporary files; the last two are of earlier versions."""
+
+_PATIENCE = 500
+"""Hundredths of a second to wait for a directory: names change in less, and a stranger may have locked it for long."""
+
+
+@contextmanager
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Write a file that replaces ``path`` at the end; after any error the old one is still there.
+
+    Raises:
+        OSError: it cannot be written; names the output, and not the temporary file.
+    """
+    remove_leftovers(path)
+    with atomic_files() as files:
+        yield files.open(path)
+
+
+@contextmanager
+def atomic_files() -> Iterator[Files]:
+    """Write files that belong together; they take their names at the end, the one that was opened first as the last.
+
+    Open a manifest first. Whatever ends the process, a new manifest then describes new files; one whose hashes are not
+    those of the files is that of an earlier run, and its ``leftovers`` list what a later run had renamed when it was
+    killed. They stay until a run has ended well.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, atomic_files() as files:
+    ...     manifest, pool = files.open(f"{folder}/manifest.json"), files.open(f"{folder}/pool.jsonl")
+    ...     _ = pool.write(b"{}"), manifest.write(b"{}")
+    """
+    files = Files()
+    try:
+        yield files
+        files._rename()
+    except BaseException:
+        files._discard()
+        raise
+
+
+class Files:
+    """Temporary files of outputs that belong together.
+
+    Attributes:
+        removed: files of an earlier run that this one does not write; taken up right before the manifest is renamed.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.removed: Iterable[Path] = ()
+        self._folder = folder
+        self._files: list[tuple[IO[bytes], Path]] = []
+
+    def open(self, path: str | os.PathLike[str]) -> IO[bytes]:
+        """Open a file to write to. Where the output is a link, the file that it leads to is replaced.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        path = Path(path)
+        path = Path(os.path.realpath(path.parent), path.name) if self._folder else Path(os.path.realpath(path))
+        if self._files and not self._folder:
+            remove_leftovers(path)
+        file = _Named(self._folder / path.name, path).buffered() if self._folder else _temporary_file(path)
+        self._files.append((file, path))
+        return file
+
+    def _sync(self) -> None:
+        for file, path in self._files:
+            with named(path):
+                file.flush()
+                os.fsync(file.fileno())
+
+    def _rename(self) -> None:
+        """Have all on the disk first, which may take long; then change the names, which does not."""
+        self._sync()
+        for first, manifest in self._files[:1]:
+            with _names(manifest.parent, alone=len(self._files) > 1):
+                for file, path in reversed(self._files):
+                    for old in self.removed if file is first else ():
+                        old.unlink(missing_ok=True)
+                        remove_leftovers(old)
+                    if os.name == "nt":
+                        file.close()  # Windows renames no open file; elsewhere it is locked until it has its name
+                    with named(path):
+                        os.replace(file.name, path)
+            self._close()
+            if len(self._files) > 1:
+                remove_leftovers(manifest)
+
+    def _close(self) -> None:
+        for file, _ in self._files:
+            with suppress(OSError):  # of bytes that a full disk did not take, which ``_sync`` has raised
+                file.close()
+
+    def _discard(self) -> None:
+        """Remove temporary files, but for that of the manifest where others took their names, which it lists."""
+        renamed = not all(os.path.exists(file.name) for file, _ in self._files[1:])
+        self._close()
+        for file, _ in self._files[1:] if renamed else self._files:
+            with suppress(OSError):  # the error that led here is the one to raise
+                os.unlink(file.name)
+
+
+@contextmanager
+def atomic_directory(out: Path) -> Iterator[Files]:
+    """Write the files of a directory that replaces ``out`` at the end, as ``put_directory`` does.
+
+    Raises:
+        OSError: it cannot be written; names the output, and not the temporary directory.
+    """
+    out = Path(os.path.realpath(out))
+    restore(out)
+    with _temporary_directory(out) as folder:
+        files = Files(folder)
+        try:
+            yield files
+            files._sync()
+            put_directory(folder, out)
+        finally:
+            files._close()
+            shutil.rmtree(folder, ignore_errors=True)  # unless it has its name by now
+
+
+def put_directory(new: Path, out: Path) -> None:
+    """Rename a directory to ``out``, and remove the one that was there.
+
+    Python exchanges no two names, so the old directory is renamed aside first, and renamed back where the new one
+    cannot take its place. Killed between these two steps, nothing is at ``out`` until the next run restores the old
+    directory. Files of both are never mixed, as they would be if they were replaced one by one.
+
+    Raises:
+        OSError: it cannot be renamed.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     new, out = Path(folder, "new"), Path(folder, "out")
+    ...     new.mkdir(), out.mkdir(), Path(new, "a").touch(), Path(out, "b").touch()
+    ...     put_directory(new, out)
+    ...     [path.name for path in out.iterdir()], new.exists()
+    (None, None, None, None)
+    (['a'], False)
+    """
+    try:
+        with named(out), _names(out.parent, alone=True):
+            if out.exists():
+                os.rename(out, _aside(out))
+            os.rename(new, out)
+    finally:
+        restore(out)
+
+
+def restore(out: Path) -> None:
+    """Finish a killed ``put_directory``: bring the old directory back, or remove it where the new one is there.
+
+    Raises:
+        OSError: it can be neither.
+    """
+    aside, gone = _aside(out), _temporary_name(out)
+    if aside.is_dir():
+        with _names(out.parent, alone=True):
+            if aside.is_dir():  # still; and renamed before it is removed, as half of it must not be brought back
+                os.rename(aside, gone if out.exists() else out)
+        shutil.rmtree(gone, ignore_errors=True)
+    remove_leftovers(out)
+
+
+@contextmanager
+def made_directory(out: Path) -> Iterator[None]:
+    """Make a directory and those above it; after an error those that were made are removed, unless they hold files.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    missing = [each for each in (out, *out.parents) if not each.exists()]
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for each in missing:
+            with suppress(OSError):  # another run has written into it
+                each.rmdir()
+        raise
+
+
+def output_of(path: Path) -> Path:
+    """Return the output that a temporary file is for; any other path as it is.
+
+    >>> str(output_of(Path("a/.pool.parquet.tmp-00ff00ff.partial"))), str(output_of(Path("a/b")))
+    ('a/pool.parquet', 'a/b')
+    """
+    found = _PARTIAL.fullmatch(path.name)
+    return path if found is None else path.with_name(found[1])
+
+
+def leftovers(path: str | os.PathLike[str]) -> list[Path]:
+    """Return temporary files and directories of an output, of runs that were killed or are at work."""
+    path = Path(os.path.realpath(path))
+    with suppress(OSError):  # a directory that is not there is said by what is written into it
+        return sorted(each for each in path.parent.iterdir() if each != path and output_of(each) == path)
+    return []
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Remove temporary files that killed runs left of an output: those that nothing has locked.
+
+    Where there are no locks, as on Windows and some network file systems, the log names them instead.
+    """
+    for each in leftovers(path):
+        folder = each.is_dir()
+        if folder and ".tmp-" not in each.name:
+            continue  # pieces of a resumable directory whose name ends in a number
+        try:
+            handle = os.open(each, os.O_RDONLY if folder else os.O_RDWR)  # NFS locks what is open for writing
+            try:
+                dead = lock(handle)
+                if dead:
+                    shutil.rmtree(each) if folder else each.unlink()
+            finally:
+                os.close(handle)
+        except FileNotFoundError:  # its run has just renamed it
+            continue
+        except OSError:
+            dead = None
+        if dead is None:
+            LOG.warning(
+                "%s: a run that was killed left it, or one is writing it now; remove it if nothing writes %s",
+                *(each, output_of(each)),
+            )
+
+
+def lock(file: IO[bytes] | int) -> bool | None:
+    """Lock an open file or directory until it is closed or the process ends, however it ends.
+
+    Returns:
+        False where another one has locked it, None where the system has no such locks.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (AttributeError, OSError):
+        return None
+    return True
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Raise errors of the system with this path in them.
+
+    >>> with named(Path("pool.parquet")):
+    ...     raise OSError(28, "No space left on device")
+    Traceback (most recent call last):
+    OSError: [Errno 28] No space left on device: 'pool.parquet'
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+
+
+class _Named(io.FileIO):
+    """Bytes pass here whoever writes them, Arrow too, and buffers that are emptied when they are closed."""
+
+    def __init__(self, place: Path, path: Path) -> None:
+        with named(path):
+            super().__init__(os.fspath(place), "xb")
+        self.path = path
+
+    def write(self, data: Any) -> Any:
+        with named(self.path):
+            return super().write(data)
+
+    def buffered(self) -> IO[bytes]:
+        return io.BufferedWriter(self)
+
+
+def _temporary_name(path: Path) -> Path:
+    return path.with_name(f".{path.name}.tmp-{secrets.token_hex(4)}.partial")
+
+
+def _temporary_file(path: Path) -> IO[bytes]:
+    while True:
+        place = _temporary_name(path)
+        file = _Named(place, path).buffered()
+        if lock(file) is not False and place.exists():
+            return file
+        file.close()  # another run took it for a leftover before it was locked
+
+
+@contextmanager
+def _temporary_directory(out: Path) -> Iterator[Path]:
+    while True:
+        folder = _temporary_name(out)
+        with named(out):
+            folder.mkdir()
+        with _directory(folder) as handle:
+            if handle is None or (lock(handle) is not False and folder.exists()):
+                yield folder
+                return
+
+
+@contextmanager
+def _names(folder: Path, *, alone: bool) -> Iterator[None]:
+    """Change names in a directory: alone, so that outputs of two runs are not mixed. Then the disk has them, too."""
+    with _directory(folder) as handle:
+        for _ in range(_PATIENCE if alone else 0):
+            if handle is None or lock(handle) is not False:
+                break
+            sleep(0.01)
+        yield
+        if handle is not None:
+            with suppress(OSError):  # some file systems know no such thing of directories
+                os.fsync(handle)
+
+
+@contextmanager
+def _directory(folder: Path) -> Iterator[int | None]:
+    """Open a directory; None where the system opens none."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except (AttributeError, OSError):
+        handle = None
+    try:
+        yield handle
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _aside(out: Path) -> Path:
+    return out.with_name(f".{out.name}.old")
