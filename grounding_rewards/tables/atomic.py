@@ -14,7 +14,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from time import sleep
 from typing import IO, Any
@@ -102,19 +102,21 @@ class Files:
     def _rename(self) -> None:
         """Have all on the disk first, which may take long; then change the names, which does not."""
         self._sync()
-        for first, manifest in self._files[:1]:
-            with _names(manifest.parent, alone=len(self._files) > 1):
-                for file, path in reversed(self._files):
-                    for old in self.removed if file is first else ():
-                        old.unlink(missing_ok=True)
-                        remove_leftovers(old)
-                    if os.name == "nt":
-                        file.close()  # Windows renames no open file; elsewhere it is locked until it has its name
-                    with named(path):
-                        os.replace(file.name, path)
-            self._close()
-            if len(self._files) > 1:
-                remove_leftovers(manifest)
+        several = len(self._files) > 1
+        with ExitStack() as stack:
+            for folder in sorted({path.parent for _, path in self._files}):
+                stack.enter_context(_names(folder, alone=several))
+            for place, (file, path) in reversed(list(enumerate(self._files))):
+                for old in () if place else self.removed:
+                    old.unlink(missing_ok=True)
+                    remove_leftovers(old)
+                if os.name == "nt":
+                    file.close()  # Windows renames no open file; elsewhere it is locked until it has its name
+                with named(path):
+                    os.replace(file.name, path)
+        self._close()
+        for _, manifest in self._files[:1] if several else ():
+            remove_leftovers(manifest)
 
     def _close(self) -> None:
         for file, _ in self._files:

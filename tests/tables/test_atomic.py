@@ -184,6 +184,16 @@ def test_names_are_taken_at_the_end_and_the_first_file_is_the_last(old, monkeypa
     assert contents(old) == dict.fromkeys(("manifest", "one", "two"), b"new")
 
 
+def test_every_directory_is_brought_to_the_disk(tmp_path, monkeypatch):
+    synced, fsync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (synced.append(os.readlink(f"/proc/self/fd/{file}")), fsync(file)))
+    (tmp_path / "pictures").mkdir()
+    with atomic_files() as files:
+        files.open(tmp_path / "page")
+        files.open(tmp_path / "pictures" / "one")
+    assert set(synced[2:]) == {str(tmp_path), str(tmp_path / "pictures")}
+
+
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, RuntimeError, SystemExit])
 def test_a_failure_leaves_the_old_files(old, stop):
     def half():
