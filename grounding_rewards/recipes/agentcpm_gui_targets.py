@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,9 +100,19 @@ def forms_of(targets: Targets) -> Sequence[Form]:
     if extras is not None:
         forms = [_own(extra) for extra in extras.tolist()]
     if None in forms:
-        normal, points = alternatives.normal, _points(targets)
-        forms = [form if form is not None else _form(normal, row, points) for row, form in enumerate(forms)]
+        rows = zip(forms, _wire_actions(alternatives.normal), _points(targets), strict=True)
+        forms = [_form(*action, point) if form is None else form for form, action, point in rows]
     return forms
+
+
+def _wire_actions(normal: Alternatives) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each alternative's name and arguments; ``to`` is the point where it ends, the middle of a box."""
+    columns = {key: normal.arguments.column(key, len(normal)).tolist() for key in ("text", "direction", "status")}
+    to = normal.arguments.to
+    if to is not None:
+        columns["to"] = ((to[:, :2] + to[:, 2:]) / 2).tolist()
+    rows = zip(*columns.values(), strict=True)
+    return ((name, dict(zip(columns, row, strict=True))) for name, row in zip(normal.names.tolist(), rows, strict=True))
 
 
 def _own(extra: Any) -> dict[str, Any] | None:
@@ -121,25 +131,22 @@ def _points(targets: Targets) -> list[Sequence[float]]:
     return [points[place] if place >= 0 else ANYWHERE for place in places]
 
 
-def _form(normal: Alternatives, row: int, points: Sequence[Sequence[float]]) -> Form:
+def _form(name: str, said: Mapping[str, Any], point: Sequence[float]) -> Form:
     """An action of the vocabulary as AgentCPM-GUI writes it; one that it has no word for, which nothing matches."""
-    name, arguments, point = normal.names[row], normal.arguments, points[row]
-    said = {key: arguments.column(key, len(normal))[row] for key in ("text", "direction", "status")}
     if name in _CLICKS:
         return {"POINT": point}
     if name == "long_press":
         return {"POINT": point, "duration": None}
     if name in ("scroll", "drag"):
-        direction = said.get("direction")
-        to = None if arguments.to is None else ((arguments.to[row, :2] + arguments.to[row, 2:]) / 2).tolist()
-        return {"POINT": point, "to": opposite(direction) if direction is not None else to}
+        direction = said["direction"]
+        return {"POINT": point, "to": opposite(direction) if direction is not None else said.get("to")}
     if name == "type":
-        return {"TYPE": said.get("text")}
+        return {"TYPE": said["text"]}
     if name == "answer":
-        return said.get("text") or ""
+        return said["text"] or ""
     if name == "wait":
         return {"duration": None}
     if name == "finished":
-        status = said.get("status") or "finish"
+        status = said["status"] or "finish"
         return {"STATUS": status if status in STATUSES else _STATUS.get(status, status)}
     return {"PRESS": name.upper()} if name.upper() in BUTTONS else {name: None}

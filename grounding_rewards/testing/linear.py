@@ -1,0 +1,197 @@
+"""Does work grow as the rows do? Counted, not timed: the lines of Python that run, and the memory that they take."""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import cycle, islice
+from types import FrameType
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+
+from grounding_rewards.columns import PARSED
+from grounding_rewards.parsing import Answers, Dialect, parse
+from grounding_rewards.scoring import Example, Recipe
+from grounding_rewards.spaces import PIXEL
+from grounding_rewards.testing.checking import brief
+from grounding_rewards.testing.formats import ANSWER_FORMATS
+from grounding_rewards.testing.recipes import examples_of
+from grounding_rewards.testing.rows import generated_rows, with_extras
+from grounding_rewards.testing.tables import rollouts
+from grounding_rewards.verifiers.base import Verifier
+
+ROWS = 256
+"""Enough for the vectorised functions, and few enough to count."""
+
+STEEPEST = 4.5
+"""Four times the rows take four times the work, or 16 times where it is quadratic."""
+
+_CRUMBS = 512
+_LINES, _BYTES = 1, 64
+"""For each row: less than this is no growth worth an error."""
+
+Run = Callable[[], Any]
+Grouping = Callable[[int], int]
+
+
+class Work(NamedTuple):
+    """The work of a call.
+
+    Attributes:
+        lines: lines of Python that ran.
+        allocated: bytes taken by lines that took more than half a KiB each, such as whole columns, kept or not.
+    """
+
+    lines: int
+    allocated: int
+
+
+def check_linear(
+    thing: Recipe | Verifier | Dialect,
+    examples: Sequence[Example] | None = None,
+    *,
+    rows: int = ROWS,
+    extras: Mapping[str, Sequence[Any]] | None = None,
+) -> None:
+    """Check that the work of a recipe, a verifier or a dialect grows as the rows do, and no faster.
+
+    Counted, for some rows and for four times as many, are the lines of Python that run and the memory that they take:
+    no clock is read, so that other work on the machine does not matter. What needs groups is counted in groups of
+    eight, and in a single group; a dialect under every policy of ``answers``. Not counted is work in C that takes no
+    memory, such as ``list.index`` for each row.
+
+    Args:
+        thing: what to check.
+        examples: a recipe's responses and targets, in turn; without them its example and those of its exploits, and
+            every answer format that it reads with a target of each kind that it accepts.
+        rows: how many rows the smaller batch has at least.
+        extras: values of the further columns that a verifier reads, by name; the rollouts have them in turn.
+
+    Raises:
+        AssertionError: four times the rows take more than 4.5 times the work; says what grows, with both numbers.
+
+    >>> import grounding_rewards as gr
+    >>> def share_of_longest(rollouts):
+    ...     return np.array([len(text) / max([len(each) for each in rollouts.text]) for text in rollouts.text])
+    >>> check_linear(gr.verifier(share_of_longest, low=0, high=1), rows=64)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    AssertionError: FunctionVerifier(...) runs ... lines of Python for 256 rows and ... for 64 (each row alone): ...
+    """
+    for how, count, make in _batches(thing, examples, rows, extras or {}):
+        make(1)()  # what is done once, such as compiling patterns, is no work of the rows
+        few, many = work(make(1)), work(make(4))
+        for what, least, ours, theirs in zip(_WHAT, (_LINES, _BYTES), few, many, strict=True):
+            if theirs > STEEPEST * max(ours, least * count):
+                came = f"{what.format(theirs)} for {4 * count:,} rows and {ours:,} for {count:,} ({how})"
+                times = f"{theirs / max(ours, 1):.1f} times as much for 4 times the rows"
+                raise AssertionError(
+                    f"{brief(thing)} {came}: {times}; make no column anew, and walk through none, for each row"
+                )
+
+
+_WHAT = ("runs {:,} lines of Python", "takes {:,} bytes of memory")
+
+
+def work(run: Run) -> Work:
+    """Count what a call does in this thread.
+
+    >>> few, many = [work(lambda: [bytes(1000) for _ in range(count)]) for count in (5, 20)]
+    >>> round(many.allocated / few.allocated)
+    4
+    """
+    before, counting = sys.gettrace(), tracemalloc.is_tracing()
+    lines = allocated = held = 0
+
+    def trace(frame: FrameType, event: str, arg: Any) -> Any:
+        nonlocal lines, allocated, held
+        now, peak = tracemalloc.get_traced_memory()
+        if peak - held > _CRUMBS:  # less is single values, and what this function takes itself
+            allocated += peak - held
+        held = now
+        lines += event == "line"
+        tracemalloc.reset_peak()
+        return trace
+
+    if not counting:
+        tracemalloc.start()
+    try:
+        held = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        sys.settrace(trace)
+        run()
+    finally:
+        sys.settrace(before)
+        if not counting:
+            tracemalloc.stop()
+    return Work(lines, allocated)
+
+
+def _batches(
+    thing: Any, examples: Sequence[Example] | None, rows: int, extras: Mapping[str, Sequence[Any]]
+) -> Iterator[tuple[str, int, Callable[[int], Run]]]:
+    """Batches of each kind: what it is called, its rows, and what makes a call with so many times as many."""
+    if hasattr(thing, "find"):
+        texts = _repeated([text for form in ANSWER_FORMATS for text in (form.right, form.broken)], rows)
+        for answers in get_args(Answers):
+            yield f"answers={answers!r}", len(texts), _reading(thing, texts, answers)
+        return
+    groupings = _GROUPINGS if "groups" in thing.needs else _ALONE
+    for how, group in groupings.items():
+        if isinstance(thing, Recipe):
+            cases = _repeated(examples or _cases(thing), rows)
+            yield how, len(cases), _scoring(thing, cases, group)
+        else:
+            yield how, rows, _judging(thing, rows, extras, group)
+
+
+_ALONE: dict[str, Grouping] = {"each row alone": lambda row: row}
+_GROUPINGS: dict[str, Grouping] = {"groups of eight": lambda row: row // 8, "one group": lambda row: 0}
+
+
+def _repeated(some: Sequence[Any], rows: int) -> list[Any]:
+    """All of them, as often as it takes: four times as many are then the same mix."""
+    return list(some) * -(-rows // len(some))
+
+
+def _reading(dialect: Dialect, texts: list[str], answers: Answers) -> Callable[[int], Run]:
+    return lambda times: lambda: parse(texts * times, dialect, space=PIXEL, answers=answers)
+
+
+def _scoring(recipe: Recipe, cases: list[Example], group: Grouping) -> Callable[[int], Run]:
+    def make(times: int) -> Run:
+        rows = cases * times
+        texts, targets = [row.response for row in rows], [row.target for row in rows]
+        given = {
+            "image_sizes": [row.image_size for row in rows],
+            "model_image_sizes": [row.model_image_size for row in rows],
+            "groups": [group(row) for row in range(len(rows))],
+        }
+        return lambda: recipe.score(texts, targets, **given)
+
+    return make
+
+
+def _judging(
+    verifier: Verifier, rows: int, extras: Mapping[str, Sequence[Any]], group: Grouping
+) -> Callable[[int], Run]:
+    some = with_extras(list(islice(cycle(generated_rows()), rows)), extras)
+
+    def make(times: int) -> Run:
+        grouped = [replace(row, group=group(place)) for place, row in enumerate(some * times)]
+        table = rollouts(grouped, PIXEL, extras=tuple(extras))
+        return lambda: verifier(table)
+
+    return make
+
+
+def _cases(recipe: Recipe) -> list[Example]:
+    """Its own examples, and each answer format that it reads, with each target of ``examples_of``."""
+    own = [*([recipe.example] if recipe.example else []), *(each.example for each in recipe.exploits if each.example)]
+    forms = [form.right for form in ANSWER_FORMATS]
+    found = parse(forms, recipe.dialect, space=recipe.response_space, answers=recipe.answers, thinking=recipe.thinking)
+    read = [text for text, reason in zip(forms, found.reason, strict=True) if reason in PARSED]
+    texts = dict.fromkeys([*(each.response for each in own), *read, "no idea"])
+    return own + [replace(example, response=text) for example in examples_of(recipe) for text in texts]
