@@ -93,9 +93,9 @@ def _blanked(name: str, column: NDArray[Any], rows: NDArray[np.bool_]) -> NDArra
 def _in_vocabulary(names: Objects, reason: NDArray[np.int8]) -> Objects:
     """The names in the vocabulary's words; rows that were read and whose name it lacks are marked in ``reason``."""
     known = {name: canonical(name) for name in set(names.tolist())}
-    unknown = [name for name in known if not is_known(name)]
-    if unknown:
-        reason[np.isin(names, unknown)] = Reason.UNKNOWN_ACTION
+    unknown = {name for name in known if not is_known(name)}
+    if unknown:  # np.isin would compare every row with every one of them
+        reason[[name in unknown for name in names.tolist()]] = Reason.UNKNOWN_ACTION
     return np.array([known[name] for name in names.tolist()], dtype=np.object_)
 
 
