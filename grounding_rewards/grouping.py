@@ -7,10 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.spaces import Floats
+
 Ints = NDArray[np.int64]
 
 CELLS = 2**19
 """Comparisons that are held at once: 4 MiB a table."""
+
+LARGE = 256
+"""A group of so many rows is compared by itself: each distinct place once, and only with those near it."""
+
+_CACHED = 2**15
 
 
 def by_size(groups: NDArray[np.int64], rows: Ints) -> Iterator[Ints]:
@@ -21,7 +28,7 @@ def by_size(groups: NDArray[np.int64], rows: Ints) -> Iterator[Ints]:
         rows: (m,) the rows that count, ascending; the others are in no group.
 
     Yields:
-        (g, k) rows: g groups of k rows each, with g · k² about ``CELLS`` at most, or g = 1.
+        (g, k) rows: g groups of k rows each, with g · k² at most ``CELLS``; g = 1 where k is ``LARGE`` or more.
 
     >>> [block.tolist() for block in by_size(np.array([7, 8, 7, 9, 9]), np.array([0, 1, 2, 4]))]
     [[[1], [4]], [[0, 2]]]
@@ -34,18 +41,30 @@ def by_size(groups: NDArray[np.int64], rows: Ints) -> Iterator[Ints]:
     sizes = np.diff(np.append(starts, len(order)))
     for size in np.unique(sizes).tolist():
         blocks = order[starts[sizes == size][:, None] + np.arange(size)]
-        step = max(1, CELLS // (size * size))
+        step = CELLS // (size * size) if size < LARGE else 1
         for start in range(0, len(blocks), step):
             yield blocks[start : start + step]
 
 
-def stretches(block: Ints) -> Iterator[slice]:
-    """Slices of a block's columns, so that few enough of them are compared with all of its groups at a time.
+def neighbours(low: Floats, high: Floats) -> Iterator[tuple[slice, slice]]:
+    """Yield stretches of intervals, each with the stretch in which all lie that meet any of them.
 
-    >>> list(stretches(np.zeros((2, 3), dtype=np.int64)))
-    [slice(0, 3, None)]
+    A stretch is so short that its comparisons stay in a processor's cache. Where every interval meets every other, all
+    pairs are compared.
+
+    Args:
+        low: (k,) where intervals begin, ascending.
+        high: (k,) where they end.
+
+    >>> list(neighbours(np.array([0.0, 1.0, 9.0]), np.array([2.0, 3.0, 9.5])))
+    [(slice(0, 2, None), slice(0, 2, None)), (slice(2, 3, None), slice(2, 3, None))]
     """
-    groups, size = block.shape
-    step = max(1, CELLS // (groups * size))
-    for start in range(0, size, step):
-        yield slice(start, min(start + step, size))
+    first = np.searchsorted(np.maximum.accumulate(high), low).tolist()
+    last = np.maximum.accumulate(np.searchsorted(low, high, "right")).tolist()
+    start, step = 0, 1
+    while start < len(low):
+        end = min(start + 2 * step, len(low))
+        while end - start > 1 and (end - start) * (last[end - 1] - first[start]) > _CACHED:
+            end = (start + end) // 2
+        yield slice(start, end), slice(first[start], last[end - 1])
+        start, step = end, end - start

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.grouping import Ints, by_size, stretches
+from grounding_rewards.grouping import LARGE, Ints, by_size, neighbours
 from grounding_rewards.spaces import Floats
 
 SIZE = 50.0
@@ -44,7 +44,8 @@ def voting_regions(xy: Floats, box: Floats, size: float) -> Floats:
 def consensus_scores(regions: Floats, groups: Ints) -> Floats:
     """(1 / (|R| · v_max)) · ∫_R v: how large a share of the largest agreement each region finds on average.
 
-    The integral is Σ_j |R_j ∩ R| over the regions of the group, itself included: exact, without a grid.
+    The integral is Σ_j |R_j ∩ R| over the regions of the group, itself included: exact, without a grid. From ``LARGE``
+    rows on, a group takes time as its pairs of distinct regions that meet along x.
 
     Args:
         regions: (n, 4) what each rollout votes for, as of ``voting_regions``; NaN where it does not vote.
@@ -60,10 +61,8 @@ def consensus_scores(regions: Floats, groups: Ints) -> Floats:
     found = np.zeros(len(regions))
     for block in by_size(groups, voters(regions)):
         boxes = regions[block]
-        depth = depth_of(boxes)
-        for part in stretches(block):
-            covered = _covered(boxes[:, part], boxes).sum(axis=2)
-            found[block[:, part]] = np.minimum(covered / depth[:, None], 1.0)
+        covered = _covered(boxes, boxes).sum(axis=2) if boxes.shape[1] < LARGE else _covered_by_all(boxes[0])
+        found[block] = np.minimum(covered / depth_of(boxes)[:, None], 1.0)
     return found
 
 
@@ -84,11 +83,12 @@ def votes_at(xy: Floats, regions: Floats, groups: Ints) -> tuple[Ints, Ints]:
     """
     here, most = np.zeros(len(regions), dtype=np.int64), np.zeros(len(regions), dtype=np.int64)
     for block in by_size(groups, voters(regions)):
-        boxes = regions[block]
-        most[block] = depth_of(boxes)[:, None]
-        for part in stretches(block):
-            points = xy[block[:, part]]
-            here[block[:, part]] = holds(boxes[:, None, :, :], points[:, :, None, :]).sum(axis=2)
+        boxes, points = regions[block], xy[block]
+        if boxes.shape[1] < LARGE:
+            here[block] = holds(boxes[:, None, :, :], points[:, :, None, :]).sum(axis=2)
+            most[block] = depth_of(boxes)[:, None]
+        else:
+            here[block], most[block] = _swept(boxes[0], points[0])
     return here, most
 
 
@@ -110,12 +110,23 @@ def voters(regions: Floats) -> Ints:
 
 def _covered(boxes: Floats, others: Floats) -> Floats:
     """The share of each box that each other one of its group covers: (g, c, 4) and (g, k, 4) to (g, c, k)."""
-    share = np.ones(())
+    share = np.ones((*boxes.shape[:2], others.shape[1]))
     for axis in (0, 1):
         low, high = boxes[:, :, None, axis], boxes[:, :, None, axis + 2]
-        overlap = np.minimum(high, others[:, None, :, axis + 2]) - np.maximum(low, others[:, None, :, axis])
-        share = share * np.maximum(overlap, 0.0) / (high - low)
+        overlap = np.minimum(high, others[:, None, :, axis + 2])
+        overlap -= np.maximum(low, others[:, None, :, axis])
+        share *= np.maximum(overlap, 0.0, out=overlap)
+        share /= high - low
     return share
+
+
+def _covered_by_all(boxes: Floats) -> Floats:
+    """How many times over the boxes of a large group cover each of them, itself included: (k, 4) to (k,)."""
+    boxes, where, votes = np.unique(boxes, axis=0, return_inverse=True, return_counts=True)
+    found = np.empty(len(boxes))
+    for part, near in neighbours(boxes[:, 0], boxes[:, 2]):
+        found[part] = (_covered(boxes[None, part], boxes[None, near])[0] * votes[near]).sum(axis=1)
+    return found[where.reshape(-1)]
 
 
 def depth_of(boxes: Floats) -> Ints:
@@ -125,6 +136,8 @@ def depth_of(boxes: Floats) -> Ints:
     it: somewhere on a left and a top edge v is largest.
     """
     groups, size, _ = boxes.shape
+    if size >= LARGE:
+        return np.array([_swept(each, each[:0, :2])[1] for each in boxes], dtype=np.int64)
     left, top, right, bottom = np.moveaxis(boxes, 2, 0)
     # In a stable order, right edges come first among equals: a box ends before another one begins.
     order = np.argsort(np.concatenate((right, left), axis=1), axis=1, kind="stable")
@@ -135,3 +148,26 @@ def depth_of(boxes: Floats) -> Ints:
         count += np.where(edge < size, -1, 1)[:, None] * spans
         np.maximum(depth, count.max(axis=1), out=depth)
     return depth
+
+
+def _swept(boxes: Floats, points: Floats) -> tuple[Ints, int]:
+    """Count votes at each point, and v_max, of a large group: (k, 4) and (m, 2) to (m,) and a number.
+
+    The line of ``depth_of`` keeps v at every top edge and every point's height, in order, so that a box is one slice.
+    """
+    boxes, votes = np.unique(boxes, axis=0, return_counts=True)
+    points, where = np.unique(points, axis=0, return_inverse=True)
+    lines = np.unique(np.concatenate((boxes[:, 1], points[:, 1])))
+    begin, end, at = (np.searchsorted(lines, ys).tolist() for ys in (boxes[:, 1], boxes[:, 3], points[:, 1]))
+    order = np.argsort(np.concatenate((boxes[:, 2], boxes[:, 0], points[:, 0])), kind="stable").tolist()
+    v, here, most, size, counts = np.zeros(len(lines), dtype=np.int64), [0] * len(points), 0, len(boxes), votes.tolist()
+    for edge in order:
+        box = edge % size
+        if edge < size:
+            v[begin[box] : end[box]] -= counts[box]
+        elif edge < 2 * size:
+            v[begin[box] : end[box]] += counts[box]
+            most = max(most, int(v[begin[box] : end[box]].max()))
+        else:
+            here[edge - 2 * size] = int(v[at[edge - 2 * size]])
+    return np.array(here, dtype=np.int64)[where.reshape(-1)], most

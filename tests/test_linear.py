@@ -1,13 +1,11 @@
 """Work grows as the rows do, for every recipe, verifier and dialect: counted by ``check_linear``, without a clock."""
 
-
-
 import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
-from grounding_rewards.plugins import collect
 from grounding_rewards.parsing import parse
+from grounding_rewards.plugins import collect
 from grounding_rewards.testing import check_linear
 from grounding_rewards.testing.linear import work
 from tests.verifiers.test_all import CASES, VERIFIERS

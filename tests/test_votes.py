@@ -2,14 +2,13 @@
 
 import random
 import tracemalloc
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.grouping import CELLS, by_size, stretches
+from grounding_rewards.grouping import CELLS, LARGE, by_size, neighbours
 from grounding_rewards.votes import consensus_scores, votes_at, voting_regions
 
 LIMIT = 1e12
@@ -189,10 +188,44 @@ def test_each_row_is_in_one_block_with_its_group(groups, every):
     assert sorted(seen) == rows.tolist()
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (3, 16), (1, 2000), (1, 3 * 2**9)])
-def test_stretches_cover_every_column_once(shape):
-    parts = list(stretches(np.zeros(shape, dtype=np.int8)))
-    assert [parts[0].start, parts[-1].stop] == [0, shape[1]]
-    assert all(a.stop == b.start for a, b in pairwise(parts))
-    assert all(shape[0] * shape[1] * (part.stop - part.start) <= CELLS or part.stop - part.start == 1 for part in parts)
-    assert len(parts) == {1: 1, 16: 1, 2000: 8, 3 * 2**9: 5}[shape[1]]
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([LARGE - 1, LARGE, 3 * LARGE]), st.booleans())
+def test_large_groups_score_as_means_over_pixels_too(seed, rows, spread):
+    rng = np.random.default_rng(seed)
+    corner = rng.integers(-12, 13 if spread else -9, (rows, 2))
+    some = np.concatenate((corner, corner + rng.integers(1, 10, (rows, 2))), axis=1)
+    v = on_a_grid(some.tolist())
+    mean = [v[x1 + 15 : x2 + 15, y1 + 15 : y2 + 15].mean() for x1, y1, x2, y2 in some.tolist()]
+    assert scores(some) == pytest.approx(np.array(mean) / v.max(), abs=1e-12)
+    at = rng.integers(-15, 22, (rows, 2))
+    here, depth = votes_at(at.astype(float), some.astype(float), np.zeros(rows, dtype=np.int64))
+    assert here.tolist() == v[at[:, 0] + 15, at[:, 1] + 15].tolist()
+    assert set(depth.tolist()) == {int(v.max())}
+
+
+def test_a_large_group_scores_alone_as_beside_others_to_the_last_bit():
+    xy = np.random.default_rng(1).normal((500, 400), 60, (900, 2))
+    regions, groups = voting_regions(xy, np.full((900, 4), np.nan), 50.0), np.arange(900) % 3
+    together = consensus_scores(regions, groups)
+    for group in range(3):
+        assert together[groups == group].tolist() == scores(regions[groups == group]).tolist()
+
+
+intervals = st.lists(st.tuples(st.integers(0, 900), st.integers(0, 40) | st.just(900)), min_size=1, max_size=400)
+
+
+@settings(max_examples=40, deadline=None)
+@given(intervals)
+@example([(place % 7, 1) for place in range(2000)])
+def test_neighbours_are_all_that_meet_and_few_at_a_time(some):
+    low = np.sort(np.array([start for start, _ in some], dtype=float))
+    high = low + [length for _, length in some]
+    meets = (low[:, None] <= high) & (low <= high[:, None])
+    stop = 0
+    for part, near in neighbours(low, high):
+        assert part.start == stop
+        stop = part.stop
+        assert not meets[part, : near.start].any()
+        assert not meets[part, near.stop :].any()
+        assert part.stop - part.start == 1 or (part.stop - part.start) * (near.stop - near.start) <= 2**15
+    assert stop == len(low)

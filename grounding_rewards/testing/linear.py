@@ -10,8 +10,6 @@ from itertools import cycle, islice
 from types import FrameType
 from typing import Any, NamedTuple, get_args
 
-import numpy as np
-
 from grounding_rewards.columns import PARSED
 from grounding_rewards.parsing import Answers, Dialect, parse
 from grounding_rewards.scoring import Example, Recipe
@@ -73,7 +71,7 @@ def check_linear(
     Raises:
         AssertionError: four times the rows take more than 4.5 times the work; says what grows, with both numbers.
 
-    >>> import grounding_rewards as gr
+    >>> import grounding_rewards as gr, numpy as np
     >>> def share_of_longest(rollouts):
     ...     return np.array([len(text) / max([len(each) for each in rollouts.text]) for text in rollouts.text])
     >>> check_linear(gr.verifier(share_of_longest, low=0, high=1), rows=64)  # doctest: +ELLIPSIS
@@ -174,7 +172,7 @@ def _scoring(recipe: Recipe, cases: list[Example], group: Grouping) -> Callable[
         rows = cases * times
         texts = _varied([row.response for row in rows], max(len(rows) // 8, 1))
         targets = [row.target for row in rows]
-        given = {
+        given: dict[str, Any] = {
             "image_sizes": [row.image_size for row in rows],
             "model_image_sizes": [row.model_image_size for row in rows],
             "groups": [group(row) for row in range(len(rows))],

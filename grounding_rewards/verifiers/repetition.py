@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import MISSING, RecipeError, TargetError
-from grounding_rewards.grouping import by_size, stretches
+from grounding_rewards.grouping import LARGE, by_size, neighbours
 from grounding_rewards.spaces import Floats, extents
 from grounding_rewards.verifiers.base import NEEDS_SCREEN
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS, clicks
@@ -40,11 +41,7 @@ class _Near:
         scale, reach = np.broadcast_to(scale, xy.shape), self.radius if self.share is None else self.share
         found = np.zeros(len(xy))
         for block in by_size(rollouts.groups, np.flatnonzero(~np.isnan((xy + scale).sum(axis=1)))):
-            for part in stretches(block):
-                mine = block[:, part]
-                away = (xy[mine][:, :, None] - xy[block][:, None]) / scale[mine][:, :, None]
-                near = within(away.reshape(-1, 2), np.zeros((1, 2)), reach)
-                found[mine] = near.reshape(*mine.shape, -1).sum(axis=2) - 1  # itself is none of the others
+            found[block] = _near(xy[block], scale[block], reach or 0.0) - 1  # itself is none of the others
         others = np.bincount(rollouts.groups)[rollouts.groups] - 1
         return found / np.maximum(others, 1)
 
@@ -106,6 +103,29 @@ class Novelty(_Near):
     def __call__(self, rollouts: Rollouts) -> Floats:
         xy = clicks(rollouts)
         return np.where(np.isnan(xy[:, 0]), 0.0, 1.0 - self.repeated(rollouts, xy))
+
+
+def _near(xy: Floats, scale: Floats, reach: float) -> NDArray[np.int64]:
+    """How many points of its group lie within reach of each, itself included: (g, k, 2) to (g, k)."""
+    if xy.shape[1] < LARGE:
+        return np.count_nonzero(_is_near(xy, scale, xy, reach), axis=2)
+    rows, where, counts = np.unique(
+        np.concatenate((xy, scale), axis=2)[0], axis=0, return_inverse=True, return_counts=True
+    )
+    span = reach * rows[:, 2]
+    order = np.argsort(rows[:, 0] - span, kind="stable")
+    points, scale, span, counts = rows[None, order, :2], rows[None, order, 2:], span[order], counts[order]
+    found: NDArray[np.int64] = np.empty(len(rows), dtype=np.int64)
+    for part, others in neighbours(points[0, :, 0] - span, points[0, :, 0] + span):
+        near = _is_near(points[:, part], scale[:, part], points[:, others], reach)[0]
+        found[order[part]] = (near * counts[others]).sum(axis=1)
+    return found[where.reshape(1, -1)]
+
+
+def _is_near(xy: Floats, scale: Floats, others: Floats, reach: float) -> NDArray[np.bool_]:
+    """Which of the others lie within reach of each point: (g, c, 2) and (g, k, 2) to (g, c, k)."""
+    away = (xy[:, :, None] - others[:, None]) / scale[:, :, None]
+    return within(away.reshape(-1, 2), np.zeros((1, 2)), reach).reshape(away.shape[:3])
 
 
 def _screens(rollouts: Rollouts, verifier: str, xy: Floats) -> Floats:

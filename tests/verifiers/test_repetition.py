@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.columns import Reason
 from grounding_rewards.combine import gate, weighted
+from grounding_rewards.grouping import LARGE
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.verifiers import Hit, Novelty, Repetition
 from tests.verifiers.judging import rollouts
@@ -113,3 +114,15 @@ def test_a_huge_group_is_compared_in_parts():
     assert found[0] == 2 / 999
     assert found[41] == 4 / 999
     assert sum(found) == pytest.approx(2 * (39 * 25 + 24 * 40) / 999)
+
+
+@pytest.mark.parametrize("rows", [LARGE - 1, LARGE, 2 * LARGE])
+@pytest.mark.parametrize(
+    ("verifier", "reach", "size"), [(Repetition(radius=5), 5, 1), (Repetition(share=0.05), 0.05, 100)]
+)
+def test_in_a_large_group_the_same_pairs_count(rows, verifier, reach, size):
+    points = np.random.default_rng(rows).integers(0, 60, (rows, 2)).astype(float)
+    away = np.hypot(*np.moveaxis((points[:, None] - points[None]) / size, 2, 0))
+    near = (away <= reach).sum(axis=1) - 1
+    assert near.max() > near.min()
+    assert judge(verifier, *points.tolist(), size=(100, 100)) == (near / (rows - 1)).tolist()
