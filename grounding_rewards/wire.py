@@ -67,7 +67,7 @@ def read_target(
         label_free: whether it need not say what is right: None will do, and so will a text that is no JSON.
 
     Returns:
-        The target, all numbers finite, box corners in order.
+        The target, all numbers finite, -0.0 as 0.0, box corners in order.
 
     Raises:
         TargetError: the value does not fit; names the sample, the field and what was expected.
@@ -275,7 +275,7 @@ class _Reader:
 
     def number(self, field: str, item: Any, came: Any, expected: str) -> float:
         if type(item) is float and -LARGEST <= item <= LARGEST:
-            return item
+            return item + 0.0  # -0.0 is 0.0
         if type(item) not in (int, float):
             raise self.fail(field, came, f"{expected}, as numbers ({item!r:.40} is {_kind(item)})")
         try:

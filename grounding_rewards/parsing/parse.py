@@ -22,6 +22,7 @@ MAX_LENGTH = 64 * 1024
 
 _STRINGS = {str}
 _OK = np.int8(Reason.OK)
+_FLOATS = ("to", "duration")
 _CLOSE, _OPEN = "</think>", "<think>"
 
 
@@ -33,7 +34,7 @@ def parse(
     answers: Answers = "only",
     thinking: Thinking = "closed",
 ) -> Predictions:
-    """Read the answer of each response. Whatever the text, this returns.
+    """Read the answer of each response. Whatever the text, this returns; -0 is read as 0.0, however it is written.
 
     Args:
         responses: n texts; None counts as empty. Only the last 64 KiB of each are read.
@@ -58,13 +59,16 @@ def parse(
     texts, unfinished = answer_texts(whole, thinking)
     texts = texts.capped(MAX_LENGTH)
     found = find(dialect, texts, answers)
-    xy, box, names, arguments = found.xy, found.box, found.actions, found.arguments
+    xy, box, names = found.xy + 0.0, found.box + 0.0, found.actions  # + 0.0: one zero, where "-0" may be -0.0 or 0
+    arguments: dict[str, NDArray[Any]] = {
+        name: column + 0.0 if name in _FLOATS else column for name, column in found.arguments.items()
+    }
     if unfinished is None and _is_plain(found):
         reason = np.zeros(len(texts), dtype=np.int8)  # OK, all of them
     else:
         reason = _reasons(found, texts, unfinished, answers)
         unread = reason != _OK
-        xy, box, names = xy.copy(), box.copy(), names.copy()
+        names = names.copy()
         xy[unread], box[unread], names[unread] = np.nan, np.nan, ""
         arguments = {name: _blanked(name, column, unread) for name, column in arguments.items()}
     points, offsets = (None, None) if found.points is None else _ragged(found, reason)
@@ -165,4 +169,4 @@ def _ragged(found: Found, reason: NDArray[np.int8]) -> tuple[Floats, NDArray[np.
     for row, some in (found.points or {}).items():
         if counts[row]:
             points[offsets[row] : offsets[row + 1]] = some
-    return points, offsets
+    return points + 0.0, offsets

@@ -108,18 +108,18 @@ class Novelty(_Near):
 def _near(xy: Floats, scale: Floats, reach: float) -> NDArray[np.int64]:
     """How many points of its group lie within reach of each, itself included: (g, k, 2) to (g, k)."""
     if xy.shape[1] < LARGE:
-        return np.count_nonzero(_is_near(xy, scale, xy, reach), axis=2)
+        return np.asarray(np.count_nonzero(_is_near(xy, scale, xy, reach), axis=2), dtype=np.int64)
     rows, where, counts = np.unique(
         np.concatenate((xy, scale), axis=2)[0], axis=0, return_inverse=True, return_counts=True
     )
     span = reach * rows[:, 2]
     order = np.argsort(rows[:, 0] - span, kind="stable")
     points, scale, span, counts = rows[None, order, :2], rows[None, order, 2:], span[order], counts[order]
-    found: NDArray[np.int64] = np.empty(len(rows), dtype=np.int64)
+    found = np.empty(len(rows), dtype=np.int64)
     for part, others in neighbours(points[0, :, 0] - span, points[0, :, 0] + span):
         near = _is_near(points[:, part], scale[:, part], points[:, others], reach)[0]
         found[order[part]] = (near * counts[others]).sum(axis=1)
-    return found[where.reshape(1, -1)]
+    return found[where].reshape(1, -1)
 
 
 def _is_near(xy: Floats, scale: Floats, others: Floats, reach: float) -> NDArray[np.bool_]:
