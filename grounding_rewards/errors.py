@@ -125,3 +125,12 @@ class _Missing:
 
 
 MISSING = _Missing()
+
+
+def printable(text: str) -> str:
+    r"""Text with control characters and lone surrogates escaped.
+
+    >>> print(printable("naïve \x1b[31m \ud800"))
+    naïve \x1b[31m \ud800
+    """
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)

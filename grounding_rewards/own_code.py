@@ -41,7 +41,7 @@ def files_of_code(options: Any, built: Any = None) -> list[Path]:
     named = dict.fromkeys(file for name in _names(options) for file in _files(name))
     found: dict[Path, Path] = {}
     for file in [*named, *sorted(_behind([*_run(named), built]))]:
-        found.setdefault(file.resolve(), file)  # as it is named, where it is
+        found.setdefault(Path(os.path.realpath(file)), file)  # as it is named, where it is
     return [file for file in found.values() if file.is_file() and not _is_packaged(file)]
 
 
@@ -125,11 +125,11 @@ def _file(thing: Any) -> Path | None:
 
 
 def _is_packaged(file: Path) -> bool:
-    return file.resolve().is_relative_to(_PACKAGE)
+    return Path(os.path.realpath(file)).is_relative_to(_PACKAGE)
 
 
 def _is_own(file: Path) -> bool:
     """Whether a file is somebody's own, neither of Python or this package nor installed."""
-    whole = file.resolve()
+    whole = Path(os.path.realpath(file))
     standard = any(whole.is_relative_to(folder) for folder in _STANDARD)
     return not (standard or _is_packaged(file) or _INSTALLED & {*whole.parts})

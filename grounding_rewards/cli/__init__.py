@@ -154,6 +154,8 @@ _REFUSED = {
     errno.ENOENT: "no such file or directory; name one that is there",
     errno.EISDIR: "is a directory; expected a file",
     errno.ENOTDIR: "a part of this path is no directory; name another file",
+    errno.ELOOP: "symbolic links lead round in a circle; name the file itself",
+    errno.ENAMETOOLONG: "a name in this path is longer than the disk takes; give a shorter one",
 }
 """What is wrong, and how to mend it."""
 
@@ -166,7 +168,7 @@ def _usage(error: Any) -> str:
 
 
 def _fail(message: str) -> int:
-    sys.stderr.write(f"error: {printable(' '.join(message.split()))}\n")
+    sys.stderr.write(f"error: {printable(message.strip())}\n")
     return 2
 
 

@@ -134,11 +134,12 @@ class Converter:
             survey.rows(), given, optional={"target"} if self.label_free else (), dropped=self.dropped
         )
         truths = self.truths(columns.target)
+        unnamed = file.stem.encode("utf-8", "backslashreplace").decode()
         if SOURCE in self.form.types() and self.source is None and columns.source is None:
-            guesses["source"] = file.stem
+            guesses["source"] = unnamed
         found.guesses, found.space = guesses, None if truths.space is None else str(truths.space)
         reading = Reading(
-            columns, truths, self.wording, folder=self.folder, source=self.source, unnamed=file.stem,
+            columns, truths, self.wording, folder=self.folder, source=self.source, unnamed=unnamed,
             split=self.split or "", chosen=frozenset(role for role, name in self.given.items() if name is not None),
         )  # fmt: skip
         return reading, remarks

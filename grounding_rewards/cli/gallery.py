@@ -73,7 +73,7 @@ def make_gallery(
         small = [each.shared for each in found if each.shared]
         if small:
             pictures.save(overview(small), opened.open(out / FOLDER / f"{OVERVIEW}.png"), ".png")
-        text.write(page(found).encode())
+        text.write(page(found).encode("utf-8", "backslashreplace"))
     _tell(out, found, as_json)
 
 

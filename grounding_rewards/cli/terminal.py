@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from grounding_rewards.errors import printable as printable
+
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float], None]]:
@@ -42,15 +44,6 @@ def note(text: str) -> None:
 def print_json(value: Any) -> None:
     """JSON on stdout, in ASCII so that every terminal takes it."""
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
-
-
-def printable(text: str) -> str:
-    r"""Text with control characters and lone surrogates escaped.
-
-    >>> print(printable("naïve \x1b[31m \ud800"))
-    naïve \x1b[31m \ud800
-    """
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def percent(share: float | None) -> str:

@@ -206,4 +206,7 @@ def _check_texts(*texts: str | int | None) -> None:
         try:
             str(text).encode()
         except UnicodeEncodeError:
-            raise ConvertError(f"got {text!r:.80}; half a surrogate pair is no character, and cannot be read") from None
+            raise ConvertError(
+                f"got {text!r:.80}; half a surrogate pair is no character, and cannot be read; a file or folder "
+                "of such a name needs another one"
+            ) from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grounding_rewards.errors import PictureError, RecipeError
+from grounding_rewards.errors import PictureError, RecipeError, printable
 from grounding_rewards.explain import panel
 from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.picture import Picture
@@ -72,7 +72,9 @@ def overview(pictures: Sequence[Picture]) -> Figure:
         row, column = divmod(number, columns)
         left, top = _MARGIN + column * (width + _GAP), high - row * (height + _TITLE)
         _small(figure, each, (left / _WIDTH, (top - _TITLE - height) / high, width / _WIDTH, height / high))
-        figure.text(left / _WIDTH, (top - 0.24) / high, each.name, fontsize=8.5, weight="bold")
+        figure.text(
+            left / _WIDTH, (top - 0.24) / high, printable(each.name), parse_math=False, fontsize=8.5, weight="bold"
+        )
         view = each.views[0]
         paid = f"{view.total.min():.3g} to {view.total.max():.3g}"
         figure.text(left / _WIDTH, (top - 0.4) / high, paid, fontsize=8, color="0.3")

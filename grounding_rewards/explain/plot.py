@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from grounding_rewards.errors import PictureError
+from grounding_rewards.errors import PictureError, printable
 from grounding_rewards.explain import panel
 from grounding_rewards.explain.layout import LEFT, Layout, Place, layout, shaped
 from grounding_rewards.explain.picture import Picture
@@ -179,7 +179,9 @@ def _title(figure: Figure, each: Picture, lone: bool, place: Place, high: float)
     far = "" if each.scene.visible else " outside the picture"
     told = f"the answer{far} is {each.paid}{bounds}" if lone else f"{each.paid}"
     top = bottom + tall
-    figure.text(left, top + 0.5 / high, each.name, fontsize=12 if lone else 10.5, weight="bold")
+    figure.text(
+        left, top + 0.5 / high, printable(each.name), parse_math=False, fontsize=12 if lone else 10.5, weight="bold"
+    )
     figure.text(left, top + 0.28 / high, told, fontsize=9.5 if lone else 8.5)
 
 

@@ -118,7 +118,7 @@ def _read(path: str | os.PathLike[str]) -> pa.Table:
     if os.fspath(path).lower().endswith(PARQUET):
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(path) as file:
+        with open(path, "rb") as opened, pq.ParquetFile(opened) as file:
             return file.read()
     rows = [row for batch in open_table(path).batches() for row in batch.rows]
     names = dict.fromkeys(key for row in rows for key in row if key in _COLUMNS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -66,18 +67,18 @@ class GroupedRows:
         if partial.is_dir():
             shutil.rmtree(partial)
         partial.mkdir()
-        writers = [pq.ParquetWriter(partial / f"{piece}.parquet", self.scorer.schema) for piece in range(self.count)]
-        held: list[list[Any]] = [[] for _ in writers]
-        size = 0
-        for piece, rows in self._scattered():
-            held[piece].append(rows)
-            size += rows.nbytes
-            if size > _HELD_BYTES:
-                _flush(writers, held)
-                size = 0
-        _flush(writers, held)
-        for writer in writers:
-            writer.close()
+        with ExitStack() as stack:
+            files = [stack.enter_context((partial / f"{piece}.parquet").open("wb")) for piece in range(self.count)]
+            writers = [stack.enter_context(pq.ParquetWriter(file, self.scorer.schema)) for file in files]
+            held: list[list[Any]] = [[] for _ in writers]
+            size = 0
+            for piece, rows in self._scattered():
+                held[piece].append(rows)
+                size += rows.nbytes
+                if size > _HELD_BYTES:
+                    _flush(writers, held)
+                    size = 0
+            _flush(writers, held)
         os.rename(partial, folder / FOLDER)
 
     def rows(self, folder: Path, missing: Sequence[int]) -> Iterator[tuple[int, Path]]:
@@ -93,7 +94,8 @@ class GroupedRows:
         names = ", ".join(str(source.table.path) for source in self.sources[:3])
         shown = SimpleNamespace(path=names, columns=self.scorer.schema.names)
         scorer = replace(self.scorer, scorer=replace(self.scorer.scorer, columns=Columns()))
-        table = pq.read_table(rows, schema=self.scorer.schema)
+        with rows.open("rb") as file:
+            table = pq.read_table(file, schema=self.scorer.schema)
         if not len(table):  # whose groups all went elsewhere
             return pa.RecordBatch.from_pylist([], schema=self.scorer.schema)
         table = table.sort_by([(name, "ascending") for name in (*_GROUP, "rollout")]).combine_chunks()

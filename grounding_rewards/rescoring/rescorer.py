@@ -194,7 +194,7 @@ def _check_apart(rollouts: RolloutTable, out: Path) -> None:
         TableError: it is.
     """
     for path in rollouts.paths:
-        one, other = path.resolve(), out.resolve()
+        one, other = Path(os.path.realpath(path)), Path(os.path.realpath(out))
         if one.is_relative_to(other) or (path.is_dir() and other.is_relative_to(one)):
             raise TableError(f"{out}: lies in the input {path}, or holds it; write to another directory")
 

@@ -15,7 +15,7 @@ from grounding_rewards.pool.identity import sample_id
 from grounding_rewards.spaces import UNIT, Floats, convert
 from grounding_rewards.table_scoring import Scorer
 from grounding_rewards.tables import Batch
-from grounding_rewards.tables.rollout_columns import COLUMNS
+from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.rollout_source import Source, some
 from grounding_rewards.tables.sample_names import name_of
 from grounding_rewards.tables.trainer_logs.messages import words
@@ -87,7 +87,7 @@ class RowScorer:
         """
         answered = np.flatnonzero(rows.column("response").is_valid().to_numpy(zero_copy_only=False))
         if not len(answered):
-            return self._replaced(rows, {"recipe": pa.array([self.scorer.recipe.name] * len(rows), pa.string())})
+            return self._replaced(rows, {"recipe": arrow([self.scorer.recipe.name] * len(rows), pa.string())})
         if len(answered) < len(rows):
             self.scorer.responses(table, batch)
             batch = some(batch, answered.tolist())
@@ -106,7 +106,7 @@ class RowScorer:
         reason[answered], none[answered] = scores.reason, False
         found: Arrays = {name: _spread(values, answered, count) for name, values in numbers.items()}
         found["reason"] = _REASONS.take(pa.array(reason, mask=none))
-        found["recipe"] = pa.array([recipe.name]).take(pa.array(np.zeros(count, dtype=np.int64)))
+        found["recipe"] = arrow([recipe.name], pa.string()).take(pa.array(np.zeros(count, dtype=np.int64)))
         for name, sizes in (("image_size", rollouts.image_sizes), ("model_image_size", rollouts.model_image_sizes)):
             if rows.column(name).null_count:
                 found[name] = _filled(rows.column(name), sizes, answered)

@@ -40,7 +40,7 @@ def summary(folder: Path, names: Sequence[str], recipe: Recipe) -> dict[str, Any
     reasons: Counter[str | None] = Counter()
     read = pa.array([reason.name for reason in PARSED])
     for name in names:
-        with pq.ParquetFile(folder / name) as file:
+        with (folder / name).open("rb") as opened, pq.ParquetFile(opened) as file:
             found = file.read(["total", "acc", "reason"])
         usable = found.filter(found.column("acc").is_valid())
         rows, scored = rows + len(found), scored + len(usable)

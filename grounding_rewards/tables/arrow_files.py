@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, Any
 
@@ -60,7 +61,7 @@ class ArrowTable:
     def _reading(self) -> Iterator[IO[bytes]]:
         """The file in memory as far as it is looked at; whatever Arrow cannot read in it becomes one error."""
         try:
-            with pa.memory_map(str(self.path)) as source:
+            with self.path.open("rb") as file, pa.BufferReader(mmap(file.fileno(), 0, access=ACCESS_READ)) as source:
                 yield source
         except (pa.ArrowException, OSError, ValueError) as error:
             if isinstance(error, TableError):

@@ -7,6 +7,7 @@ run to the same output can remove what a killed run left. Of several writers the
 
 from __future__ import annotations
 
+import errno
 import io
 import logging
 import os
@@ -139,7 +140,7 @@ def atomic_directory(out: Path) -> Iterator[Files]:
     Raises:
         OSError: it cannot be written; names the output, and not the temporary directory.
     """
-    out = Path(os.path.realpath(out))
+    out = real_directory(out)
     restore(out)
     with _temporary_directory(out) as folder:
         files = Files(folder)
@@ -150,6 +151,18 @@ def atomic_directory(out: Path) -> Iterator[Files]:
         finally:
             files._close()
             shutil.rmtree(folder, ignore_errors=True)  # unless it has its name by now
+
+
+def real_directory(out: Path) -> Path:
+    """Return where an output directory is, or will be, behind links.
+
+    Raises:
+        OSError: symbolic links lead round in a circle.
+    """
+    found = Path(os.path.realpath(out))
+    if found.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(out))
+    return found
 
 
 def put_directory(new: Path, out: Path) -> None:
@@ -202,6 +215,8 @@ def made_directory(out: Path) -> Iterator[None]:
     Raises:
         OSError: it cannot be made.
     """
+    for each in (out, *out.parents):
+        real_directory(each)
     missing = [each for each in (out, *out.parents) if not each.exists()]
     try:
         out.mkdir(parents=True, exist_ok=True)

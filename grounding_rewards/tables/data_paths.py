@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from grounding_rewards.errors import DataPathError, GroundingRewardsError
+from grounding_rewards.errors import DataPathError, GroundingRewardsError, TableError
 
 _KINDS = {
     stat.S_IFDIR: "a directory", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
@@ -96,6 +97,42 @@ def open_regular(
         raise
     except (OSError, ValueError) as error:
         raise _unreadable(error) from None
+
+
+def regular_files(found: Iterable[Path]) -> list[Path]:
+    """Return files that were found in a directory, each a regular file: another one may hold rows, and is not left out.
+
+    Raises:
+        TableError: one is a FIFO, a socket, a device or a directory, or a link that leads nowhere; names it.
+    """
+    files = list(found)
+    for file in files:
+        try:
+            _check(file.stat(), "a regular file")
+        except DataPathError as error:
+            raise TableError(f"{file}: {error}; move it elsewhere, or write what it gives to a file") from None
+        except OSError as error:
+            raise TableError(f"{file}: {_link(error)}; remove it, or bring back what it leads to") from None
+    return files
+
+
+def not_there(path: Path) -> str:
+    """Return why nothing is at a path: no such file, or symbolic links that lead round in a circle.
+
+    >>> not_there(Path("none.jsonl"))
+    'no such file'
+    """
+    try:
+        path.stat()
+    except OSError as error:
+        return _link(error) if error.errno == errno.ELOOP else "no such file"
+    return "no such file"
+
+
+def _link(error: OSError) -> str:
+    if error.errno == errno.ELOOP:
+        return "symbolic links lead round in a circle"
+    return "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror)
 
 
 def read_up_to(file: IO[bytes], most: int) -> bytes:

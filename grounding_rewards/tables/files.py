@@ -11,6 +11,7 @@ from typing import IO, Any
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.atomic import atomic_file
 from grounding_rewards.tables.base import NewColumns, NoRowsError, Note, Table, Writer, no_collision
+from grounding_rewards.tables.data_paths import not_there
 from grounding_rewards.tables.json_lines import JsonLinesTable, JsonLinesWriter
 
 JSON_LINES = (".jsonl", ".ndjson", ".json-lines")
@@ -39,8 +40,10 @@ def open_table(path: str | os.PathLike[str], *, tolerant: bool = False) -> Table
     if path.is_dir():
         raise TableError(f"{path}: is a directory; expected a file")
     if not path.exists():
-        raise TableError(f"{path}: no such file")
-    if path.is_file() and not path.stat().st_size:
+        raise TableError(f"{path}: {not_there(path)}")
+    if not path.is_file():
+        raise TableError(f"{path}: is no regular file, and rows are read more than once; write them to a file first")
+    if not path.stat().st_size:
         raise NoRowsError(f"{path}: is empty")
     table = _parquet_table(path) if parquet else JsonLinesTable(path, tolerant=tolerant)
     # Asking for the columns reads the first rows, so that an unreadable file is an error here.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.files import JSON_LINES, PARQUET
 
 
@@ -32,11 +33,16 @@ def fingerprint(path: Path, files: Sequence[Path]) -> dict[str, Any]:
 
 
 def files_of_rows(path: Path) -> list[Path]:
-    """A file, or the files of rows in a directory, hidden ones left out."""
+    """A file, or the files of rows in a directory, hidden ones left out.
+
+    Raises:
+        TableError: one in the directory is no regular file; names it.
+    """
     if not path.is_dir():
         return [path]
     found = sorted(file for file in path.rglob("*") if file.suffix.lower() in (*PARQUET, *JSON_LINES))
-    return [file for file in found if not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)]
+    parts = {file: file.relative_to(path).parts for file in found}
+    return regular_files(file for file in found if not any(part.startswith((".", "_")) for part in parts[file]))
 
 
 def digest(file: Path) -> str:

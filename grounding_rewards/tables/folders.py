@@ -13,7 +13,7 @@ from typing import Any
 
 from grounding_rewards.errors import DataPathError, TableError, near
 from grounding_rewards.tables.base import Batch, NoRowsError, Table
-from grounding_rewards.tables.data_paths import inside, inside_file
+from grounding_rewards.tables.data_paths import inside, inside_file, regular_files
 from grounding_rewards.tables.files import JSON_LINES, PARQUET, open_table, schema_of
 
 _SHARD = re.compile(r"(?:^|[-_.])\d+(?:-of-\d+)?(?:-[0-9a-f]{16})?$")
@@ -144,7 +144,7 @@ def _chained(path: Path, files: Sequence[Path], opened: Callable[[Path], Table],
 
 def _by_split(path: Path) -> dict[str, list[Path]]:
     """The files of a folder, by the split that their names tell, with their folder where several have one so named."""
-    files = sorted((file.relative_to(path) for file in path.rglob("*") if file.is_file()), key=_by_number)
+    files = sorted((file.relative_to(path) for file in path.rglob("*") if not file.is_dir()), key=_by_number)
     files = [file for file in files if not any(part.startswith((".", "_")) for part in file.parts)]
     for suffixes in (PARQUET, JSON_LINES):
         found: dict[tuple[str, str], list[Path]] = {}
@@ -152,6 +152,8 @@ def _by_split(path: Path) -> dict[str, list[Path]]:
             if file.suffix.lower() in suffixes:
                 found.setdefault(split_of(file), []).append(path / file)
         if found:
+            for each in found.values():
+                regular_files(each)
             names = [name for _, name in found]
             return {
                 name if names.count(name) == 1 else f"{folder}/{name}".rstrip("/"): files
@@ -199,6 +201,8 @@ def _chosen(path: Path, names: Sequence[str], split: str | None) -> str:
 
 
 def _read_json(path: Path, key: str) -> Any:
+    if path.exists():
+        regular_files([path])
     try:
         return json.loads(path.read_text("utf-8"))[key]
     except (ValueError, KeyError, TypeError, RecursionError):

@@ -7,18 +7,25 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables.data_paths import regular_files
 
 
-def read_manifest(path: Path) -> dict[str, Any]:
+def read_manifest(path: Path, *, given: bool = False) -> dict[str, Any]:
     """What a manifest says.
 
+    Args:
+        path: the file.
+        given: whether the caller names the file itself, which may then be a FIFO.
+
     Raises:
-        TableError: there is none, or it is no JSON object.
+        TableError: there is none, it is no regular file, or it is no JSON object.
 
     >>> read_manifest(Path("none.manifest.json"))
     Traceback (most recent call last):
     grounding_rewards.errors.TableError: none.manifest.json: no such file
     """
+    if not given and path.exists():
+        regular_files([path])
     try:
         found = json.loads(path.read_bytes())
     except FileNotFoundError:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from grounding_rewards.errors import DataPathError, TableError
-from grounding_rewards.tables.atomic import atomic_file, lock, put_directory, restore
+from grounding_rewards.tables.atomic import atomic_file, lock, put_directory, real_directory, restore
 from grounding_rewards.tables.data_paths import inside_file
 from grounding_rewards.tables.fingerprints import digest
 from grounding_rewards.tables.manifests import read_manifest
@@ -86,7 +86,7 @@ def directory_in_pieces(
     Raises:
         TableError: there is something else, or another process is making it.
     """
-    out = out.resolve()
+    out = real_directory(out)
     restore(out)
     if is_made(out, manifest, identity, overwrite=overwrite) and not _partial(out).exists():
         yield None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,7 +41,7 @@ class ParquetRollouts:
         """How many rows it has."""
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(self.path) as file:
+        with self.path.open("rb") as opened, pq.ParquetFile(opened) as file:
             return int(file.metadata.num_rows)
 
     @property
@@ -53,8 +56,16 @@ class ParquetRollouts:
             TableError: a column is not of a type that can be read as what it should hold.
         """
         chosen = ", ".join(f"{self._expression(name)} AS {quoted(name)}" for name in columns)
-        source = literal(_escaped(str(self.path)))
-        return f"SELECT {chosen or '1'} FROM read_parquet([{source}], hive_partitioning = false)"
+        return f"SELECT {chosen or '1'} FROM read_parquet([{literal(self._source)}], hive_partitioning = false)"
+
+    @cached_property
+    def _source(self) -> str:
+        """The path as DuckDB takes it, whose SQL is UTF-8: another name is opened, and named by its number."""
+        with suppress(UnicodeEncodeError):
+            return _escaped(str(self.path).encode().decode())
+        handle = os.open(self.path, os.O_RDONLY)
+        weakref.finalize(self, os.close, handle)
+        return f"/proc/self/fd/{handle}"
 
     def _expression(self, name: str) -> str:
         kind = COLUMNS.get(name)

@@ -241,7 +241,7 @@ def _count(table: Table) -> int:
         return sum(len(batch) for batch in table.batches([]))
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(table.path) as file:
+    with table.path.open("rb") as opened, pq.ParquetFile(opened) as file:
         return int(file.metadata.num_rows)
 
 

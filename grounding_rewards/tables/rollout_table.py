@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from grounding_rewards.errors import TableError, near
 from grounding_rewards.tables.base import NoRowsError
+from grounding_rewards.tables.data_paths import not_there
 from grounding_rewards.tables.files import PARQUET, open_table
 from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
 from grounding_rewards.tables.parquet import first_line
@@ -258,7 +259,7 @@ def open_rollouts(paths: Sequence[str | os.PathLike[str]]) -> RolloutTable:
 def _check_once(files: Sequence[Path]) -> None:
     seen: dict[Path, Path] = {}
     for file in files:
-        first = seen.setdefault(file.resolve(), file)
+        first = seen.setdefault(Path(os.path.realpath(file)), file)
         if first is not file:
             both = f"{file}: is given twice" if file == first else f"{file} and {first} are one file"
             raise TableError(f"{both}; its rollouts would count twice")
@@ -272,7 +273,7 @@ def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: l
             if number.isdecimal() and Path(name).exists()
             else ""
         )
-        raise TableError(f"{path}: no such file{hint}")
+        raise TableError(f"{path}: {not_there(path)}{hint}")
     log = trainer_log(path)
     if log is not None:
         files.extend(log.files)

@@ -31,6 +31,7 @@ import pyarrow.parquet as pq
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import rollout_waiting
+from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import held, rollout_schema
 from grounding_rewards.tables.rollout_shards import PREFIX, Shard, as_directory
@@ -246,9 +247,9 @@ def read_rollouts(directory: str | os.PathLike[str], columns: Sequence[str] | No
     Columns are joined by name, so that rows of recipes without a part have null there.
 
     Raises:
-        TableError: there are none yet, or none of them has one of the columns.
+        TableError: there are none yet, none of them has one of the columns, or one is no regular file.
     """
-    files = sorted(Path(directory).glob(f"{PREFIX}*.parquet"))
+    files = regular_files(sorted(Path(directory).glob(f"{PREFIX}*.parquet")))
     if not files:
         raise TableError(f"{directory}: no rollouts ({PREFIX}*.parquet) are there")
     wanted = None if columns is None else list(dict.fromkeys(["rollout", *columns]))
@@ -262,7 +263,7 @@ def read_rollouts(directory: str | os.PathLike[str], columns: Sequence[str] | No
 
 
 def _read(file: Path, columns: list[str] | None) -> Any:
-    with pq.ParquetFile(file) as opened:
+    with file.open("rb") as source, pq.ParquetFile(source) as opened:
         return opened.read(columns)
 
 

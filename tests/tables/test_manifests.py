@@ -19,7 +19,7 @@ def test_a_manifest(tmp_path):
         (b"[" * 100_000, "cannot be read as a manifest (maximum recursion"),
         (b"\xff\xfe\xff", "cannot be read as a manifest ("),
         (b"[]", "cannot be read as a manifest: got list; expected a JSON object"),
-        (None, "cannot be read as a manifest ([Errno 21]"),
+        (None, "is a directory; expected a regular file"),
     ],
 )
 def test_what_is_no_manifest(tmp_path, content, said):

@@ -328,7 +328,7 @@ def test_reading_opens_each_file_once(tmp_path, monkeypatch):
         recorder.close()
     opened = []
     usual = pq.ParquetFile
-    monkeypatch.setattr(module.pq, "ParquetFile", lambda file: opened.append(file.name) or usual(file))
+    monkeypatch.setattr(module.pq, "ParquetFile", lambda file: opened.append(Path(file.name).name) or usual(file))
     found = read_rollouts(tmp_path, ["distance"]).to_pydict()
     assert sorted(found["distance"], key=str) == [0.5, None, None]
     assert sorted(opened) == names(tmp_path)

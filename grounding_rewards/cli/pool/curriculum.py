@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
@@ -198,9 +199,10 @@ def _check_apart(out: Path, inputs: Sequence[Path]) -> None:
     Raises:
         PoolError: one would be.
     """
-    own = out.resolve()
+    own = Path(os.path.realpath(out))
     for path in inputs:
-        if path.resolve().is_relative_to(own) or (path.is_dir() and own.is_relative_to(path.resolve())):
+        place = Path(os.path.realpath(path))
+        if place.is_relative_to(own) or (path.is_dir() and own.is_relative_to(place)):
             raise PoolError(f"{out}: one of it and the input {path} lies in the other; write somewhere else")
 
 

@@ -131,7 +131,7 @@ def _write(found: Any, out: Path) -> list[str]:
     from grounding_rewards.tables.atomic import atomic_files, made_directory, output_of
 
     pictures = {drawing.file: (drawing, data) for drawing, data in _drawn(found)}
-    html = page(found, pictures).encode()
+    html = page(found, pictures).encode("utf-8", "backslashreplace")
 
     def older() -> Iterator[Path]:
         there = sorted({output_of(path) for path in out.iterdir()}) if (out / PAGE).exists() else []

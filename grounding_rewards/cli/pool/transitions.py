@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -85,7 +86,8 @@ def transitions(
 
 
 def _same(one: Side, other: Side) -> bool:
-    return one._replace(path=one.path.resolve()) == other._replace(path=other.path.resolve())
+    first, second = (each._replace(path=Path(os.path.realpath(each.path))) for each in (one, other))
+    return first == second
 
 
 def _prior(text: str) -> str | tuple[float, float]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables.data_paths import regular_files
 
 if TYPE_CHECKING:
     from grounding_rewards.tables.trainer_logs.log import TrainerLog
@@ -54,7 +55,7 @@ def _in_folder(path: Path) -> TrainerLog | None:
     dumps, completions = verl.step_files(path), trl.step_files(path)
     found = (_dumps(path, dumps) if dumps else None) or (_completions(path, completions) if completions else None)
     log = path / easyr1.NAME
-    found = _generations(path, log) if found is None and log.is_file() else found
+    found = _generations(path, *regular_files([log])) if found is None and os.path.lexists(log) else found
     recorded = next(path.glob("rollouts-*.parquet"), None)
     if found is not None and recorded is not None:
         raise TableError(

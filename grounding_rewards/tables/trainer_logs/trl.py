@@ -23,6 +23,7 @@ import pyarrow as pa
 from grounding_rewards.errors import TableError
 from grounding_rewards.sizes import read_size
 from grounding_rewards.tables.base import NoRowsError
+from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.fingerprints import digest
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.parquet import ParquetTable
@@ -60,10 +61,14 @@ def is_completions(columns: Iterable[str], path: Path) -> bool:
 
 
 def step_files(folder: Path) -> list[Path]:
-    """The files of a run's folder, or of the folder in it, that are named as tables of completions are, by step."""
+    """The files of a run's folder, or of the folder in it, that are named as tables of completions are, by step.
+
+    Raises:
+        TableError: one is no regular file; names it.
+    """
     names = [*folder.glob("completions_*.parquet"), *(folder / FOLDER).glob("completions_*.parquet")]
     found = [(int(match[1]), each) for each in names if (match := _STEP_FILE.fullmatch(each.name))]
-    return [each for _, each in sorted(found)]
+    return regular_files(each for _, each in sorted(found))
 
 
 def open_completions(path: Path, files: Sequence[Path]) -> TrainerLog:

@@ -16,6 +16,7 @@ from typing import Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import NoRowsError
+from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.fingerprints import digest
 from grounding_rewards.tables.json_lines import JsonLinesTable
 from grounding_rewards.tables.rollout_columns import COLUMNS
@@ -59,9 +60,13 @@ def is_dump(keys: Iterable[str], path: Path) -> bool:
 
 
 def step_files(folder: Path) -> list[Path]:
-    """The files of a folder that are named as dumps are, by step."""
+    """The files of a folder that are named as dumps are, by step.
+
+    Raises:
+        TableError: one is no regular file; names it.
+    """
     found = [(match, each) for each in folder.glob("*.jsonl") if (match := _STEP_FILE.fullmatch(each.name))]
-    return [each for _, each in sorted(found, key=lambda pair: (int(pair[0][1]), pair[1].name))]
+    return regular_files(each for _, each in sorted(found, key=lambda pair: (int(pair[0][1]), pair[1].name)))
 
 
 def open_dumps(path: Path, files: Sequence[Path]) -> TrainerLog:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -101,7 +102,7 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
     manifests = [Path(word) for word in words if word.endswith(".json")]
     sides = [read_warm_side(word) for word in words if not word.endswith(".json")]
     _check_once([*sides, *map(Side, manifests)])
-    pools = [{**funnel(str(path), read_manifest(path)), "pool": _pool_name(path)} for path in manifests]
+    pools = [{**funnel(str(path), read_manifest(path, given=True)), "pool": _pool_name(path)} for path in manifests]
     parted = [side for side in sides if _by_round(side)]
     groups = _grouped([side for side in sides if side not in parted])
     parts = [*_numbered(parted, options), *(_other(group, options) for group in groups)]
@@ -137,7 +138,7 @@ def _check_once(sides: Sequence[Side]) -> None:
     """
     for place, side in enumerate(sides):
         for other in sides[:place]:
-            same = side.path.resolve() == other.path.resolve()
+            same = os.path.realpath(side.path) == os.path.realpath(other.path)
             if same and (side.round == other.round or None in (side.round, other.round)):
                 raise PoolError(f"{side.path}: is given twice; give each file, or each round of it, once")
 

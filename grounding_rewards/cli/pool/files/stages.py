@@ -120,7 +120,8 @@ def write_weights(
 
 def as_json(value: Any) -> bytes:
     """Plain values as the lines of a manifest."""
-    return (json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
+    text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "backslashreplace")  # of a name that is not UTF-8, whose escape is JSON's
 
 
 def _check_ours(out: Path) -> None:

@@ -1,0 +1,203 @@
+"""Every place of a command line where the name of a file stands, and names to put there."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+KINDS = {
+    "plain": "a",
+    "not UTF-8": os.fsdecode(b"a\xff"),
+    "lines, escapes, quotes and mark-up": "a\nb\r\x1b[31m'\"`$d$[red]%s%20  \t",
+    "globs": "a*b?[1]{c}",
+    "dash, colons and backslashes": "./-a:b@1=c\\d\\",
+}
+NOWHERE = {
+    "neither UTF-8 nor one line": os.fsdecode(b"no\xff\nb"),
+    "loop": "loop",
+    "below a loop": "circle/no",
+    "below a file": "rows.jsonl/no",
+    "long": "a" * 300,
+    "below a long one": "a" * 300 + "/a",
+}
+
+
+class Case(NamedTuple):
+    """A command with a place in it.
+
+    Attributes:
+        words: of the command line; ``PLACE`` is where the name goes.
+        like: what is copied to the place where it is an input that exists; None where it is an output.
+        suffix: of the name.
+    """
+
+    words: tuple[str, ...]
+    like: str | None
+    suffix: str = ""
+
+
+SAMPLES = [f"s{number:02d}" for number in range(24)]
+GELATO = ("--recipe", "gelato")
+SCORE = ("score", "rows.jsonl", *GELATO, "--out", "out.jsonl")
+CONVERT = ("convert", "data.jsonl", "out.jsonl", "--for", "verl", "--target-space", "pixel")
+PICTURED = ("convert", "pictured.jsonl", "out.jsonl", "--for", "verl", "--target-space", "pixel")
+EXPLAINED = ("explain", "gelato", "--file", "rows.jsonl", "--row", "0")
+TARGET = ("--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]", "--image-size", "640,480")
+NEXT = ("pool", "next", "rollouts.jsonl", "--out", "out.jsonl")
+STATS = ("pool", "stats", "rollouts.jsonl", "--out", "out.jsonl")
+POOL_SCORE = ("pool", "score", "rows.jsonl", *GELATO, "--out", "scored")
+STAGES = ("pool", "curriculum", "rollouts.jsonl", "--stages", "stages.json", "--out", "stages")
+REPORT = ("pool", "report", "rollouts.jsonl", "--out", "report")
+SHOTS = (*REPORT, "--data", "pictured.jsonl", "--id-column", "id")
+CASES = {
+    ("score", "file"): [
+        Case(("score", "PLACE", *SCORE[2:], "--json"), "rows.jsonl", ".jsonl"),
+        Case(("score", "PLACE", *SCORE[2:]), "rows.parquet", ".parquet"),
+    ],
+    ("score", "out"): [
+        Case((*SCORE[:-1], "PLACE", "--json"), None, ".jsonl"),
+        Case((*SCORE[:-1], "PLACE"), None, ".parquet"),
+    ],
+    ("score", "recipe"): [Case(("score", "rows.jsonl", "--recipe", "PLACE:RECIPE", *SCORE[4:]), "own.py", ".py")],
+    ("score", "option"): [
+        Case(
+            (
+                *SCORE[:3], "composite", *SCORE[4:], "--response-space", "thousandths", "--option", "target_space=unit",
+                "--option", 'parts={"brief": {"verifier": "PLACE:brief", "weight": 1, "low": 0, "high": 1}}',
+                "--option", 'success="hit"', "--option", 'dialect="point_tag"',
+            ), "own.py", ".py",
+        ),
+    ],
+    ("eval", "files"): [
+        Case(("eval", "PLACE", *GELATO), "rows.jsonl", ".jsonl"),
+        Case(("eval", "PLACE", *GELATO, "--json"), "rows.parquet", ".parquet"),
+    ],
+    ("eval", "recipe"): [Case(("eval", "rows.jsonl", "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
+    ("explain", "name"): [Case(("explain", "PLACE:RECIPE", *TARGET, "--json"), "own.py", ".py")],
+    ("explain", "compare_with"): [
+        Case(("explain", "gelato", *TARGET, "--compare", "PLACE:RECIPE"), "own.py", ".py")
+    ],
+    ("explain", "file"): [
+        Case((*EXPLAINED[:3], "PLACE", *EXPLAINED[4:]), "rows.jsonl", ".jsonl"),
+        Case((*EXPLAINED[:3], "PLACE", *EXPLAINED[4:], "--json"), "rows.parquet", ".parquet"),
+    ],
+    ("explain", "plot"): [
+        Case(("explain", "gelato", "--plot", "PLACE"), None, ".svg"),
+        Case(("explain", "gelato", "--json", "--plot", "PLACE"), None, ".png"),
+    ],
+    ("explain", "image"): [
+        Case(("explain", "gelato", *TARGET, "--image", "PLACE", "--plot", "out.png"),
+             "shot.png", ".png"),
+    ],
+    ("convert", "file"): [
+        Case(("convert", "PLACE", *CONVERT[2:], "--json"), "data.jsonl", ".jsonl"),
+        Case(("convert", "PLACE", "out.parquet", *CONVERT[3:]), "data.jsonl", ".jsonl"),
+        Case(("convert", "PLACE", *CONVERT[2:]), "data.parquet", ".parquet"),
+        Case(("convert", "PLACE", *CONVERT[2:]), "folder of data"),
+        Case(("convert", "PLACE", "out.parquet", *CONVERT[3:]), "saved"),
+    ],
+    ("convert", "out"): [
+        Case((*CONVERT[:2], "PLACE", *CONVERT[3:], "--json"), None, ".jsonl"),
+        Case((*CONVERT[:2], "PLACE", *CONVERT[3:]), None, ".parquet"),
+    ],
+    ("convert", "recipe"): [Case((*CONVERT, "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
+    ("convert", "image_root"): [Case((*PICTURED, "--image-root", "PLACE"), "shots")],
+    ("recipes", "name"): [
+        Case(("recipes", "PLACE:RECIPE"), "own.py", ".py"),
+        Case(("recipes", "PLACE:RECIPE", "--json"), "own.py", ".py"),
+    ],
+    ("gallery", "out"): [Case(("gallery", "gelato", "--json", "--out", "PLACE"), None)],
+    ("gallery", "names"): [Case(("gallery", "PLACE:RECIPE", "--out", "out"), "own.py", ".py")],
+    ("pool score", "paths"): [
+        Case((*POOL_SCORE[:2], "PLACE", *POOL_SCORE[3:], "--json"), "rows.jsonl", ".jsonl"),
+        Case((*POOL_SCORE[:2], "PLACE", *POOL_SCORE[3:]), "rows.parquet", ".parquet"),
+        Case((*POOL_SCORE[:2], "PLACE", *POOL_SCORE[3:]), "dumps"),
+    ],
+    ("pool score", "out"): [Case((*POOL_SCORE[:-1], "PLACE", "--json"), None)],
+    ("pool score", "recipe"): [
+        Case(("pool", "score", "rows.jsonl", "--recipe", "PLACE:RECIPE", "--out", "scored"), "own.py", ".py")
+    ],
+    ("pool stats", "rollouts"): [
+        Case((*STATS[:2], "PLACE", *STATS[3:], "--json"), "rollouts.jsonl", ".jsonl"),
+        Case((*STATS[:2], "PLACE", *STATS[3:]), "rollouts.parquet", ".parquet"),
+        Case((*STATS[:2], "PLACE", *STATS[3:]), "folder of rollouts"),
+        Case((*STATS[:2], "PLACE", *STATS[3:]), "dumps"),
+        Case((*STATS[:2], "PLACE", "--out", "out.parquet"), "completions"),
+    ],
+    ("pool stats", "out"): [
+        Case((*STATS[:-1], "PLACE", "--json"), None, ".jsonl"),
+        Case((*STATS[:-1], "PLACE"), None, ".parquet"),
+    ],
+    ("pool stats", "recipe"): [Case((*STATS, "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
+    ("pool next", "rollouts"): [
+        Case((*NEXT[:2], "PLACE", *NEXT[3:], "--json"), "rollouts.jsonl", ".jsonl"),
+        Case((*NEXT[:2], "PLACE", *NEXT[3:]), "rollouts.parquet", ".parquet"),
+        Case((*NEXT[:2], "PLACE", *NEXT[3:]), "stats.parquet", ".parquet"),
+        Case((*NEXT[:2], "PLACE", *NEXT[3:]), "folder of rollouts"),
+    ],
+    ("pool next", "out"): [
+        Case((*NEXT[:-1], "PLACE", "--json"), None, ".jsonl"),
+        Case((*NEXT[:-1], "PLACE"), None, ".parquet"),
+    ],
+    ("pool next", "two_model"): [
+        Case((*NEXT, "--two-model", "never.jsonl,PLACE"), "stats.parquet", ".parquet"),
+        Case((*NEXT, "--two-model", "never.jsonl,PLACE"), "rollouts.jsonl", ".jsonl"),
+    ],
+    ("pool next", "selector"): [
+        Case((*NEXT, "--selector", '{"name": "PLACE:keep", "low": 0, "high": 1}'), "own.py", ".py")
+    ],
+    ("pool next", "recipe"): [Case((*NEXT, "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
+    ("pool next", "data"): [
+        Case((*NEXT, "--data", "PLACE"), "samples.jsonl", ".jsonl"),
+        Case((*NEXT, "--data", "PLACE"), "samples.parquet", ".parquet"),
+        Case((*NEXT, "--data", "PLACE"), "folder of samples"),
+    ],
+    ("pool report", "inputs"): [
+        Case(("pool", "report", "PLACE", "--out", "report", "--json"), "rollouts.jsonl", ".jsonl"),
+        Case(("pool", "report", "PLACE", "--out", "report"), "stats.parquet", ".parquet"),
+        Case(("pool", "report", "PLACE", "--out", "report"), "folder of rollouts"),
+        Case((*REPORT, "PLACE"), "drawn.jsonl.manifest.json", ".json"),
+    ],
+    ("pool report", "out"): [Case((*REPORT[:-1], "PLACE", "--json"), None)],
+    ("pool report", "recipe"): [Case((*REPORT, "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
+    ("pool report", "data"): [Case((*REPORT, "--data", "PLACE", "--id-column", "id"), "pictured.jsonl", ".jsonl")],
+    ("pool report", "image_root"): [Case((*SHOTS, "--image-root", "PLACE"), "shots")],
+    ("pool curriculum", "stats"): [
+        Case((*STAGES[:2], "PLACE", *STAGES[3:], "--json"), "rollouts.jsonl", ".jsonl"),
+        Case((*STAGES[:2], "PLACE", *STAGES[3:]), "stats.parquet", ".parquet"),
+        Case((*STAGES[:2], "PLACE", *STAGES[3:]), "folder of rollouts"),
+    ],
+    ("pool curriculum", "stages"): [Case((*STAGES[:4], "PLACE", *STAGES[5:]), "stages.json", ".json")],
+    ("pool curriculum", "out"): [
+        Case((*STAGES[:-1], "PLACE", "--json"), None),
+        Case((*STAGES[:-1], "PLACE", "--weights"), None),
+    ],
+    ("pool curriculum", "data"): [
+        Case((*STAGES, "--data", "PLACE"), "samples.jsonl", ".jsonl"),
+        Case((*STAGES, "--data", "PLACE"), "folder of samples"),
+    ],
+    ("pool temperature", "files"): [
+        Case(("pool", "temperature", "1=rollouts.jsonl", "2=PLACE", "--json"), "rollouts.jsonl", ".jsonl"),
+        Case(("pool", "temperature", "1=rollouts.jsonl", "2=PLACE"), "rollouts.parquet", ".parquet"),
+    ],
+    ("pool transitions", "before"): [
+        Case(("pool", "transitions", "PLACE", "rollouts.jsonl", "--json"), "rollouts.jsonl", ".jsonl"),
+        Case(("pool", "transitions", "PLACE", "rollouts.jsonl"), "stats.parquet", ".parquet"),
+    ],
+    ("pool transitions", "after"): [
+        Case(("pool", "transitions", "rollouts.jsonl", "PLACE"), "folder of rollouts"),
+    ],
+    ("pool transitions", "null"): [
+        Case(("pool", "transitions", "rollouts.jsonl", "rollouts.parquet", "--null", "PLACE"), "rollouts.jsonl",
+             ".jsonl"),
+    ],
+    ("pool transitions", "out"): [
+        Case(("pool", "transitions", "rollouts.jsonl", "rollouts.parquet", "--out", "PLACE", "--json"), None, ".json"),
+    ],
+}  # fmt: skip
+NO_PLACES = {
+    "response_space", "target_space", "bad_target", "prefix", "by", "response", "target", "image_size", "group",
+    "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_source", "prior",
+    "rule", "model",
+}  # fmt: skip
+"""Options of text that name no file; nor do those whose names end in ``_column``."""

@@ -1,0 +1,217 @@
+"""Names of files as systems have them: each works, or is one clear error that leaves nothing behind."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import typer
+from PIL import Image as image
+
+from grounding_rewards.cli import build, main
+from grounding_rewards.cli.terminal import printable
+from tests.cli.command import HIT, MISS, Result, Runner, read_rows, write_rows
+from tests.cli.named_places import CASES, CONVERT, KINDS, NO_PLACES, NOWHERE, POOL_SCORE, REPORT, SAMPLES, STAGES, Case
+from tests.cli.pool.test_curriculum import EXAMPLE
+from tests.cli.pool.test_curriculum import rollouts as write_rollouts
+from tests.cli.test_convert import ROW
+
+CODE = (
+    "from grounding_rewards import recipe\n"
+    "RECIPE = recipe('gelato')\n"
+    "def brief(rollouts): return [0.5] * len(rollouts)\n"
+    "def keep(stats): return [True] * len(stats)\n"
+)
+
+
+EVERY = [
+    pytest.param(case, id=f"{command}-{name}-{place}")
+    for (command, name), cases in CASES.items()
+    for place, case in enumerate(cases)
+]
+
+
+def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Every command and its name."""
+    for name, each in group.commands.items():
+        if hasattr(each, "commands"):
+            yield from commands(each, (*words, name))
+        else:
+            yield " ".join((*words, name)), each
+
+
+def test_every_option_that_may_name_a_file_has_a_case():
+    known = {
+        (command, name)
+        for command, found in commands(typer.main.get_command(build()))
+        for name, kind in get_type_hints(inspect.unwrap(found.callback)).items()
+        if re.search(r"\b(str|Path)\b", str(kind)) or kind is str or kind is Path
+    }
+    plain = {(command, name) for command, name in known if name in NO_PLACES or name.endswith("_column")}
+    one_reader = {(command, "option") for command, _ in known} - {("score", "option")}
+    assert set(CASES) == known - plain - one_reader
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> Path:
+    """A file or a folder of each kind that commands read."""
+    folder = tmp_path_factory.mktemp("files")
+    rows = [{**each, "image_size": [640, 480]} for each in (HIT, MISS)]
+    rollouts = read_rows(write_rollouts(folder / "rollouts.jsonl"))
+    samples = [{**ROW, "id": each} for each in SAMPLES]
+    for name, held in {"rows": rows, "rollouts": rollouts, "samples": samples, "data": [ROW]}.items():
+        write_rows(folder / f"{name}.jsonl", *held)
+        pq.write_table(pa.Table.from_pylist(held), folder / f"{name}.parquet")
+        (folder / f"folder of {name}").mkdir()
+        write_rows(folder / f"folder of {name}" / "train-0.jsonl", *held)
+    write_rows(folder / "pictured.jsonl", *({**ROW, "id": each, "image": "shot.png"} for each in SAMPLES))
+    (folder / "shots").mkdir()
+    for place in ("shot.png", "shots/shot.png"):
+        image.new("RGB", (640, 480)).save(folder / place)
+    (folder / "own.py").write_text(CODE)
+    write_rows(folder / "never.jsonl", *({**row, "acc": 0} for row in rollouts))
+    shutil.copy(EXAMPLE, folder / "stages.json")
+    _saved(folder / "saved", pa.Table.from_pylist([ROW]))
+    (folder / "dumps").mkdir()
+    write_rows(folder / "dumps" / "1.jsonl", *(
+        {"input": "x", "output": "(200, 150)", "gts": HIT["target"], "score": 1.0, "acc": 1, "step": 1, "uid": each}
+        for each in "abcd"
+    ))  # fmt: skip
+    (folder / "completions").mkdir()
+    logged = [{"step": 1, "prompt": each, "completion": "(1, 2)", "acc": 1.0, "advantage": 0.5} for each in "abcd"]
+    pq.write_table(pa.Table.from_pylist(logged), folder / "completions" / "completions_00001.parquet")
+    here = os.getcwd()
+    os.chdir(folder)
+    try:
+        for words in (("stats", "rollouts.jsonl", "--out", "stats.parquet"),
+                      ("next", "rollouts.jsonl", "--out", "drawn.jsonl")):  # fmt: skip
+            with pytest.raises(SystemExit, match="0"):
+                main(["pool", *words])
+    finally:
+        os.chdir(here)
+    return folder
+
+
+def _saved(folder: Path, table: pa.Table) -> None:
+    folder.mkdir()
+    with pa.OSFile(str(folder / "data-0.arrow"), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": "data-0.arrow"}]}))
+
+
+@pytest.fixture
+def work(files, tmp_path, monkeypatch) -> Path:
+    """A copy of these files, in which commands run."""
+    folder = tmp_path / "work"
+    shutil.copytree(files, folder, symlinks=True)
+    monkeypatch.chdir(folder)
+    os.symlink("circle", "circle")
+    return folder
+
+
+def listed() -> set[str]:
+    """Every file and folder below this one."""
+    return {os.path.join(folder, name) for folder, *names in os.walk(".") for name in [*names[0], *names[1]]}
+
+
+def check(run: Runner, case: Case, words: list[str]) -> Result:
+    """Run a command; it works, or ends with one error and leaves nothing behind."""
+    before = listed()
+    result = run(*words)
+    assert result.code in (0, 2)
+    told = result.err.splitlines()
+    assert "Traceback" not in result.err
+    assert all(character.isprintable() or character == "\n" for character in result.err)
+    assert [line.startswith("error: ") for line in told].count(True) == (result.code == 2), result.err
+    if result.code:
+        assert (result.out, told[-1][:7], {each for each in listed() - before if "__pycache__" not in each}) == (
+            "",
+            "error: ",
+            set(),
+        ), result
+    elif "--json" in case.words:
+        json.loads(result.out)
+    return result
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", EVERY)
+def test_whatever_the_name(run, work, case, kind):
+    place = KINDS[kind] + case.suffix
+    words = [word.replace("PLACE", json.dumps(place)[1:-1] if "{" in word else place) for word in case.words]
+    if case.like is not None:
+        copy = shutil.copytree if (work / case.like).is_dir() else shutil.copy
+        copy(case.like, place)
+    result = check(run, case, words)
+    assert result.code == 2 * (kind == "not UTF-8" and case in CASES["convert", "image_root"]), result
+
+
+@pytest.mark.parametrize("kind", NOWHERE)
+@pytest.mark.parametrize("case", EVERY)
+def test_whatever_is_not_there(run, work, case, kind):
+    place = NOWHERE[kind] + case.suffix
+    if place == "loop" + case.suffix:
+        os.symlink(place, place)
+    words = [word.replace("PLACE", json.dumps(place)[1:-1] if "{" in word else place) for word in case.words]
+    result = check(run, case, words)
+    if case.like is not None and case not in CASES["pool report", "image_root"]:  # reports go on without screenshots
+        assert result.code == 2, result
+        assert printable(NOWHERE[kind])[:100] in result.err
+
+
+def in_child(folder: Path, *words: bytes | str) -> subprocess.CompletedProcess[bytes]:
+    """A command with arguments as the system hands them over."""
+    return subprocess.run([sys.executable, "-m", "grounding_rewards", *words], cwd=folder, capture_output=True)
+
+
+def test_bytes_as_the_system_hands_them_over(work):
+    shutil.copy("rollouts.parquet", b"a\xff.parquet")
+    done = in_child(work, "pool", "next", b"a\xff.parquet", "--out", b"b\xff.jsonl", "--zero-share", "0")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.endswith(rb"written to b\udcff.jsonl" + b"\n")
+    manifest = Path(os.fsdecode(b"b\xff.jsonl.manifest.json")).read_bytes()
+    assert rb'"path": "a\udcff.parquet"' in manifest
+    assert json.loads(manifest)["outputs"][0]["path"] == os.fsdecode(b"b\xff.jsonl")
+    done = in_child(work, "pool", "stats", b"no\xff\n.parquet")
+    assert (done.returncode, done.stderr) == (2, rb"error: no\udcff\n.parquet: no such file" + b"\n")
+
+
+def test_manifests_of_stages_and_scores_are_json(work, run):
+    place = os.fsdecode(b"a\xff")
+    shutil.copy("rollouts.jsonl", f"{place}.jsonl")
+    shutil.copy("own.py", f"{place}.py")
+    assert run("pool", "curriculum", f"{place}.jsonl", "--stages", "stages.json", "--out", place).code == 0
+    held = Path(place, "curriculum.manifest.json").read_bytes()
+    assert held.decode()
+    assert json.loads(held)["inputs"][0]["path"] == f"{place}.jsonl"
+    assert run("pool", "score", "rows.jsonl", "--recipe", f"{place}.py:RECIPE", "--out", "scored").code == 0
+    held = Path("scored", "_score.manifest.json").read_bytes()
+    assert held.decode()
+    assert json.loads(held)["code"][0]["path"] == str(work / f"{place}.py")
+    assert pq.read_table("scored")["recipe"][0].as_py() == f"{work}/a\ufffd.py:RECIPE"
+
+
+def test_the_source_of_rows_is_text(work, run):
+    shutil.copy("data.jsonl", os.fsdecode(b"a\xff.jsonl"))
+    result = run("convert", os.fsdecode(b"a\xff.jsonl"), "out.parquet", *CONVERT[3:])
+    assert "note: source: a\\udcff, by the name of the input; --source names another" in result.err.splitlines()
+    assert pq.read_table("out.parquet")["data_source"].to_pylist() == ["a\\udcff"]
+
+
+def test_an_output_directory_that_is_a_circle(work, run):
+    os.symlink("loop", "loop")
+    for words in (POOL_SCORE, STAGES, REPORT, ("gallery", "gelato", "--out", "loop")):
+        assert run.error(*words[:-1], "loop") in {
+            f"{place}: symbolic links lead round in a circle; name the file itself" for place in ("loop", work / "loop")
+        }
