@@ -18,12 +18,12 @@ from grounding_rewards.testing.timing import growth, megabyte_seconds
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--recipe", choices=gr.recipes(), help="only this one, with all its shapes")
+    parser.add_argument("--recipe", choices=gr.list_recipes(), help="only this one, with all its shapes")
     parser.add_argument("--shapes", type=int, default=5, help="how many of the slowest shapes to name")
     options = parser.parse_args()
     slowest: tuple[float, str, str] = (0.0, "", "")
     print(f"{'recipe':14} {'median':>8} {'slowest':>9} {'growth':>7}  of shapes, ms for 1 MB")
-    for name in [options.recipe] if options.recipe else gr.recipes():
+    for name in [options.recipe] if options.recipe else gr.list_recipes():
         recipe = gr.recipe(name, **shown_with(name))
         example = examples_of(recipe)[0]
         times = {shape: 1000 * best for shape, best in megabyte_seconds(recipe, example, repeats=3).items()}

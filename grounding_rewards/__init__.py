@@ -6,22 +6,25 @@
 (array([1., 0.]), ['OK', 'NO_ANSWER'])
 """
 
-from grounding_rewards import recipes as _package  # noqa: F401 (first: the function takes the package's name)
-from grounding_rewards.catalogue import recipe, recipes
-from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
-from grounding_rewards.errors import (
-    GroundingRewardsError,
-    PluginError,
-    RecipeError,
-    SpaceError,
-    TableError,
-    TargetError,
-    VerifierError,
-)
-from grounding_rewards.scoring import Recipe
-from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.targets import Targets
-from grounding_rewards.verifiers import Verifier, verifier
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from grounding_rewards.catalogue import list_recipes, recipe
+    from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
+    from grounding_rewards.errors import (
+        GroundingRewardsError,
+        PluginError,
+        RecipeError,
+        SpaceError,
+        TableError,
+        TargetError,
+        VerifierError,
+    )
+    from grounding_rewards.scoring import Recipe
+    from grounding_rewards.spaces import CoordSpace
+    from grounding_rewards.targets import Targets
+    from grounding_rewards.verifiers import Verifier, verifier
 
 __version__ = "0.1.0"
 
@@ -41,7 +44,33 @@ __all__ = [
     "Targets",
     "Verifier",
     "VerifierError",
+    "list_recipes",
     "recipe",
-    "recipes",
     "verifier",
 ]
+
+_MODULES = {
+    "catalogue": ("list_recipes", "recipe"),
+    "columns": ("Predictions", "Reason", "Rollouts", "Scores"),
+    "errors": (
+        "GroundingRewardsError", "PluginError", "RecipeError", "SpaceError", "TableError", "TargetError",
+        "VerifierError",
+    ),
+    "scoring": ("Recipe",),
+    "spaces": ("CoordSpace",),
+    "targets": ("Targets",),
+    "verifiers": ("Verifier", "verifier"),
+}  # fmt: skip
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is asked for first: the command line takes signals before numpy is imported."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""Recipes by name: `recipes()` lists them, `recipe(name, **options)` builds one.
+"""Recipes by name: `list_recipes()` lists them, `recipe(name, **options)` builds one.
 
 Two functions build recipes, by the origin of the name. ``recipe`` takes names from the caller (Python, a config, the
 command line) and may load code by its place. ``recorded_recipe`` takes names from data, and never loads anything.
@@ -28,10 +28,10 @@ SHARED = ("response_space", "target_space", "answers", "thinking")
 _BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def recipes() -> tuple[str, ...]:
+def list_recipes() -> tuple[str, ...]:
     """Names of all recipes, those of installed plugins included.
 
-    >>> recipes()
+    >>> list_recipes()
     ('action', 'agentcpm-gui', 'btl-ui', 'click', 'composite', 'gelato', 'gelato-pixel', 'groundnext', 'gta1', \
 'gui-g1', 'gui-g2', 'gui-r1', 'gui-rcpo', 'infigui-g1', 'se-gui', 'ui-agile', 'ui-ins', 'ui-r1', 'ui-r1-dast', \
 'ui-r1-e', 'ui-rft', 'ui-s1', 'ui-venus', 'ui-venus-navigation')
@@ -43,9 +43,10 @@ def recipe(name: str | Mapping[str, Any], /, **options: Any) -> Recipe:
     """Build a recipe.
 
     Args:
-        name: a name from ``recipes()``; or ``module:attr`` or ``/path/file.py:attr`` of a ``Recipe`` or of a function
-            of keyword-only options that returns one; or a mapping with ``name`` and options, as ``Recipe.to_dict``
-            returns. The recipe keeps paths in full, as those among its options, so that it can be built anywhere.
+        name: a name from ``list_recipes()``; or ``module:attr`` or ``/path/file.py:attr`` of a ``Recipe`` or of a
+            function of keyword-only options that returns one; or a mapping with ``name`` and options, as
+            ``Recipe.to_dict`` returns. The recipe keeps paths in full, as those among its options, so that it can be
+            built anywhere.
         options: the recipe's own, and for every recipe ``response_space``, ``target_space``, ``answers`` ("only",
             "first", "last", "all") and ``thinking`` ("closed", "open", "read").
 
@@ -230,8 +231,8 @@ def _unknown(name: Any) -> RecipeError:
     known = registry().verifiers
     if isinstance(name, str) and name in known:
         return RecipeError(f"{name!r} is a verifier and no recipe; {_as_part(name, known[name])}")
-    hint = left_out(name) or near(name, recipes()) or "."
-    return RecipeError(f"unknown recipe {name!r}{hint} There are: {', '.join(recipes())}")
+    hint = left_out(name) or near(name, list_recipes()) or "."
+    return RecipeError(f"unknown recipe {name!r}{hint} There are: {', '.join(list_recipes())}")
 
 
 def _shared(name: str, option: str, value: Any) -> Any:

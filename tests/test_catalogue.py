@@ -24,7 +24,7 @@ def build(name, **options):
 
 
 def test_the_recipes_of_this_package():
-    assert gr.recipes() == (
+    assert gr.list_recipes() == (
         "action", "agentcpm-gui", "btl-ui", "click", "composite", "gelato", "gelato-pixel", "groundnext", "gta1",
         "gui-g1", "gui-g2", "gui-r1", "gui-rcpo", "infigui-g1", "se-gui", "ui-agile", "ui-ins", "ui-r1", "ui-r1-dast",
         "ui-r1-e", "ui-rft", "ui-s1", "ui-venus", "ui-venus-navigation",

@@ -71,12 +71,12 @@ def same(scores, row, other, other_row):
     assert scores.reason[row] == other.reason[other_row]
 
 
-@pytest.mark.parametrize("name", gr.recipes())
+@pytest.mark.parametrize("name", gr.list_recipes())
 def test_every_recipe_keeps_its_promises_whatever_the_response(name):
     check_recipe(gr.recipe(name, **shown_with(name)))
 
 
-@pytest.mark.parametrize("name", gr.recipes())
+@pytest.mark.parametrize("name", gr.list_recipes())
 def test_every_recipe_keeps_them_whichever_answer_counts(name):
     formats = [text for form in ANSWER_FORMATS for text in (form.right, form.broken, form.right * 2)]
     for options in VARIANTS:
@@ -90,7 +90,7 @@ def test_every_hostile_response_has_a_sound_score_with_targets_of_all_kinds(name
     check_recipe(recipe, targets, **SIZES, responses=[*short_responses(), *ANSWERS, *long])
 
 
-@pytest.mark.parametrize("name", gr.recipes())
+@pytest.mark.parametrize("name", gr.list_recipes())
 def test_time_grows_as_the_text_does(name):
     """Coarse, since other work may run beside it; ``benchmarks/hostile.py`` has the figures."""
     recipe = gr.recipe(name, **shown_with(name))

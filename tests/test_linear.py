@@ -18,7 +18,7 @@ from tests.verifiers.test_all import CASES, VERIFIERS
 DIALECTS = collect([]).parsers
 
 
-@pytest.mark.parametrize("name", gr.recipes())
+@pytest.mark.parametrize("name", gr.list_recipes())
 def test_every_recipe_scores_four_times_the_rows_with_four_times_the_work(name):
     check_linear(gr.recipe(name, **shown_with(name)))
 

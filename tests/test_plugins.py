@@ -40,7 +40,7 @@ def offering(**hooks):
 
 def test_built_ins_come_through_the_same_hooks():
     registry = collect([])
-    assert tuple(registry.recipes) == gr.recipes()
+    assert tuple(registry.recipes) == gr.list_recipes()
     assert list(registry.parsers) == [
         "action_blink", "action_calls", "action_compact", "action_json", "action_os_atlas", "agentcpm", "auto",
         "auto_action",
@@ -198,7 +198,7 @@ def test_an_installed_plugin_is_built_by_its_name(installed):
 
 
 def test_all_plugins_load_unless_some_are_chosen_and_a_broken_one_is_named(installed):
-    names = "print(gr.recipes())"
+    names = "print(gr.list_recipes())"
     built_in = repr(tuple(collect([]).recipes))
     broken = (
         "grounding_rewards.errors.PluginError: plugin 'broken' of broken-rewards does not load "
@@ -213,7 +213,7 @@ def test_all_plugins_load_unless_some_are_chosen_and_a_broken_one_is_named(insta
 
 def test_a_chosen_plugin_that_is_not_installed_is_an_error(installed):
     # A typo here would otherwise switch off the plugin that was meant.
-    error = run(installed, "gr.recipes()", plugins="amce")
+    error = run(installed, "gr.list_recipes()", plugins="amce")
     assert "plugin 'amce', named in GROUNDING_REWARDS_PLUGINS, is not installed; there are: ['acme', 'broken']" in error
 
 

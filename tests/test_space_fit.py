@@ -231,7 +231,7 @@ def test_recipes_that_say_nothing_of_spaces_have_no_fit(recipe, why):
     assert str(fit) == f"no other space was tried: {why}"
 
 
-@pytest.mark.parametrize("name", gr.recipes())
+@pytest.mark.parametrize("name", gr.list_recipes())
 def test_no_rows_of_any_recipe_raise(name):
     recipe = gr.recipe(name, **shown_with(name))
     rows = [None, "", "(5, 5)", "(1e300, 9)", "(999999999999, 5)", *hostile_responses(2000)[::6]]

@@ -129,7 +129,7 @@ def outcome(recipe, response, target):
     return scores.total[0], scores.acc[0], gr.Reason(scores.reason[0]).name
 
 
-@pytest.fixture(params=gr.recipes())
+@pytest.fixture(params=gr.list_recipes())
 def any_recipe(request):
     return gr.recipe(request.param, **shown_with(request.param))
 

@@ -108,7 +108,7 @@ def scored(recipe, cases):
     return found | {"xy": scores.predictions.xy, "box": scores.predictions.box}
 
 
-@pytest.mark.parametrize("name", gr.recipes())
+@pytest.mark.parametrize("name", gr.list_recipes())
 def test_every_recipe_scores_zero_alike_however_it_is_written_alone_and_in_a_batch(name):
     recipe = gr.recipe(name, **shown_with(name))
     examples = examples_of(recipe)

@@ -44,7 +44,7 @@ def build(recipe: Any, settings: Settings, trainer: Trainer, key: str = "recipe"
     if not name:
         meant = "".join(near(option, SHARED) for option in settings.options)
         place = f"{key}.name" if own else key
-        raise gr.RecipeError(f"no recipe is named; set {trainer.set(place, _one_of(gr.recipes()))}{meant}")
+        raise gr.RecipeError(f"no recipe is named; set {trainer.set(place, _one_of(gr.list_recipes()))}{meant}")
     if not isinstance(name, str):
         raise gr.RecipeError(
             f"{key}: got {recipe!r:.80}; expected its name, a dict of its name and options, or a recipe: "

@@ -55,7 +55,7 @@ def make_gallery(
     Example: `grounding-rewards gallery gelato se-gui --out gallery`
     """
     figures()
-    names = list(dict.fromkeys(names or catalogue.recipes()))
+    names = list(dict.fromkeys(names or catalogue.list_recipes()))
     files = _files(names)
     for name in names:
         catalogue.own_options(name)  # complains about names that there are not, before anything is written

@@ -14,17 +14,9 @@ from rich.text import Text
 from grounding_rewards.cli.terminal import printable
 
 
-class _Stdout(Console):
-    """A reader that has gone is a BrokenPipeError, where rich would end the program with code 1."""
-
-    def on_broken_pipe(self) -> None:
-        """Leave it to the program to end well."""
-        raise BrokenPipeError
-
-
 def console() -> Console:
     """Stdout as it is now."""
-    return _Stdout(file=sys.stdout, highlight=False)
+    return Console(file=sys.stdout, highlight=False)
 
 
 def text(line: str, style: str = "") -> Text:

@@ -32,5 +32,5 @@ def list_recipes(
         return
     if given:
         raise RecipeError(f"recipes: got {', '.join(given)} without a NAME; expected the recipe that takes them")
-    listed = [described.entry(each) for each in catalogue.recipes()]
+    listed = [described.entry(each) for each in catalogue.list_recipes()]
     terminal.print_json(listed) if as_json else show_recipes.table(listed)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from grounding_rewards.catalogue import RecordedName, recipes, recorded_recipe
+from grounding_rewards.catalogue import RecordedName, list_recipes, recorded_recipe
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe
 from grounding_rewards.spaces import CoordSpace, Floats
 from grounding_rewards.targets import Targets
@@ -78,7 +78,7 @@ def not_installed(names: Collection[RecordedName | None]) -> list[str]:
     >>> not_installed([RecordedName("gelato"), RecordedName("os:abort"), None])
     ['os:abort']
     """
-    known = recipes()
+    known = list_recipes()
     return sorted({each.text for each in names if each is not None and each.text not in known})
 
 

@@ -28,6 +28,7 @@ from grounding_rewards.tables.base import NoRowsError
 from grounding_rewards.tables.data_paths import not_there
 from grounding_rewards.tables.files import PARQUET, open_table
 from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
+from grounding_rewards.tables.interrupting import interruptible
 from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.rollout_growing import GrowingRollouts, last_parts
@@ -111,7 +112,7 @@ class RolloutTable:
     def stream(self, sql: str, columns: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
         """The same in batches, which are to be read, or the stream closed, before anything else is asked."""
         with self._lock, self._readable():
-            yield from _reader(self._connection.sql(sql.replace("{rollouts}", f"({self._relation(columns)})")))
+            yield from _batches(self._connection, sql.replace("{rollouts}", f"({self._relation(columns)})"))
 
     def read(
         self,
@@ -141,7 +142,7 @@ class RolloutTable:
         """Some columns of all rows, file by file; null in those that a file lacks."""
         for parquet in self.parquet:
             cursor = self._connection.cursor()  # which must outlive what it reads
-            yield from _reader(cursor.sql(parquet.sql(columns)))
+            yield from _batches(cursor, parquet.sql(columns))
             cursor.close()
         for rows in self.rows:
             yield from rows.batches(columns)
@@ -222,12 +223,11 @@ class RolloutTable:
 
     def _found(self, sql: str, parameters: Sequence[Any] = ()) -> pa.Table:
         with self._readable():
-            found = self._connection.sql(sql, params=list(parameters))
-            return found.to_arrow_table() if hasattr(found, "to_arrow_table") else found.fetch_arrow_table()
+            return interruptible(self._connection, _table, self._connection, sql, list(parameters))
 
     def _run(self, sql: str) -> None:
         with self._readable():
-            self._connection.execute(sql)
+            interruptible(self._connection, self._connection.execute, sql)
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
@@ -316,7 +316,19 @@ def _some(batches: Iterator[Any]) -> list[Any]:
     return found
 
 
-def _reader(found: Any) -> Any:
+def _table(connection: Any, sql: str, parameters: list[Any]) -> Any:
+    found = connection.sql(sql, params=parameters)
+    return found.to_arrow_table() if hasattr(found, "to_arrow_table") else found.fetch_arrow_table()
+
+
+def _batches(connection: Any, sql: str) -> Iterator[Any]:
+    reader = interruptible(connection, _reader, connection, sql)
+    while (batch := interruptible(connection, next, reader, None)) is not None:
+        yield batch
+
+
+def _reader(connection: Any, sql: str) -> Iterator[Any]:
     """The same in batches, by the name that this version of DuckDB has for it."""
+    found = connection.sql(sql)
     names = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")
-    return getattr(found, next(name for name in names if hasattr(found, name)))(_ROWS)
+    return iter(getattr(found, next(name for name in names if hasattr(found, name)))(_ROWS))

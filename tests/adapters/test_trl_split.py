@@ -43,7 +43,7 @@ def sums_to_the_total(recipe: Any, rows: dict[str, Any], **options: Any) -> None
     assert np.isfinite(total).any()
 
 
-@pytest.mark.parametrize("name", gr.recipes())
+@pytest.mark.parametrize("name", gr.list_recipes())
 def test_every_recipe_is_split_or_refused(name: str) -> None:
     """All that come with the package are sums, so that none is refused."""
     options = shown_with(name)

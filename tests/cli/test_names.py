@@ -19,7 +19,8 @@ import pytest
 import typer
 from PIL import Image as image
 
-from grounding_rewards.cli import build, main
+from grounding_rewards.cli import main
+from grounding_rewards.cli.application import build
 from grounding_rewards.cli.terminal import printable
 from tests.cli.command import HIT, MISS, Result, Runner, read_rows, write_rows
 from tests.cli.named_places import CASES, CONVERT, KINDS, NO_PLACES, NOWHERE, POOL_SCORE, REPORT, SAMPLES, STAGES, Case

@@ -134,7 +134,7 @@ def test_the_list_has_a_row_a_recipe(run):
     assert rows[1].split() == ["name", "answers", "to", "target", "total", "needs", "paper"]
     firsts = [row.split()[0] for row in rows[3:] if row[:1].strip()]
     shown = ["action", "click", "composite", "gui-rcpo"]
-    assert [name for name in firsts if name in gr.recipes()] == [*gr.recipes(), *shown]
+    assert [name for name in firsts if name in gr.list_recipes()] == [*gr.list_recipes(), *shown]
     gelato = next(row for row in rows if row.startswith("gelato "))
     assert gelato.split() == ["gelato", "(200,", "150)", "thousandths", "0", "to", "1", "Gelato"]
     assert "click is shown with response_space=pixel" in rows
@@ -155,7 +155,7 @@ def test_the_list_as_json(run):
     result = run("recipes", "--json")
     assert (result.code, result.err) == (0, "")
     found = json.loads(result.out)
-    assert [each["name"] for each in found] == list(gr.recipes())
+    assert [each["name"] for each in found] == list(gr.list_recipes())
     assert next(each for each in found if each["name"] == "gta1") == SUMMARY
     assert next(each for each in found if each["name"] == "click")["with"] == {"response_space": "pixel"}
     assert all(list(each) == list(SUMMARY) for each in found)
@@ -213,7 +213,7 @@ def test_what_makes_acc_is_told_in_words_where_no_name_tells_it(run, name, told)
     assert told.removesuffix(" needs").removesuffix(" paper") in text
 
 
-@pytest.mark.parametrize("name", gr.recipes())
+@pytest.mark.parametrize("name", gr.list_recipes())
 def test_no_class_is_shown_that_no_config_can_name(name):
     found = described.recipe(name, {})
     shown = [found["acc"], *[part["made_by"] for part in found["parts"]]]
@@ -241,7 +241,7 @@ def test_the_fields_of_an_action_are_shown_with_targets_that_have_them(run, monk
     text = shown(run, "action")
     assert "Actions in targets field says example" in text
     assert '{"action": {"name": "type", "text": "red hat"}}' in text
-    with_actions = [name for name in gr.recipes() if described.recipe(name, {})["actions"]]
+    with_actions = [name for name in gr.list_recipes() if described.recipe(name, {})["actions"]]
     assert with_actions == ["action", "ui-venus-navigation"]
     parts = {"parts": {"action_type": 1}}
     assert [each["field"] for each in described.recipe("composite", parts)["actions"]] == list(wire._ACTION_KEYS)

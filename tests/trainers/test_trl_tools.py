@@ -90,7 +90,7 @@ def test_what_trl_takes_apart_scores_like_what_was_said(template: str) -> None:
     tokenizer = characters(template)
     prefix = tokenizer(f"<|im_start|>user\nclick<|im_end|>\n{HEADER}")["input_ids"]
     calls = 0
-    for name in gr.recipes():
+    for name in gr.list_recipes():
         recipe = gr.recipe(name, **shown_with(name))
         for each in [recipe.example, *(exploit.example for exploit in recipe.exploits)]:
             if each is None or "<blink>" in each.response:  # later templates lose what stands before thinking

@@ -204,7 +204,7 @@ TAKEN = {"data_source", "reward_model", "extra_info", "index", "raw_prompt", "to
 
 
 def test_no_part_has_the_name_of_a_column_of_verls() -> None:
-    parts = {name: gr.recipe(name, **shown_with(name)).parts for name in gr.recipes()}
+    parts = {name: gr.recipe(name, **shown_with(name)).parts for name in gr.list_recipes()}
     assert len(parts) > 20
     assert {name: TAKEN & set(names) for name, names in parts.items() if TAKEN & set(names)} == {}
 

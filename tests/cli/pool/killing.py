@@ -74,8 +74,9 @@ def _warm_up() -> None:
     import typer
 
     from grounding_rewards import cli
+    from grounding_rewards.cli import application
 
-    command = typer.main.get_command(cli.build())
+    command = typer.main.get_command(application.build())
     typer.main.get_command = lambda app: command
     with redirect_stdout(io.StringIO()), suppress(SystemExit):
         cli.main(["recipes", "gelato", "--json"])

@@ -1,0 +1,34 @@
+"""Queries of DuckDB that an exception stops, such as the one that Ctrl-C raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
+
+
+def interruptible(connection: Any, call: Callable[..., Any], *given: Any) -> Any:
+    """Return the result of a call that queries a connection; an exception that a signal raises meanwhile stops it.
+
+    DuckDB itself looks for signals between some of its steps only, and may not for minutes. So the call runs in a
+    thread of its own, and here is waited for.
+
+    Args:
+        connection: of DuckDB, which runs the query.
+        call: the query.
+        given: the arguments of the call.
+
+    >>> import duckdb
+    >>> connection = duckdb.connect()
+    >>> interruptible(connection, lambda sql: connection.sql(sql).fetchall(), "SELECT 1")
+    [(1,)]
+    """
+    with ThreadPoolExecutor(1) as thread:
+        found = thread.submit(call, *given)
+        try:
+            return found.result()
+        except BaseException:
+            while not found.done():  # once more, where the query began right after it was interrupted
+                connection.interrupt()
+                wait([found], 0.05)
+            raise

@@ -1,0 +1,50 @@
+"""One working line of each command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from grounding_rewards.cli.application import build
+from tests.cli.command import HIT, MISS, write_rows
+from tests.cli.pool.test_curriculum import EXAMPLE, rollouts
+
+COMMANDS = {
+    "score": "rows.jsonl --recipe gelato --out out.jsonl",
+    "eval": "rows.jsonl --recipe gelato",
+    "explain": "gelato --file rows.jsonl --row 0 --plot out.png",
+    "convert": "data.jsonl out.jsonl --for verl --target-space pixel",
+    "recipes": "gelato",
+    "gallery": "gelato --out out",
+    "plugins": "--all",
+    "where": "easyr1",
+    "pool curriculum": f"rollouts.jsonl --stages {EXAMPLE} --out out",
+    "pool next": "rollouts.jsonl --out out.parquet",
+    "pool report": "rollouts.jsonl --out out",
+    "pool score": "rows.jsonl --recipe gelato --out out",
+    "pool stats": "rollouts.jsonl --out out.jsonl",
+    "pool temperature": "1=rollouts.jsonl 1.4=warmer.jsonl",
+    "pool transitions": "rollouts.jsonl later.jsonl --out out.json",
+}
+"""Of each command its words, with files that `write_inputs` writes."""
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a command, its name first."""
+    return [*name.split(), *COMMANDS[name].split()]
+
+
+def write_inputs(folder: Path) -> None:
+    """Write the files that the commands read."""
+    write_rows(folder / "rows.jsonl", HIT, MISS)
+    row = {"instruction": "Open the menu", "bbox": [10, 20, 30, 40], "image_size": [640, 480]}
+    write_rows(folder / "data.jsonl", {**row, "id": "a"}, {**row, "id": "b"})
+    for file in ("rollouts.jsonl", "warmer.jsonl", "later.jsonl"):
+        rollouts(folder / file)
+
+
+def names_of_all() -> set[str]:
+    """The names of all commands that there are."""
+    found = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
+    return {name for name in found if name != "pool"} | {f"pool {name}" for name in found["pool"].commands}
