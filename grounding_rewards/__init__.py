@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         SpaceError,
         TableError,
         TargetError,
+        TargetWarning,
         VerifierError,
     )
     from grounding_rewards.scoring import Recipe
@@ -41,6 +42,7 @@ __all__ = [
     "SpaceError",
     "TableError",
     "TargetError",
+    "TargetWarning",
     "Targets",
     "Verifier",
     "VerifierError",
@@ -54,7 +56,7 @@ _MODULES = {
     "columns": ("Predictions", "Reason", "Rollouts", "Scores"),
     "errors": (
         "GroundingRewardsError", "PluginError", "RecipeError", "SpaceError", "TableError", "TargetError",
-        "VerifierError",
+        "TargetWarning", "VerifierError",
     ),
     "scoring": ("Recipe",),
     "spaces": ("CoordSpace",),

@@ -69,6 +69,9 @@ _CANONICAL = {
     **{written: name for names in NAMES.values() for written, name in names.items()},
     **{written.lower(): name for names in NAMES.values() for written, name in names.items()},
 }
+WRITTEN = tuple(_CANONICAL)
+"""Every name that the vocabulary knows, as models and targets write them."""
+
 _CLICK_KINDS = ("click", "double_click", "triple_click", "right_click", "middle_click", "long_press")
 
 CLICKS = ("", *(written for written, name in _CANONICAL.items() if name in _CLICK_KINDS))

@@ -19,10 +19,10 @@ from grounding_rewards.loading import absolute, current, in_full, load, names_co
 from grounding_rewards.parsing import Answers, Thinking
 from grounding_rewards.plain import frozen
 from grounding_rewards.plugins import left_out, makes_callables, origin, registry
-from grounding_rewards.scoring import Recipe
+from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.spaces import as_space
 
-SHARED = ("response_space", "target_space", "answers", "thinking")
+SHARED = ("response_space", "target_space", "answers", "thinking", "action_names")
 """Options that every recipe takes."""
 
 _BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -48,7 +48,8 @@ def recipe(name: str | Mapping[str, Any], /, **options: Any) -> Recipe:
             ``Recipe.to_dict`` returns. The recipe keeps paths in full, as those among its options, so that it can be
             built anywhere.
         options: the recipe's own, and for every recipe ``response_space``, ``target_space``, ``answers`` ("only",
-            "first", "last", "all") and ``thinking`` ("closed", "open", "read").
+            "first", "last", "all"), ``thinking`` ("closed", "open", "read") and, where it judges actions,
+            ``action_names``, names of one's own that actions in targets have beside those of ``actions.NAMES``.
 
     Raises:
         RecipeError: the name or an option is unknown, or a value does not fit.
@@ -78,7 +79,7 @@ infigui-g1, se-gui, ui-agile, ui-ins, ui-r1, ui-r1-dast, ui-r1-e, ui-rft, ui-s1,
             hint = near(option, known) or "."
             raise RecipeError(f"{name}: unknown option {option!r}{hint} It takes: {', '.join(known)}")
     built = _built(name, build, {key: value for key, value in options.items() if key in own})
-    shared = {key: _shared(name, key, value) for key, value in options.items() if key in SHARED}
+    shared = {key: _shared(built, name, key, value) for key, value in options.items() if key in SHARED}
     kept = {key: value for key, value in options.items() if value != _default(key, own, built)}
     return replace(built, **shared, name=absolute(name), options=tuple(sorted(kept.items())))
 
@@ -235,13 +236,25 @@ def _unknown(name: Any) -> RecipeError:
     return RecipeError(f"unknown recipe {name!r}{hint} There are: {', '.join(list_recipes())}")
 
 
-def _shared(name: str, option: str, value: Any) -> Any:
+def _shared(built: Recipe, name: str, option: str, value: Any) -> Any:
     if option.endswith("_space"):
         return as_space(value)
+    if option == "action_names":
+        return tuple(dict.fromkeys((*built.action_names, *_names(built, name, value))))
     choices = get_args(Answers if option == "answers" else Thinking)
     if value not in choices:
         raise RecipeError(f"{name}: option {option}: got {value!r}; expected one of {', '.join(choices)}")
     return value
+
+
+def _names(built: Recipe, name: str, value: Any) -> tuple[str, ...]:
+    """Names of actions, from the option that declares them: one, or several."""
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, tuple) or not all(isinstance(each, str) and each for each in names):
+        raise RecipeError(f"{name}: option action_names: got {value!r:.80}; expected names such as ['snap', 'zoom']")
+    if names and ACTION not in built.accepts:
+        raise RecipeError(f"{name}: option action_names: got {value!r:.80}, and this recipe judges no actions")
+    return names
 
 
 def _default(option: str, own: Mapping[str, Any], built: Recipe) -> Any:

@@ -88,6 +88,10 @@ class TargetError(GroundingRewardsError, ValueError):
         return f"target of {sample}, field {self.field!r}: got {_short(self.came)}; expected {self.expected}"
 
 
+class TargetWarning(UserWarning):
+    """Targets can be used and look wrong: an action of a name that nobody knows, or a place that no click reaches."""
+
+
 def _short(value: Any, limit: int = 120) -> str:
     if isinstance(value, _Missing):
         return "nothing"

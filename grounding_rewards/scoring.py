@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 
 from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
 from grounding_rewards.combine import Known, evaluate, part_names
-from grounding_rewards.errors import RecipeError
+from grounding_rewards.errors import RecipeError, TargetWarning
+from grounding_rewards.findings import described, findings
 from grounding_rewards.given import group_codes, read_extras, read_lengths, read_sizes
 from grounding_rewards.parsing.dialect import Answers, Dialect
 from grounding_rewards.parsing.parse import MAX_LENGTH, Thinking, parse, read_responses
@@ -116,6 +118,7 @@ class Recipe:
         label_free: whether nothing is compared with targets, so that they need not say what is right.
         formula: ``Scores.total`` in one or a few lines.
         example: a response in the recipe's answer format, and a target in its native form.
+        action_names: names of actions in targets that are known beside the vocabulary: the source's, and one's own.
     """
 
     name: str
@@ -136,6 +139,7 @@ class Recipe:
     label_free: bool = False
     formula: str = ""
     example: Example | None = field(default=None, compare=False)
+    action_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for role in ("reward", "success"):
@@ -171,15 +175,22 @@ class Recipe:
         """Name and options: ``recipe(r.to_dict()) == r``."""
         return {"name": self.name, **copy.deepcopy(dict(self.options))}
 
-    def read_targets(self, targets: Any, *, bad_target: BadTarget = "raise") -> Targets:
-        """Read targets once, in this recipe's native form and space or the wire form, to score them many times."""
+    def read_targets(self, targets: Any, *, bad_target: BadTarget = "raise", warn: bool = True) -> Targets:
+        """Read targets once, in this recipe's native form and space or the wire form, to score them many times.
+
+        Warns:
+            TargetWarning: some look wrong (``findings``), unless ``warn`` is False.
+        """
         if isinstance(targets, Targets):
             return targets.unlabelled() if self.label_free else targets
         if targets is None:
             raise RecipeError(f"{self.name} compares responses with targets: got None; expected a target for each")
-        return Targets.from_list(
+        found = Targets.from_list(
             targets, native=self.native, space=self.target_space, bad_target=bad_target, label_free=self.label_free
         )
+        if warn:
+            _warn(found, self)
+        return found
 
     def score(
         self,
@@ -215,22 +226,26 @@ class Recipe:
             RecipeError: lengths differ, or something in ``needs`` is missing.
             VerifierError: a verifier returned something other than n numbers within its bounds.
 
+        Warns:
+            TargetWarning: some targets that are read here look wrong (``findings``); prepared ones were looked at.
+
         >>> from grounding_rewards import recipe
         >>> recipe("gelato").score(["(200, 150)", "(900, 900)"], [[0.1, 0.1, 0.3, 0.2]] * 2).total.round(6)
         array([1., 0.])
         """
-        return self.judge(
-            self.rollouts(
-                responses,
-                targets,
-                image_sizes=image_sizes,
-                model_image_sizes=model_image_sizes,
-                groups=groups,
-                token_lengths=token_lengths,
-                extras=extras,
-                bad_target=bad_target,
-            )
+        rollouts = self.rollouts(
+            responses,
+            targets,
+            image_sizes=image_sizes,
+            model_image_sizes=model_image_sizes,
+            groups=groups,
+            token_lengths=token_lengths,
+            extras=extras,
+            bad_target=bad_target,
         )
+        if not isinstance(targets, Targets):
+            _warn(rollouts.targets, self)
+        return self.judge(rollouts)
 
     def rollouts(
         self,
@@ -244,7 +259,7 @@ class Recipe:
         extras: Mapping[str, Any] | None = None,
         bad_target: BadTarget = "raise",
     ) -> Rollouts:
-        """What this recipe's verifiers see of n responses: arguments and errors as of ``score``.
+        """What this recipe's verifiers see of n responses: arguments and errors as of ``score``, without warnings.
 
         >>> from grounding_rewards import recipe
         >>> recipe("gelato").rollouts("(200, 150)", [0.1, 0.1, 0.3, 0.2]).predictions.xy
@@ -256,7 +271,7 @@ class Recipe:
         rows = len(texts)
         if targets is None and self.label_free:
             targets = [None] * rows
-        table = self.read_targets(targets, bad_target=bad_target)
+        table = self.read_targets(targets, bad_target=bad_target, warn=False)
         if len(table) != rows:
             raise RecipeError(f"{self.name}: got {rows} responses and {len(table)} targets; expected one for each")
         if groups is None and "groups" in self.needs:
@@ -314,6 +329,12 @@ class Recipe:
             predictions=rollouts.predictions,
             errors=rollouts.targets.errors,
         )
+
+
+def _warn(targets: Targets, recipe: Recipe) -> None:
+    """Warn of targets that look wrong, at the line that calls the caller."""
+    for text in described(findings(targets, recipe)):
+        warnings.warn(text, TargetWarning, stacklevel=3)
 
 
 def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) -> Predictions:

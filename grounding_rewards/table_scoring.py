@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 import numpy as np
 
 from grounding_rewards.columns import Rollouts, Scores
 from grounding_rewards.errors import RecipeError, TableError, TargetError
+from grounding_rewards.findings import Finding, findings
 from grounding_rewards.further import reads_further
 from grounding_rewards.given import read_sizes
 from grounding_rewards.scoring import Recipe
@@ -85,7 +86,8 @@ class Scorer:
         columns: what holds what.
         bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"``.
         resizing: what makes the sizes that the model saw, where rows do not say; None for nothing.
-        note: is told what is odd about the rows.
+        warn: gets what looks wrong with the rows.
+        found: gets what looks wrong with targets, batch by batch.
 
     Raises:
         RecipeError: ``bad_target`` is neither.
@@ -95,7 +97,8 @@ class Scorer:
     columns: Columns
     bad_target: str = "raise"
     resizing: Resizing | None = None
-    note: Note = field(default=lambda text: None, repr=False, compare=False)
+    warn: Note = field(default=lambda text: None, repr=False, compare=False)
+    found: Callable[[list[Finding]], None] = field(default=lambda found: None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.bad_target not in (choices := get_args(BadTarget)):
@@ -119,10 +122,8 @@ class Scorer:
             TableError: a response is no text, a size or length cannot be read, a sample has no name where rows are
                 compared, or a target cannot be used and should stop us; names the file and the row.
         """
-        responses, targets, rest = self._given(table, batch)
-        scores = self.recipe.score(responses, targets, **rest)
-        self.check(table, batch, scores)
-        return scores, targets
+        rollouts, scores = self.judged(table, batch)
+        return scores, rollouts.targets
 
     def judged(
         self, table: Table, batch: Batch, *, groups: Sequence[Hashable] | None = None
@@ -141,6 +142,8 @@ class Scorer:
         rollouts = self.recipe.rollouts(responses, targets, **rest)
         scores = self.recipe.judge(rollouts)
         self.check(table, batch, scores)
+        if found := findings(rollouts.targets, self.recipe):
+            self.found([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in found])
         return rollouts, scores
 
     def check(self, table: Table, batch: Batch, scores: Scores) -> None:
@@ -158,7 +161,7 @@ class Scorer:
         """Responses, targets, and what else ``Recipe.score`` takes."""
         responses = self.responses(table, batch)
         sizes = [self.sizes(table, batch, name) for name in (self.columns.image_size, self.columns.model_image_size)]
-        targets = self.recipe.read_targets(batch.column(self.columns.target), bad_target="abstain")
+        targets = self.recipe.read_targets(batch.column(self.columns.target), bad_target="abstain", warn=False)
         further = reads_further(self.recipe)
         if groups is None and "groups" in self.recipe.needs:
             groups = self.samples(table, batch, targets)
@@ -234,7 +237,7 @@ class Scorer:
                 )
             found.append(name)
         if 1 < len(found) == len(set(found)):
-            self.note(f"{self.recipe.name} compares the rollouts of one sample, and no sample here has two")
+            self.warn(f"{self.recipe.name} compares the rollouts of one sample, and no sample here has two")
         return found
 
     def lengths(self, table: Table, batch: Batch) -> list[int] | None:

@@ -183,7 +183,7 @@ class Scorer:
 
     def _judge(self, recipe: gr.Recipe, rows: Rows, chosen: NDArray[np.int64] | None) -> Piece:
         bad_target = self.settings.bad_target
-        targets = recipe.read_targets(list(rows.targets), bad_target=bad_target)
+        targets = recipe.read_targets(list(rows.targets), bad_target=bad_target, warn=False)
         image_sizes, model_image_sizes, refused = self._sizes(rows, targets)
         try:
             rollouts = recipe.rollouts(

@@ -75,7 +75,7 @@ def row_of(file: Path, row: int, recipes: Sequence[Recipe], columns: Columns) ->
     """
     table, rows = open_table(file), 0
     columns.check(table, label_free=recipes[0].label_free)
-    scorers = [Scorer(each, columns, note=terminal.note) for each in recipes]
+    scorers = [Scorer(each, columns, warn=terminal.warn) for each in recipes]
     grouped = next((each for each in scorers if "groups" in each.recipe.needs), None)
     widest = grouped or next((each for each in scorers if "trajectories" in each.recipe.needs), scorers[0])
     further = any(map(reads_further, recipes))
@@ -92,7 +92,7 @@ def _case(
     scorer, found, groups = scorers[0], {index}, None
     targets = batch.column(scorer.columns.target)
     if any(each.recipe.needs & {"groups", "trajectories"} for each in scorers):
-        read = scorer.recipe.read_targets(targets, bad_target="abstain")
+        read = scorer.recipe.read_targets(targets, bad_target="abstain", warn=False)
         if grouped is not None:
             groups = grouped.samples(table, batch, read)
             found |= _same(groups, index)

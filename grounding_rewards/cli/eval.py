@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 
 from grounding_rewards.cli import options, show, terminal
 from grounding_rewards.evaluation import Evaluation, evaluate, merge
+from grounding_rewards.findings import Finding, described
 from grounding_rewards.table_scoring import Columns, Scorer
 from grounding_rewards.tables import open_table
 
@@ -37,11 +39,16 @@ def evaluate_files(
     columns = Columns(
         response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
     )
-    scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target, note=terminal.note)
+    scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target, warn=terminal.warn)
     fields = list(dict.fromkeys(by or ()))
-    found = [(str(file), _evaluate(file, scorer, fields)) for file in files]
+    found, warned = [], list[list[str]]()
+    for file in files:
+        known = len(terminal.warnings())
+        found.append((str(file), _evaluate(file, scorer, fields)))
+        warned.append(terminal.warnings()[known:])
     if as_json:
-        terminal.print_json([_plain(file, each, scorer) for file, each in found])
+        plain = [_plain(file, each, scorer) for file, each in found]
+        terminal.print_json([{**each, "warnings": said} for each, said in zip(plain, warned, strict=True)])
     else:
         show.evaluations(found, label_free=scorer.recipe.label_free)
         if scorer.recipe.label_free:
@@ -50,12 +57,15 @@ def evaluate_files(
 
 def _evaluate(file: Path, scorer: Scorer, by: list[str]) -> Evaluation:
     table = open_table(file)
-    parts: list[Evaluation] = []
+    parts, odd = list[Evaluation](), list[Finding]()
+    scorer = replace(scorer, found=odd.extend)
     with terminal.progress(f"scoring {file.name}") as advance:
         for batch in scorer.batches(table, by=by, whole=False):
             scores, targets = scorer.score(table, batch)
             parts.append(evaluate(scores, refusals=targets.refusal, by={name: batch.column(name) for name in by}))
             advance(batch.done)
+    for text in described(odd):
+        terminal.warn(text)
     return merge(parts)
 
 

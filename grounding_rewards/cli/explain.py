@@ -18,6 +18,7 @@ from grounding_rewards.explain.comparing import compare
 from grounding_rewards.explain.facts import Extent
 from grounding_rewards.explain.places import BESIDE
 from grounding_rewards.explain.telling import in_wire_form
+from grounding_rewards.findings import described, findings
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.table_scoring import Columns
 
@@ -195,11 +196,14 @@ def _print(
     origins: Mapping[str, str],
 ) -> None:
     found = explain(recipe, case)
+    for text in described(findings(case.rollouts(recipe).targets, recipe)) if found.error is None else ():
+        terminal.warn(text)
     found = replace(found, extents=tuple(_told(each, origins) for each in found.extents))
     compared = compare([recipe, *others], case) if others else ()
     if as_json:
         more = [{**each.to_dict(), "left_out": left_out.get(each.name, [])} for each in compared]
-        terminal.print_json({**found.to_dict(), **({"compared": more} if others else {})})
+        said = {**found.to_dict(), "warnings": terminal.warnings()}
+        terminal.print_json({**said, **({"compared": more} if others else {})})
         return
     show_explanation.explanation(found)
     if compared:

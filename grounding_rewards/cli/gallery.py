@@ -134,10 +134,14 @@ def _files(names: Sequence[str]) -> dict[str, str]:
 
 def _tell(out: Path, found: Sequence[Shown], as_json: bool) -> None:
     missing = {each.facts["name"]: each.missing or each.facts.get("error", "") for each in found if each.own is None}
+    for each in found:
+        if "error" in each.facts:
+            terminal.warn(each.facts["error"])
     if as_json:
         drawn = [each.facts["name"] for each in found if each.own is not None]
         terminal.print_json({"page": str(out / PAGE), "drawn": drawn, "not_drawn": missing})
         return
-    for why in missing.values():
-        terminal.note(why)
+    for each in found:
+        if each.missing:
+            terminal.note(each.missing)
     terminal.note(f"{len(found)} recipes written to {out / PAGE}, {len(found) - len(missing)} of them with a picture")

@@ -142,5 +142,5 @@ def _size(path: Path, images: ImageFiles) -> Size:
 
 def _known(recipe: Recipe, case: Case) -> Any:
     given = case.image_sizes[case.row] if case.image_sizes else None
-    target = recipe.read_targets([case.target]).rows[0]
+    target = recipe.read_targets([case.target], warn=False).rows[0]
     return given or (target.image_size if target else None)

@@ -24,6 +24,9 @@ WORDS = {"parsers": "dialects"}
 """What a kind is called in all other places, where that differs from its hook."""
 
 
+_LEFT_OUT = f"left out by {LOAD}"
+
+
 def list_plugins(
     everything: Annotated[bool, typer.Option("--all", help="Also all that is built in.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a plugin.")] = False,
@@ -37,6 +40,10 @@ def list_plugins(
     """
     listed = [*([_built_in()] if everything else []), *installed()]
     terminal.print_json(listed) if as_json else show_plugins.listing(listed)
+    for each in listed:
+        if not each["loaded"]:
+            say = terminal.note if each["error"] == _LEFT_OUT else terminal.warn
+            say(f"{show_plugins.title(each)} is not loaded: {each['error']}")
 
 
 def installed() -> list[Facts]:
@@ -45,7 +52,7 @@ def installed() -> list[Facts]:
     points = plugins.installed()
     for point in points:
         if wanted is not None and point.name not in wanted:
-            found.append({**_about(point), "loaded": False, "error": f"left out by {LOAD}"})
+            found.append({**_about(point), "loaded": False, "error": _LEFT_OUT})
             continue
         try:
             offer = plugins.loaded(point)

@@ -34,3 +34,6 @@ def list_recipes(
         raise RecipeError(f"recipes: got {', '.join(given)} without a NAME; expected the recipe that takes them")
     listed = [described.entry(each) for each in catalogue.list_recipes()]
     terminal.print_json(listed) if as_json else show_recipes.table(listed)
+    for each in listed:
+        if "error" in each:
+            terminal.warn(f"{each['name']} is not shown: {each['error']}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from grounding_rewards.cli import options, terminal
 from grounding_rewards.columns import Predictions, Reason, Scores
 from grounding_rewards.errors import TargetError
 from grounding_rewards.evaluation import Evaluation, evaluate, merge
+from grounding_rewards.findings import Finding, described
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.spaces import Floats
 from grounding_rewards.table_scoring import Columns, Scorer
@@ -53,7 +55,7 @@ def score(
     columns = Columns(
         response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
     )
-    scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target, note=terminal.note)
+    scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target, warn=terminal.warn)
     summary = _write(file, out, scorer, prefix)
     if as_json:
         terminal.print_json(summary)
@@ -66,7 +68,8 @@ def score(
 def _write(file: Path, out: Path, scorer: Scorer, prefix: str) -> dict[str, Any]:
     table = open_table(file)
     found: list[Evaluation] = []
-    total, notes = 0.0, list[str]()
+    total, notes, odd = 0.0, list[str](), list[Finding]()
+    scorer = replace(scorer, found=odd.extend)
     wrong: TargetError | None = None
     with (
         terminal.progress(f"scoring {file.name}") as advance,
@@ -82,6 +85,8 @@ def _write(file: Path, out: Path, scorer: Scorer, prefix: str) -> dict[str, Any]
             advance(batch.done)
     for text in [*notes, *([f"the first of the rows that are not valid: {wrong}"] if wrong else [])]:
         terminal.note(text)
+    for text in described(odd):
+        terminal.warn(text)
     return _summary(file, out, scorer.recipe, merge(found), total)
 
 
@@ -131,6 +136,7 @@ def _summary(file: Path, out: Path, recipe: Recipe, found: Evaluation, total: fl
         "hit_rate": found.accuracy,
         "parse_rate": found.parse_rate,
         "reasons": dict(found.reasons),
+        "warnings": terminal.warnings(),
     }
 
 

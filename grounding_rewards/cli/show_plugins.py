@@ -14,22 +14,20 @@ Facts = dict[str, Any]
 
 
 def listing(listed: Sequence[Facts]) -> None:
-    """Print each plugin with what it adds, and a note for each that cannot be used."""
+    """Print each plugin with what it adds."""
     console = layout.console()
     shown = [each for each in listed if each["loaded"]]
     for place, each in enumerate(shown):
         if place:
             console.print()
-        console.print(layout.text(_title(each), "bold"))
+        console.print(layout.text(title(each), "bold"))
         console.print(layout.indented(_things(each)))
-    for each in listed:
-        if not each["loaded"]:
-            terminal.note(f"{_title(each)} is not loaded: {each['error']}")
     if not listed:
         terminal.note("no plugins are installed; --all lists what is built in")
 
 
-def _title(found: Facts) -> str:
+def title(found: Facts) -> str:
+    """Name a plugin, and its distribution."""
     if found["plugin"] is None:
         return f"built in ({BUILT_IN} {found['version']})"
     package = " ".join(filter(None, (found.get("distribution"), found.get("version"))))

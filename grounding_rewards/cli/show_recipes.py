@@ -20,7 +20,7 @@ WIDE = 100
 
 
 def table(listed: Sequence[Facts]) -> None:
-    """Print the list: a row a recipe, below it what some are shown with, and a note for each that cannot be built."""
+    """Print the list: a row a recipe, below it what some are shown with."""
     console = layout.console()
     wide = console.width >= WIDE
     found = layout.table(["name", "answers", "from response\nto target", "total", "needs", "paper"], ["name"])
@@ -33,9 +33,6 @@ def table(listed: Sequence[Facts]) -> None:
     for each in built:
         if each["with"]:
             console.print(Text(printable(f"{each['name']} is shown with {_settings(each['with'])}")))
-    for each in listed:
-        if "error" in each:
-            terminal.note(f"{each['name']} is not shown: {each['error']}")
 
 
 def _entry(found: Facts, wide: bool) -> list[str]:

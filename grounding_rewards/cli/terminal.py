@@ -1,4 +1,4 @@
-"""What is shown: a progress bar, remarks, JSON, and text that is safe to print."""
+"""What is shown: a progress bar, remarks, warnings, JSON, and text that is safe to print."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from grounding_rewards.errors import printable as printable
@@ -39,6 +40,32 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
 def note(text: str) -> None:
     """A remark on stderr."""
     sys.stderr.write(f"note: {printable(text)}\n")
+
+
+def warn(text: str) -> None:
+    """A sign of trouble on stderr; under ``--strict`` the command ends with exit status 1."""
+    sys.stderr.write(f"warning: {printable(text)}\n")
+    if (kept := _WARNED.get()) is not None:
+        kept.append(text)
+
+
+@contextmanager
+def warned() -> Iterator[list[str]]:
+    """The warnings of one command, as they come."""
+    found: list[str] = []
+    token = _WARNED.set(found)
+    try:
+        yield found
+    finally:
+        _WARNED.reset(token)
+
+
+def warnings() -> list[str]:
+    """The warnings of the command so far, for its JSON."""
+    return list(_WARNED.get() or ())
+
+
+_WARNED: ContextVar[list[str] | None] = ContextVar("warned", default=None)
 
 
 def print_json(value: Any) -> None:

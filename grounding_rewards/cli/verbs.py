@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
+
+import typer
+
+from grounding_rewards.cli.terminal import warned
+
+GROUP = "build"
+"""The function of a group of commands, each of which has options of its own."""
+
+Strict = Annotated[bool, typer.Option("--strict", help="End with exit status 1 after a warning, all output written.")]
 
 
 def verbs(package: str, known: Mapping[str, str], words: Sequence[str]) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -21,4 +32,27 @@ def verbs(package: str, known: Mapping[str, str], words: Sequence[str]) -> Itera
     """
     for name in [words[0]] if words and words[0] in known else known:
         module, _, function = known[name].partition(":")
-        yield name, getattr(import_module(f"{package}.{module}"), function)
+        found = getattr(import_module(f"{package}.{module}"), function)
+        yield name, found if function == GROUP else strict(found)
+
+
+def strict(command: Callable[..., None]) -> Callable[..., None]:
+    """The same command with ``--strict``: exit status 1 where it warned, after all that it does.
+
+    >>> import inspect
+    >>> list(inspect.signature(strict(lambda *, out: None)).parameters)
+    ['out', 'strict']
+    """
+
+    @wraps(command)
+    def run(*args: Any, strict: bool, **given: Any) -> None:
+        with warned() as found:
+            command(*args, **given)
+        if strict and found:
+            raise typer.Exit(1)
+
+    own = inspect.signature(command, eval_str=True)
+    run.__annotations__ = {**inspect.get_annotations(command, eval_str=True), "strict": Strict}
+    option = inspect.Parameter("strict", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Strict)
+    run.__signature__ = own.replace(parameters=[*own.parameters.values(), option])  # type: ignore[attr-defined]
+    return run

@@ -91,7 +91,7 @@ class Case:
             RecipeError: something that the recipe needs is missing.
         """
         case = self if response is None else self.answering(response)
-        scores = recipe.score(list(case.responses), list(case.targets), **case.given(), bad_target="abstain")
+        scores = recipe.judge(case._rollouts(recipe))
         self._check(scores.errors)
         return scores
 
@@ -102,9 +102,12 @@ class Case:
             TargetError: the target of the row to explain cannot be used; others abstain.
             RecipeError: something that the recipe needs is missing.
         """
-        found = recipe.rollouts(list(self.responses), list(self.targets), **self.given(), bad_target="abstain")
+        found = self._rollouts(recipe)
         self._check(found.targets.errors)
         return found
+
+    def _rollouts(self, recipe: Recipe) -> Rollouts:
+        return recipe.rollouts(list(self.responses), list(self.targets), **self.given(), bad_target="abstain")
 
     def name(self, row: int) -> int:
         """What a row is called."""

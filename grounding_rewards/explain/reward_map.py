@@ -200,4 +200,4 @@ def _together(recipe: Recipe, own: Case, texts: list[str]) -> Scores:
     }
     given["groups"] = np.repeat(np.arange(cells), len(own.responses))
     given["extras"] = {name: column * cells for name, column in own.given()["extras"].items()}
-    return recipe.score(responses, [*own.targets] * cells, **given, bad_target="abstain")
+    return recipe.judge(recipe.rollouts(responses, [*own.targets] * cells, **given, bad_target="abstain"))

@@ -46,7 +46,7 @@ def stats_of(
     columns: Collection[str] = ALL,
     target_space: CoordSpace | str | None = None,
     recipe: Recipe | None = None,
-    note: Note = lambda text: None,
+    warn: Note = lambda text: None,
 ) -> SampleStats:
     r"""Statistics of the samples of a rollout table, one row a sample, sorted by its name.
 
@@ -64,7 +64,7 @@ def stats_of(
         target_space: the space of targets that name none; else it is their recipe's.
         recipe: the recipe whose form and space targets have, where rollouts name none that is built in or installed. A
             name in the table is only looked up; it never loads code.
-        note: takes a line on recipes that are not installed, whose targets are not read.
+        warn: takes a line on recipes that are not installed, whose targets are not read.
 
     Raises:
         TableError: a file cannot be read, or lacks a column.
@@ -93,7 +93,7 @@ def stats_of(
     used = [name for name in dict.fromkeys((*_USED, by)) if name in table.columns]
     sql = f"SELECT sample_id, {_listed({**inner, **more})} FROM {{rollouts}}{where} GROUP BY sample_id"
     with closing(table.stream(f"SELECT {_listed(outer)} FROM ({sql}){order}", used)) as batches:
-        parts, odd = _gathered(batches, _Reading(target_space, recipe, note))
+        parts, odd = _gathered(batches, _Reading(target_space, recipe, warn))
     if not parts:
         raise PoolError(_none_left(table, rounds, temperature))
     _check(table, where, odd, by)
@@ -242,7 +242,7 @@ class _Reading:
 
     target_space: CoordSpace | str | None
     recipe: Recipe | None
-    note: Note
+    warn: Note
     unknown: dict[str, int] = field(default_factory=dict)
 
     def targets(self, known: pa.Table) -> dict[str, Any]:
@@ -257,10 +257,10 @@ class _Reading:
         return {"target_area": area, "target_diagonal": diagonal}
 
     def describe(self) -> None:
-        """Note the recipes that are not installed and whose targets are not read."""
+        """Warn of the recipes that are not installed and whose targets are not read."""
         if self.unknown and self.target_space is None and self.recipe is None:
             some = ", ".join(f"{name!r:.80}" for name in sorted(self.unknown)[:3])
-            self.note(
+            self.warn(
                 f"{sum(self.unknown.values())} samples have a target that is not read, because their recipe is neither "
                 f"built in nor installed, and a name in a file is never loaded as code: {some}; totals and acc are the "
                 "table's own; for the sizes of their targets give --recipe NAME or --target-space SPACE"

@@ -96,6 +96,7 @@ def gui_r1(*, format_weight: float = 0.2) -> Recipe:
         native=NATIVE,
         deviations=_DEVIATIONS,
         exploits=_exploits(weight),
+        action_names=("close", "close/delete"),
         formula=(
             "total = (1 - format_weight) · matched + format_weight · format\n"
             "matched = [same action] · ([click inside, or nearer than 140 px] or [F1 of words >= 0.5])"

@@ -15,7 +15,9 @@ _SCORED = frozenset({"total", "acc", "valid", "x", "y", "reason", "dialect"})
 """Columns that `grounding-rewards score` writes."""
 
 
-def left_out(rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, columns: Columns, note: Note) -> set[str]:
+def left_out(
+    rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, columns: Columns, note: Note, warn: Note
+) -> set[str]:
     """Columns that are not written again: earlier scores, and what is called otherwise from now on.
 
     Args:
@@ -23,7 +25,8 @@ def left_out(rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, co
         tables: the files of it.
         recipe: which scores them now.
         columns: what holds what.
-        note: is told of scores that are left out, and of such as nobody can tell.
+        note: is told of scores that are left out.
+        warn: is told of recipes whose scores nobody can name.
     """
     known = {name for table in tables for name in table.columns}
     parts, stay = _parts(rollouts, recipe) if "recipe" in known else (set[str](), list[str]())
@@ -32,7 +35,7 @@ def left_out(rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, co
     if gone:
         note(f"scores of earlier recipes are left out: {', '.join(gone)}")
     if stay:
-        note(
+        warn(
             "rollouts name recipes that are not installed, or that need options: "
             f"{', '.join(f'{name!r:.80}' for name in stay[:3])}; a name in a file is never loaded as code, so the "
             "columns of their parts are unknown and stay as they are"

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from grounding_rewards import __version__
 from grounding_rewards.errors import RecipeError, TableError
+from grounding_rewards.findings import Finding, described
 from grounding_rewards.further import reads_further
 from grounding_rewards.own_code import files_of_code
 from grounding_rewards.rescoring.earlier import left_out
@@ -67,6 +68,7 @@ def rescore(
     overwrite: bool = False,
     advance: Advance = lambda done: None,
     note: Note = lambda text: None,
+    warn: Note = lambda text: None,
 ) -> Rescored:
     r"""Score rollouts, or score them anew, into a directory that is a rollout table and appears when it is whole.
 
@@ -84,6 +86,7 @@ def rescore(
         overwrite: whether a directory, or an unfinished run, that was made of something else gives way.
         advance: is told the share that is done, 0 to 1.
         note: is told what becomes of columns.
+        warn: is told what looks wrong with rollouts and targets that are scored now.
 
     Raises:
         TableError: the rollouts cannot be read or scored, or the directory is another one already.
@@ -106,8 +109,12 @@ def rescore(
             "score a file of whole attempts with `grounding-rewards score`"
         )
     table = rollouts if isinstance(rollouts, RolloutTable) else open_rollouts(rollouts)
-    scorer = Scorer(recipe, columns, bad_target, resizing, note)
-    return _Rescorer(scorer, table, advance).run(Path(out), overwrite=overwrite)
+    found = list[Finding]()
+    scorer = Scorer(recipe, columns, bad_target, resizing, warn, found.extend)
+    done = _Rescorer(scorer, table, advance, note).run(Path(out), overwrite=overwrite)
+    for text in described(found):
+        warn(text)
+    return done
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +124,7 @@ class _Rescorer:
     scorer: Scorer
     rollouts: RolloutTable
     advance: Advance
+    note: Note
 
     def run(self, out: Path, *, overwrite: bool) -> Rescored:
         _check_apart(self.rollouts, out)
@@ -134,9 +142,9 @@ class _Rescorer:
     def _sources(self, tables: Sequence[Table], states: Sequence[tuple[int, int]]) -> list[Source]:
         """The files, read once for what is not known before: types of JSON, and what scored them earlier."""
         scorer, sources = self.scorer, list[Source]()
-        gone = left_out(self.rollouts, tables, scorer.recipe, scorer.columns, scorer.note)
+        gone = left_out(self.rollouts, tables, scorer.recipe, scorer.columns, self.note, scorer.warn)
         for table, state in zip(tables, states, strict=True):
-            sources.append(Source.of(table, gone, state, scorer.note))
+            sources.append(Source.of(table, gone, state, self.note))
             self.advance(_READING * len(sources) / len(tables))
         return sources
 

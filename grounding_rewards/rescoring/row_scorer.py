@@ -136,7 +136,7 @@ class RowScorer:
                 )
         unnamed = [row for row, name in enumerate(names) if name is None]
         targets = [_cell(batch, row, self.scorer.columns.target) for row in unnamed]
-        read = self.scorer.recipe.read_targets(targets, bad_target="abstain").rows if unnamed else ()
+        read = self.scorer.recipe.read_targets(targets, bad_target="abstain", warn=False).rows if unnamed else ()
         for row, target, known in zip(unnamed, targets, read, strict=True):
             own = None if known is None or known.id is None else str(known.id)
             names[row] = own or _made(source, batch, row, target)

@@ -89,8 +89,8 @@ def make_report(
     figures()
     if out.exists() and not out.is_dir():
         raise PictureError(f"{out}: is no directory")
-    notes = dict[str, None]()
-    options = Options(by, target_space, target_recipe(recipe), lambda text: notes.update({text: None}))
+    warned, notes = dict[str, None](), dict[str, None]()
+    options = Options(by, target_space, target_recipe(recipe), lambda text: warned.update({text: None}))
     with terminal.progress("counting rollouts") as advance:
         given = read_inputs(inputs, options)
         advance(1.0)
@@ -104,13 +104,15 @@ def make_report(
         hardest, suspects = seen[: len(hardest)], seen[len(hardest) :]
     found = report(
         title, [part.round for part in given.parts], by_temperature=given.by_temperature, unswept=given.unswept,
-        pools=given.pools, hardest=hardest, suspects=suspects, remarks=tuple(notes),
+        pools=given.pools, hardest=hardest, suspects=suspects, remarks=(*warned, *notes),
     )  # fmt: skip
     written = _write(found, out)
+    for text in warned:
+        terminal.warn(text)
     if as_json:
-        terminal.print_json({"page": str(out / PAGE), "pictures": written, **found.to_json()})
+        terminal.print_json({"page": str(out / PAGE), "pictures": written, "warnings": list(warned), **found.to_json()})
         return
-    for remark in found.remarks:
+    for remark in notes:
         terminal.note(remark)
     made = f"{plural(len(found.rounds), 'round')} and {plural(len(found.pools), 'pool')} written to {out / PAGE}"
     sys.stderr.write(terminal.printable(f"{made}, {plural(len(written), 'picture')}") + "\n")

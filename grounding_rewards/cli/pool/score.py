@@ -70,15 +70,19 @@ def score_rollouts(
     columns = Columns(
         response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
     )
-    built, notes = options.build_recipe(recipe, option, response_space), list[str]()
+    built = options.build_recipe(recipe, option, response_space)
+    notes, warnings = list[str](), list[str]()
     with terminal.progress(f"scoring with {recipe}") as advance:
         done = rescore(
             paths, built, out, columns=columns, resizing=resizing, bad_target=bad_target, overwrite=overwrite,
-            advance=advance, note=notes.append,
+            advance=advance, note=notes.append, warn=warnings.append,
         )  # fmt: skip
     for text in notes:
         terminal.note(text)
-    said = {"out": str(out), **done.manifest, "pieces": {"made": done.made, "found": done.found}}
+    for text in warnings:
+        terminal.warn(text)
+    pieces = {"made": done.made, "found": done.found}
+    said = {"out": str(out), **done.manifest, "pieces": pieces, "warnings": warnings}
     if as_json:
         terminal.print_json({name: value for name, value in said.items() if name != "outputs"})
         return

@@ -57,7 +57,7 @@ def stats(
         columns = ALL if out is not None else SUMMED
         found = stats_of(
             table, rounds=rounds, by=by, columns=columns, target_space=target_space,
-            recipe=options.target_recipe(recipe), note=terminal.note,
+            recipe=options.target_recipe(recipe), warn=terminal.warn,
         )  # fmt: skip
         advance(0.8)
         held = table.rounds(rounds)
@@ -72,9 +72,9 @@ def stats(
     if rounds is None:
         say_rounds(len(rollouts), list(held))
     if by != "source" and not said["by_source"]:
-        terminal.note(f"--by: no rollout has a value in the column {by}, so samples are counted together alone")
+        terminal.warn(f"--by: no rollout has a value in the column {by}, so samples are counted together alone")
     if as_json:
-        terminal.print_json(said)
+        terminal.print_json({**said, "warnings": terminal.warnings()})
     else:
         _show(said)
         if out is not None:

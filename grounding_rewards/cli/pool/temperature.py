@@ -80,10 +80,10 @@ def temperature(
         advance(1.0)
     if as_json:
         terminal.print_json(found.to_json())
-        return
-    _show(found)
+    else:
+        _show(found)
     for text in found.warnings:
-        terminal.note(text)
+        terminal.warn(text)
 
 
 def _stats(sides: list[Side]) -> dict[float, SampleStats]:

@@ -51,7 +51,7 @@ def transitions(
 
     With nothing learnt, a fitted null gives p below .05 in 4 to 12 % of trials where pass rates come from a Beta
     distribution, but in 67 % of 200 samples and always of 2,000 where 40 % can never be solved and the others are
-    uniform; a note says where the histogram of BEFORE does not look like the prior (there in 56 and 100 %). jeffreys
+    uniform; a warning says where the histogram of BEFORE does not look like the prior (there in 56 and 100 %). jeffreys
     is right for Beta(.5, .5) alone: 40 to 100 % elsewhere. Where it matters, give --null.
 
     Example: `grounding-rewards pool transitions rollouts.parquet@1 rollouts.parquet@2 --prior fit`
@@ -79,10 +79,10 @@ def transitions(
             file.write(json.dumps(said, indent=2, allow_nan=False).encode() + b"\n")
     if as_json:
         terminal.print_json(said)
-        return
-    show(found, by)
+    else:
+        show(found, by)
     for text in found.warnings:
-        terminal.note(text)
+        terminal.warn(text)
 
 
 def _same(one: Side, other: Side) -> bool:

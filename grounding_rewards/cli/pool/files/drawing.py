@@ -113,7 +113,7 @@ def run(
     from grounding_rewards.tables.sample_names import sample_names
 
     measured = open_measured(
-        rollouts, settings.rounds, settings.target_space, settings.by, settings.recipe, note=terminal.note
+        rollouts, settings.rounds, settings.target_space, settings.by, settings.recipe, warn=terminal.warn
     )
     rows = None if data is None else open_rows(data, split)
     judges = dict(zip(("weak", "strong"), settings.two_model or (), strict=False))

@@ -51,7 +51,7 @@ def open_measured(
     by: str = "source",
     recipe: Recipe | None = None,
     *,
-    note: Note = lambda text: None,
+    warn: Note = lambda text: None,
 ) -> Measured:
     """Open rollouts, or one file of statistics.
 
@@ -61,7 +61,7 @@ def open_measured(
         target_space: the space of targets that name none.
         by: the column that samples are counted by.
         recipe: the recipe whose form targets have, where rollouts name none that is installed.
-        note: takes what rollouts lack.
+        warn: takes what rollouts lack.
 
     Raises:
         TableError: a path cannot be read; or it holds statistics, and there are other paths, or something is asked
@@ -82,7 +82,7 @@ def open_measured(
     table = open_rollouts(paths)
     if rounds is not None:
         table.need("round")
-    return _Rollouts(table, rounds, target_space, by, recipe, note)
+    return _Rollouts(table, rounds, target_space, by, recipe, warn)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class _Rollouts:
     target_space: CoordSpace | None
     by: str
     recipe: Recipe | None
-    note: Note
+    warn: Note
 
     @property
     def files(self) -> Sequence[Path]:
@@ -119,7 +119,7 @@ class _Rollouts:
     def stats(self) -> SampleStats:
         return stats_of(
             self.table, rounds=self.rounds, by=self.by, target_space=self.target_space, recipe=self.recipe,
-            note=self.note,
+            warn=self.warn,
         )  # fmt: skip
 
     def told(self, stats: SampleStats) -> dict[str, Any]:

@@ -37,13 +37,13 @@ class Options:
         by: the column that samples are counted by.
         target_space: the space of targets that name none.
         recipe: the recipe whose form targets have, where rollouts name none that is installed.
-        note: takes what the page should say of the rollouts.
+        warn: takes what the page should say of the rollouts.
     """
 
     by: str = "source"
     target_space: str | None = None
     recipe: Recipe | None = None
-    note: Note = lambda text: None
+    warn: Note = lambda text: None
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def _part(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, option
     shown = set(ALL) - {"variance", "x_unit", "y_unit"}  # these take their time
     stats = stats_of(
         table, rounds=rounds, by=options.by, target_space=options.target_space, recipe=options.recipe, columns=shown,
-        note=options.note,
+        warn=options.warn,
     )  # fmt: skip
     warm = tuple(sorted(each for each in warmths(table, rounds) if each is not None))
     numbers = frozenset(each for each in table.rounds() if each is not None) if rounds is None else frozenset(rounds)
