@@ -87,9 +87,8 @@ def merged(found: Iterable[Finding]) -> list[Finding]:
     """The findings of several batches as one each: counts added up, the first example kept."""
     known: dict[tuple[str, str], Finding] = {}
     for each in found:
-        earlier = known.setdefault((each.recipe, each.action), each)
-        if earlier is not each:
-            known[each.recipe, each.action] = replace(earlier, count=earlier.count + each.count)
+        key = each.recipe, each.action
+        known[key] = replace(known[key], count=known[key].count + each.count) if key in known else each
     return list(known.values())
 
 

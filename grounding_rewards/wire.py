@@ -13,7 +13,8 @@ in the list of ``regions`` too, where a place's own action goes before the one b
 - ``app``: what is opened; ``button``: a button of the mouse or the system;
 - ``status``: how the task ended, of ``finished``; ``duration``: a length of time, in the unit of the responses.
 
-The same as a JSON string, with numpy arrays and scalars, or with keys that Arrow filled with None, reads alike.
+The same as a JSON string in which no key comes twice, with numpy arrays and scalars, or with keys that Arrow filled
+with None, reads alike.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.errors import MISSING, SpaceError, TargetError, near
+from grounding_rewards.plain import once
 from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.truth import LARGEST, Action, NativeForm, Region, RegionKind, Target
 
@@ -130,7 +132,7 @@ def _own(value: Any, row: int, native: NativeForm | None) -> dict[str, Any] | No
 
 def _from_json(text: str, row: int) -> Any:
     try:
-        return _plain(json.loads(text))
+        return _plain(json.loads(text, object_pairs_hook=once))
     except (ValueError, RecursionError) as error:
         raise TargetError(row, "target", text, f"JSON of a target ({error}), such as {_WIRE}") from None
 

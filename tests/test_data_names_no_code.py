@@ -230,16 +230,18 @@ def test_targets_of_recipes_that_are_not_installed_are_read_by_the_callers_recip
         ]
     ]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    notes: list[str] = []
-    stats = stats_of(open_rollouts([file]), note=notes.append)
+    warnings: list[str] = []
+    stats = stats_of(open_rollouts([file]), warn=warnings.append)
     assert stats.target_area.tolist()[1:] == pytest.approx([0.02, 0.01])
     assert str(stats.target_area[0]) == "nan"
     assert stats.num_correct.tolist() == [1, 1, 1]
-    assert len(notes) == 1
-    assert notes[0].startswith("1 samples have a target that is not read, because their recipe is neither built in nor")
-    assert "'lab:reward'" in notes[0]
-    by_recipe = stats_of(open_rollouts([file]), recipe=gr.recipe("gelato"), note=notes.append)
+    assert len(warnings) == 1
+    assert warnings[0].startswith(
+        "1 samples have a target that is not read, because their recipe is neither built in nor"
+    )
+    assert "'lab:reward'" in warnings[0]
+    by_recipe = stats_of(open_rollouts([file]), recipe=gr.recipe("gelato"), warn=warnings.append)
     assert by_recipe.target_area.tolist() == pytest.approx([0.02, 0.02, 0.01])
-    by_space = stats_of(open_rollouts([file]), target_space="unit", note=notes.append)
+    by_space = stats_of(open_rollouts([file]), target_space="unit", warn=warnings.append)
     assert by_space.target_area.tolist() == pytest.approx([0.02, 0.02, 0.01])
-    assert len(notes) == 1
+    assert len(warnings) == 1

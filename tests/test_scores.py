@@ -144,7 +144,9 @@ def test_predictions_come_in_the_recipes_space():
 def test_all_answers_come_in_the_recipes_space():
     every = gr.recipe("click", response_space="unit", answers="all")
     scores = every.score(
-        ["(0.5, 0.5) (0.1, 0.1)", "x", "(1, 1)"], [BOX] * 3, image_sizes=[(10, 20), (50, 50), (100, 200)]
+        ["(0.5, 0.5) (0.1, 0.1)", "x", "(1, 1)"],
+        [{"bbox": [0, 0, 10, 20]}] * 3,
+        image_sizes=[(10, 20), (50, 50), (100, 200)],
     )
     assert scores.predictions.points.tolist() == [[5, 10], [1, 2], [100, 200]]
     assert scores.predictions.offsets.tolist() == [0, 2, 2, 3]

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+import grounding_rewards as gr
 from grounding_rewards.errors import TargetError
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import Action, NativeForm, Region, RegionKind, Target
@@ -237,3 +238,25 @@ def test_a_native_reader_that_fails_is_an_error_of_the_target():
 
     with pytest.raises(TargetError, match=r"expected pairs \(OverflowError"):
         read_target({"x": 10**400}, native=NativeForm("pairs", fails))
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('{"bbox": [1, 2, 3, 4], "bbox": [5, 6, 7, 8]}', "bbox"),
+        ('{"bbox": [1, 2, 3, 4], "action": {"name": "click", "name": "type"}}', "name"),
+        ('{"regions": [{"bbox": [1, 2, 3, 4]}, {"point": [1, 2], "point": [1, 2]}]}', "point"),
+        ('{"bbox": [1, 2, 3, 4], "extra": {"a": [{"b": 1, "b": 2}]}}', "b"),
+    ],
+)
+def test_a_key_that_comes_twice_is_an_error(text, key):
+    with pytest.raises(TargetError) as caught:
+        read_target(text, row=4)
+    assert str(caught.value).startswith("target of row 4, field 'target': got ")
+    assert f"expected JSON of a target (the key '{key}' comes twice in one object), such as " in str(caught.value)
+
+
+def test_a_key_of_a_source_that_comes_twice_is_an_error():
+    text = '{"action": "click", "gt_bbox": [1, 2, 3, 4], "gt_bbox": [5, 6, 7, 8], "input_text": "no input text"}'
+    with pytest.raises(TargetError, match="the key 'gt_bbox' comes twice in one object"):
+        gr.recipe("gui-r1").score("x", text)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import grounding_rewards as gr
+from grounding_rewards.findings import Finding, described, findings, merged
 from grounding_rewards.scoring import ACTION
 from grounding_rewards.spaces import MODEL_PIXEL, Floats, nowhere
 from grounding_rewards.verifiers.action import in_vocabulary
@@ -43,6 +44,7 @@ class Diagnosis:
     _examples: dict[gr.Reason, str] = field(default_factory=dict)
     _asked: Counter[str] = field(default_factory=Counter)
     _said: set[str] = field(default_factory=set)
+    _found: list[Finding] = field(default_factory=list)
 
     def add(self, piece: Piece, responses: Sequence[str | None], targets: Sequence[Any]) -> str | None:
         """Look at scored rows; the line where these made them enough, else None."""
@@ -54,6 +56,7 @@ class Diagnosis:
         rows = min(room, len(piece.scores))
         self._sizes.append([nowhere(rows, 2) if told is None else told[:rows] for told in piece.sizes])
         self._count(piece, rows, responses)
+        self._found = merged([*self._found, *findings(piece.rollouts.targets, self.recipe)])
         if len(self._responses) < ROWS:
             return None
         line = self._line()
@@ -87,7 +90,7 @@ class Diagnosis:
             f"{self.recipe.name}: of {usable}the first {ROWS} responses {self._share('parsed', valid)} were read and "
             f"{self._share('hit', valid)} {succeeded}"
         ]
-        parts += self._commonest() + self._unsaid() + self._better()
+        parts += self._commonest() + self._unsaid() + described(self._found) + self._better()
         return "; ".join(parts)
 
     def _share(self, what: str, valid: int) -> str:

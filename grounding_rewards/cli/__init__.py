@@ -14,7 +14,9 @@ from grounding_rewards.cli.streams import standard_streams
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run a command and exit with its code: 0, 1 after a warning under `--strict`, 2 for an error, 130 after Ctrl-C, 129 or 143 ended by a signal.
+    """Run a command and exit with its code: 0, 2 for an error, 130 after Ctrl-C, 129 or 143 ended by a signal.
+
+    Under ``--strict`` it is 1 after a warning.
 
     Args:
         args: the words after the program's name; None takes them from the command line.

@@ -121,7 +121,8 @@ def _options(name: str, shown: Mapping[str, Any]) -> Facts:
     }
     left = {key: value for key, value in shown.items() if key in own}
     bare = built(name, left)
-    shared = {key: getattr(bare, key) for key in catalogue.SHARED if key not in own}
+    idle = set() if ACTION in bare.accepts else {"action_names"}
+    shared = {key: getattr(bare, key) for key in catalogue.SHARED if key not in {*own, *idle}}
     return {key: plain(value) for key, value in {**own, **shared}.items()}
 
 

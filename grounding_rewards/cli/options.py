@@ -12,6 +12,7 @@ import typer
 
 from grounding_rewards.catalogue import recipe
 from grounding_rewards.errors import PoolError, RecipeError, SpaceError
+from grounding_rewards.plain import once
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import CoordSpace
 
@@ -199,6 +200,6 @@ def unlabelled(recipe: Recipe) -> str:
 def read_value(text: str) -> Any:
     """JSON where it is JSON, else the text."""
     try:
-        return json.loads(text, parse_constant=str)
+        return json.loads(text, parse_constant=str, object_pairs_hook=once)
     except (ValueError, RecursionError):
         return text

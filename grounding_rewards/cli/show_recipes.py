@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from grounding_rewards.cli import layout, terminal
+from grounding_rewards.cli import layout
 from grounding_rewards.cli.terminal import printable
 from grounding_rewards.cli.values import as_written, bounds_of
 from grounding_rewards.plugins import BUILT_IN

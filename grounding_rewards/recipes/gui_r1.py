@@ -18,6 +18,7 @@ from grounding_rewards.parsing import GUI_R1
 from grounding_rewards.parsing.actions.gui_r1 import CLOSE, OPEN, PLAIN_TEXT, WHOLE, answer_span, usual_answer
 from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.parsing.texts import SPACE, compiled
+from grounding_rewards.plain import once
 from grounding_rewards.recipes.common import share
 from grounding_rewards.recipes.gui_r1_deviations import deviations
 from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
@@ -96,7 +97,7 @@ def gui_r1(*, format_weight: float = 0.2) -> Recipe:
         native=NATIVE,
         deviations=_DEVIATIONS,
         exploits=_exploits(weight),
-        action_names=("close", "close/delete"),
+        action_names=("close", "close/delete", "no action"),
         formula=(
             "total = (1 - format_weight) · matched + format_weight · format\n"
             "matched = [same action] · ([click inside, or nearer than 140 px] or [F1 of words >= 0.5])"
@@ -253,7 +254,7 @@ def read_native(value: Any) -> dict[str, Any] | None:
     """
     if isinstance(value, str) and '"gt_bbox"' in value:  # decoding it here takes half the time
         try:
-            value = json.loads(value)
+            value = json.loads(value, object_pairs_hook=once)
         except (ValueError, RecursionError):
             return None
         if isinstance(value, dict):

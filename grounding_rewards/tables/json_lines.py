@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.plain import once
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NewColumns, NoRowsError, no_collision
 
 
@@ -76,7 +77,7 @@ class _UnreadableError(ValueError):
 
 def _object(raw: bytes) -> dict[str, Any]:
     try:
-        row = json.loads(raw.decode())
+        row = json.loads(raw.decode(), object_pairs_hook=once)
     except UnicodeDecodeError as error:
         raise _UnreadableError(f"not UTF-8 ({error.reason} at byte {error.start + 1})") from None
     except json.JSONDecodeError as error:

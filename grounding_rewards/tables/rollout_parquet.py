@@ -15,7 +15,10 @@ import pyarrow as pa
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.parquet import ParquetTable
 from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES
-from grounding_rewards.tables.rollout_rows import CORRECT
+from grounding_rewards.tables.rollout_rows import AGREE, CORRECT, NO_TOTAL
+
+_ROW = "file_row_number"
+"""What DuckDB calls the number of a row."""
 
 _SQL = {"string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "list<item: double>": "DOUBLE[]"}
 _NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
@@ -56,7 +59,8 @@ class ParquetRollouts:
             TableError: a column is not of a type that can be read as what it should hold.
         """
         chosen = ", ".join(f"{self._expression(name)} AS {quoted(name)}" for name in columns)
-        return f"SELECT {chosen or '1'} FROM read_parquet([{literal(self._source)}], hive_partitioning = false)"
+        rows = "" if _ROW in self.kinds else f", {_ROW} = true"
+        return f"SELECT {chosen or '1'} FROM read_parquet([{literal(self._source)}], hive_partitioning = false{rows})"
 
     @cached_property
     def _source(self) -> str:
@@ -75,7 +79,20 @@ class ParquetRollouts:
         ]
         if not found:
             return f"NULL::{wanted}"
-        return found[0] if len(found) == 1 else f"coalesce({', '.join(found)})"
+        if name == "total" and pa.types.is_floating(self.kinds[name]) and {"acc", CORRECT} & self.kinds.keys():
+            no_total = f"isnan({quoted(name)}) AND ({self._expression('acc')}) IS NOT NULL"
+            return f"CASE WHEN {no_total} THEN {self._error(literal(NO_TOTAL))} ELSE {found[0]} END"
+        if len(found) == 1:
+            return found[0]
+        one, other = found
+        both = f"'acc is ' || ({one}) || ' and {CORRECT} is ' || ({other}) || {literal(f'; {AGREE}')}"
+        return f"CASE WHEN ({one}) <> ({other}) THEN {self._error(both)} ELSE coalesce({one}, {other}) END"
+
+    def _error(self, message: str) -> str:
+        """An error, of which ``message`` is SQL, that names the file, the row and the sample."""
+        sample = f"coalesce({quoted('sample_id')}::VARCHAR, 'null')" if "sample_id" in self.kinds else "'null'"
+        row = "'?'" if _ROW in self.kinds else f"{_ROW}::VARCHAR"
+        return f"error({literal(f'{self.path}, row ')} || {row} || ', sample ' || {sample} || ': ' || {message})"
 
     def _cast(self, name: str, wanted: str) -> str:
         kind, column = self.kinds[name], quoted(name)

@@ -18,6 +18,9 @@ _LARGE = 10**300
 CORRECT = "correct"
 """What a column of ``acc`` may be called as well."""
 
+AGREE = "expected the same of both: leave out the column that is wrong"
+NO_TOTAL = "total is NaN beside an acc; expected a finite number, or null in both where the rollout was not scored"
+
 
 class JsonRollouts:
     """A table of JSON objects, read as rollouts: ids, rounds and verdicts strictly, all else as far as it goes."""
@@ -44,10 +47,10 @@ class JsonRollouts:
 
     def _array(self, batch: Batch, name: str, kind: Any) -> Any:
         values = batch.column(name)
-        if name == "acc" and CORRECT in self.columns:
-            values = [
-                one if one is not None else other for one, other in zip(values, batch.column(CORRECT), strict=True)
-            ]
+        if name == "acc":
+            values = self._verdicts(batch)
+        elif name == "total":
+            self._check_totals(batch, values)
         if name == "sample_id":
             values = [self._name(value, batch, row) for row, value in enumerate(values)]
         elif name in _STRICT:
@@ -61,6 +64,27 @@ class JsonRollouts:
         elif kind == pa.string():
             values = [_as_text(value) for value in values]
         return arrow(values, kind)
+
+    def _verdicts(self, batch: Batch) -> list[Any]:
+        """The column ``acc``, and ``correct`` where it says nothing."""
+        values = batch.column("acc")
+        if CORRECT not in self.columns:
+            return values
+        for row, (one, other) in enumerate(zip(values, batch.column(CORRECT), strict=True)):
+            if _there(one) and _there(other) and one != other:
+                raise TableError(f"{self._place(batch, row)}: acc is {one} and {CORRECT} is {other}; {AGREE}")
+            values[row] = one if _there(one) else other
+        return values
+
+    def _check_totals(self, batch: Batch, totals: Sequence[Any]) -> None:
+        """Check that no rollout that was scored has NaN for a total."""
+        if any(total != total for total in totals):
+            for row, (total, verdict) in enumerate(zip(totals, self._verdicts(batch), strict=True)):
+                if total != total and _there(verdict):
+                    raise TableError(f"{self._place(batch, row)}: {NO_TOTAL}")
+
+    def _place(self, batch: Batch, row: int) -> str:
+        return f"{self.table.path}, {batch.place(row)}, sample {batch.rows[row].get('sample_id')!r:.60}"
 
     def _name(self, value: Any, batch: Batch, row: int) -> str:
         """A sample's name as text; a file holds either texts or whole numbers, or "1" and 1 would become one sample."""
@@ -82,6 +106,11 @@ class JsonRollouts:
     def names_are_numbers(self) -> bool:
         """Whether the names of samples were whole numbers, as far as rows have been read."""
         return self._kinds.get("sample_id", (str, ""))[0] is int
+
+
+def _there(value: Any) -> bool:
+    """Whether there is a value; NaN is none."""
+    return value is not None and bool(value == value)
 
 
 def _exact(name: str, value: Any, kind: Any) -> float | int:

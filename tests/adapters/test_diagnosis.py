@@ -64,6 +64,18 @@ def test_it_says_which_space_fits_better_and_what_to_set(caplog: pytest.LogCaptu
     assert line.endswith("; set worker.reward.reward_function_kwargs.response_space to pixel")
 
 
+@pytest.mark.filterwarnings("error")
+def test_it_names_targets_that_look_wrong(caplog: pytest.LogCaptureFixture) -> None:
+    far = {"bbox": [-900, 100, 300, 200], "image_size": [1000, 800]}
+    inputs = rows(["click(20, 15)"] * 128, {**BOX, "action": "clik", "id": "a7"}) + rows(["click(1, 2)"] * 128, far)
+    easyr1.compute_score(inputs * 2, recipe="action", response_space="pixel", action_names=["zoom"])
+    (line,) = lines(caplog)
+    assert (
+        "(first: sample 'a7'): action 'clik' is unknown to the vocabulary and to action; did you mean 'click'?" in line
+    )
+    assert "(first: row 128): the centre of bbox [-900.0, 100.0, 300.0, 200.0] lies outside the image" in line
+
+
 def test_it_names_actions_that_are_asked_for_and_never_done(caplog: pytest.LogCaptureFixture) -> None:
     (reward,) = reward_funcs("action", response_space="pixel")
     said = {"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [20, 15]}}

@@ -99,7 +99,9 @@ def test_recipes_that_cannot_be_drawn_or_built_are_said(run, own, tmp_path):
     own(**{"lab/bare": lambda: replace(GELATO, example=None), "lab/broken": broken, "lab-bare": lambda: GELATO})
     result = run("gallery", "lab/bare", "lab/broken", "lab-bare", "--out", tmp_path)
     assert result.code == 0
-    assert "note: lab/bare has no example to draw\nnote: there is <nothing> here\n" in result.err
+    assert result.err.startswith("warning: there is <nothing> here\nnote: lab/bare has no example to draw\n")
+    assert run("gallery", "lab/bare", "lab/broken", "--out", tmp_path / "again", "--strict").code == 1
+    assert run("gallery", "lab/bare", "--out", tmp_path / "again", "--strict").code == 0
     text = (tmp_path / "recipes.md").read_text("utf-8")
     assert "## lab/bare\n\nNo picture: lab/bare has no example to draw\n" in text
     assert "## lab/broken\n\nCannot be shown: there is \\<nothing\\> here\n" in text

@@ -89,7 +89,7 @@ def test_other_recipes_still_need_targets(run, tmp_path):
 
 def test_groups_of_one_are_said(run, tmp_path):
     lone = [{**row, "sample_id": str(place)} for place, row in enumerate(ROWS)]
-    note = "note: gui-rcpo compares the rollouts of one sample, and no sample here has two"
+    note = "warning: gui-rcpo compares the rollouts of one sample, and no sample here has two"
     for rows, said in ((lone, 1), (ROWS, 0), (ROWS[:1], 0)):
         result = run("score", write_rows(tmp_path / "in.jsonl", *rows), *RCPO, "--out", tmp_path / "out.jsonl")
         assert (result.code, result.err.count(note)) == (0, said)

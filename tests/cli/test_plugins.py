@@ -116,10 +116,11 @@ def test_what_does_not_load_is_noted_and_the_rest_is_listed(run, installed):
     assert result.code == 0
     assert result.out.startswith("acme (acme-rewards 1.2)\n")
     assert result.err.splitlines() == [
-        "note: acme (thief 1.2) is not loaded: plugin 'acme' is offered by both acme-rewards and thief; uninstall one",
-        "note: broken (b 1.2) is not loaded: plugin 'broken' of b does not load (ImportError: no such module); mend or "
-        "uninstall it, or leave it out of GROUNDING_REWARDS_PLUGINS",
-        "note: wrong (w 1.2) is not loaded: plugin 'wrong' of w: parser 'wrong/pair': got <class "
+        "warning: acme (thief 1.2) is not loaded: plugin 'acme' is offered by both acme-rewards and thief; "
+        "uninstall one",
+        "warning: broken (b 1.2) is not loaded: plugin 'broken' of b does not load (ImportError: no such module); mend "
+        "or uninstall it, or leave it out of GROUNDING_REWARDS_PLUGINS",
+        "warning: wrong (w 1.2) is not loaded: plugin 'wrong' of w: parser 'wrong/pair': got <class "
         "'grounding_rewards.verifiers.hit.Hit'>; expected a dialect with name, names and find, such as a "
         "PatternDialect",
     ]
@@ -137,7 +138,7 @@ def test_what_the_environment_leaves_out_or_asks_for_in_vain_is_noted(run, insta
         "", "note: acme (acme-rewards 1.2) is not loaded: left out by GROUNDING_REWARDS_PLUGINS\n"
     )  # fmt: skip
     monkeypatch.setenv(plugins.LOAD, "acme, amce")
-    assert run("plugins").err == "note: amce is not loaded: named in GROUNDING_REWARDS_PLUGINS, but not installed\n"
+    assert run("plugins").err == "warning: amce is not loaded: named in GROUNDING_REWARDS_PLUGINS, but not installed\n"
 
 
 def test_no_plugins_are_a_note(run, installed):

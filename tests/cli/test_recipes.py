@@ -323,14 +323,16 @@ def test_a_plugins_recipe_without_formula_and_example(run, plugin):
     ]
 
 
-def test_a_plugins_recipe_that_cannot_be_built_is_a_note(run, plugin):
+def test_a_plugins_recipe_that_cannot_be_built_is_a_warning(run, plugin):
     result = run("recipes")
     assert result.code == 0
-    notes = result.err.splitlines()
-    assert len(notes) == 2
-    assert notes[0].startswith("note: acme/bare is not shown: acme/bare cannot be built (TypeError: bare() missing 1 ")
-    assert "radius" in notes[0]
-    assert notes[1] == "note: acme/wrong is not shown: acme/wrong: its plugin returned int; expected a Recipe"
+    warnings = result.err.splitlines()
+    assert len(warnings) == 2
+    assert warnings[0].startswith(
+        "warning: acme/bare is not shown: acme/bare cannot be built (TypeError: bare() missing 1 "
+    )
+    assert "radius" in warnings[0]
+    assert warnings[1] == "warning: acme/wrong is not shown: acme/wrong: its plugin returned int; expected a Recipe"
     found = json.loads(run("recipes", "--json").out)
     assert [each["name"] for each in found if "error" in each] == ["acme/bare", "acme/wrong"]
 

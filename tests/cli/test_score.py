@@ -75,7 +75,7 @@ def test_summary_as_json(run, source, tmp_path):
     assert json.loads(result.out) == {
         "file": str(source), "out": str(out), "recipe": {"name": "gelato", "format_weight": 0.5},
         "rows": 2, "valid": 2, "mean_total": 0.5, "hit_rate": 0.5, "parse_rate": 0.5,
-        "reasons": {"OK": 1, "NO_ANSWER": 1},
+        "reasons": {"OK": 1, "NO_ANSWER": 1}, "warnings": [],
     }  # fmt: skip
 
 

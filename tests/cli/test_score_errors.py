@@ -140,15 +140,15 @@ def test_messages_show_no_control_characters(run, tmp_path):
 
 def test_ctrl_c_leaves_nothing(run, tmp_path, monkeypatch, signals_as_at_a_terminal):
     source, out = write_rows(tmp_path / "in.jsonl", *[HIT] * 9000), tmp_path / "out.jsonl"
-    calls, score = [], Recipe.score
+    calls, judge = [], Recipe.judge
 
     def interrupted(self, *words, **named):
         calls.append(1)
         if len(calls) == 2:
             signal.raise_signal(signal.SIGINT)
-        return score(self, *words, **named)
+        return judge(self, *words, **named)
 
-    monkeypatch.setattr(Recipe, "score", interrupted)
+    monkeypatch.setattr(Recipe, "judge", interrupted)
     out.write_text("old")
     result = run("score", source, "--recipe", "gelato", "--out", out)
     assert (result.code, result.out, result.err) == (130, "", "stopped by Ctrl-C\n")
@@ -160,13 +160,13 @@ KILLED = """
 import os, signal, sys
 from grounding_rewards.cli import main
 from grounding_rewards.scoring import Recipe
-score, calls = Recipe.score, []
+judge, calls = Recipe.judge, []
 def killed(self, *words, **named):
     calls.append(1)
     if len(calls) == 2:
         os.kill(os.getpid(), int(sys.argv.pop()))
-    return score(self, *words, **named)
-Recipe.score = killed
+    return judge(self, *words, **named)
+Recipe.judge = killed
 main(sys.argv[1:-1])
 """
 

@@ -58,11 +58,46 @@ def test_verdicts_are_read_from_any_numbers(tmp_path, values, kind):
     assert read([path], "acc") == [{"acc": 1.0}, {"acc": 0.0}, {"acc": None}]
 
 
-def test_acc_goes_before_correct_where_a_row_has_both(tmp_path):
-    path = lines(tmp_path / "r.jsonl", {"sample_id": "a", "acc": 0, "correct": 1}, {"sample_id": "b", "correct": 1})
+def test_correct_stands_in_where_acc_says_nothing(tmp_path):
+    path = lines(tmp_path / "r.jsonl", {"sample_id": "a", "acc": 0, "correct": 0}, {"sample_id": "b", "correct": 1})
     assert read([path], "acc") == [{"acc": 0.0}, {"acc": 1.0}]
-    path = parquet(tmp_path / "r.parquet", sample_id=["a", "b"], acc=[0, None], correct=[1, 1])
+    path = parquet(tmp_path / "r.parquet", sample_id=["a", "b"], acc=[0, None], correct=[False, True])
     assert read([path], "acc") == [{"acc": 0.0}, {"acc": 1.0}]
+
+
+def test_acc_and_correct_that_contradict_each_other_are_an_error(tmp_path):
+    agree = "expected the same of both: leave out the column that is wrong"
+    path = lines(tmp_path / "r.jsonl", {"sample_id": "a", "acc": 1}, {"sample_id": "b", "acc": 0, "correct": True})
+    with pytest.raises(TableError) as caught:
+        read([path], "acc")
+    assert str(caught.value) == f"{path}, row 1 (line 2), sample 'b': acc is 0 and correct is True; {agree}"
+    path = parquet(tmp_path / "r.parquet", sample_id=["a", "b"], acc=[1, 0], correct=[True, True])
+    with pytest.raises(TableError) as caught:
+        read([path], "acc")
+    assert f"{path}, row 1, sample b: acc is 0.0 and correct is 1.0; {agree}" in str(caught.value)
+
+
+def test_a_total_of_nan_beside_an_acc_is_an_error(tmp_path):
+    nan = float("nan")
+    no_total = "total is NaN beside an acc; expected a finite number, or null in both where the rollout was not scored"
+    path = lines(tmp_path / "r.jsonl", {"sample_id": "a", "acc": 1, "total": nan})
+    with pytest.raises(TableError) as caught:
+        stats_of(open_rollouts([path]))
+    assert str(caught.value) == f"{path}, row 0 (line 1), sample 'a': {no_total}"
+    path = parquet(tmp_path / "r.parquet", sample_id=["a", "b"], correct=[None, True], total=[nan, nan])
+    with pytest.raises(TableError) as caught:
+        stats_of(open_rollouts([path]))
+    assert f"{path}, row 1, sample b: {no_total}" in str(caught.value)
+
+
+def test_a_total_of_nan_without_an_acc_is_not_scored(tmp_path):
+    # So pandas writes that there is none.
+    nan = float("nan")
+    path = parquet(tmp_path / "r.parquet", sample_id=["a", "b"], acc=[nan, 1.0], total=[nan, 0.5])
+    rows = lines(tmp_path / "r.jsonl", {"sample_id": "a", "total": nan}, {"sample_id": "b", "acc": 1, "total": 0.5})
+    for each in (path, rows):
+        found = stats_of(open_rollouts([each]))
+        assert (found.n.tolist(), found.unscored.tolist(), found.mean.tolist()[1]) == ([0, 1], [1, 0], 0.5)
 
 
 def test_names_may_be_whole_numbers_dictionaries_or_categories(tmp_path):

@@ -15,6 +15,7 @@ import typer
 
 from grounding_rewards.cli import layout, options, terminal
 from grounding_rewards.errors import PoolError
+from grounding_rewards.plain import once
 from grounding_rewards.tables.files import JSON_LINES, PARQUET
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def read_stages(path: Path) -> Curriculum:
     from grounding_rewards.pool.curriculum.form import read
 
     kinds: dict[str, Callable[[str], Any]] = {
-        ".json": partial(json.loads, object_pairs_hook=_once),
+        ".json": partial(json.loads, object_pairs_hook=once),
         ".toml": tomllib.loads,
     }
     if path.suffix.lower() not in kinds:
@@ -110,17 +111,6 @@ def read_stages(path: Path) -> Curriculum:
         raise PoolError(f"{path}: is nested too deep") from None
     except ValueError as error:  # PoolError, and what json and tomllib raise
         raise PoolError(f"{path}: {error}") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; of a key that comes twice, ``json`` would keep the last value and say nothing."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise PoolError(
-            f"the key {next(name for name in found if names.count(name) > 1)!r:.80} comes twice in one object"
-        )
-    return found
 
 
 def _validate(stats: Path, plan: Curriculum, column: str | None, by: str, rounds: Sequence[int] | None) -> Validation:

@@ -54,6 +54,7 @@ def test_summary_as_json(run, tmp_path, small):
     assert found.pop("inputs")[0]["path"] == str(source)
     assert found == {
         "out": str(out), "version": gr.__version__, "recipe": {"name": "gelato"}, "code": [],
+        "warnings": [],
         "columns": {
             "response": "response", "target": "target", "image_size": "image_size",
             "model_image_size": "model_image_size", "id": "sample_id", "token_length": "token_length",

@@ -93,7 +93,7 @@ def test_a_column_that_is_null_everywhere_is_told(run, tmp_path):
     result = run("pool", "stats", path, "--by", "policy", "--json")
     assert json.loads(result.out)["by_source"] == []
     assert result.err == (
-        "note: --by: no rollout has a value in the column policy, so samples are counted together alone\n"
+        "warning: --by: no rollout has a value in the column policy, so samples are counted together alone\n"
     )
     assert run("pool", "stats", path, "--by", "source").err == ""
 

@@ -37,8 +37,9 @@ def both(tmp_path):
 
 def found(run, *words):
     result = run("pool", "transitions", *words, "--json")
-    assert (result.code, result.err) == (0, "")
-    return json.loads(result.out)
+    said = json.loads(result.out)
+    assert (result.code, result.err) == (0, "".join(f"warning: {text}\n" for text in said["warnings"]))
+    return said
 
 
 def test_the_worked_example_as_json(run, before, after):
@@ -136,7 +137,7 @@ def test_tables_on_the_terminal(run, before, after):
         "────────────────────────────────────────────────────────────────────",
         "web        5      2       1  50.0 %     9.5 - 90.5   3     1   +17.5",
     ]
-    assert result.err.startswith("note: temperatures differ")
+    assert result.err.startswith("warning: temperatures differ")
 
 
 def test_many_rollouts_fit_into_80_columns(run, tmp_path):
@@ -157,7 +158,7 @@ def test_samples_of_one_rate_and_what_a_histogram_contradicts(run, tmp_path):
     assert "binomial, fit: one rate of 3.3 % for all samples" in result.out
     assert "are these the same rollouts twice?" in result.err
     result = run("pool", "transitions", low, low, "--prior", "uniform")
-    assert "note: num_correct before does not look like Beta(1, 1): 22 never solved for 3.3 expected" in result.err
+    assert "warning: num_correct before does not look like Beta(1, 1): 22 never solved for 3.3 expected" in result.err
 
 
 def test_rounds_that_share_no_sample(run, before, tmp_path):

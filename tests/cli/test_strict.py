@@ -1,0 +1,104 @@
+"""``--strict``: what would be a warning ends with exit status 1, after the output is written."""
+
+import json
+
+import pytest
+
+from tests.cli.command import read_rows, write_rows
+
+CLIK = {"response": "click(120, 150)", "target": {"bbox": [100, 100, 300, 200], "action": "clik"}}
+FAR = {"response": "click(120, 150)", "target": {"bbox": [-900, 100, 300, 200], "image_size": [1000, 800]}}
+RECIPE = ("--recipe", "action", "--response-space", "pixel")
+EVERY = [
+    "score", "eval", "explain", "convert", "recipes", "gallery", "plugins", "where",
+    *(f"pool {name}" for name in ("curriculum", "next", "report", "score", "stats", "temperature", "transitions")),
+]  # fmt: skip
+
+
+@pytest.fixture
+def odd(tmp_path):
+    return write_rows(tmp_path / "in.jsonl", CLIK, FAR, CLIK)
+
+
+def lines(path):
+    return [
+        f"2 targets (first: {path}, row 0 (line 1)): action 'clik' is unknown to the vocabulary and to action; did you "
+        "mean 'click'? Declare names of your own by the option action_names",
+        f"1 target (first: {path}, row 1 (line 2)): the centre of bbox [-900.0, 100.0, 300.0, 200.0] lies outside the "
+        "image, 0..1000 by 0..800 in pixel; check the space and the size of the image, or leave the target out",
+    ]
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_every_command_has_it(run, command):
+    assert "--strict" in run(*command.split(), "--help").out
+
+
+def test_score_warns_and_ends_with_1_once_all_is_written(run, odd, tmp_path):
+    out = tmp_path / "out.jsonl"
+    found = run("score", odd, *RECIPE, "--out", out)
+    assert (found.code, [line for line in found.err.splitlines() if line.startswith("warning")]) == (
+        0, [f"warning: {line}" for line in lines(odd)]
+    )  # fmt: skip
+    first = out.read_bytes()
+    out.unlink()
+    strict = run("score", odd, *RECIPE, "--out", out, "--strict", "--json")
+    assert (strict.code, out.read_bytes(), len(read_rows(out))) == (1, first, 3)
+    assert json.loads(strict.out)["warnings"] == lines(odd)
+
+
+def test_names_that_are_declared_are_no_warning(run, tmp_path):
+    source, out = write_rows(tmp_path / "in.jsonl", CLIK), tmp_path / "out.jsonl"
+    declared = ("--option", 'action_names=["clik"]')
+    assert run("score", source, *RECIPE, *declared, "--out", out, "--strict").code == 0
+
+
+def test_eval_says_which_file(run, odd, tmp_path):
+    good = write_rows(tmp_path / "good.jsonl", {**CLIK, "target": {**CLIK["target"], "action": "click"}})
+    found = run("eval", good, odd, *RECIPE, "--json", "--strict")
+    assert (found.code, [each["warnings"] for each in json.loads(found.out)]) == (1, [[], lines(odd)])
+    assert run("eval", good, *RECIPE, "--strict").code == 0
+
+
+def test_explain(run):
+    words = ("explain", "action", "--response-space", "pixel", "--response", "click(1, 2)", "--strict", "--json")
+    found = run(*words, "--target", '{"action": "clik"}')
+    assert (found.code, len(json.loads(found.out)["warnings"])) == (1, 1)
+    assert run(*words, "--target", '{"action": "wait"}').code == 0
+    assert "the key 'action' comes twice in one object" in json.dumps(
+        json.loads(run(*words, "--target", '{"action": "clik", "action": "wait"}').out)["error"]
+    )
+
+
+def test_pool_score_warns_of_targets_and_of_recipes_that_are_not_installed(run, odd, tmp_path):
+    rows = [{**row, "sample_id": str(place), "recipe": "lab:reward"} for place, row in enumerate(read_rows(odd))]
+    source, out = write_rows(tmp_path / "rollouts.jsonl", *rows), tmp_path / "out"
+    found = run("pool", "score", source, *RECIPE, "--out", out, "--strict", "--json")
+    assert (found.code, out.is_dir()) == (1, True)
+    unknown, *rest = json.loads(found.out)["warnings"]
+    assert unknown.startswith("rollouts name recipes that are not installed, or that need options: 'lab:reward'")
+    assert rest == lines(source)
+    again = run("pool", "score", source, *RECIPE, "--out", out, "--strict")
+    assert again.code == 0  # nothing is scored, so nothing is looked at
+
+
+def test_pool_stats(run, tmp_path):
+    rows = [
+        {"sample_id": name, "acc": 1, "recipe": "lab:reward", "target": "[1, 2, 3, 4]", "image_size": [9, 9]}
+        for name in "ab"
+    ]
+    source = write_rows(tmp_path / "rollouts.jsonl", *rows)
+    found = run("pool", "stats", source, "--out", tmp_path / "stats.parquet", "--strict", "--json")
+    assert (found.code, (tmp_path / "stats.parquet").exists()) == (1, True)
+    assert "2 samples have a target that is not read" in json.loads(found.out)["warnings"][0]
+    assert found.err.startswith("warning: 2 samples have a target that is not read")
+
+
+def test_notes_are_no_warnings(run, tmp_path):
+    rows = [{"sample_id": name, "acc": 1, "round": number} for number in (1, 2) for name in "ab"]
+    found = run("pool", "stats", write_rows(tmp_path / "rollouts.jsonl", *rows), "--strict")
+    assert (found.code, found.err) == (0, "note: rollouts of rounds 1, 2 count together; --round N chooses one\n")
+
+
+def test_an_error_stays_an_error(run, tmp_path):
+    assert run("score", tmp_path / "none.jsonl", *RECIPE, "--out", tmp_path / "out.jsonl", "--strict").code == 2
