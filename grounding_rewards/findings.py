@@ -5,8 +5,7 @@ that names the right action agrees with it. A **place** whose centre lies outsid
 border, for elements at the edge of a screen are often half visible, and a box wholly beside the image is a
 ``TargetError``. Between them the centre decides: it is where shaped rewards pay most, and no click can go there; where
 it lies outside, less than half of the box can be seen along an axis, and mostly its space or the image's size is wrong.
-Where no size
-is known, only what lies left of the image or above it is seen.
+Where no size is known, only what lies left of the image or above it is seen.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Finding:
     """One thing that looks wrong with some targets.
 
     Attributes:
-        recipe: the recipe's name.
+        recipe: the recipe's name; "" where none will judge that is known.
         action: the name that nobody knows; "" where a place is at fault.
         place: the first place whose centre lies outside its image, as written; "" where an action is at fault.
         image: what that image covers.
@@ -62,14 +61,15 @@ class Finding:
                 f"{where}: the centre of {self.place} lies outside the image, {self.image}; check the space and the "
                 "size of the image, or leave the target out"
             )
+        judge = self.recipe and f" and to {self.recipe}"
         return (
-            f"{where}: action {self.action!r:.80} is unknown to the vocabulary and to {self.recipe}"
+            f"{where}: action {self.action!r:.80} is unknown to the vocabulary{judge}"
             f"{near(self.action, (*WRITTEN, *self.known)) or '.'} Declare names of your own by the option action_names"
         )
 
 
-def findings(targets: Targets, recipe: Recipe) -> list[Finding]:
-    """Look at targets, read or prepared, of rows that the recipe can use.
+def findings(targets: Targets, recipe: Recipe | None) -> list[Finding]:
+    """Look at targets, read or prepared, of rows that the recipe can use, or with None of any.
 
     >>> from grounding_rewards import recipe
     >>> action = recipe("action", response_space="pixel")
@@ -78,7 +78,7 @@ def findings(targets: Targets, recipe: Recipe) -> list[Finding]:
     3 targets (first: row 0): action 'clik' is unknown to the vocabulary and to action; did you mean 'click'? Declare \
 names of your own by the option action_names
     """
-    if recipe.label_free:
+    if recipe is not None and recipe.label_free:
         return []
     return [*_actions(targets, recipe), *_places(targets, recipe)]
 
@@ -103,51 +103,53 @@ def described(found: Iterable[Finding]) -> list[str]:
     names = sorted((each for each in every if each.action), key=lambda each: -each.count)
     lines = [str(each) for each in names[:NAMED]]
     if rest := names[NAMED:]:
-        judges = " and ".join(sorted({each.recipe for each in rest}))
+        judges = "".join(f" and to {name}" for name in sorted({each.recipe for each in rest} - {""}))
         lines.append(
-            f"{len(rest):,} further names of actions are unknown to the vocabulary and to {judges}, in "
+            f"{len(rest):,} further names of actions are unknown to the vocabulary{judges}, in "
             f"{_targets(sum(each.count for each in rest))}"
         )
     return lines + [str(each) for each in every if each.place]
 
 
-def _actions(targets: Targets, recipe: Recipe) -> list[Finding]:
+def _actions(targets: Targets, recipe: Recipe | None) -> list[Finding]:
     """Names of actions that neither the vocabulary nor the recipe knows, one finding each."""
-    if not targets.special or "action" not in recipe.accepts:
+    if not targets.special or (recipe is not None and "action" not in recipe.accepts):
         return []
+    known = () if recipe is None else recipe.action_names
     names = targets.alternatives.names.tolist()
-    unknown = {name for name in set(names) if not is_known(name)} - set(recipe.action_names)
+    unknown = {name for name in set(names) if not is_known(name)} - set(known)
     if not unknown:
         return []
     rows: dict[str, dict[int, None]] = {}
     for row, name in zip(targets.alternatives.row.tolist(), names, strict=True):
         if name in unknown and row not in targets.errors:
             rows.setdefault(name, {})[row] = None
-    return [
-        _finding(targets, recipe, list(mine), action=name, known=recipe.action_names) for name, mine in rows.items()
-    ]
+    return [_finding(targets, recipe, list(mine), action=name, known=known) for name, mine in rows.items()]
 
 
-def _places(targets: Targets, recipe: Recipe) -> list[Finding]:
+def _places(targets: Targets, recipe: Recipe | None) -> list[Finding]:
     """Places whose centre lies outside their image, as one finding."""
     regions = targets.regions
-    width, height = (_reach(targets) * (1.0 + _ROUNDING)).T
-    x, y = regions.centre.T
+    if not len(regions.row):
+        return []
     with np.errstate(invalid="ignore"):
-        outside = np.flatnonzero((x < 0) | (y < 0) | (x > width) | (y > height))
-    found = [index for index in outside.tolist() if int(regions.row[index]) not in targets.errors]
+        beyond = (regions.centre < 0) | (regions.centre > _reach(targets) * (1.0 + _ROUNDING))
+    if not beyond.any():
+        return []
+    outside = np.flatnonzero(beyond.any(axis=1)).tolist()
+    found = [index for index in outside if int(regions.row[index]) not in targets.errors]
     if not found:
         return []
     rows = list(dict.fromkeys(regions.row[found].tolist()))
     place = found[0] - int(np.searchsorted(regions.row, rows[0]))
-    return [_finding(targets, recipe, rows, **_written(targets, recipe, rows[0], place))]
+    return [_finding(targets, recipe, rows, **_written(targets, rows[0], place))]
 
 
-def _written(targets: Targets, recipe: Recipe, row: int, place: int) -> dict[str, str]:
+def _written(targets: Targets, row: int, place: int) -> dict[str, str]:
     """One place of a row and its image, in the space in which the target has them."""
     target = targets.rows[row]
     assert target is not None  # it has places
-    region, space = target.regions[place], target.space or recipe.target_space
+    region, space = target.regions[place], SPACES[targets.space_codes[row]]
     width, height = extents(space, targets.image_sizes, targets.model_image_sizes)[row].tolist()
     reach = "0 and above" if width != width else f"0..{width:g} by 0..{height:g}"
     return {"place": f"{region.kind.name.lower()} {list(region.numbers)}", "image": f"{reach} in {space}"}
@@ -155,19 +157,19 @@ def _written(targets: Targets, recipe: Recipe, row: int, place: int) -> dict[str
 
 def _reach(targets: Targets) -> Floats:
     """(m, 2) the width and height of each place's image, in the place's space; NaN where unknown."""
-    regions, codes = targets.regions, targets.space_codes[targets.regions.row]
+    rows = targets.regions.row
+    codes = targets.space_codes[rows]
     found = nowhere(len(codes), 2)
-    for code in np.unique(codes).tolist():
-        if code != UNDECLARED:
-            every = extents(SPACES[code], targets.image_sizes, targets.model_image_sizes)
-            found = np.where((codes == code)[:, None], every[regions.row], found)
+    for code in set(codes.tolist()) - {UNDECLARED}:
+        every = extents(SPACES[code], targets.image_sizes, targets.model_image_sizes)[rows]
+        found = np.where((codes == code)[:, None], every, found)
     return found
 
 
-def _finding(targets: Targets, recipe: Recipe, rows: list[int], **what: Any) -> Finding:
+def _finding(targets: Targets, recipe: Recipe | None, rows: list[int], **what: Any) -> Finding:
     sample = targets.sample(rows[0])
     first = f"row {sample}" if isinstance(sample, int) else f"sample {sample!r}"
-    return Finding(recipe.name, len(rows), rows[0], first, **what)
+    return Finding("" if recipe is None else recipe.name, len(rows), rows[0], first, **what)
 
 
 def _targets(count: int) -> str:

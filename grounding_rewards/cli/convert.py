@@ -112,8 +112,9 @@ def convert(
     every guess is said on stderr, and `none` in a column's stead refuses it.
 
     `--json` holds: rows, written, problems (row, place and why of every bad row), guesses, space, spaces, split, files,
-    left_out, without_size, turned, repeated_ids and notes. Exit codes: 0 written; 2 an error, or rows that cannot be
-    converted, and nothing written; 129, 130 and 143 ended by a signal, and nothing written.
+    left_out, without_size, turned, repeated_ids, notes and warnings. Exit codes: 0 written; 1 under --strict
+    after a warning; 2 an error, or rows that cannot be converted, and nothing written; 129, 130 and 143 ended by a
+    signal, and nothing written.
 
     Example: `grounding-rewards convert clicks.jsonl train.parquet --for verl --target-space pixel`
     """

@@ -12,6 +12,7 @@ from grounding_rewards.converting import Form, Reading, Sample
 from grounding_rewards.converting.form import IMAGES
 from grounding_rewards.converting.repeated import Names
 from grounding_rewards.errors import ConvertError
+from grounding_rewards.findings import Finding, described
 from grounding_rewards.tables import Table
 
 LISTED = 20
@@ -32,6 +33,7 @@ class Converted:
         written: how many are in the output.
         problems: number, place and trouble of each row that cannot be converted.
         notes: what was said on stderr besides problems.
+        odd: what looks wrong with targets.
         spaces: how many targets are in which space.
         without_size: rows whose image has no known size.
         turned: images that their EXIF data say to turn.
@@ -48,6 +50,7 @@ class Converted:
     written: int = 0
     problems: list[tuple[int, str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    odd: list[Finding] = field(default_factory=list)
     spaces: Counter[str] = field(default_factory=Counter)
     without_size: int = 0
     turned: int = 0
@@ -91,6 +94,7 @@ class Converted:
             "turned": self.turned,
             "repeated_ids": {"count": count, "rows": [list(pair) for pair in pairs]},
             "notes": list(self.notes),
+            "warnings": described(self.odd),
         }
 
 

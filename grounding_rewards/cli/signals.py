@@ -49,6 +49,8 @@ class Stopping:
     ) -> bool:
         """Handle them as before, or not at all any more; what a stopped command raised is of no interest."""
         self.over = True
+        if not self.number and kind is not None and issubclass(kind, KeyboardInterrupt):
+            self.number = signal.SIGINT
         if hasattr(signal, "SIGALRM"):
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._before.items():

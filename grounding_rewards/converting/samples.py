@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from grounding_rewards.converting.columns import Columns, value_at
@@ -11,6 +11,7 @@ from grounding_rewards.converting.images import Image, Seen, read_images
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
 from grounding_rewards.converting.truths import Truths, told, with_facts, written
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
+from grounding_rewards.findings import Finding
 from grounding_rewards.pool.identity import sample_id
 from grounding_rewards.sizes import read_size
 from grounding_rewards.truth import Target
@@ -81,10 +82,17 @@ class Reading:
 
 @dataclass(frozen=True)
 class Read:
-    """Some rows, read: a sample each, None where a row has a problem, which is told by the row's place among them."""
+    """Some rows, read: a sample each, None where a row has a problem, by the row's place among them.
+
+    Attributes:
+        samples: of each row, or None.
+        problems: of each row without one.
+        odd: what looks wrong with targets.
+    """
 
     samples: tuple[Sample | None, ...]
     problems: Mapping[int, str]
+    odd: Sequence[Finding] = ()
 
 
 def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 0) -> Read:
@@ -119,11 +127,12 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
         if place in problems:
             samples.append(None)
     good = [(place, sample) for place, sample in enumerate(samples) if sample is not None]
-    unfit = reading.truths.unfit([sample.wire for _, sample in good], [sample.target for _, sample in good])
+    unfit, odd = reading.truths.check([sample.wire for _, sample in good], [sample.target for _, sample in good])
     for index, why in unfit.items():
         place = good[index][0]
         samples[place], problems[place] = None, why
-    return Read(tuple(samples), dict(sorted(problems.items())))
+    odd = [replace(each, row=good[each.row][0]) for each in odd]
+    return Read(tuple(samples), dict(sorted(problems.items())), odd)
 
 
 def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from grounding_rewards.errors import MISSING, ConvertError, TargetError
+from grounding_rewards.findings import Finding, findings
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe
 from grounding_rewards.spaces import PIXEL, CoordSpace
 from grounding_rewards.target_checks import Use, unusable
@@ -33,6 +34,7 @@ class Truths:
         space: the space of targets that do not name one; None where each must.
         accepts: the kinds that are wanted.
         label_free: whether targets need not say what is right.
+        recipe: the recipe that will judge, where one is known.
         place: the kind of place that a bare list of numbers is, where the column's name tells; else None.
     """
 
@@ -41,6 +43,7 @@ class Truths:
     accepts: frozenset[str] = EVERY_KIND
     label_free: bool = False
     place: str | None = None
+    recipe: Recipe | None = None
 
     @classmethod
     def of(cls, recipe: Recipe | None, space: CoordSpace | None, column: str | None) -> Truths:
@@ -48,7 +51,7 @@ class Truths:
         if recipe is None:
             name = (column or "").rpartition(".")[2]
             return cls(space=space, place=name if name in PLACES else None)
-        return cls(recipe.native, space or recipe.target_space, recipe.accepts, recipe.label_free)
+        return cls(recipe.native, space or recipe.target_space, recipe.accepts, recipe.label_free, recipe=recipe)
 
     def read(self, value: Any, row: int) -> Target:
         """One target.
@@ -60,27 +63,30 @@ class Truths:
             value = {self.place: value}
         return read_target(value, row=row, native=self.native, space=self.space, label_free=self.label_free)
 
-    def unfit(self, texts: Sequence[str], targets: Sequence[Target]) -> dict[int, str]:
-        """What is wrong with targets that could be read and written, by place in the list.
+    def check(self, texts: Sequence[str], targets: Sequence[Target]) -> tuple[dict[int, str], list[Finding]]:
+        """Return what is wrong with targets that could be read and written, by place in the list, and what looks wrong.
 
-        It does not read back as the same target; nobody names its space; its coordinates belong to another space; it is
-        of a kind that is not wanted. A size that is not known yet is not wrong.
+        Wrong is: it does not read back as the same target; nobody names its space; its coordinates belong to another
+        space; it is of a kind that is not wanted. A size that is not known yet is not wrong.
         """
         if self.label_free:
             again: Sequence[Target | None] = [read_target(text, native=self.native, label_free=True) for text in texts]
             errors: Mapping[int, TargetError] = {}
+            odd = list[Finding]()
         else:
             table = Targets.from_list(texts, native=self.native, space=self.space, bad_target="abstain")
             again = table.rows
             into = next((target.space for target in targets if target.space is not None), PIXEL)
             errors = unusable(table, Use(into, None, self.accepts))
-        found = {row: _why(error) for row, error in errors.items() if not _lacks_size(error)}
+            errors = {row: error for row, error in errors.items() if not _lacks_size(error)}
+            odd = findings(replace(table, errors={**table.errors, **errors}, _ready={}), self.recipe)
+        found = {row: _why(error) for row, error in errors.items()}
         for row, (target, other) in enumerate(zip(targets, again, strict=True)):
             if target.space is None and target.ends:
                 found.setdefault(row, NO_SPACE)
             if other != target:
                 found[row] = 'target: would not read back as the same; JSON cannot hold its "extra"'
-        return found
+        return found, odd
 
 
 def written(target: Target) -> str:

@@ -60,6 +60,30 @@ def test_eval_says_which_file(run, odd, tmp_path):
     assert run("eval", good, *RECIPE, "--strict").code == 0
 
 
+def test_convert_looks_at_targets_before_they_are_trained_on(run, tmp_path):
+    rows = [
+        {"instruction": "Save", "target": {"space": "pixel", **row["target"]}, "id": place, "image_size": [1000, 800]}
+        for place, row in enumerate((CLIK, {"target": {"bbox": [1, 2, 3]}}, FAR, CLIK))
+    ]
+    source, out = write_rows(tmp_path / "in.jsonl", *rows), tmp_path / "out.jsonl"
+    found = run("convert", source, out, "--for", "verl", "--skip-bad", "--strict", "--json")
+    assert (found.code, len(read_rows(out)), json.loads(found.out)["warnings"]) == (
+        1, 3,
+        [
+            "2 targets (first: row 0 (line 1)): action 'clik' is unknown to the vocabulary; did you mean 'click'? "
+            "Declare names of your own by the option action_names",
+            "1 target (first: row 2 (line 3)): the centre of bbox [-900.0, 100.0, 300.0, 200.0] lies outside the "
+            "image, 0..1000 by 0..800 in pixel; check the space and the size of the image, or leave the target out",
+        ],
+    )  # fmt: skip
+    declared = ("--recipe", "action", "--option", "response_space=pixel", "--option", 'action_names=["clik"]')
+    again = run("convert", source, out, "--for", "verl", "--skip-bad", *declared)
+    assert [line for line in again.err.splitlines() if line.startswith("warning: ")] == [
+        "warning: 1 target (first: row 2 (line 3)): the centre of bbox [-900.0, 100.0, 300.0, 200.0] lies outside the "
+        "image, 0..1000 by 0..800 in pixel; check the space and the size of the image, or leave the target out"
+    ]
+
+
 def test_explain(run):
     words = ("explain", "action", "--response-space", "pixel", "--response", "click(1, 2)", "--strict", "--json")
     found = run(*words, "--target", '{"action": "clik"}')
