@@ -65,7 +65,8 @@ def test_the_summary(run, tmp_path):
         "written": 3, "split": None, "files": [], "space": "pixel", "spaces": {"pixel": 3}, "turned": 0,
         "guesses": {"target": "bbox", "instruction": "instruction", "image-size": "width,height", "id": "id"},
         "left_out": [], "without_size": 1, "repeated_ids": {"count": 1, "rows": [[0, 2]]},
-        "warnings": [], "notes": [line.removeprefix("note: ") for line in result.err.splitlines() if not line.startswith("note: row")],
+        "warnings": [],
+        "notes": [line.removeprefix("note: ") for line in result.err.splitlines() if not line.startswith("note: row")],
     }  # fmt: skip
     assert len(found["notes"]) == 6
     assert "note: 1 rows have the id of an earlier one, the first are rows 0 and 2" in result.err
