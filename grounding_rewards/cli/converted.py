@@ -33,7 +33,7 @@ class Converted:
         written: how many are in the output.
         problems: number, place and trouble of each row that cannot be converted.
         notes: what was said on stderr besides problems.
-        odd: what looks wrong with targets.
+        findings: what looks wrong with targets.
         spaces: how many targets are in which space.
         without_size: rows whose image has no known size.
         turned: images that their EXIF data say to turn.
@@ -50,7 +50,7 @@ class Converted:
     written: int = 0
     problems: list[tuple[int, str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    odd: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     spaces: Counter[str] = field(default_factory=Counter)
     without_size: int = 0
     turned: int = 0
@@ -94,7 +94,7 @@ class Converted:
             "turned": self.turned,
             "repeated_ids": {"count": count, "rows": [list(pair) for pair in pairs]},
             "notes": list(self.notes),
-            "warnings": described(self.odd),
+            "warnings": described(self.findings),
         }
 
 

@@ -99,7 +99,7 @@ class Converter:
             found.list_problems(all_in_json=self.all_in_json)
         looked_up = images.root if self.image_check else None
         say_samples(found, self.form, reading, names, fields=fields, looked_up=looked_up)
-        for text in described(found.odd):
+        for text in described(found.findings):
             terminal.warn(text)
         return found
 
@@ -190,7 +190,7 @@ class Converter:
             rows.append({**row, IMAGES: images_of(sample.images, fields)})
         found.rows += len(batch)
         found.problems += [(batch.start + place, batch.place(place), problems[place]) for place in sorted(problems)]
-        found.odd += [replace(each, first=batch.place(each.row)) for each in read.odd]
+        found.findings += [replace(each, first=batch.place(each.row)) for each in read.findings]
         return samples, rows
 
     def _check_wiring(self, found: Converted, *, ended: bool = False) -> None:

@@ -57,14 +57,14 @@ def evaluate_files(
 
 def _evaluate(file: Path, scorer: Scorer, by: list[str]) -> Evaluation:
     table = open_table(file)
-    parts, odd = list[Evaluation](), list[Finding]()
-    scorer = replace(scorer, found=odd.extend)
+    parts, noticed = list[Evaluation](), list[Finding]()
+    scorer = replace(scorer, found=noticed.extend)
     with terminal.progress(f"scoring {file.name}") as advance:
         for batch in scorer.batches(table, by=by, whole=False):
             scores, targets = scorer.score(table, batch)
             parts.append(evaluate(scores, refusals=targets.refusal, by={name: batch.column(name) for name in by}))
             advance(batch.done)
-    for text in described(odd):
+    for text in described(noticed):
         terminal.warn(text)
     return merge(parts)
 

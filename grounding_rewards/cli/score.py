@@ -68,8 +68,8 @@ def score(
 def _write(file: Path, out: Path, scorer: Scorer, prefix: str) -> dict[str, Any]:
     table = open_table(file)
     found: list[Evaluation] = []
-    total, notes, odd = 0.0, list[str](), list[Finding]()
-    scorer = replace(scorer, found=odd.extend)
+    total, notes, noticed = 0.0, list[str](), list[Finding]()
+    scorer = replace(scorer, found=noticed.extend)
     wrong: TargetError | None = None
     with (
         terminal.progress(f"scoring {file.name}") as advance,
@@ -85,7 +85,7 @@ def _write(file: Path, out: Path, scorer: Scorer, prefix: str) -> dict[str, Any]
             advance(batch.done)
     for text in [*notes, *([f"the first of the rows that are not valid: {wrong}"] if wrong else [])]:
         terminal.note(text)
-    for text in described(odd):
+    for text in described(noticed):
         terminal.warn(text)
     return _summary(file, out, scorer.recipe, merge(found), total)
 

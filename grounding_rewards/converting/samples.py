@@ -87,12 +87,12 @@ class Read:
     Attributes:
         samples: of each row, or None.
         problems: of each row without one.
-        odd: what looks wrong with targets.
+        findings: what looks wrong with targets.
     """
 
     samples: tuple[Sample | None, ...]
     problems: Mapping[int, str]
-    odd: Sequence[Finding] = ()
+    findings: Sequence[Finding] = ()
 
 
 def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 0) -> Read:
@@ -127,12 +127,12 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
         if place in problems:
             samples.append(None)
     good = [(place, sample) for place, sample in enumerate(samples) if sample is not None]
-    unfit, odd = reading.truths.check([sample.wire for _, sample in good], [sample.target for _, sample in good])
+    unfit, noticed = reading.truths.check([sample.wire for _, sample in good], [sample.target for _, sample in good])
     for index, why in unfit.items():
         place = good[index][0]
         samples[place], problems[place] = None, why
-    odd = [replace(each, row=good[each.row][0]) for each in odd]
-    return Read(tuple(samples), dict(sorted(problems.items())), odd)
+    noticed = [replace(each, row=good[each.row][0]) for each in noticed]
+    return Read(tuple(samples), dict(sorted(problems.items())), noticed)
 
 
 def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:

@@ -72,21 +72,21 @@ class Truths:
         if self.label_free:
             again: Sequence[Target | None] = [read_target(text, native=self.native, label_free=True) for text in texts]
             errors: Mapping[int, TargetError] = {}
-            odd = list[Finding]()
+            noticed = list[Finding]()
         else:
             table = Targets.from_list(texts, native=self.native, space=self.space, bad_target="abstain")
             again = table.rows
             into = next((target.space for target in targets if target.space is not None), PIXEL)
             errors = unusable(table, Use(into, None, self.accepts))
             errors = {row: error for row, error in errors.items() if not _lacks_size(error)}
-            odd = findings(replace(table, errors={**table.errors, **errors}, _ready={}), self.recipe)
+            noticed = findings(replace(table, errors={**table.errors, **errors}, _ready={}), self.recipe)
         found = {row: _why(error) for row, error in errors.items()}
         for row, (target, other) in enumerate(zip(targets, again, strict=True)):
             if target.space is None and target.ends:
                 found.setdefault(row, NO_SPACE)
             if other != target:
                 found[row] = 'target: would not read back as the same; JSON cannot hold its "extra"'
-        return found, odd
+        return found, noticed
 
 
 def written(target: Target) -> str:

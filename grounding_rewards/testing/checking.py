@@ -95,7 +95,7 @@ def close(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[np.bool_]:
 def survives_copies(name: str, thing: Any) -> None:
     """Trainers send rewards to other processes: a pickled or copied one must work, and equal the first."""
     ways: dict[str, Callable[[], Any]] = {
-        "pickled": lambda: pickle.loads(pickle.dumps(thing)),  # nosec B301: its own bytes
+        "pickled": lambda: pickle.loads(pickle.dumps(thing)),  # nosec B301
         "copied": lambda: copy.deepcopy(thing),
     }
     for verb, make in ways.items():
