@@ -252,6 +252,8 @@ def _names(built: Recipe, name: str, value: Any) -> tuple[str, ...]:
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, tuple) or not all(isinstance(each, str) and each for each in names):
         raise RecipeError(f"{name}: option action_names: got {value!r:.80}; expected names such as ['snap', 'zoom']")
+    if any("," in each for each in names):
+        raise RecipeError(f"{name}: option action_names: got {value!r:.80}; write several as a list: ['snap', 'zoom']")
     if names and ACTION not in built.accepts:
         raise RecipeError(f"{name}: option action_names: got {value!r:.80}, and this recipe judges no actions")
     return names

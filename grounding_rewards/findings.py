@@ -58,13 +58,13 @@ class Finding:
         where = f"{_targets(self.count)} (first: {self.first})"
         if self.place:
             return (
-                f"{where}: the centre of {self.place} lies outside the image, {self.image}; check the space and the "
+                f"{where}: the centre of {self.place} lies outside its image ({self.image}); check the space and the "
                 "size of the image, or leave the target out"
             )
-        judge = self.recipe and f" and to {self.recipe}"
+        judge = self.recipe and f", nor one of recipe {self.recipe!r}"
         return (
-            f"{where}: action {self.action!r:.80} is unknown to the vocabulary{judge}"
-            f"{near(self.action, (*WRITTEN, *self.known)) or '.'} Declare names of your own by the option action_names"
+            f"{where}: action {self.action!r:.80} is no known name{judge}"
+            f"{near(self.action, (*WRITTEN, *self.known)) or '.'} Declare names of your own: option action_names"
         )
 
 
@@ -75,8 +75,8 @@ def findings(targets: Targets, recipe: Recipe | None) -> list[Finding]:
     >>> action = recipe("action", response_space="pixel")
     >>> found = findings(action.read_targets(['{"bbox": [1, 2, 30, 40], "action": "clik"}'] * 3, warn=False), action)
     >>> print(found[0])
-    3 targets (first: row 0): action 'clik' is unknown to the vocabulary and to action; did you mean 'click'? Declare \
-names of your own by the option action_names
+    3 targets (first: row 0): action 'clik' is no known name, nor one of recipe 'action'; did you mean 'click'? \
+Declare names of your own: option action_names
     """
     if recipe is not None and recipe.label_free:
         return []
@@ -97,15 +97,16 @@ def described(found: Iterable[Finding]) -> list[str]:
 
     >>> found = [Finding("action", 10 - row, row, f"row {row}", action=f"act{row}") for row in range(7)]
     >>> described(found)[-1]
-    '2 further names of actions are unknown to the vocabulary and to action, in 9 targets'
+    "2 further names of actions are no known ones, nor of recipe 'action', in 9 targets"
     """
     every = merged(found)
     names = sorted((each for each in every if each.action), key=lambda each: -each.count)
     lines = [str(each) for each in names[:NAMED]]
     if rest := names[NAMED:]:
-        judges = "".join(f" and to {name}" for name in sorted({each.recipe for each in rest} - {""}))
+        judges = " or ".join(repr(name) for name in sorted({each.recipe for each in rest} - {""}))
+        judges = judges and f", nor of recipe {judges}"
         lines.append(
-            f"{len(rest):,} further names of actions are unknown to the vocabulary{judges}, in "
+            f"{len(rest):,} further names of actions are no known ones{judges}, in "
             f"{_targets(sum(each.count for each in rest))}"
         )
     return lines + [str(each) for each in every if each.place]
@@ -151,8 +152,8 @@ def _written(targets: Targets, row: int, place: int) -> dict[str, str]:
     assert target is not None  # it has places
     region, space = target.regions[place], SPACES[targets.space_codes[row]]
     width, height = extents(space, targets.image_sizes, targets.model_image_sizes)[row].tolist()
-    reach = "0 and above" if width != width else f"0..{width:g} by 0..{height:g}"
-    return {"place": f"{region.kind.name.lower()} {list(region.numbers)}", "image": f"{reach} in {space}"}
+    reach = "left of it or above it" if width != width else f"0..{width:g} by 0..{height:g}"
+    return {"place": f"{region.kind.name.lower()} {list(region.numbers)}", "image": f"{reach}, in {space}"}
 
 
 def _reach(targets: Targets) -> Floats:

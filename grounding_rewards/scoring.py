@@ -291,8 +291,9 @@ class Recipe:
             bad_target=bad_target,
         )
         predictions = parse(
-            texts, self.dialect, space=self.response_space, answers=self.answers, thinking=self.thinking
-        )
+            texts, self.dialect, space=self.response_space, answers=self.answers, thinking=self.thinking,
+            action_names=self.action_names,
+        )  # fmt: skip
         return Rollouts(
             predictions=into_space(predictions, self.space, ready),
             targets=ready,

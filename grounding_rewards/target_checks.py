@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grounding_rewards.actions import CLICKS
-from grounding_rewards.errors import MISSING, TargetError
+from grounding_rewards.actions import CLICKS, is_known
+from grounding_rewards.errors import MISSING, TargetError, near
 from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, UNIT, CoordSpace, Floats, extents, sizes_needed
 from grounding_rewards.truth import LARGEST, RegionKind
 
@@ -129,7 +129,8 @@ def _action_errors(targets: Targets, accepts: frozenset[str]) -> Found:
         names = [each.name for each in target.every_action()] if target else []
         other = next((name for name in names if name not in CLICKS), names[0] if target and target.placeless else None)
         if other is not None:
-            found.append((row, TargetError(targets.sample(row), "action", other, expected)))
+            hint = "" if is_known(other) else near(other, CLICKS).rstrip(".")
+            found.append((row, TargetError(targets.sample(row), "action", other, expected + hint)))
     return found
 
 

@@ -25,15 +25,15 @@ def said(recipe, targets, **given):
 def test_an_unknown_name_is_one_warning_with_the_nearest_name():
     targets = [{**BOX, "action": "clik", "id": "a7"}, BOX, {**BOX, "action": {"name": "clik"}}]
     assert said(ACTION, targets) == [
-        "2 targets (first: sample 'a7'): action 'clik' is unknown to the vocabulary and to action; did you mean "
-        "'click'? Declare names of your own by the option action_names"
+        "2 targets (first: sample 'a7'): action 'clik' is no known name, nor one of recipe 'action'; did you mean "
+        "'click'? Declare names of your own: option action_names"
     ]
 
 
 def test_a_name_far_from_all_others_goes_without_a_suggestion():
     assert said(ACTION, [{"action": "qqqq"}]) == [
-        "1 target (first: row 0): action 'qqqq' is unknown to the vocabulary and to action. Declare names of your own "
-        "by the option action_names"
+        "1 target (first: row 0): action 'qqqq' is no known name, nor one of recipe 'action'. Declare names of your "
+        "own: option action_names"
     ]
 
 
@@ -93,7 +93,7 @@ def test_a_recipe_that_judges_no_actions_takes_no_names():
 def test_a_place_whose_centre_lies_outside_the_image_is_a_warning(place):
     (line,) = said(ACTION, [{**place, "image_size": SIZE}, BOX])
     assert line.startswith("1 target (first: row 0): the centre of ")
-    assert "lies outside the image, 0..1000 by 0..800 in pixel; check the space and the size of the image" in line
+    assert "lies outside its image (0..1000 by 0..800, in pixel); check the space and the size of the image" in line
 
 
 @pytest.mark.parametrize(
@@ -107,21 +107,40 @@ def test_places_are_counted_and_the_first_is_shown_as_written():
     unit = gr.recipe("gelato")
     targets = [[0.1, 0.1, 0.3, 0.2], [-0.6, 0.1, 0.3, 0.2], [0.9, 0.1, 1.3, 0.2]]
     assert said(unit, targets) == [
-        "2 targets (first: row 1): the centre of bbox [-0.6, 0.1, 0.3, 0.2] lies outside the image, 0..1 by 0..1 in "
-        "unit; check the space and the size of the image, or leave the target out"
+        "2 targets (first: row 1): the centre of bbox [-0.6, 0.1, 0.3, 0.2] lies outside its image (0..1 by 0..1, in "
+        "unit); check the space and the size of the image, or leave the target out"
     ]
 
 
 def test_where_no_size_is_known_only_the_left_and_the_top_are_judged():
     assert said(ACTION, [{"bbox": [5000, 100, 6000, 200]}]) == []
     (line,) = said(ACTION, [{"bbox": [-900, 100, 300, 200]}])
-    assert "0 and above in pixel" in line
+    assert "lies outside its image (left of it or above it, in pixel)" in line
 
 
 def test_sizes_from_outside_count():
     box = {"bbox": [900, 100, 1200, 200]}
     assert said(ACTION, [box], image_sizes=(1200, 800)) == []
     assert len(said(ACTION, [box], image_sizes=(1000, 800))) == 1
+
+
+def test_a_declared_name_is_read_and_known():
+    own = gr.recipe("action", response_space="pixel", action_names=["snap"])
+    responses = ["Action: snap()", '{"action_type": "snap"}', "Action: zoom()"]
+    scores = own.score(responses, [{"action": "snap"}] * 3)
+    assert scores.acc.tolist() == [1.0, 1.0, 0.0]
+    assert [gr.Reason(code).name for code in scores.reason] == ["OK", "OK", "UNKNOWN_ACTION"]
+
+
+def test_several_names_are_a_list():
+    with pytest.raises(gr.RecipeError, match=r"got \('snap,zoom',\); write several as a list: \['snap', 'zoom'\]"):
+        gr.recipe("action", response_space="pixel", action_names=["snap,zoom"])
+
+
+def test_a_recipe_of_places_names_the_nearest_click():
+    click = gr.recipe("click", response_space="pixel")
+    with pytest.raises(gr.TargetError, match=r"got 'clik'; expected a click .*no other action; did you mean 'click'\?"):
+        click.score("(1, 2)", {**BOX, "action": "clik"})
 
 
 def test_targets_are_looked_at_once():
@@ -156,5 +175,5 @@ def test_findings_of_batches_add_up_and_many_names_are_cut():
     assert found[0] == Finding("action", 4, 0, "row 0", action="qq0")
     assert len(found) == 8
     assert described(found)[5:] == [
-        "3 further names of actions are unknown to the vocabulary and to action, in 6 targets"
+        "3 further names of actions are no known ones, nor of recipe 'action', in 6 targets"
     ]

@@ -109,7 +109,7 @@ def convert(
     inside `--image-root`; absolute paths are read as they are.
 
     Columns are named by options, `a.b` for the field b of the column a, or taken by the names that the options list;
-    every guess is said on stderr, and `none` in a column's stead refuses it.
+    each guess is printed on stderr, and `none` as the column forbids it.
 
     `--json` holds: rows, written, problems (row, place and why of every bad row), guesses, space, spaces, split, files,
     left_out, without_size, turned, repeated_ids, notes and warnings. Exit codes: 0 written; 1 under --strict

@@ -34,6 +34,7 @@ class Converted:
         problems: number, place and trouble of each row that cannot be converted.
         notes: what was said on stderr besides problems.
         findings: what looks wrong with targets.
+        warnings: what was warned of.
         spaces: how many targets are in which space.
         without_size: rows whose image has no known size.
         turned: images that their EXIF data say to turn.
@@ -51,6 +52,7 @@ class Converted:
     problems: list[tuple[int, str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     spaces: Counter[str] = field(default_factory=Counter)
     without_size: int = 0
     turned: int = 0
@@ -61,6 +63,11 @@ class Converted:
         """Say something, and keep it."""
         self.notes.append(text)
         terminal.note(text)
+
+    def warn(self, text: str) -> None:
+        """Warn of something, and keep it."""
+        self.warnings.append(text)
+        terminal.warn(text)
 
     def count(self, samples: Sequence[Sample]) -> None:
         """Take note of samples that are written."""
@@ -94,7 +101,7 @@ class Converted:
             "turned": self.turned,
             "repeated_ids": {"count": count, "rows": [list(pair) for pair in pairs]},
             "notes": list(self.notes),
-            "warnings": described(self.findings),
+            "warnings": list(self.warnings),
         }
 
 
@@ -134,11 +141,15 @@ def say_samples(
     found: Converted, form: Form, reading: Reading, names: Names, *, fields: bool, looked_up: str | None
 ) -> None:
     """What is to be known of what was written."""
+    if found.problems:
+        found.warn(f"{len(found.problems)} of {found.rows} rows cannot be converted, and are left out")
+    for text in described(found.findings):
+        found.warn(text)
     found.repeated = names.repeated()
     count, pairs = found.repeated
     if count:
         first, second = pairs[0]
-        found.note(
+        found.warn(
             f"{count} rows have the id of an earlier one, the first are rows {first} and {second}: they count as one "
             "sample"
         )
@@ -147,9 +158,9 @@ def say_samples(
             f"{found.without_size} rows say no image size, which recipes need to convert pixels; name it by "
             "--image-size-column"
         )
-    if found.relative and not fields:
+    if found.relative:
         here = f"which were looked up in {looked_up}" if looked_up else "which were not looked up"
-        found.note(
+        found.warn(
             f"{found.relative} images have relative paths, {here}; {form.name} looks them up where it is started; "
             "--image-root makes them whole"
         )

@@ -23,7 +23,6 @@ from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_
 from grounding_rewards.converting.merged import MergedColumns, empty_row, merged_columns
 from grounding_rewards.converting.repeated import Names
 from grounding_rewards.errors import ConvertError, near
-from grounding_rewards.findings import described
 from grounding_rewards.tables import Batch, Table, write_table
 from grounding_rewards.tables.files import PARQUET, schema_of
 from grounding_rewards.tables.folders import open_rows
@@ -99,8 +98,6 @@ class Converter:
             found.list_problems(all_in_json=self.all_in_json)
         looked_up = images.root if self.image_check else None
         say_samples(found, self.form, reading, names, fields=fields, looked_up=looked_up)
-        for text in described(found.findings):
-            terminal.warn(text)
         return found
 
     def _images(self, file: Path) -> ImageFiles:

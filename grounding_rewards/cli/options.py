@@ -80,7 +80,10 @@ ImageRoot = Annotated[
         "--image-root",
         "--image-dir",
         metavar="DIR",
-        help="Where relative paths of images lie, which must not lead out of it. Default: the folder of the data.",
+        help="The folder in which relative paths of images start, and which they may not leave. Default: the folder "
+        "of the data.",
+        exists=True,
+        file_okay=False,
         rich_help_panel=_IMAGES,
     ),
 ]

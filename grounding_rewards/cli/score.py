@@ -83,8 +83,10 @@ def _write(file: Path, out: Path, scorer: Scorer, prefix: str) -> dict[str, Any]
             wrong = wrong or next(iter(scores.errors.values()), None)
             total += float(scores.total[scores.valid == 1].sum())
             advance(batch.done)
-    for text in [*notes, *([f"the first of the rows that are not valid: {wrong}"] if wrong else [])]:
+    for text in notes:
         terminal.note(text)
+    if wrong is not None:
+        terminal.warn(f"the first of the rows that are not valid: {wrong}")
     for text in described(noticed):
         terminal.warn(text)
     return _summary(file, out, scorer.recipe, merge(found), total)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -33,6 +33,7 @@ def parse(
     space: CoordSpace,
     answers: Answers = "only",
     thinking: Thinking = "closed",
+    action_names: Collection[str] = (),
 ) -> Predictions:
     """Read the answer of each response. Whatever the text, this returns; -0 is read as 0.0, however it is written.
 
@@ -44,6 +45,7 @@ def parse(
             or ``"all"`` (``points`` holds all, ``xy`` the first).
         thinking: ``"closed"`` drops all up to the last ``</think>``; ``"open"`` says that the prompt already opened the
             block, so that a text without ``</think>`` is unfinished; ``"read"`` reads thinking like the rest.
+        action_names: names of actions that are known beside the vocabulary.
 
     Raises:
         TypeError: a response is neither a string nor None.
@@ -73,7 +75,7 @@ def parse(
         arguments = {name: _blanked(name, column, unread) for name, column in arguments.items()}
     points, offsets = (None, None) if found.points is None else _ragged(found, reason)
     if getattr(dialect, "vocabulary", False):
-        names = _in_vocabulary(names, reason)
+        names = _in_vocabulary(names, reason, action_names)
     return Predictions(
         xy=xy,
         box=box,
@@ -94,10 +96,10 @@ def _blanked(name: str, column: NDArray[Any], rows: NDArray[np.bool_]) -> NDArra
     return np.where(rows if column.ndim == 1 else rows[:, None], empty(name, len(column)), column)
 
 
-def _in_vocabulary(names: Objects, reason: NDArray[np.int8]) -> Objects:
-    """The names in the vocabulary's words; rows that were read and whose name it lacks are marked in ``reason``."""
+def _in_vocabulary(names: Objects, reason: NDArray[np.int8], more: Collection[str]) -> Objects:
+    """The names in the vocabulary's words; rows whose name neither it nor ``more`` has are marked in ``reason``."""
     known = {name: canonical(name) for name in set(names.tolist())}
-    unknown = {name for name in known if not is_known(name)}
+    unknown = {name for name in known if not is_known(name)} - set(more)
     if unknown:  # np.isin would compare every row with every one of them
         reason[[name in unknown for name in names.tolist()]] = Reason.UNKNOWN_ACTION
     return np.array([known[name] for name in names.tolist()], dtype=np.object_)
@@ -118,6 +120,8 @@ def read_responses(responses: Sequence[str | None]) -> Texts:
     """
     if type(responses) is Texts:
         return responses
+    if isinstance(responses, bytes | bytearray):
+        raise TypeError(f"responses: got {type(responses).__name__} {responses!r:.60}; expected strings: decode them")
     responses = list(responses)
     if set(map(type, responses)) <= _STRINGS:
         return Texts(cast(list[str], responses))

@@ -65,11 +65,11 @@ def test_the_summary(run, tmp_path):
         "written": 3, "split": None, "files": [], "space": "pixel", "spaces": {"pixel": 3}, "turned": 0,
         "guesses": {"target": "bbox", "instruction": "instruction", "image-size": "width,height", "id": "id"},
         "left_out": [], "without_size": 1, "repeated_ids": {"count": 1, "rows": [[0, 2]]},
-        "warnings": [],
-        "notes": [line.removeprefix("note: ") for line in result.err.splitlines() if not line.startswith("note: row")],
+        "warnings": [line[9:] for line in result.err.splitlines() if line.startswith("warning: ")],
+        "notes": [line.removeprefix("note: ") for line in result.err.splitlines() if line.startswith("note: ") and "note: row" not in line],
     }  # fmt: skip
-    assert len(found["notes"]) == 6
-    assert "note: 1 rows have the id of an earlier one, the first are rows 0 and 2" in result.err
+    assert len(found["notes"]) == 5
+    assert "warning: 1 rows have the id of an earlier one, the first are rows 0 and 2" in result.err
     assert "note: 1 rows say no image size" in result.err
     assert [json.loads(row["answer"])["id"] for row in read_rows(tmp_path / "out.jsonl")] == ["a", "a", "b"]
 

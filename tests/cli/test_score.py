@@ -140,7 +140,7 @@ def test_bad_targets_can_abstain(run, tmp_path):
     result = run("score", source, "--recipe", "gelato", "--bad-target", "abstain", "--out", out)
     assert result.code == 0
     note, said = result.err.splitlines()[:2]
-    assert note.startswith("note: the first of the rows that are not valid: target of row 0, field 'bbox': got [1]; ")
+    assert note.startswith("warning: the first of the rows that are not valid: target of row 0, field 'bbox': got [1]")
     assert said.startswith("3 rows scored with gelato (1 of them not valid): mean total 1.0000, hit rate 100.0 %")
     bad = read_rows(out)[0]
     assert (bad["valid"], bad["total"], bad["acc"], bad["reason"]) == (0.0, None, None, "BAD_TARGET")

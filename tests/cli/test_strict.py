@@ -22,10 +22,10 @@ def odd(tmp_path):
 
 def lines(path):
     return [
-        f"2 targets (first: {path}, row 0 (line 1)): action 'clik' is unknown to the vocabulary and to action; did you "
-        "mean 'click'? Declare names of your own by the option action_names",
-        f"1 target (first: {path}, row 1 (line 2)): the centre of bbox [-900.0, 100.0, 300.0, 200.0] lies outside the "
-        "image, 0..1000 by 0..800 in pixel; check the space and the size of the image, or leave the target out",
+        f"2 targets (first: {path}, row 0 (line 1)): action 'clik' is no known name, nor one of recipe 'action'; did "
+        "you mean 'click'? Declare names of your own: option action_names",
+        f"1 target (first: {path}, row 1 (line 2)): the centre of bbox [-900.0, 100.0, 300.0, 200.0] lies outside its "
+        "image (0..1000 by 0..800, in pixel); check the space and the size of the image, or leave the target out",
     ]
 
 
@@ -70,17 +70,18 @@ def test_convert_looks_at_targets_before_they_are_trained_on(run, tmp_path):
     assert (found.code, len(read_rows(out)), json.loads(found.out)["warnings"]) == (
         1, 3,
         [
-            "2 targets (first: row 0 (line 1)): action 'clik' is unknown to the vocabulary; did you mean 'click'? "
-            "Declare names of your own by the option action_names",
-            "1 target (first: row 2 (line 3)): the centre of bbox [-900.0, 100.0, 300.0, 200.0] lies outside the "
-            "image, 0..1000 by 0..800 in pixel; check the space and the size of the image, or leave the target out",
+            "1 of 4 rows cannot be converted, and are left out",
+            "2 targets (first: row 0 (line 1)): action 'clik' is no known name; did you mean 'click'? "
+            "Declare names of your own: option action_names",
+            "1 target (first: row 2 (line 3)): the centre of bbox [-900.0, 100.0, 300.0, 200.0] lies outside its "
+            "image (0..1000 by 0..800, in pixel); check the space and the size of the image, or leave the target out",
         ],
     )  # fmt: skip
     declared = ("--recipe", "action", "--option", "response_space=pixel", "--option", 'action_names=["clik"]')
     again = run("convert", source, out, "--for", "verl", "--skip-bad", *declared)
-    assert [line for line in again.err.splitlines() if line.startswith("warning: ")] == [
-        "warning: 1 target (first: row 2 (line 3)): the centre of bbox [-900.0, 100.0, 300.0, 200.0] lies outside the "
-        "image, 0..1000 by 0..800 in pixel; check the space and the size of the image, or leave the target out"
+    assert [line for line in again.err.splitlines() if line.startswith("warning: ")][1:] == [
+        "warning: 1 target (first: row 2 (line 3)): the centre of bbox [-900.0, 100.0, 300.0, 200.0] lies outside its "
+        "image (0..1000 by 0..800, in pixel); check the space and the size of the image, or leave the target out"
     ]
 
 
