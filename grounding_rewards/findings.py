@@ -68,8 +68,13 @@ class Finding:
         )
 
 
-def findings(targets: Targets, recipe: Recipe | None) -> list[Finding]:
+def findings(targets: Targets, recipe: Recipe | None, rows: int | None = None) -> list[Finding]:
     """Look at targets, read or prepared, of rows that the recipe can use, or with None of any.
+
+    Args:
+        targets: n targets.
+        recipe: which will judge.
+        rows: only the first so many; None for all.
 
     >>> from grounding_rewards import recipe
     >>> action = recipe("action", response_space="pixel")
@@ -80,7 +85,8 @@ Declare names of your own: option action_names
     """
     if recipe is not None and recipe.label_free:
         return []
-    return [*_actions(targets, recipe), *_places(targets, recipe)]
+    rows = len(targets.rows) if rows is None else rows
+    return [*_actions(targets, recipe, rows), *_places(targets, recipe, rows)]
 
 
 def merged(found: Iterable[Finding]) -> list[Finding]:
@@ -112,7 +118,7 @@ def described(found: Iterable[Finding]) -> list[str]:
     return lines + [str(each) for each in every if each.place]
 
 
-def _actions(targets: Targets, recipe: Recipe | None) -> list[Finding]:
+def _actions(targets: Targets, recipe: Recipe | None, within: int) -> list[Finding]:
     """Names of actions that neither the vocabulary nor the recipe knows, one finding each."""
     if not targets.special or (recipe is not None and "action" not in recipe.accepts):
         return []
@@ -123,12 +129,12 @@ def _actions(targets: Targets, recipe: Recipe | None) -> list[Finding]:
         return []
     rows: dict[str, dict[int, None]] = {}
     for row, name in zip(targets.alternatives.row.tolist(), names, strict=True):
-        if name in unknown and row not in targets.errors:
+        if name in unknown and row < within and row not in targets.errors:
             rows.setdefault(name, {})[row] = None
     return [_finding(targets, recipe, list(mine), action=name, known=known) for name, mine in rows.items()]
 
 
-def _places(targets: Targets, recipe: Recipe | None) -> list[Finding]:
+def _places(targets: Targets, recipe: Recipe | None, within: int) -> list[Finding]:
     """Places whose centre lies outside their image, as one finding."""
     regions = targets.regions
     if not len(regions.row):
@@ -137,7 +143,7 @@ def _places(targets: Targets, recipe: Recipe | None) -> list[Finding]:
         beyond = (regions.centre < 0) | (regions.centre > _reach(targets) * (1.0 + _ROUNDING))
     if not beyond.any():
         return []
-    outside = np.flatnonzero(beyond.any(axis=1)).tolist()
+    outside = np.flatnonzero(beyond.any(axis=1) & (regions.row < within)).tolist()
     found = [index for index in outside if int(regions.row[index]) not in targets.errors]
     if not found:
         return []

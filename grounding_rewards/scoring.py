@@ -227,7 +227,7 @@ class Recipe:
             VerifierError: a verifier returned something other than n numbers within its bounds.
 
         Warns:
-            TargetWarning: some targets that are read here look wrong (``findings``); prepared ones were looked at.
+            TargetWarning: some targets look wrong (``findings``); of prepared targets each line comes once.
 
         >>> from grounding_rewards import recipe
         >>> recipe("gelato").score(["(200, 150)", "(900, 900)"], [[0.1, 0.1, 0.3, 0.2]] * 2).total.round(6)
@@ -243,8 +243,7 @@ class Recipe:
             extras=extras,
             bad_target=bad_target,
         )
-        if not isinstance(targets, Targets):
-            _warn(rollouts.targets, self)
+        _warn(rollouts.targets, self)
         return self.judge(rollouts)
 
     def rollouts(
@@ -335,7 +334,9 @@ class Recipe:
 def _warn(targets: Targets, recipe: Recipe) -> None:
     """Warn of targets that look wrong, at the line that calls the caller."""
     for text in described(findings(targets, recipe)):
-        warnings.warn(text, TargetWarning, stacklevel=3)
+        if text not in targets._warned:
+            targets._warned.add(text)
+            warnings.warn(text, TargetWarning, stacklevel=3)
 
 
 def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) -> Predictions:

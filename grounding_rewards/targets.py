@@ -57,6 +57,7 @@ class Targets:
     default: CoordSpace | None = None
     into: CoordSpace | None = None
     _ready: dict[Any, Targets] = field(default_factory=dict, repr=False)
+    _warned: set[str] = field(default_factory=set, repr=False)  # shared by what is prepared of the same targets
     _as_written: list[Alternatives] = field(default_factory=list, repr=False)  # of the rows, whatever the space
 
     def __len__(self) -> int:

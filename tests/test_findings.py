@@ -148,7 +148,16 @@ def test_targets_are_looked_at_once():
     with pytest.warns(gr.TargetWarning, match="'clik'"):
         ready = ACTION.read_targets(targets)
     assert said(ACTION, ready) == []
-    assert said(ACTION, ACTION.read_targets(targets, warn=False)) == []
+    unsaid = ACTION.read_targets(targets, warn=False)
+    assert [len(said(ACTION, unsaid)) for _ in range(2)] == [1, 0]
+
+
+def test_prepared_targets_are_looked_at_with_the_sizes_that_scoring_knows():
+    ready = gr.Targets.from_list([{"bbox": [300, 2, 1900, 40], "action": "clik"}])
+    assert len(said(ACTION, ready)) == 1
+    (line,) = said(ACTION, ready, image_sizes=[(1000, 1000)])
+    assert "lies outside its image (0..1000 by 0..1000, in pixel)" in line
+    assert said(ACTION, ready, image_sizes=[(1000, 1000)]) == []
 
 
 def test_the_warning_names_the_callers_line():

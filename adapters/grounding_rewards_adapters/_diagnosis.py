@@ -56,7 +56,7 @@ class Diagnosis:
         rows = min(room, len(piece.scores))
         self._sizes.append([nowhere(rows, 2) if told is None else told[:rows] for told in piece.sizes])
         self._count(piece, rows, responses)
-        self._found = merged([*self._found, *findings(piece.rollouts.targets, self.recipe)])
+        self._found = merged([*self._found, *findings(piece.rollouts.targets, self.recipe, rows)])
         if len(self._responses) < ROWS:
             return None
         line = self._line()

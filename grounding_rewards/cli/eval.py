@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.cli import options, show, terminal
+from grounding_rewards.errors import TargetError
 from grounding_rewards.evaluation import Evaluation, evaluate, merge
 from grounding_rewards.findings import Finding, described
 from grounding_rewards.table_scoring import Columns, Scorer
@@ -58,15 +59,20 @@ def evaluate_files(
 def _evaluate(file: Path, scorer: Scorer, by: list[str]) -> Evaluation:
     table = open_table(file)
     parts, noticed = list[Evaluation](), list[Finding]()
+    wrong: TargetError | None = None
     scorer = replace(scorer, found=noticed.extend)
     with terminal.progress(f"scoring {file.name}") as advance:
         for batch in scorer.batches(table, by=by, whole=False):
             scores, targets = scorer.score(table, batch)
+            wrong = wrong or next(iter(scores.errors.values()), None)
             parts.append(evaluate(scores, refusals=targets.refusal, by={name: batch.column(name) for name in by}))
             advance(batch.done)
+    found = merge(parts)
+    if wrong is not None:
+        terminal.warn(f"{file}: {found.not_valid} rows have targets that cannot be used, the first: {wrong}")
     for text in described(noticed):
         terminal.warn(text)
-    return merge(parts)
+    return found
 
 
 def _plain(file: str, found: Evaluation, scorer: Scorer) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from grounding_rewards.catalogue import RecordedName
-from grounding_rewards.errors import PoolError, near
+from grounding_rewards.errors import PoolError, TargetError, near
 from grounding_rewards.pool.expressions import LARGEST, TOTAL, chosen, counted, further
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import not_installed, shares, target_boxes
@@ -244,12 +244,20 @@ class _Reading:
     recipe: Recipe | None
     warn: Note
     unknown: dict[str, int] = field(default_factory=dict)
+    unreadable: int = 0
+    first: str = ""
 
     def targets(self, known: pa.Table) -> dict[str, Any]:
         """Return sizes of targets, NaN where they cannot be read."""
         sizes = np.array([size or (np.nan, np.nan) for size in known["image_size"].to_pylist()], dtype=np.float64)
         names = [None if text is None else RecordedName(text) for text in known["recipe"].to_pylist()]
-        boxes = target_boxes(known["target"].to_pylist(), sizes, names, self.target_space, self.recipe)
+        errors: dict[int, TargetError] = {}
+        boxes = target_boxes(known["target"].to_pylist(), sizes, names, self.target_space, self.recipe, errors)
+        if errors and not self.unreadable:
+            row, error = min(errors.items())
+            sample = known["sample_id"][row].as_py() if "sample_id" in known.column_names else row
+            self.first = str(TargetError(sample, error.field, error.came, error.expected))
+        self.unreadable += len(errors)
         area, diagonal = shares(boxes, sizes)
         unread = [name for name, size in zip(names, area.tolist(), strict=True) if size != size]
         for text in not_installed(unread):
@@ -257,7 +265,9 @@ class _Reading:
         return {"target_area": area, "target_diagonal": diagonal}
 
     def describe(self) -> None:
-        """Warn of the recipes that are not installed and whose targets are not read."""
+        """Warn of targets that cannot be read, and of recipes that are not installed and whose targets are not read."""
+        if self.unreadable:
+            self.warn(f"{self.unreadable} samples have a target that cannot be read, the first: {self.first}")
         if self.unknown and self.target_space is None and self.recipe is None:
             some = ", ".join(f"{name!r:.80}" for name in sorted(self.unknown)[:3])
             self.warn(

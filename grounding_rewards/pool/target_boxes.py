@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from grounding_rewards.catalogue import RecordedName, list_recipes, recorded_recipe
+from grounding_rewards.errors import TargetError
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe
 from grounding_rewards.spaces import CoordSpace, Floats
 from grounding_rewards.targets import Targets
@@ -25,6 +26,7 @@ def target_boxes(
     names: Sequence[RecordedName | None] | None = None,
     target_space: CoordSpace | str | None = None,
     recipe: Recipe | None = None,
+    errors: dict[int, TargetError] | None = None,
 ) -> Floats:
     """The bounds of each target's first place: (m, 4) x1 y1 x2 y2 in shares of the image.
 
@@ -39,6 +41,7 @@ def target_boxes(
         target_space: the space of targets that name none.
         recipe: the caller's, whose native form and space hold for targets without a name, or whose recipe is not
             installed.
+        errors: takes why targets cannot be read, by row.
 
     >>> sizes = np.array([[200.0, 100.0], [200.0, 100.0]])
     >>> target_boxes(['{"bbox": [20, 10, 40, 30]}', '{"refusal": true}'], sizes, target_space="pixel").tolist()
@@ -51,7 +54,10 @@ def target_boxes(
     for row, name in enumerate(of_each):  # names may be as many as rows; forms are few
         alike.setdefault(forms[name], []).append(row)
     for (native, space), rows in alike.items():
-        found[rows] = _boxes([targets[row] for row in rows], image_sizes[rows], native, space)
+        read = Targets.from_list([targets[row] for row in rows], native=native, space=space, bad_target="abstain")
+        if errors is not None:
+            errors |= {rows[place]: error for place, error in read.errors.items() if targets[rows[place]] is not None}
+        found[rows] = _boxes(read, image_sizes[rows])
     return found
 
 
@@ -82,15 +88,12 @@ def not_installed(names: Collection[RecordedName | None]) -> list[str]:
     return sorted({each.text for each in names if each is not None and each.text not in known})
 
 
-def _boxes(
-    targets: Sequence[str | None], image_sizes: Floats, native: NativeForm | None, space: CoordSpace | str | None
-) -> Floats:
-    read = Targets.from_list(list(targets), native=native, space=space, bad_target="abstain")
+def _boxes(read: Targets, image_sizes: Floats) -> Floats:
     prepared = read.prepare(
         CoordSpace.PIXEL, default=None, response_space=None, accepts=ACCEPTED, screen=True, image_sizes=image_sizes,
         bad_target="abstain",
     )  # fmt: skip
-    found = np.full((len(targets), 4), np.nan)
+    found = np.full((len(read), 4), np.nan)
     owners, first = np.unique(prepared.regions.row, return_index=True)
     usable = prepared.valid[owners]
     sizes = prepared.image_sizes[owners]

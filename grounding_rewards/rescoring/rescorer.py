@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from grounding_rewards import __version__
 from grounding_rewards.errors import RecipeError, TableError
-from grounding_rewards.findings import Finding, described
 from grounding_rewards.further import reads_further
 from grounding_rewards.own_code import files_of_code
 from grounding_rewards.rescoring.earlier import left_out
@@ -86,7 +85,7 @@ def rescore(
         overwrite: whether a directory, or an unfinished run, that was made of something else gives way.
         advance: is told the share that is done, 0 to 1.
         note: is told what becomes of columns.
-        warn: is told what looks wrong with rollouts and targets that are scored now.
+        warn: is told what looks wrong with rollouts and targets; the manifest has it, too.
 
     Raises:
         TableError: the rollouts cannot be read or scored, or the directory is another one already.
@@ -109,10 +108,9 @@ def rescore(
             "score a file of whole attempts with `grounding-rewards score`"
         )
     table = rollouts if isinstance(rollouts, RolloutTable) else open_rollouts(rollouts)
-    found = list[Finding]()
-    scorer = Scorer(recipe, columns, bad_target, resizing, warn, found.extend)
+    scorer = Scorer(recipe, columns, bad_target, resizing, warn)
     done = _Rescorer(scorer, table, advance, note).run(Path(out), overwrite=overwrite)
-    for text in described(found):
+    for text in done.manifest.get("warnings", ()):
         warn(text)
     return done
 
@@ -137,18 +135,19 @@ class _Rescorer:
                 manifest = read_manifest(out / MANIFEST)
                 return Rescored(manifest, 0, len(manifest[OUTPUTS]))
             check_given(self.rollouts, tables, self.scorer.columns.id)
-            return self._make(pieces, self._sources(tables, states))
+            warned = list[str]()
+            return self._make(pieces, self._sources(tables, states, warned.append), warned)
 
-    def _sources(self, tables: Sequence[Table], states: Sequence[tuple[int, int]]) -> list[Source]:
+    def _sources(self, tables: Sequence[Table], states: Sequence[tuple[int, int]], warn: Note) -> list[Source]:
         """The files, read once for what is not known before: types of JSON, and what scored them earlier."""
         scorer, sources = self.scorer, list[Source]()
-        gone = left_out(self.rollouts, tables, scorer.recipe, scorer.columns, self.note, scorer.warn)
+        gone = left_out(self.rollouts, tables, scorer.recipe, scorer.columns, self.note, warn)
         for table, state in zip(tables, states, strict=True):
             sources.append(Source.of(table, gone, state, self.note))
             self.advance(_READING * len(sources) / len(tables))
         return sources
 
-    def _make(self, pieces: Pieces, sources: Sequence[Source]) -> Rescored:
+    def _make(self, pieces: Pieces, sources: Sequence[Source], warned: Sequence[str]) -> Rescored:
         schema = _schema(sources, self.scorer.recipe)
         work = self._work(sources, schema)
         names = [f"{PREFIX}{number:06d}.parquet" for number in range(work.count)]
@@ -169,7 +168,7 @@ class _Rescorer:
                 write(file, schema, scored(batches))
                 for source in sources:
                     source.check()  # before the piece has its name: what another file said is never kept
-        manifest = pieces.finish(names, summary(pieces.folder, names, self.scorer.recipe))
+        manifest = pieces.finish(names, summary(pieces.folder, names, self.scorer.recipe, warned))
         return Rescored(manifest, len(missing), len(names) - len(missing))
 
     def _work(self, sources: Sequence[Source], schema: Any) -> Work:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,12 +14,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from grounding_rewards.columns import PARSED, Reason
+from grounding_rewards.findings import Finding, described, findings
 from grounding_rewards.scoring import Recipe
 
 MANIFEST = "_score.manifest.json"
 """By its first letter, readers of a directory of Parquet pass it over."""
 
 _HELD_BYTES = 1 << 26
+_JUDGED = ["sample_id", "target", "image_size", "model_image_size"]
 
 
 def write(file: IO[bytes], schema: Any, batches: Iterable[Any]) -> None:
@@ -34,14 +37,23 @@ def write(file: IO[bytes], schema: Any, batches: Iterable[Any]) -> None:
             writer.write_table(pa.Table.from_batches(held))
 
 
-def summary(folder: Path, names: Sequence[str], recipe: Recipe) -> dict[str, Any]:
-    """What scored pieces say, counted anew, so that it is the same however many runs made them."""
+def summary(folder: Path, names: Sequence[str], recipe: Recipe, warned: Sequence[str]) -> dict[str, Any]:
+    """What scored pieces say, counted anew, so that it is the same however many runs made them.
+
+    Args:
+        folder: where they lie.
+        names: the pieces.
+        recipe: what scored them.
+        warned: what looks wrong with the rollouts beside their targets.
+    """
     rows, scored, hits, total, parsed = 0, 0, 0, 0.0, 0
     reasons: Counter[str | None] = Counter()
+    noticed = list[Finding]()
     read = pa.array([reason.name for reason in PARSED])
     for name in names:
         with (folder / name).open("rb") as opened, pq.ParquetFile(opened) as file:
             found = file.read(["total", "acc", "reason"])
+            noticed += [each for batch in file.iter_batches(columns=_JUDGED) for each in _findings(batch, recipe)]
         usable = found.filter(found.column("acc").is_valid())
         rows, scored = rows + len(found), scored + len(usable)
         hits += int(np.count_nonzero(usable.column("acc").to_numpy() == 1.0))
@@ -50,10 +62,23 @@ def summary(folder: Path, names: Sequence[str], recipe: Recipe) -> dict[str, Any
         counts = found.column("reason").value_counts().to_pylist()
         reasons.update({each["values"]: each["counts"] for each in counts})
     share = None if not scored else 1 / scored
+    bad = reasons[Reason.BAD_TARGET.name]
+    unusable = [f"{bad} rollouts are not scored, for their targets cannot be used"] if bad else []
     return {
         **({"label_free": True} if recipe.label_free else {}),
         "rows": rows, "scored": scored, "unscored": rows - scored, "no_response": reasons[None],
         "mean_total": share and total / scored, "hit_rate": share and hits / scored,
         "parse_rate": share and parsed / scored,
         "reasons": {reason.name: reasons[reason.name] for reason in Reason if reason.name in reasons},
+        "warnings": [*warned, *unusable, *described(noticed)],
     }  # fmt: skip
+
+
+def _findings(rows: Any, recipe: Recipe) -> list[Finding]:
+    """What looks wrong with the targets of some rows."""
+    names, targets, *sizes = (rows.column(name).to_pylist() for name in _JUDGED)
+    seen = recipe.rollouts(
+        [None] * len(targets), targets, image_sizes=sizes[0], model_image_sizes=sizes[1], groups=names,
+        bad_target="abstain",
+    )  # fmt: skip
+    return [replace(each, first=f"sample {names[each.row]!r:.80}") for each in findings(seen.targets, recipe)]

@@ -14,6 +14,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -252,10 +253,13 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
     Where there are no locks, as on Windows and some network file systems, the log names them instead.
     """
     for each in leftovers(path):
-        folder = each.is_dir()
-        if folder and ".tmp-" not in each.name:
-            continue  # pieces of a resumable directory whose name ends in a number
         try:
+            mode = each.lstat().st_mode
+            folder = stat.S_ISDIR(mode)
+            if not folder and not stat.S_ISREG(mode):
+                continue  # nothing that was made here
+            if folder and ".tmp-" not in each.name:
+                continue  # pieces of a resumable directory whose name ends in a number
             handle = os.open(each, os.O_RDONLY if folder else os.O_RDWR)  # NFS locks what is open for writing
             try:
                 dead = lock(handle)

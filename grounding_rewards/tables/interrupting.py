@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future
+from threading import Thread
 from typing import Any
 
 
@@ -23,12 +24,20 @@ def interruptible(connection: Any, call: Callable[..., Any], *given: Any) -> Any
     >>> interruptible(connection, lambda sql: connection.sql(sql).fetchall(), "SELECT 1")
     [(1,)]
     """
-    with ThreadPoolExecutor(1) as thread:
-        found = thread.submit(call, *given)
+    found: Future[Any] = Future()
+
+    def run() -> None:
         try:
-            return found.result()
-        except BaseException:
-            while not found.done():  # once more, where the query began right after it was interrupted
-                connection.interrupt()
-                wait([found], 0.05)
-            raise
+            found.set_result(call(*given))
+        except BaseException as error:
+            found.set_exception(error)
+
+    thread = Thread(target=run, daemon=True)
+    try:
+        thread.start()
+        return found.result()
+    except BaseException:
+        while thread.is_alive() and not found.done():
+            connection.interrupt()  # once more, where the query began right after it was interrupted
+            thread.join(0.05)
+        raise

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from grounding_rewards.errors import DataPathError, TableError
-from grounding_rewards.tables.atomic import atomic_file, lock, put_directory, real_directory, restore
+from grounding_rewards.tables.atomic import atomic_file, lock, named, put_directory, real_directory, restore
 from grounding_rewards.tables.data_paths import inside_file
 from grounding_rewards.tables.fingerprints import digest
 from grounding_rewards.tables.manifests import read_manifest
@@ -44,7 +44,7 @@ class Pieces:
     @contextmanager
     def write(self, name: str) -> Iterator[IO[bytes]]:
         """A file to write a piece to; it is there when all went well, and else leaves no trace."""
-        with atomic_file(self.folder / name) as file:
+        with named(self.out), atomic_file(self.folder / name) as file:
             yield file
 
     def finish(self, names: Sequence[str], said: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,7 +59,8 @@ class Pieces:
         """
         whole = {**self.identity, **said, OUTPUTS: [_described(self.folder / name) for name in names]}
         _remove([path for path in self.folder.iterdir() if path.name not in {*names, self.manifest}])
-        _write_json(self.folder / self.manifest, whole)
+        with named(self.out):
+            _write_json(self.folder / self.manifest, whole)
         put_directory(self.folder, self.out)
         return whole
 
@@ -169,7 +170,8 @@ def _begin(out: Path, folder: Path, manifest: str, identity: Mapping[str, Any], 
     kept = [] if found is None or apart else [folder / manifest, *_finished(folder, manifest)]
     _remove([path for path in folder.iterdir() if path not in kept])
     if not kept:
-        _write_json(folder / manifest, dict(identity))
+        with named(out):
+            _write_json(folder / manifest, dict(identity))
 
 
 def _finished(folder: Path, manifest: str) -> list[Path]:

@@ -1,6 +1,7 @@
 """``convert``: files in, files out, and what is said about them."""
 
 import json
+import re
 import struct
 
 import pyarrow as pa
@@ -66,7 +67,7 @@ def test_the_summary(run, tmp_path):
         "guesses": {"target": "bbox", "instruction": "instruction", "image-size": "width,height", "id": "id"},
         "left_out": [], "without_size": 1, "repeated_ids": {"count": 1, "rows": [[0, 2]]},
         "warnings": [line[9:] for line in result.err.splitlines() if line.startswith("warning: ")],
-        "notes": [line.removeprefix("note: ") for line in result.err.splitlines() if line.startswith("note: ") and "note: row" not in line],
+        "notes": [line.removeprefix("note: ") for line in result.err.splitlines() if re.match(r"note: (?!row)", line)],
     }  # fmt: skip
     assert len(found["notes"]) == 5
     assert "warning: 1 rows have the id of an earlier one, the first are rows 0 and 2" in result.err

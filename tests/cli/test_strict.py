@@ -102,9 +102,38 @@ def test_pool_score_warns_of_targets_and_of_recipes_that_are_not_installed(run, 
     assert (found.code, out.is_dir()) == (1, True)
     unknown, *rest = json.loads(found.out)["warnings"]
     assert unknown.startswith("rollouts name recipes that are not installed, or that need options: 'lab:reward'")
-    assert rest == lines(source)
-    again = run("pool", "score", source, *RECIPE, "--out", out, "--strict")
-    assert again.code == 0  # nothing is scored, so nothing is looked at
+    places = (f"{source}, row 0 (line 1)", f"{source}, row 1 (line 2)")
+    first, second = lines(source)
+    assert rest == [first.replace(places[0], "sample '0'"), second.replace(places[1], "sample '1'")]
+    again = run("pool", "score", source, *RECIPE, "--out", out, "--strict", "--json")  # nothing is scored any more
+    assert (again.code, json.loads(again.out)["warnings"]) == (1, [unknown, *rest])
+
+
+def test_pool_stats_counts_targets_that_cannot_be_read(run, tmp_path):
+    twice = '{"bbox": [1, 2, 3, 4], "bbox": [5, 6, 7, 8], "space": "unit"}'
+    rows = [
+        {"sample_id": name, "acc": 1, "target": twice if name != "b" else None, "image_size": [9, 9]} for name in "abc"
+    ]
+    source = write_rows(tmp_path / "rollouts.jsonl", *rows)
+    found = run("pool", "stats", source, "--out", tmp_path / "stats.parquet", "--strict", "--json")
+    assert found.code == 1
+    (line,) = json.loads(found.out)["warnings"]
+    assert line.startswith("2 samples have a target that cannot be read, the first: target of sample 'a', field ")
+    assert "the key 'bbox' comes twice in one object" in line
+
+
+def test_rows_that_are_left_out_are_warnings(run, tmp_path):
+    bad = {"response": "click(1, 2)", "target": {"bbox": [1]}, "sample_id": "b"}
+    source = write_rows(tmp_path / "in.jsonl", {**CLIK, "target": {"bbox": [1, 2, 3, 4]}, "sample_id": "a"}, bad)
+    abstain = (*RECIPE, "--bad-target", "abstain", "--strict", "--json")
+    for words in (
+        ("score", source, *abstain, "--out", tmp_path / "out.jsonl"),
+        ("eval", source, *abstain),
+        ("pool", "score", source, *abstain, "--out", tmp_path / "scored"),
+    ):
+        assert run(*words).code == 1, words
+    manifest = json.loads((tmp_path / "scored" / "_score.manifest.json").read_text())
+    assert manifest["warnings"] == ["1 rollouts are not scored, for their targets cannot be used"]
 
 
 def test_pool_stats(run, tmp_path):

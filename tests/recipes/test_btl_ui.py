@@ -240,3 +240,9 @@ def test_a_bare_point_of_the_sources_rows_asks_for_a_bare_point():
     assert scored(written(TAP), row(BARE))[2] == 0
     assert scored(written(BARE), row(BARE))[2] == 1
     assert scored(written(TAP), {"bbox": BOX, "point": [200, 150]})[2] == 1
+
+
+def test_a_key_that_comes_twice_in_a_solution_is_an_error():
+    twice = '[{"Plan": "p", "Action": {"function": "Type", "function": "Tap", "point_2d": [200, 150]}}]'
+    with pytest.raises(gr.TargetError):
+        BTL.score(written(TAP), {"solution": twice, "bbox": BOX})

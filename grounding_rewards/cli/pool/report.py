@@ -100,7 +100,7 @@ def make_report(
         images = ImageFiles(root, max_image_bytes, max_image_pixels, _HINT)
         where = report_samples.Data(data, image_column, images, id_column, split)
         seen, remarks = report_samples.with_screenshots([*hardest, *suspects], where)
-        notes |= dict.fromkeys(remarks)
+        warned |= dict.fromkeys(remarks)
         hardest, suspects = seen[: len(hardest)], seen[len(hardest) :]
     found = report(
         title, [part.round for part in given.parts], by_temperature=given.by_temperature, unswept=given.unswept,

@@ -14,7 +14,7 @@ In place of a plan with its action there may be ``{"point_2d": [512, 384]}`` alo
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from grounding_rewards.actions import Act
@@ -55,10 +55,13 @@ def fenced(text: str, tag: str) -> str | None:
     return text[opened.end() : closed.start()].strip() if opened and closed else None
 
 
-def loaded(text: str) -> Any:
-    """The JSON value that a text is, ``UNREAD`` where it is none or nests too deeply; numbers as Python has them."""
+def loaded(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """The JSON value that a text is, ``UNREAD`` where it is none or nests too deeply; numbers as Python has them.
+
+    ``pairs`` makes objects of their keys and values, and raises ValueError where it finds none.
+    """
     try:
-        return json.loads(text) if is_shallow(text) else UNREAD
+        return json.loads(text, object_pairs_hook=pairs) if is_shallow(text) else UNREAD
     except ValueError:
         return UNREAD
 

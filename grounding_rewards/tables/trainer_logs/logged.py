@@ -176,6 +176,21 @@ def _acc(row: Logged) -> float | None:
     return found
 
 
+def _total(row: Logged) -> float | None:
+    found = number(row.total) if row.scored else None
+    if found is None and row.scored and not missing(row.verdict[1]) and _is_no_number(row.total):
+        raise row.wrong("total", row.total, "a finite number beside a verdict, or null in both where it was not scored")
+    return found
+
+
+def _is_no_number(value: Any) -> bool:
+    """Whether a value is NaN or infinite, also as ``str`` writes it."""
+    try:
+        return value is not None and not math.isfinite(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
 def _target_says(key: str, read: Callable[[Any], Any]) -> Callable[[Logged], Any]:
     def found(row: Logged) -> Any:
         text = as_json(row.target)
@@ -193,7 +208,7 @@ _MADE: Mapping[str, Callable[[Logged], Any]] = {
     "sample_id": _sample,
     "rollout": _rollout,
     "response": lambda row: row.response,
-    "total": lambda row: number(row.total) if row.scored else None,
+    "total": _total,
     "acc": _acc,
     "target": lambda row: as_json(row.target),
     "image_size": _target_says("image_size", read_size),

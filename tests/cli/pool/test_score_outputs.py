@@ -14,6 +14,7 @@ import grounding_rewards as gr
 from grounding_rewards.tables import rollout_source
 from tests.cli.command import names, write_rows
 from tests.cli.pool.scoring import GELATO, SCORE
+from tests.disks import full_disk
 from tests.rescoring.made import contents, rollouts, table
 
 
@@ -154,3 +155,10 @@ def test_a_run_that_failed_goes_on_where_it_was(run, tmp_path, small, monkeypatc
     assert resumed["pieces"]["made"] == whole["pieces"]["made"] - done
     assert sum(calls) - calls[3] == 30
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
+def test_a_full_disk_is_said_with_the_output(run, tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", *rollouts(3))
+    with full_disk(300):
+        message = run.error(*SCORE, source, *GELATO, "--out", tmp_path / "out")
+    assert message.startswith(f"{tmp_path / 'out'}: would be larger than files may be here")

@@ -280,3 +280,15 @@ def test_an_empty_directory_or_dump_is_no_log(tmp_path: Path) -> None:
     (tmp_path / "2.jsonl").write_text("")
     with pytest.raises(NoRowsError, match=r"no rollouts in it \(left out: 1 cut short in writing, 1 files without"):
         list(found.batches())
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), "nan"])
+def test_a_total_that_is_no_number_beside_a_verdict_is_an_error(tmp_path: Path, score: Any) -> None:
+    write(tmp_path, 1, {"score": 1.0, "acc": 1.0}, {"score": score, "acc": 1.0})
+    with pytest.raises(TableError, match=r"1\.jsonl, row 1 \(line 2\): total is .*expected a finite number beside"):
+        rows(tmp_path, "total", "acc")
+
+
+def test_a_total_that_is_no_number_without_a_verdict_was_not_scored(tmp_path: Path) -> None:
+    write(tmp_path, 1, {"score": float("nan"), "acc": None}, {"score": 1.0, "acc": 1.0})
+    assert rows(tmp_path, "total", "acc") == [{"total": None, "acc": None}, {"total": 1.0, "acc": 1.0}]
