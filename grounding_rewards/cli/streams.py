@@ -62,6 +62,8 @@ class _Stream:
             call(*given)
         except OSError as error:
             # What still waits in the stream goes nowhere too: Python would complain of it at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
             if not isinstance(error, self._survived):
                 raise OSError(error.errno, error.strerror, self._stream.name) from error
