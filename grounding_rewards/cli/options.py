@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -74,6 +75,14 @@ TargetRecipe = Annotated[
     ),
 ]
 _IMAGES = "Images"
+
+
+def _folder(path: Path | None) -> Path | None:
+    if path is not None:
+        os.scandir(path).close()  # which raises where it is no directory
+    return path
+
+
 ImageRoot = Annotated[
     Path | None,
     typer.Option(
@@ -82,8 +91,7 @@ ImageRoot = Annotated[
         metavar="DIR",
         help="The folder in which relative paths of images start, and which they may not leave. Default: the folder "
         "of the data.",
-        exists=True,
-        file_okay=False,
+        callback=_folder,
         rich_help_panel=_IMAGES,
     ),
 ]

@@ -166,7 +166,7 @@ def test_whatever_is_not_there(run, work, case, kind):
         os.symlink(place, place)
     words = [word.replace("PLACE", json.dumps(place)[1:-1] if "{" in word else place) for word in case.words]
     result = check(run, case, words)
-    if case.like is not None and case not in CASES["pool report", "image_root"]:  # reports go on without screenshots
+    if case.like is not None:
         assert result.code == 2, result
         assert printable(NOWHERE[kind])[:100] in result.err
 
