@@ -71,10 +71,12 @@ def test_it_names_targets_that_look_wrong(caplog: pytest.LogCaptureFixture) -> N
     easyr1.compute_score(inputs * 2, recipe="action", response_space="pixel", action_names=["zoom"])
     (line,) = lines(caplog)
     assert (
-        "(first: sample 'a7'): action 'clik' is no known name, nor one of recipe 'action'; did you mean 'click'?"
+        "128 targets (first: sample 'a7'): action 'clik' is no known name, nor one of recipe 'action'; did you mean"
         in line
     )
-    assert "(first: row 128): the centre of bbox [-900.0, 100.0, 300.0, 200.0] lies outside its image" in line
+    assert (
+        "128 targets (first: row 128): the centre of bbox [-900.0, 100.0, 300.0, 200.0] lies outside its image" in line
+    )
 
 
 def test_it_names_actions_that_are_asked_for_and_never_done(caplog: pytest.LogCaptureFixture) -> None:
