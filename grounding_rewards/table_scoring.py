@@ -87,7 +87,7 @@ class Scorer:
         bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"``.
         resizing: what makes the sizes that the model saw, where rows do not say; None for nothing.
         warn: gets what looks wrong with the rows.
-        found: gets what looks wrong with targets, batch by batch.
+        found: gets what looks wrong with targets, batch by batch; None does not look.
 
     Raises:
         RecipeError: ``bad_target`` is neither.
@@ -98,7 +98,7 @@ class Scorer:
     bad_target: str = "raise"
     resizing: Resizing | None = None
     warn: Note = field(default=lambda text: None, repr=False, compare=False)
-    found: Callable[[list[Finding]], None] = field(default=lambda found: None, repr=False, compare=False)
+    found: Callable[[list[Finding]], None] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.bad_target not in (choices := get_args(BadTarget)):
@@ -142,7 +142,7 @@ class Scorer:
         rollouts = self.recipe.rollouts(responses, targets, **rest)
         scores = self.recipe.judge(rollouts)
         self.check(table, batch, scores)
-        if found := findings(rollouts.targets, self.recipe):
+        if self.found and (found := findings(rollouts.targets, self.recipe)):
             self.found([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in found])
         return rollouts, scores
 
