@@ -1,4 +1,4 @@
-"""What `from grounding_rewards import *` costs, against `import numpy` in the same run: CPU seconds of fresh processes.
+"""Cost of `from grounding_rewards import *` against `import numpy` in one run: CPU seconds of fresh processes.
 
     python benchmarks/imports.py
 

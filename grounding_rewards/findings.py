@@ -1,9 +1,9 @@
-"""What looks wrong with targets that a recipe can use: nothing is refused for it, and somebody should look.
+"""Findings: targets that a recipe can use and that look wrong. Nothing is refused, and somebody should look.
 
 Two things are. An **action** of a name that neither the vocabulary nor the recipe knows, such as ``clik``: no response
 that names the right action agrees with it. A **place** whose centre lies outside its image. Boxes may reach over the
 border, for elements at the edge of a screen are often half visible, and a box wholly beside the image is a
-``TargetError``. Between them the centre decides: it is where shaped rewards pay most, and no click can go there; where
+``TargetError``. Between them the centre decides: shaped rewards are highest there, and no click can reach it; where
 it lies outside, less than half of the box can be seen along an axis, and mostly its space or the image's size is wrong.
 Where no size is known, only what lies left of the image or above it is seen.
 """

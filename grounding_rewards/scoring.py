@@ -258,7 +258,7 @@ class Recipe:
         extras: Mapping[str, Any] | None = None,
         bad_target: BadTarget = "raise",
     ) -> Rollouts:
-        """What this recipe's verifiers see of n responses: arguments and errors as of ``score``, without warnings.
+        """Return what verifiers see of n responses: arguments and errors as of ``score``, without warnings.
 
         >>> from grounding_rewards import recipe
         >>> recipe("gelato").rollouts("(200, 150)", [0.1, 0.1, 0.3, 0.2]).predictions.xy

@@ -121,7 +121,7 @@ def _covered(boxes: Floats, others: Floats) -> Floats:
 
 
 def _covered_by_all(boxes: Floats) -> Floats:
-    """How many times over the boxes of a large group cover each of them, itself included: (k, 4) to (k,)."""
+    """Count how often the boxes of a large group cover each of them, itself included: (k, 4) to (k,)."""
     boxes, where, votes = np.unique(boxes, axis=0, return_inverse=True, return_counts=True)
     found = np.empty(len(boxes))
     for part, near in neighbours(boxes[:, 0], boxes[:, 2]):

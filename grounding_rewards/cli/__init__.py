@@ -82,7 +82,7 @@ _REFUSED = {
     errno.ELOOP: "symbolic links lead round in a circle; name the file itself",
     errno.ENAMETOOLONG: "a name in this path is longer than the disk takes; give a shorter one",
 }
-"""What is wrong, and how to fix it."""
+"""Errors of the system: the fault, and how to fix it."""
 
 
 def _error(message: str) -> tuple[int, str]:

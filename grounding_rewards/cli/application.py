@@ -50,10 +50,10 @@ _VERBS = {
     "where": "where:where",
     "pool": "pool:build",
 }
-"""Of each verb its module, and the function in it."""
+"""Modules and functions of the verbs."""
 
 _GROUPS: tuple[list[str], ...] = ([], ["pool"])
-"""What says nothing to do, and is answered with what there is."""
+"""Command lines that name no command: they get the help."""
 
 
 def _version(wanted: bool) -> None:

@@ -61,7 +61,7 @@ class Stopping:
 
     @property
     def line(self) -> str:
-        """What to say of a command that was stopped."""
+        """Line for a command that was stopped."""
         return f"stopped by {'Ctrl-C' if self.number == signal.SIGINT else signal.Signals(self.number).name}"
 
     def _stop(self, number: int, frame: Any) -> None:

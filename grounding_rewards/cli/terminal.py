@@ -1,4 +1,4 @@
-"""What is shown: a progress bar, remarks, warnings, JSON, and text that is safe to print."""
+"""Output on the terminal: a progress bar, notes, warnings, JSON, and text that is safe to print."""
 
 from __future__ import annotations
 

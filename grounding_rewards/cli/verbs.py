@@ -37,7 +37,7 @@ def verbs(package: str, known: Mapping[str, str], words: Sequence[str]) -> Itera
 
 
 def strict(command: Callable[..., None]) -> Callable[..., None]:
-    """The same command with ``--strict``: exit status 1 where it warned, after all that it does.
+    """Return a command with ``--strict``: exit status 1 where it warned, once it has done its work.
 
     >>> import inspect
     >>> list(inspect.signature(strict(lambda *, out: None)).parameters)

@@ -29,7 +29,7 @@ MAX_IMAGE_PIXELS = 1 << 28
 
 @dataclass(frozen=True)
 class ImageFiles:
-    """Where the images of data are read from, and how large they may be.
+    """Folder of the images that data name, and bounds on their size.
 
     Attributes:
         root: the folder of relative paths, which these must not leave; "" for the current directory. Absolute paths

@@ -1,4 +1,4 @@
-"""Where AgentCPM-GUI's recipe departs from the published code."""
+"""Deviations of AgentCPM-GUI's recipe from the published code."""
 
 from __future__ import annotations
 

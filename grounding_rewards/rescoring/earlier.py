@@ -25,8 +25,8 @@ def left_out(
         tables: the files of it.
         recipe: which scores them now.
         columns: what holds what.
-        note: is told of scores that are left out.
-        warn: is told of recipes whose scores nobody can name.
+        note: takes remarks on scores that are left out.
+        warn: takes warnings about recipes whose scores nobody can name.
     """
     known = {name for table in tables for name in table.columns}
     parts, stay = _parts(rollouts, recipe) if "recipe" in known else (set[str](), list[str]())

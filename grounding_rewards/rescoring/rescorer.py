@@ -85,7 +85,7 @@ def rescore(
         overwrite: whether a directory, or an unfinished run, that was made of something else gives way.
         advance: is told the share that is done, 0 to 1.
         note: is told what becomes of columns.
-        warn: is told what looks wrong with rollouts and targets; the manifest has it, too.
+        warn: takes warnings about rollouts and targets; the manifest has them, too.
 
     Raises:
         TableError: the rollouts cannot be read or scored, or the directory is another one already.

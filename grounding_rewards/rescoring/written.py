@@ -38,7 +38,7 @@ def write(file: IO[bytes], schema: Any, batches: Iterable[Any]) -> None:
 
 
 def summary(folder: Path, names: Sequence[str], recipe: Recipe, warned: Sequence[str]) -> dict[str, Any]:
-    """What scored pieces say, counted anew, so that it is the same however many runs made them.
+    """Return figures and warnings of scored pieces, counted anew, so that it is the same however many runs made them.
 
     Args:
         folder: where they lie.
@@ -75,7 +75,7 @@ def summary(folder: Path, names: Sequence[str], recipe: Recipe, warned: Sequence
 
 
 def _findings(rows: Any, recipe: Recipe) -> list[Finding]:
-    """What looks wrong with the targets of some rows."""
+    """Look at the targets of some rows."""
     names, targets, *sizes = (rows.column(name).to_pylist() for name in _JUDGED)
     seen = recipe.rollouts(
         [None] * len(targets), targets, image_sizes=sizes[0], model_image_sizes=sizes[1], groups=names,

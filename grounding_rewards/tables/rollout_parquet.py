@@ -18,7 +18,7 @@ from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES
 from grounding_rewards.tables.rollout_rows import AGREE, CORRECT, NO_TOTAL
 
 _ROW = "file_row_number"
-"""What DuckDB calls the number of a row."""
+"""DuckDB's name for the number of a row."""
 
 _SQL = {"string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "list<item: double>": "DOUBLE[]"}
 _NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)

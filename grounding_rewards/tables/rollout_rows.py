@@ -109,7 +109,7 @@ class JsonRollouts:
 
 
 def _there(value: Any) -> bool:
-    """Whether there is a value; NaN is none."""
+    """Return True where there is a value; NaN is none."""
     return value is not None and bool(value == value)
 
 

@@ -106,7 +106,7 @@ class Novelty(_Near):
 
 
 def _near(xy: Floats, scale: Floats, reach: float) -> NDArray[np.int64]:
-    """How many points of its group lie within reach of each, itself included: (g, k, 2) to (g, k)."""
+    """Count the points of a group within reach of each, itself included: (g, k, 2) to (g, k)."""
     if xy.shape[1] < LARGE:
         return np.asarray(np.count_nonzero(_is_near(xy, scale, xy, reach), axis=2), dtype=np.int64)
     rows, where, counts = np.unique(

@@ -184,7 +184,7 @@ def _total(row: Logged) -> float | None:
 
 
 def _is_no_number(value: Any) -> bool:
-    """Whether a value is NaN or infinite, also as ``str`` writes it."""
+    """Return True for NaN and infinite values, also as ``str`` writes them."""
     try:
         return value is not None and not math.isfinite(float(value))
     except (TypeError, ValueError, OverflowError):
