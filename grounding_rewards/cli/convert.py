@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from grounding_rewards.catalogue import recipe as build
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.converted import Converted, NotConvertedError
 from grounding_rewards.cli.converter import Converter
@@ -143,6 +144,7 @@ def convert(
         label_free=built is not None and built.label_free,
         image_check=not no_image_check,
         all_in_json=as_json,
+        reporting=terminal.REPORTING,
     )
     try:
         found = converter.run(file, out)
@@ -158,7 +160,7 @@ def convert(
 
 def _built(name: str, given: list[str] | None, target_space: str | None) -> Recipe:
     found = options.read_options(given, None)
-    return options.built(name, found if target_space is None else {**found, "target_space": target_space})
+    return build(name, **(found if target_space is None else {**found, "target_space": target_space}))
 
 
 def _summary(file: Path, out: Path, trainer: str, recipe: Recipe | None, found: Converted) -> dict[str, Any]:

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from grounding_rewards.cli import terminal
 from grounding_rewards.converting import Form, Reading, Sample
 from grounding_rewards.converting.form import IMAGES
 from grounding_rewards.converting.repeated import Names
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.findings import Finding, described
 from grounding_rewards.tables import Table
+from grounding_rewards.tables.reporting import SILENT, Reporting
 
 LISTED = 20
 SOURCE = "data_source"
@@ -40,6 +40,7 @@ class Converted:
         turned: images that their EXIF data say to turn.
         relative: images whose paths are relative.
         repeated: how many rows have the name of an earlier one, and the first of them, each after its namesake.
+        reporting: where notes and warnings are shown.
     """
 
     guesses: Mapping[str, str] = field(default_factory=dict)
@@ -58,16 +59,17 @@ class Converted:
     turned: int = 0
     relative: int = 0
     repeated: tuple[int, Sequence[tuple[int, int]]] = (0, ())
+    reporting: Reporting = SILENT
 
     def note(self, text: str) -> None:
         """Say something, and keep it."""
         self.notes.append(text)
-        terminal.note(text)
+        self.reporting.note(text)
 
     def warn(self, text: str) -> None:
         """Warn of something, and keep it."""
         self.warnings.append(text)
-        terminal.warn(text)
+        self.reporting.warn(text)
 
     def count(self, samples: Sequence[Sample]) -> None:
         """Take note of samples that are written."""
@@ -79,10 +81,10 @@ class Converted:
     def list_problems(self, *, all_in_json: bool) -> None:
         """The first rows that cannot be converted."""
         for _, place, why in self.problems[:LISTED]:
-            terminal.note(f"{place}: {why}")
+            self.reporting.note(f"{place}: {why}")
         if len(self.problems) > LISTED:
             where = "" if all_in_json else "; --json has all of them"
-            terminal.note(f"and {len(self.problems) - LISTED} more rows{where}")
+            self.reporting.note(f"and {len(self.problems) - LISTED} more rows{where}")
 
     def as_json(self) -> dict[str, Any]:
         """All of it, for scripts."""

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from grounding_rewards.cli import terminal
 from grounding_rewards.cli.converted import (
     SOURCE,
     Converted,
@@ -27,6 +26,7 @@ from grounding_rewards.tables import Batch, Table, write_table
 from grounding_rewards.tables.files import PARQUET, schema_of
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.kept import IMAGES_FEATURE, KeptColumns
+from grounding_rewards.tables.reporting import SILENT, Reporting
 
 DECIDING = 256
 """So many rows without one that can be converted mean that the columns or the space are wrong."""
@@ -52,6 +52,7 @@ class Converter:
     label_free: bool = False
     image_check: bool = True
     all_in_json: bool = False
+    reporting: Reporting = SILENT
 
     def run(self, file: Path, out: Path) -> Converted:
         """Convert a file or a directory.
@@ -63,7 +64,7 @@ class Converter:
         table = open_rows(file, self.split, tolerant=True)
         if file.is_dir() and out.absolute().is_relative_to(file.absolute()):
             raise ConvertError(f"{out}: lies in the input, of which it would become a part; write somewhere else")
-        found = Converted(split=getattr(table, "split", None), files=_files(table))
+        found = Converted(split=getattr(table, "split", None), files=_files(table), reporting=self.reporting)
         say_input(found, table)
         survey = self._survey(table, file, found)
         reading, remarks = self._reading(survey, file, found)
@@ -78,7 +79,7 @@ class Converter:
         kept, names = self._kept(table, survey, reading, new, fields), Names()
         read = [*reading.columns.read, *merged]
         with (
-            terminal.progress(f"converting {file.name}") as advance,
+            self.reporting.progress(f"converting {file.name}") as advance,
             write_table(out, like=kept, new=new.types, note=found.note, metadata=kept.metadata) as writer,
         ):
             for batch in table.batches(read):
@@ -110,7 +111,7 @@ class Converter:
         if schema is not None:
             survey.add([empty_row(schema), *next(table.batches(size=_FIRST)).rows])
             return survey
-        with terminal.progress(f"looking at {file.name}") as advance:
+        with self.reporting.progress(f"looking at {file.name}") as advance:
             for batch in table.batches():
                 survey.add(batch.rows)
                 if not survey.names:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from grounding_rewards import catalogue
-from grounding_rewards.cli.options import built
 from grounding_rewards.columns import Reason
 from grounding_rewards.combine import is_combination
 from grounding_rewards.errors import GroundingRewardsError
@@ -24,7 +23,7 @@ def entry(name: str) -> Facts:
     """A recipe in the list; ``error`` says why it cannot be built, where it cannot."""
     shown = catalogue.shown_with(name)
     try:
-        return _summary(built(name, shown), shown)
+        return _summary(catalogue.recipe(name, **shown), shown)
     except GroundingRewardsError as error:
         return {"name": name, "error": str(error)}
 
@@ -37,7 +36,7 @@ def recipe(name: str, given: Mapping[str, Any]) -> Facts:
         SpaceError: a space is unknown.
     """
     shown = {**catalogue.shown_with(name), **given}
-    return facts(name, built(name, shown), shown)
+    return facts(name, catalogue.recipe(name, **shown), shown)
 
 
 def facts(name: str, found: Recipe, shown: Mapping[str, Any]) -> Facts:
@@ -120,7 +119,7 @@ def _options(name: str, shown: Mapping[str, Any]) -> Facts:
         for key, default in catalogue.own_options(name).items()
     }
     left = {key: value for key, value in shown.items() if key in own}
-    bare = built(name, left)
+    bare = catalogue.recipe(name, **left)
     idle = set() if ACTION in bare.accepts else {"action_names"}
     shared = {key: getattr(bare, key) for key in catalogue.SHARED if key not in {*own, *idle}}
     return {key: plain(value) for key, value in {**own, **shared}.items()}

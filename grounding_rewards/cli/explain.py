@@ -85,7 +85,7 @@ def explain_score(
     _check_picture(plot, image)
     options_given = options.read_options(option, response_space)
     shown = catalogue.shown_with(name) if response is None and file is None else {}
-    recipe = options.built(name, {**shown, **options_given})
+    recipe = catalogue.recipe(name, **{**shown, **options_given})
     others, left_out = _others(name, compare_with, {**shown, **options_given})
     if file is not None:
         case = cases.row_of(file, row or 0, [recipe, *others], columns)
@@ -166,7 +166,7 @@ def _others(first: str, names: str | None, given: Mapping[str, Any]) -> tuple[li
         takes = {*catalogue.own_options(name), *catalogue.SHARED}
         # What it cannot be built without is shown with the rest of the recipe; no space is guessed, though.
         shown = {key: value for key, value in catalogue.shown_with(name).items() if key != "response_space"}
-        found.append(options.built(name, {**shown, **{key: value for key, value in given.items() if key in takes}}))
+        found.append(catalogue.recipe(name, **{**shown, **{key: given[key] for key in given if key in takes}}))
         if not takes >= given.keys():
             left_out[name] = sorted(given.keys() - takes)
     return found, left_out

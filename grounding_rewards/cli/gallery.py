@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.cli import described, gallery_page, options, pictures, terminal
+from grounding_rewards.cli import described, gallery_page, pictures, terminal
 from grounding_rewards.errors import GroundingRewardsError, PictureError
 from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.overview import overview, same_target
@@ -85,7 +85,7 @@ def shown(name: str, cells: int = CELLS) -> Shown:
     """
     given = catalogue.shown_with(name)
     try:
-        recipe = options.built(name, given)
+        recipe = catalogue.recipe(name, **given)
         facts = described.facts(name, recipe, given)
     except GroundingRewardsError as error:
         return Shown({"name": name, "error": str(error)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -149,7 +149,7 @@ def build_recipe(name: str, options: Sequence[str] | None, response_space: str |
         RecipeError: an option is not KEY=VALUE, comes twice or does not fit.
         SpaceError: the response space is unknown, or needed and missing.
     """
-    return built(name, read_options(options, response_space))
+    return recipe(name, **read_options(options, response_space))
 
 
 def read_options(options: Sequence[str] | None, response_space: str | None) -> dict[str, Any]:
@@ -167,16 +167,6 @@ def read_options(options: Sequence[str] | None, response_space: str | None) -> d
             raise RecipeError(f"--option: {key} is given twice")
         found[key] = read_value(value)
     return found
-
-
-def built(name: str, options: Mapping[str, Any]) -> Recipe:
-    """A recipe with options.
-
-    Raises:
-        RecipeError: the name or an option does not fit.
-        SpaceError: a space is unknown, or needed and missing.
-    """
-    return recipe(name, **options)
 
 
 def target_recipe(name: str | None) -> Recipe | None:

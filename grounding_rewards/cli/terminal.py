@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from grounding_rewards.errors import printable as printable
+from grounding_rewards.tables.reporting import Reporting
 
 
 @contextmanager
@@ -66,6 +67,9 @@ def warnings() -> list[str]:
 
 
 _WARNED: ContextVar[list[str] | None] = ContextVar("warned", default=None)
+
+
+REPORTING = Reporting(note, warn, progress)
 
 
 def print_json(value: Any) -> None:

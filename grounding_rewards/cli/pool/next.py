@@ -133,7 +133,7 @@ def next_round(
     )
     with _as_options():
         settings.check()
-        manifest = run(rollouts, out, settings, data, id_column, split)
+        manifest = run(rollouts, out, settings, data, id_column, split, terminal.REPORTING)
     say(manifest)
     if as_json:
         terminal.print_json({**manifest, "out": str(out), "manifest": str(pool_paths(out)["manifest"])})

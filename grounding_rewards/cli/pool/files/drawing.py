@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grounding_rewards.cli import terminal
 from grounding_rewards.cli.pool.files.pools import Data, check_paths, write_pool
 from grounding_rewards.errors import PoolError, RecipeError, TableError
 from grounding_rewards.own_code import files_of_code
@@ -17,6 +16,7 @@ from grounding_rewards.pool.selection.filters import filters
 from grounding_rewards.pool.selection.steps import check_numbers
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.tables.reporting import SILENT, Reporting
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,7 @@ def run(
     data: Path | None,
     id_column: str | None,
     split: str | None,
+    reporting: Reporting = SILENT,
 ) -> dict[str, Any]:
     """Read rollouts, or statistics of them, draw a pool, and write it with its manifest, which is returned.
 
@@ -101,6 +102,7 @@ def run(
         data: the rows to train on; None writes names and statistics.
         id_column: where the data name their samples.
         split: which split of the data.
+        reporting: where notes, warnings and progress are shown.
 
     Raises:
         PoolError: no sample is left, or a setting does not fit.
@@ -113,7 +115,7 @@ def run(
     from grounding_rewards.tables.sample_names import sample_names
 
     measured = open_measured(
-        rollouts, settings.rounds, settings.target_space, settings.by, settings.recipe, warn=terminal.warn
+        rollouts, settings.rounds, settings.target_space, settings.by, settings.recipe, warn=reporting.warn
     )
     rows = None if data is None else open_rows(data, split)
     judges = dict(zip(("weak", "strong"), settings.two_model or (), strict=False))
@@ -123,7 +125,7 @@ def run(
     asked = [*rollouts, *judges.values(), *([] if data is None else [data])]
     files = [*measured.files, *(file for path in judges.values() for file in files_of_rows(path))]
     check_paths(out, asked, [*files, *([] if rows is None else Data(rows, ()).files)])
-    with terminal.progress("drawing the next pool") as advance:
+    with reporting.progress("drawing the next pool") as advance:
         named = (
             None if rows is None else Data(rows, sample_names(rows, id_column, advance=lambda done: advance(done / 5)))
         )
@@ -146,5 +148,7 @@ def run(
             "selectors": list(settings.selectors),
             "settings": settings.to_json(),
         }
-        manifest = write_pool(out, found, named, said, advance=lambda done: advance(0.5 + done / 2))
+        manifest = write_pool(
+            out, found, named, said, note=reporting.note, advance=lambda done: advance(0.5 + done / 2)
+        )
     return manifest

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards import __version__
-from grounding_rewards.cli import terminal
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.selection import NextPool
 from grounding_rewards.pool.stats import SampleStats
@@ -103,6 +102,7 @@ def write_pool(
     found: NextPool,
     data: Data | None,
     said: dict[str, Any],
+    note: Callable[[str], None] = lambda text: None,
     advance: Callable[[float], None] = lambda done: None,
 ) -> dict[str, Any]:
     """Write all files of a pool, its manifest last; what an earlier run set aside and this one does not is removed.
@@ -112,6 +112,7 @@ def write_pool(
         found: the pool.
         data: the rows that are written; None writes names and statistics.
         said: what the manifest says beside counts.
+        note: takes remarks.
         advance: is told the share that is done.
 
     Returns:
@@ -130,7 +131,7 @@ def write_pool(
             written = write_tables(files, ((path, in_tables(found.stats, chosen)) for path, chosen in parts.items()))
         else:
             ids = {path: found.stats.sample_id[chosen].tolist() for path, chosen in parts.items()}
-            written = write_parts(files, ids, data.table, data.names, note=terminal.note, advance=advance)
+            written = write_parts(files, ids, data.table, data.names, note=note, advance=advance)
         manifest = {
             **found.to_json(),
             **said,
