@@ -7,12 +7,12 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import AGENTCPM
 from grounding_rewards.plain import frozen
-from grounding_rewards.recipes.agentcpm_gui_deviations import ACCEPTS, DEVIATIONS
 from grounding_rewards.recipes.agentcpm_gui_parts import FullMatch, KeysAndValues, SameKeys, SchemaKept
 from grounding_rewards.recipes.agentcpm_gui_targets import NATIVE
 from grounding_rewards.recipes.common import share
 from grounding_rewards.scoring import Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
+from tests.golden.departures.agentcpm_gui import ACCEPTS, DEVIATIONS
 
 _SCREEN = (1080, 2400)
 

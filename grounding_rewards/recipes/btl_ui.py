@@ -21,13 +21,13 @@ from grounding_rewards.parsing.json_point import POINT_KEY
 from grounding_rewards.parsing.texts import SPACE, compiled
 from grounding_rewards.plain import frozen, once
 from grounding_rewards.recipes.btl_ui_blink import Blink
-from grounding_rewards.recipes.btl_ui_deviations import DEVIATIONS
 from grounding_rewards.recipes.btl_ui_link import LinkMatch, OwnAction
 from grounding_rewards.recipes.common import Line, bad_target, extra_of, length
 from grounding_rewards.scoring import BBOX, POINT, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import JudgedFormat
+from tests.golden.departures.btl_ui import DEVIATIONS
 
 _ACCEPTS = frozenset({BBOX, POINT, "action"})
 _SAID = ("text", "direction")

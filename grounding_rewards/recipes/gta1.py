@@ -9,11 +9,11 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import BARE_TUPLE
 from grounding_rewards.parsing.texts import SPACE
 from grounding_rewards.recipes.common import Line, bad_target, share, text_of
-from grounding_rewards.recipes.pairs import pair_deviations
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import LARGEST, NativeForm
 from grounding_rewards.verifiers import Format, Hit
+from tests.golden.departures.gta1 import pair_deviations
 
 _ACCEPTS = frozenset({BBOX})
 _TARGET = ((100, 100, 300, 200), 1.08, 1.92)

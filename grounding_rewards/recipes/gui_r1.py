@@ -20,12 +20,12 @@ from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.parsing.texts import SPACE, compiled
 from grounding_rewards.plain import once
 from grounding_rewards.recipes.common import share
-from grounding_rewards.recipes.gui_r1_deviations import deviations
 from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, Floats
 from grounding_rewards.truth import NativeForm, RegionKind
 from grounding_rewards.verifiers import JudgedFormat
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from tests.golden.departures.gui_r1 import deviations
 
 REACH = 140.0
 """How far from a target that is only a point a click may be, in pixels of the image the model saw."""

@@ -14,13 +14,13 @@ from grounding_rewards.parsing import UI_AGILE
 from grounding_rewards.plain import frozen
 from grounding_rewards.recipes.common import bad_target, length
 from grounding_rewards.recipes.solutions import CLICK, SIZES, SOLUTION, read_solution
-from grounding_rewards.recipes.ui_agile_deviations import MENDED
 from grounding_rewards.recipes.ui_agile_parts import BINARY, Done, Grounding, Kind, Named, Parameter, Written
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import DastLength, ThinkingLength, Verifier
 from grounding_rewards.verifiers.centredness import SHAPES
+from tests.golden.departures.ui_agile import MENDED
 
 Thought = Literal["simple", "plain", "dast"]
 

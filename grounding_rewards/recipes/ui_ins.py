@@ -9,11 +9,11 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import INTEGER_LIST
 from grounding_rewards.recipes.common import bad_target
 from grounding_rewards.recipes.gta1 import read_native as read_boxes
-from grounding_rewards.recipes.pairs import pair_deviations
 from grounding_rewards.scoring import BBOX, Example, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import Hit
+from tests.golden.departures.gta1 import pair_deviations
 
 _ACCEPTS = frozenset({BBOX})
 _SOURCE_ANSWER = re.compile(r"\[(\d+),(\d+)\]")

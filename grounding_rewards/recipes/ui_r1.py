@@ -17,12 +17,12 @@ from grounding_rewards.parsing.actions.ui_r1 import UI_R1, UI_R1_BRACED
 from grounding_rewards.parsing.texts import SPACE, as_texts, compiled, matches
 from grounding_rewards.recipes.common import bad_target, length
 from grounding_rewards.recipes.solutions import CLICK, SIZES, SOLUTION, clicks_with_places, read_solution
-from grounding_rewards.recipes.ui_r1_deviations import mended
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, Floats
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 from grounding_rewards.verifiers.hit import inside_regions
+from tests.golden.departures.ui_r1 import mended
 
 Form = Literal["main", "dast", "nothink"]
 

@@ -12,7 +12,6 @@ from grounding_rewards.parsing.actions.ui_s1 import UI_S1
 from grounding_rewards.plain import frozen
 from grounding_rewards.recipes.common import bad_target, share
 from grounding_rewards.recipes.solutions import clicks_with_places
-from grounding_rewards.recipes.ui_s1_deviations import DEVIATIONS
 from grounding_rewards.recipes.ui_s1_parts import (
     AnnotatedAction,
     Annotation,
@@ -27,6 +26,7 @@ from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Rec
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import StepReturn
+from tests.golden.departures.ui_s1 import DEVIATIONS
 
 _ACCEPTS = frozenset({ACTION, BBOX, POINT})
 _KEPT = ("num_steps", "trajectory", "step", "id", "task", "space", "image_size", "model_image_size")

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import grounding_rewards as gr
-from grounding_rewards.recipes import agentcpm_gui_deviations, btl_ui
+from grounding_rewards.recipes import btl_ui
 from grounding_rewards.recipes.common import extra_of, truth_of
 from grounding_rewards.scoring import Deviation
 from grounding_rewards.sizes import read_size
+from tests.golden.departures import agentcpm_gui
 
 Line = Mapping[str, Any]
 Columns = dict[str, float]
@@ -174,7 +175,7 @@ _UI_S1 = {
     "step_reward": "step_reward",
 }  # fmt: skip
 PEERS = {
-    "agentcpm": Peer("agentcpm-gui", _AGENTCPM, target=agentcpm_gui_deviations.row_of, more=same_keys),
+    "agentcpm": Peer("agentcpm-gui", _AGENTCPM, target=agentcpm_gui.row_of, more=same_keys),
     "btlui": Peer("btl-ui", _BTL_UI, score_options=model_size, target=btl_ui.row_of),
     "gelato_norm": Peer("gelato", _GELATO, format_weight),
     "gelato_px": Peer("gelato-pixel", _GELATO, format_weight),

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from grounding_rewards.parsing.actions.gui_r1 import read_answer_point
 from grounding_rewards.parsing.texts import VECTOR_ROWS
-from grounding_rewards.recipes import gui_r1_deviations
 from tests.golden import harness
+from tests.golden.departures import gui_r1 as gui_r1_deviations
 from tests.recipes.test_gui_r1 import BOX, GUI_R1, answer, answered, parts, target
 
 
