@@ -1,4 +1,4 @@
-"""Deviations of AgentCPM-GUI's recipe from the published code."""
+"""Oracles of AgentCPM-GUI."""
 
 from __future__ import annotations
 
@@ -9,13 +9,9 @@ from typing import Any
 
 from grounding_rewards.parsing.actions.agentcpm import compact_json, is_compact_action, is_fenced
 from grounding_rewards.parsing.actions.json5 import Json5Error
-from grounding_rewards.recipes.agentcpm_gui_targets import NATIVE
-from grounding_rewards.recipes.common import Line, bad_target, extra_of, text_of, truth_of
-from grounding_rewards.scoring import ACTION, BBOX, POINT, Deviation
-from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.verifiers.text import MOST_COMPARED, MOST_PAIRS
+from tests.golden.departures.oracle import Line, Oracle, bad_target, extra_of, text_of, truth_of
 
-ACCEPTS = frozenset({ACTION, BBOX, POINT})
 _BESIDE = {"bbox": "bboxs", "image_size": "resolution"}
 
 
@@ -73,13 +69,7 @@ def _long_value(line: Line) -> dict[str, float]:
     return {"acc": 0.0}
 
 
-DEVIATIONS = (
-    bad_target(NATIVE, CoordSpace.PIXEL, ACCEPTS, row_of),
-    Deviation(
-        "long-texts",
-        "Of texts that are not equal 512 characters are compared, fewer where a few characters come over and over, and "
-        "the rest counts as different; the source gives them whole to difflib, whose time has no bound.",
-        _are_long,
-        _long_value,
-    ),
+ORACLES = (
+    bad_target("agentcpm-gui", row_of),
+    Oracle("long-texts", _are_long, _long_value),
 )

@@ -1,12 +1,12 @@
-"""Where the recipe of BTL-UI departs from the published code, told from the lines alone."""
+"""Oracles of BTL-UI."""
 
 from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
-from grounding_rewards.recipes.common import Line, text_of
-from grounding_rewards.scoring import Deviation
+from tests.golden.departures.oracle import Line, Oracle, bad_target, extra_of, text_of
 
 _FORM = re.compile(
     r"\s*<blink>\s*```json(.*?)```\s*</blink>\s*<think>.*?</think>\s*<link>\s*```(js·?on)(.*?)```\s*</link>", re.DOTALL
@@ -43,18 +43,14 @@ def _value(line: Line) -> dict[str, float]:
     return {"format": 1.0}
 
 
-DEVIATIONS = (
-    Deviation(
-        "documented-fence",
-        "The format is paid for a link in a ```json fence, as the prompt documents it; the source asks for a fence "
-        "with a dot in the middle of the word, so that the documented answer never gets a tenth of the reward.",
-        _has_documented_fence,
-        _value,
-    ),
-    Deviation(
-        "leading-space",
-        "White space in front of <blink> does not matter to the format; the source pays it 0.",
-        _has_leading_space,
-        same_as=_without_leading_space,
-    ),
+def row_of(line: Line) -> Any:
+    """The solution with the box that the source has beside it."""
+    extra = extra_of(line)
+    return {"solution": line["ground_truth"], "bbox": extra["bbox"]} if "bbox" in extra else line["ground_truth"]
+
+
+ORACLES = (
+    bad_target("btl-ui", row_of),
+    Oracle("documented-fence", _has_documented_fence, _value),
+    Oracle("leading-space", _has_leading_space, same_as=_without_leading_space),
 )

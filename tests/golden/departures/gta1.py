@@ -1,12 +1,12 @@
-"""Deviations of sources that find pairs of numbers by a pattern of their own."""
+"""Oracles of GTA1 and of UI-Ins, whose source reads pairs of numbers by GTA1's pattern in other brackets."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from grounding_rewards.recipes.common import Line, text_of, unpaid
-from grounding_rewards.scoring import Deviation
+from grounding_rewards.recipes.gta1 import read_native
+from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of, zero
 
 
 @dataclass(frozen=True)
@@ -47,30 +47,37 @@ class _Tight(_Pairs):
         return {**line, "response": tight}
 
 
-def pair_deviations(
-    written: re.Pattern[str], source: re.Pattern[str], brackets: str, spaces: str
-) -> tuple[Deviation, Deviation, Deviation]:
-    """Digits of other scripts, several pairs, and white space: what GTA1's pattern and its descendants get wrong.
-
-    Args:
-        written: a pair as we read it, with two groups.
-        source: a pair as the source reads it.
-        brackets: what stands around a pair, opening and closing.
-        spaces: what the source passes over, and we read.
-    """
-    pairs = written, source, brackets
+def _pairs(pairs: _Pairs) -> tuple[Oracle, Oracle, Oracle]:
+    """Return the oracles that both sources have, of pairs written one way and read in another."""
+    fields = pairs.written, pairs.source, pairs.brackets
     return (
-        Deviation(
-            "unicode-digits",
-            "Only ASCII digits are digits, others make no answer; the source reads those of other scripts as numbers.",
-            _HasUnicodeDigits(*pairs),
-            same_as=_WithoutUnicode(*pairs),
-        ),
-        Deviation(
-            "several-answers",
-            "Several answers are a miss; the source reads them as the point (-1, -1), a hit where a box contains it.",
-            _HasSeveral(*pairs),
-            unpaid,
-        ),
-        Deviation("spaces", spaces, _IsLoose(*pairs), same_as=_Tight(*pairs)),
+        Oracle("unicode-digits", _HasUnicodeDigits(*fields), same_as=_WithoutUnicode(*fields)),
+        Oracle("several-answers", _HasSeveral(*fields), zero),
+        Oracle("spaces", _IsLoose(*fields), same_as=_Tight(*fields)),
     )
+
+
+_ROUND = _Pairs(
+    re.compile(r"\(\s*(-?(?:\d+\.?\d*|\.\d+))\s*,\s*(-?(?:\d+\.?\d*|\.\d+))\s*\)"),
+    re.compile(r"\((-?\d*\.?\d+),\s*(-?\d*\.?\d+)\)"),
+    "()",
+)
+_SQUARE = _Pairs(re.compile(r"\[\s*(\d+)\s*,\s*(\d+)\s*\]"), re.compile(r"\[(\d+),(\d+)\]"), "[]")
+
+
+def _has_decimals(line: Line) -> bool:
+    return any("." in number for pair in _ROUND.written.findall(text_of(line)) for number in pair)
+
+
+def _decimal_value(line: Line) -> dict[str, float]:
+    """One point with decimals, tested as it is written against edges cut to whole pixels."""
+    points = _ROUND.written.findall(text_of(line))
+    wire = read_native(line["ground_truth"]) or {}
+    x, y = (float(number) for number in points[0])
+    boxes = [[int(edge) for edge in region["bbox"]] for region in wire["regions"]]
+    hit = float(len(points) == 1 and any(x1 <= x <= x2 and y1 <= y <= y2 for x1, y1, x2, y2 in boxes))
+    return {"acc": hit, "hit": hit}
+
+
+GTA1 = (bad_target("gta1"), *_pairs(_ROUND), Oracle("decimals", _has_decimals, _decimal_value))
+UI_INS = (bad_target("ui-ins"), *_pairs(_SQUARE))

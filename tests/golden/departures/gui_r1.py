@@ -7,14 +7,11 @@ import json
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from grounding_rewards.parsing.literal import LiteralError, read_literal
-from grounding_rewards.recipes.common import Line, Unreadable, text_of, unpaid
-from grounding_rewards.scoring import Deviation
-from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.truth import LARGEST, NativeForm
+from grounding_rewards.truth import LARGEST
+from tests.golden.departures.oracle import Line, Oracle, Unreadable, text_of, zero
 
 _WRITING = ("type", "select", "scroll")
 _KEYS = {"action", "gt_bbox", "input_text"}
@@ -33,6 +30,9 @@ _ANY_POINT = re.compile(rf"\[\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\]")
 _PLAIN = (
     ast.Expression, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Constant, ast.UnaryOp, ast.UAdd, ast.USub, ast.Load,
 )  # fmt: skip
+
+
+_UNREADABLE = Unreadable("gui-r1")
 
 
 class _Reading(NamedTuple):
@@ -169,76 +169,23 @@ def _has_no_area(line: Line) -> bool:
     return flat and _clicks(line)
 
 
-@dataclass(frozen=True)
-class _Misfit:
+def _is_misfit(line: Line) -> bool:
     """Does the source make nothing of a line's target: what no recipe can use, and what is right but for its form?"""
-
-    unreadable: Unreadable
-
-    def __call__(self, line: Line) -> bool:
-        return not isinstance(line["ground_truth"], str) or not _truth(line).keys() >= _KEYS or self.unreadable(line)
+    return not isinstance(line["ground_truth"], str) or not _truth(line).keys() >= _KEYS or _UNREADABLE(line)
 
 
-@dataclass(frozen=True)
-class _MisfitValue:
-    unreadable: Unreadable
-
-    def __call__(self, line: Line) -> dict[str, float]:
-        if self.unreadable(line):
-            return unpaid(line) | dict.fromkeys(("valid", "matched", "format"), 0.0)
-        return _code_value(line) if _is_code(line) else _mended(line)
+def _misfit_value(line: Line) -> dict[str, float]:
+    if _UNREADABLE(line):
+        return zero(line) | dict.fromkeys(("valid", "matched", "format"), 0.0)
+    return _code_value(line) if _is_code(line) else _mended(line)
 
 
-def deviations(native: NativeForm, accepts: frozenset[str]) -> tuple[Deviation, ...]:
-    """All deviations of a recipe with this form and these kinds of target."""
-    unreadable = Unreadable(native, CoordSpace.MODEL_PIXEL, accepts)
-    return (
-        Deviation(
-            "white-space",
-            "White space around the tags does not count; the source pays no format for a line feed at the end.",
-            _is_padded,
-            same_as=_stripped,
-        ),
-        Deviation(
-            "target",
-            "A target that does not fit is an error, or abstains, and one need not be JSON in a string; the source "
-            "pays nothing but the format for either, in silence.",
-            _Misfit(unreadable),
-            _MisfitValue(unreadable),
-        ),
-        Deviation(
-            "no-eval",
-            "Nothing in a response is run: an answer of Python that is no literal is not well formed. The source gives "
-            "it to eval(), which may do anything, and pays the format for what comes back.",
-            _is_code,
-            _code_value,
-        ),
-        Deviation(
-            "quotes",
-            "The action and the text may stand in double quotes and hold apostrophes and escapes, as Python writes "
-            "them; the source's pattern knows single quotes alone, and ends a text at the first.",
-            _is_quoted_otherwise,
-            _mended,
-        ),
-        Deviation(
-            "numbers",
-            "Where no pair is as the source reads it, one may have decimals and spaces inside its brackets, and its "
-            "numbers any count of digits; the source takes such a click for one on (0, 0). The format asks for whole "
-            "numbers, as it does in the source.",
-            _has_other_numbers,
-            _mended,
-        ),
-        Deviation(
-            "no-point",
-            "A click without two numbers in ASCII digits is no hit; the source takes it for one on (0, 0).",
-            _has_no_point,
-            _mended,
-        ),
-        Deviation(
-            "no-area",
-            "A box without width or height counts with its border; strictly within it there is nothing, so that the "
-            "source never pays such a target.",
-            _has_no_area,
-            _mended,
-        ),
-    )
+ORACLES = (
+    Oracle("white-space", _is_padded, same_as=_stripped),
+    Oracle("target", _is_misfit, _misfit_value),
+    Oracle("no-eval", _is_code, _code_value),
+    Oracle("quotes", _is_quoted_otherwise, _mended),
+    Oracle("numbers", _has_other_numbers, _mended),
+    Oracle("no-point", _has_no_point, _mended),
+    Oracle("no-area", _has_no_area, _mended),
+)

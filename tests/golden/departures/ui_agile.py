@@ -1,11 +1,10 @@
-"""Where ui-agile departs from its source, stated without the recipe's own code."""
+"""Oracles of UI-AGILE, stated without the recipe's own code."""
 
 from __future__ import annotations
 
 import re
 
-from grounding_rewards.recipes.common import Line, text_of
-from grounding_rewards.scoring import Deviation
+from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of
 
 _NUMBER = r"(\d+(?:\.\d+)?)"
 _COMMA = r"\s*,\s*"
@@ -104,23 +103,9 @@ def _stripped(line: Line) -> Line:
     return {**line, "response": text_of(line).strip()}
 
 
-MENDED = (
-    Deviation(
-        "pieces-of-numbers",
-        "The end of a number is no number; the source reads -200 as 200, 2_00 and 200e0 as 0.",
-        _is_piece,
-        same_as=_unread,
-    ),
-    Deviation(
-        "unicode-digits",
-        "Only ASCII digits are digits; the source reads full-width and other scripts' digits as numbers.",
-        _has_unicode_digits,
-        same_as=_unread,
-    ),
-    Deviation(
-        "spaces",
-        "White space before and after the response is good format; the source pays 0 for a line feed at the end.",
-        _has_spaces,
-        same_as=_stripped,
-    ),
+ORACLES = (
+    bad_target("ui-agile"),
+    Oracle("pieces-of-numbers", _is_piece, same_as=_unread),
+    Oracle("unicode-digits", _has_unicode_digits, same_as=_unread),
+    Oracle("spaces", _has_spaces, same_as=_stripped),
 )

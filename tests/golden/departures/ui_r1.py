@@ -1,4 +1,4 @@
-"""Where UI-R1's recipe departs from the published code; what the source reads is written down here once more."""
+"""Oracles of UI-R1 and its later forms; what the source reads is written down here once more."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from grounding_rewards.recipes.common import Line, text_of
-from grounding_rewards.scoring import Deviation
 from grounding_rewards.truth import LARGEST
+from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of
 
 _CLICK = "click"
 _TAGS = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
@@ -22,15 +21,6 @@ _WHOLE_PAIR = re.compile(r"\[\s*(\d+)\s*,\s*(\d+)\s*\]")
 _ANY_PAIR = re.compile(r"\[\s*(-?(?:\d+(?:\.\d*)?|\.\d+))\s*,\s*(-?(?:\d+(?:\.\d*)?|\.\d+))\s*\]")
 _ANY_BOX = re.compile(r"\[\s*" + r"\s*,\s*".join([r"(-?[\d.]+)"] * 4) + r"\s*\]")
 _FORMATS = [re.compile(start + r"<answer>.*?</answer>", re.DOTALL) for start in ("", r"<think>.*?</think>\s*")]
-
-
-def mended(last: bool) -> tuple[Deviation, ...]:
-    """The deviations from a file of the source that takes the first coordinate of an answer, or the last."""
-    value = _Value(last)
-    target = Deviation("target-numbers", _TARGET_NUMBERS, _has_odd_target, value)
-    decimals = Deviation("decimals", _DECIMALS, _has_odd_numbers, value)
-    origin = Deviation("no-coordinate", _ORIGIN, _has_no_coordinate, value)
-    return _DOUBLE_QUOTES, _SPACES, _UNICODE_DIGITS, _OUTER_SPACES, target, decimals, origin
 
 
 def _answer(text: Any) -> str:
@@ -114,7 +104,7 @@ def _target_box(line: Line) -> list[float]:
     return [float(edge) for edge in found.groups()] if found else []
 
 
-def _has_odd_target(line: Line) -> bool:
+def _has_decimal_target(line: Line) -> bool:
     return bool(_target_box(line)) and not _SOURCE_BOX.search(_answer(line["ground_truth"]))
 
 
@@ -123,7 +113,7 @@ def _both(answer: str) -> tuple[str, str]:
     return answer, answer.partition("{")[2]
 
 
-def _has_odd_numbers(line: Line) -> bool:
+def _has_decimals(line: Line) -> bool:
     """Is there a place in which the source finds no pair, and one with decimals or signs stands?"""
     return any(_ANY_PAIR.search(part) and not _SOURCE_PAIR.search(part) for part in _both(_answer(text_of(line))))
 
@@ -155,38 +145,19 @@ class _Value:
         return {"action": float(right), "coord": float(done), "acc": float(done)}
 
 
-_DOUBLE_QUOTES = Deviation(
-    "double-quotes",
-    "Keys and names in double quotes are read, as JSON has them, in targets too; the source knows single ones alone, "
-    "and pays 0.",
-    _is_quoted_doubly,
-    same_as=_quoted_singly,
-)
-_SPACES = Deviation(
-    "spaces",
-    "White space after [, before a comma, a colon or ] is read over where the source finds no name or no pair, in "
-    "targets too; the source takes such a pair for none.",
-    _has_spaces,
-    same_as=_tight,
-)
-_UNICODE_DIGITS = Deviation(
-    "unicode-digits",
-    "Only ASCII digits are digits, others make no coordinate; the source reads those of other scripts as numbers.",
-    _has_unicode_digits,
-    same_as=_without_unicode,
-)
-_OUTER_SPACES = Deviation(
-    "outer-spaces",
-    "White space around the response, such as a last line feed, is no fault of format; the source pays 0 for it.",
-    _has_outer_spaces,
-    same_as=_stripped,
-)
-_TARGET_NUMBERS = (
-    "A target's box may have decimals, as the source's own data have, and signs; the source reads such a box as four "
-    "zeros, which no right answer hits, and one without a coordinate does."
-)
-_DECIMALS = (
-    "Coordinates may have decimals and signs where there is no pair of whole numbers; the source takes such a pair for "
-    "none, and tests the point (0, 0)."
-)
-_ORIGIN = "A click without a coordinate is no hit; the source tests it as the point (0, 0)."
+def _of(recipe: str, *, last: bool) -> tuple[Oracle, ...]:
+    """Return the oracles of a form of the source that takes the first coordinate of an answer, or the last."""
+    value = _Value(last)
+    return (
+        bad_target(recipe),
+        Oracle("double-quotes", _is_quoted_doubly, same_as=_quoted_singly),
+        Oracle("spaces", _has_spaces, same_as=_tight),
+        Oracle("unicode-digits", _has_unicode_digits, same_as=_without_unicode),
+        Oracle("outer-spaces", _has_outer_spaces, same_as=_stripped),
+        Oracle("target-numbers", _has_decimal_target, value),
+        Oracle("decimals", _has_decimals, value),
+        Oracle("no-coordinate", _has_no_coordinate, value),
+    )
+
+
+UI_R1, UI_R1_E, UI_R1_DAST = _of("ui-r1", last=False), _of("ui-r1-e", last=True), _of("ui-r1-dast", last=True)

@@ -1,4 +1,4 @@
-"""Where UI-S1's recipe departs from the published code."""
+"""Oracles of UI-S1."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from grounding_rewards.recipes.common import Line, text_of, truth_of
-from grounding_rewards.scoring import Deviation
 from grounding_rewards.truth import LARGEST
+from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of, truth_of
 
 _ACTION = re.compile(r"<action>(.*?)</action>", re.DOTALL)
 _FLOATS = sys.float_info.max
@@ -111,27 +110,9 @@ def _paid(line: Line, action: float) -> dict[str, float]:
     return {"match": float(action == 1.0), "action": worth, "format": formed, "total": 0.1 * formed + 0.9 * worth}
 
 
-DEVIATIONS = (
-    Deviation(
-        "no-numbers",
-        "true, false, NaN and Infinity are no coordinates, and an action without its coordinates is worth 0; the "
-        "source reads true as 1, and pays the others for the kind of action.",
-        _has_no_numbers,
-        _no_action,
-    ),
-    Deviation(
-        "flipped-swipe",
-        "Two swipes up, or two down, go the same way; where the target gives two points and no direction, the source "
-        "turns one of them around and not the other, so that the same swipe is wrong and the opposite one right.",
-        _swipes_upright,
-        _by_direction,
-    ),
-    Deviation(
-        "key-and-answer",
-        "A target that wants a key or an answer is matched by that action with its text, compared as typed text is, "
-        "and typing is half right; the source takes it for type when it compares names, so that the action itself "
-        "cannot match, and typed text that is part of the target's, as the empty one is, or holds it is worth 1.",
-        _names_key_or_answer,
-        _by_text,
-    ),
+ORACLES = (
+    bad_target("ui-s1"),
+    Oracle("no-numbers", _has_no_numbers, _no_action),
+    Oracle("flipped-swipe", _swipes_upright, _by_direction),
+    Oracle("key-and-answer", _names_key_or_answer, _by_text),
 )
