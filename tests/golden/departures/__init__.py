@@ -45,4 +45,4 @@ ORACLES: Mapping[str, tuple[Oracle, ...]] = {
     "ui-rft": ui_rft.ORACLES,
     "ui-s1": ui_s1.ORACLES,
 }
-"""Of each recipe by name, in the order of its deviations: of several that apply to a line the first is in force."""
+"""The oracles of each recipe by name, in the order of its deviations: of several that apply the first is in force."""

@@ -14,16 +14,16 @@ _FORM = re.compile(
 
 
 def _fence(line: Line) -> str:
-    """The word of the link's fence of a line written as documented, blanks in front aside; "" of another line."""
-    found = _FORM.match(text_of(line))
-    if not found:
+    """Return the word of the link's fence where a line is as documented, blanks in front aside; else ""."""
+    match = _FORM.match(text_of(line))
+    if not match:
         return ""
     try:
-        _, (item,) = json.loads(found[1]), json.loads(found[3])
+        _, (item,) = json.loads(match[1]), json.loads(match[3])
     except (ValueError, TypeError, RecursionError):
         return ""
     documented = isinstance(item, dict) and ("point_2d" in item or {"Plan", "Action"} <= set(item))
-    return found[2] if documented else ""
+    return match[2] if documented else ""
 
 
 def _has_documented_fence(line: Line) -> bool:
@@ -39,12 +39,12 @@ def _without_leading_space(line: Line) -> Line:
 
 
 def _value(line: Line) -> dict[str, float]:
-    """The format is paid; look and link are as published."""
+    """Return the full format score; look and link are as published."""
     return {"format": 1.0}
 
 
 def row_of(line: Line) -> Any:
-    """The solution with the box that the source has beside it."""
+    """Return the solution with the box that the source has beside it."""
     extra = extra_of(line)
     return {"solution": line["ground_truth"], "bbox": extra["bbox"]} if "bbox" in extra else line["ground_truth"]
 

@@ -13,7 +13,7 @@ _CONTENT = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 
 
 def _call(line: Line) -> Any:
-    """The JSON of the first call of a line; None where there is none."""
+    """Return the JSON of the first call of a line; None where there is none."""
     call = _CONTENT.search(text_of(line))
     try:
         return json.loads(call[1]) if call else None
@@ -22,12 +22,12 @@ def _call(line: Line) -> Any:
 
 
 def _point(line: Line) -> list[int] | None:
-    """The two whole numbers that the first call of a line has as its coordinate."""
+    """Return the two whole numbers that the first call of a line has as its coordinate."""
     try:
-        found = _call(line)["arguments"]["coordinate"]
+        point = _call(line)["arguments"]["coordinate"]
     except (KeyError, TypeError, IndexError):
         return None
-    return found if isinstance(found, list) and [type(number) for number in found] == [int, int] else None
+    return point if isinstance(point, list) and [type(number) for number in point] == [int, int] else None
 
 
 def _has_no_call(line: Line) -> bool:

@@ -25,7 +25,7 @@ class _HasUnicodeDigits(_Pairs):
 
 class _WithoutUnicode(_Pairs):
     def __call__(self, line: Line) -> Line:
-        kept = self.written.sub(lambda found: found[0] if (found[1] + found[2]).isascii() else "x", text_of(line))
+        kept = self.written.sub(lambda pair: pair[0] if (pair[1] + pair[2]).isascii() else "x", text_of(line))
         return {**line, "response": kept}
 
 
@@ -43,7 +43,7 @@ class _IsLoose(_Pairs):
 class _Tight(_Pairs):
     def __call__(self, line: Line) -> Line:
         opening, closing = self.brackets[0], self.brackets[1]
-        tight = self.written.sub(lambda found: f"{opening}{found[1]},{found[2]}{closing}", text_of(line))
+        tight = self.written.sub(lambda pair: f"{opening}{pair[1]},{pair[2]}{closing}", text_of(line))
         return {**line, "response": tight}
 
 
@@ -70,7 +70,7 @@ def _has_decimals(line: Line) -> bool:
 
 
 def _decimal_value(line: Line) -> dict[str, float]:
-    """One point with decimals, tested as it is written against edges cut to whole pixels."""
+    """Test the one point with decimals as it is written against edges cut to whole pixels."""
     points = _ROUND.written.findall(text_of(line))
     wire = read_native(line["ground_truth"]) or {}
     x, y = (float(number) for number in points[0])

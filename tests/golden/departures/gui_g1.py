@@ -21,7 +21,7 @@ _PYTHON = {"true": "True", "false": "False", "null": "None"}
 
 
 def _fence(line: Line) -> tuple[str, str]:
-    """The line that is the fence, "" without one, and the text behind it; a line without blanks goes first."""
+    """Return the line that is the fence, "" without one, and the text behind it; a line without blanks goes first."""
     lines = text_of(line).splitlines()
     rows = [row for row, each in enumerate(lines) if each.strip(" \t") == _FENCE]
     rows.sort(key=lambda row: lines[row] != _FENCE)
@@ -29,13 +29,13 @@ def _fence(line: Line) -> tuple[str, str]:
 
 
 def _answer(line: Line) -> str:
-    """The text between the fences, or the whole of it."""
+    """Return the text between the fences, or the whole of it."""
     fence, text = _fence(line)
     return text.split("```", 1)[0] if fence else text
 
 
 def _value(line: Line) -> Any:
-    """What the answer writes down; None for what is no literal."""
+    """Read the answer as a literal; None where it is none."""
     try:
         return read_literal(_answer(line))
     except LiteralError:
@@ -43,7 +43,7 @@ def _value(line: Line) -> Any:
 
 
 def _box(line: Line) -> list[float]:
-    """The first four numbers of the first dict, limited as all coordinates are; [] where there are none."""
+    """Return the first four numbers of the first dict, limited as all coordinates are; [] where there are none."""
     value = _value(line)
     items = value if isinstance(value, list | tuple) else [value]
     first = items[0] if items else None
@@ -58,7 +58,7 @@ def _has_json_words(line: Line) -> bool:
 
 
 def _in_python(text: str) -> str:
-    return _WORD.sub(lambda found: _PYTHON.get(found[0], found[0]), text)
+    return _WORD.sub(lambda match: _PYTHON.get(match[0], match[0]), text)
 
 
 def _with_python_words(line: Line) -> Line:
@@ -66,18 +66,18 @@ def _with_python_words(line: Line) -> Line:
 
 
 def _lead(line: Line) -> str:
-    """Blanks and comments in front of the list, without the spaces and tabs that Python takes from a text's start."""
-    found = _LEAD.match(_answer(line).lstrip(" \t"))
-    return found[0] if found else ""
+    """Return blanks and comments before the list, without the spaces and tabs that Python takes from the start."""
+    match = _LEAD.match(_answer(line).lstrip(" \t"))
+    return match[0] if match else ""
 
 
 def _bare(line: Line) -> str:
-    """The answer without what stands in front of it, and without blanks behind."""
+    """Return the answer without its lead, and without blanks behind."""
     return _answer(line).lstrip(" \t")[len(_lead(line)) :].rstrip(_BLANKS)
 
 
 def _has_spaces(line: Line) -> bool:
-    """Blanks beside ```json, or in front of the first or after the last line of the list."""
+    """Are there blanks beside ```json, or in front of the first or after the last line of the list?"""
     beside = _fence(line)[0] not in ("", _FENCE)
     indented = _lead(line).endswith((" ", "\t")) or bool(_INDENTED_END.search(_answer(line)))
     return bool(_box(line)) and (beside or indented)
@@ -110,7 +110,7 @@ def _is_outside(line: Line) -> bool:
 
 
 def _outside_value(line: Line) -> dict[str, float]:
-    """No pay for the edges; hit and overlap by the formula."""
+    """Return 0 for the edges; hit and overlap by the formula."""
     (a1, b1, a2, b2), (x1, y1, x2, y2) = _box(line), truth_of(line)
     hit = float(x1 <= (a1 + a2) / 2 <= x2 and y1 <= (b1 + b2) / 2 <= y2)
     left, top, right, bottom = max(a1, x1), max(b1, y1), min(a2, x2) - 1, min(b2, y2) - 1

@@ -15,14 +15,14 @@ _SOURCE_ANSWER = re.compile(r"\[\s*" + r"\s*,\s*".join([r"(-?(?:\d+(?:\.\d+)?|\.
 _SOURCE_FORMAT = re.compile(r"\[\s*[0-9]+\s*(?:,\s*[0-9]+\s*){3}\]")
 
 
-def _found(line: Line) -> re.Match[str] | None:
-    """The answer that the source reads."""
+def _match(line: Line) -> re.Match[str] | None:
+    """Return the answer that the source reads."""
     return _SOURCE_ANSWER.search(text_of(line).rsplit(TURN, 1)[-1])
 
 
 def _has_unicode_digits(line: Line) -> bool:
-    found = _found(line)
-    return bool(found) and not all(number.isascii() for number in found.groups())  # type: ignore[union-attr]
+    match = _match(line)
+    return bool(match) and not all(number.isascii() for number in match.groups())  # type: ignore[union-attr]
 
 
 def _without_unicode_digits(line: Line) -> Line:
@@ -40,17 +40,17 @@ def _stripped(line: Line) -> Line:
 
 
 def _boxes(line: Line) -> tuple[list[float], list[float]] | None:
-    """The predicted box, limited as all coordinates are, and the target's."""
-    found = _found(line)
-    if not found:
+    """Return the predicted box, limited as all coordinates are, and the target's."""
+    match = _match(line)
+    if not match:
         return None
-    predicted = [min(max(float(number), -LARGEST), LARGEST) for number in found.groups()]
+    predicted = [min(max(float(number), -LARGEST), LARGEST) for number in match.groups()]
     return predicted, [float(edge) for edge in truth_of(line)]
 
 
 def _is_huge(line: Line) -> bool:
-    found = _found(line)
-    return bool(found) and any(abs(float(number)) > LARGEST for number in found.groups())  # type: ignore[union-attr]
+    match = _match(line)
+    return bool(match) and any(abs(float(number)) > LARGEST for number in match.groups())  # type: ignore[union-attr]
 
 
 def _is_thin(line: Line) -> bool:
@@ -63,7 +63,7 @@ def _is_thin(line: Line) -> bool:
 
 
 def _exact_value(line: Line) -> dict[str, float]:
-    """Both Gaussians in closed form, axis by axis."""
+    """Compute both Gaussians in closed form, axis by axis."""
     predicted, target = _boxes(line) or ([], [])
     point = coverage = 1.0
     inside = True

@@ -16,7 +16,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 def _halves(line: Line) -> tuple[str, str]:
-    """The response up to the end of its thinking, and the rest, in which the list is."""
+    """Return the response up to the end of its thinking, and the rest, in which the list is."""
     text = text_of(line)
     if extra_of(line).get("no_think"):
         return "", text
@@ -33,7 +33,7 @@ def _without_leading_space(line: Line) -> Line:
 
 
 def _without_citations(line: Line) -> Line:
-    """The line with round brackets in place of those around words before the list."""
+    """Return the line with round brackets in place of those around words before the list."""
     before, rest = _halves(line)
     while cited := _CITED.match(rest):
         before, rest = f"{before}{cited[1]}({cited[2]})", rest[cited.end() :]
@@ -46,7 +46,7 @@ def _has_citations(line: Line) -> bool:
 
 
 def _without_brackets(line: Line) -> Line:
-    """The line with the brackets inside the list's strings made dots."""
+    """Return the line with the brackets inside the list's strings made dots."""
     thought, rest = _halves(line)
     begin = _LIST.search(rest)
     start = begin.start() if begin else len(rest)
@@ -62,7 +62,7 @@ def _has_brackets(line: Line) -> bool:
 
 
 def _end(text: str, start: int) -> int:
-    """Where the bracket at ``start`` closes, strings or not; -1 where it does not."""
+    """Return the place where the bracket at ``start`` closes, strings or not; -1 where it does not."""
     depth = 0
     for place in range(start, len(text)):
         depth += (text[place] == "[") - (text[place] == "]")
@@ -79,8 +79,8 @@ def _within_limits(line: Line) -> Line:
     return {**line, "response": _NUMERAL.sub(_limited, text_of(line))}
 
 
-def _limited(found: re.Match[str]) -> str:
-    text = found[0]
+def _limited(numeral: re.Match[str]) -> str:
+    text = numeral[0]
     if len(text.lstrip("-")) > 4300 and text.lstrip("-").isdigit():
         return text  # more digits than Python reads
     number = math.inf if text == "NaN" else float(text)

@@ -1,4 +1,4 @@
-"""Oracles of deviations, and what they share: reading a line, and telling a bad target."""
+"""The oracle of a deviation, and its helpers: readers of lines, and the check for targets that cannot be read."""
 
 from __future__ import annotations
 

@@ -13,13 +13,13 @@ _CONTENT = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 
 
 def _coordinate(line: Line) -> list[Any]:
-    """What the first call of a line has as its coordinate; [] where it has none."""
+    """Return the coordinate of the first call of a line; [] where it has none."""
     call = _CONTENT.search(text_of(line))
     try:
-        found = json.loads(call[1])["arguments"]["coordinate"] if call else []
+        pair = json.loads(call[1])["arguments"]["coordinate"] if call else []
     except (KeyError, TypeError, ValueError, RecursionError):
         return []
-    return found if isinstance(found, list) and len(found) == 2 else []
+    return pair if isinstance(pair, list) and len(pair) == 2 else []
 
 
 def _has_booleans(line: Line) -> bool:

@@ -24,31 +24,31 @@ _FORMATS = [re.compile(start + r"<answer>.*?</answer>", re.DOTALL) for start in 
 
 
 def _answer(text: Any) -> str:
-    """What stands between the first pair of tags, "" where there is none."""
-    found = _TAGS.search(text) if isinstance(text, str) else None
-    return found[1] if found else ""
+    """Return the text between the first pair of tags, "" where there is none."""
+    match = _TAGS.search(text) if isinstance(text, str) else None
+    return match[1] if match else ""
 
 
 def _named(answer: str, pattern: re.Pattern[str] = _SOURCE_NAME) -> str | None:
-    """The action that an answer names."""
-    found = pattern.search(answer)
-    return (found[1] or found[2]) if found else None
+    """Return the action that an answer names."""
+    match = pattern.search(answer)
+    return (match[1] or match[2]) if match else None
 
 
 def _rewritten(line: Line, rewrite: Callable[[str], str]) -> Line:
-    """A line with other answers in the response and in the target."""
-    found = dict(line)
+    """Return a line with other answers in the response and in the target."""
+    rewritten = dict(line)
     for key in ("response", "ground_truth"):
         answer = _TAGS.search(line[key]) if isinstance(line[key], str) else None
         if answer:
-            found[key] = line[key][: answer.start(1)] + rewrite(answer[1]) + line[key][answer.end(1) :]
-    return found
+            rewritten[key] = line[key][: answer.start(1)] + rewrite(answer[1]) + line[key][answer.end(1) :]
+    return rewritten
 
 
 def _singly(answer: str) -> str:
-    """With single quotes, and no white space behind the key, if the source finds a name only so."""
-    mended = _SPACED_KEY.sub(r"\1:", answer.replace('"', "'"))
-    return answer if _named(answer) or _named(_SPACED_KEY.sub(r"\1:", answer)) == _named(mended) else mended
+    """Write single quotes, and no white space behind the key, if the source finds a name only so."""
+    single = _SPACED_KEY.sub(r"\1:", answer.replace('"', "'"))
+    return answer if _named(answer) or _named(_SPACED_KEY.sub(r"\1:", answer)) == _named(single) else single
 
 
 def _quoted_singly(line: Line) -> Line:
@@ -60,7 +60,7 @@ def _is_quoted_doubly(line: Line) -> bool:
 
 
 def _tight_answer(answer: str) -> str:
-    """Without white space behind the key if the source finds a name only so; and so for the pairs."""
+    """Remove white space behind the key if the source finds a name only so; and so for the pairs."""
     answer = answer if _named(answer) else _SPACED_KEY.sub(r"\1:", answer)
     outside, brace, braced = answer.partition("{")
     if not _SOURCE_PAIR.search(answer):
@@ -98,10 +98,10 @@ def _has_outer_spaces(line: Line) -> bool:
 
 
 def _target_box(line: Line) -> list[float]:
-    """A click's box as it is written, [] of other targets."""
+    """Return a click's box as it is written, [] of other targets."""
     answer = _answer(line["ground_truth"])
-    found = _ANY_BOX.search(answer) if _named(answer) == _CLICK else None
-    return [float(edge) for edge in found.groups()] if found else []
+    match = _ANY_BOX.search(answer) if _named(answer) == _CLICK else None
+    return [float(edge) for edge in match.groups()] if match else []
 
 
 def _has_decimal_target(line: Line) -> bool:
@@ -109,7 +109,7 @@ def _has_decimal_target(line: Line) -> bool:
 
 
 def _both(answer: str) -> tuple[str, str]:
-    """Where the source's files look for a coordinate: in all of the answer, or behind its first brace."""
+    """Return the texts in which the source's files look for a coordinate: all, and behind the first brace."""
     return answer, answer.partition("{")[2]
 
 
@@ -128,7 +128,7 @@ def _has_no_coordinate(line: Line) -> bool:
 
 @dataclass(frozen=True)
 class _Value:
-    """Numbers as they are written: of the last pair behind a brace, or of the first pair; a click without is no hit."""
+    """Score numbers as written: the last pair behind a brace, or the first pair; a click without is no hit."""
 
     last: bool
 
