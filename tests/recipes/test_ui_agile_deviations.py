@@ -1,7 +1,7 @@
 """Where UI-AGILE's deviations apply, and what the lines to which they do stand for."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
@@ -77,6 +77,7 @@ PARTS = [
 
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.sampled_from(PARTS), max_size=25).map("".join), st.sampled_from(["", "-3, 4", "200, 150", "３ a"]))
+@example("-3, 4'action': 'click'200, 150-3, 4", "")
 def test_lines_score_as_those_that_they_stand_for(response, parameter):
     row = line(response, parameter)
     for name in ("pieces-of-numbers", "unicode-digits"):

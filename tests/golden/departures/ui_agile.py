@@ -77,9 +77,9 @@ def _named(text: str) -> str:
     """Write x, y for each list of numbers that the recipe does not read."""
     parts, end = [], 0
     for match in _BARE.finditer(text):
-        if _is_cut(match) or _is_foreign(match):
-            parts += [_BEGUN.sub("", text[end : match.start()]), "x, y"]
-            end = match.end()
+        between, end = text[end : match.start()], match.end()
+        unread = _is_cut(match) or _is_foreign(match)
+        parts += [_BEGUN.sub("", between), "x, y"] if unread else [between, match[0]]
     return _circled("".join([*parts, text[end:]]))
 
 
