@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -47,16 +47,10 @@ class Deviation:
     Attributes:
         name: short name.
         why: what is accidental in the source, and what the recipe does instead.
-        applies: is it in force for a line of ``response``, ``ground_truth`` and ``extra``? Decided without scores.
-        value: what the recipe returns for such a line: names of ``Scores`` columns to numbers. Or, in its place:
-        same_as: the line that such a line is scored like.
     """
 
     name: str
     why: str
-    applies: Callable[[Mapping[str, Any]], bool] = field(repr=False)
-    value: Callable[[Mapping[str, Any]], Mapping[str, float]] | None = field(default=None, repr=False)
-    same_as: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

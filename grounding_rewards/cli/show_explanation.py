@@ -78,7 +78,6 @@ def _scored(found: Explanation, width: int) -> dict[str, Table]:
     if found.together is not None:
         sections[f"The {found.together.what}"] = together(found.together)
     sections["Formulas"] = layout.facts(show_terms.formulas(found), apart=True)
-    sections["Departs from the source here"] = layout.facts([(each.name, each.why) for each in found.departures])
     return sections
 
 

@@ -9,7 +9,6 @@ from grounding_rewards.columns import Reason, Rollouts, Scores
 from grounding_rewards.combine import Known, is_combination
 from grounding_rewards.errors import TargetError
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.departing import departures
 from grounding_rewards.explain.explanation import Explanation, Mate, Together
 from grounding_rewards.explain.facts import Told
 from grounding_rewards.explain.places import conversions, extents
@@ -90,7 +89,6 @@ def _scored(found: Explanation, recipe: Recipe, case: Case, rollouts: Rollouts, 
         position=where,
         positions=positions(recipe, case.row, rollouts),
         together=_together(recipe, case, rollouts, scores),
-        departures=departures(recipe, case, reach),
     )
 
 

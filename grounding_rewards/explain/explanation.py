@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from grounding_rewards.explain.facts import Conversion, Extent, Numbers, Position, Read, Told
@@ -89,14 +89,6 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Departure:
-    """A deviation of the recipe from its source that applies to this response and target."""
-
-    name: str
-    why: str
-
-
-@dataclass(frozen=True)
 class Explanation:
     """Why a response is paid what it is paid.
 
@@ -122,7 +114,6 @@ class Explanation:
         valid: 0.0 where the target cannot be used, else 1.0.
         reason: name of the ``Reason``.
         error: why the target cannot be used.
-        departures: deviations from the source that apply here, as far as that can be told.
     """
 
     recipe: str
@@ -146,7 +137,6 @@ class Explanation:
     position: Position | None = None
     positions: tuple[Position, ...] = ()
     together: Together | None = None
-    departures: tuple[Departure, ...] = field(default=())
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; a number that is not finite is text.

@@ -7,13 +7,13 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import AGENTCPM
 from grounding_rewards.plain import frozen
-from grounding_rewards.recipes.agentcpm_gui_deviations import ACCEPTS, DEVIATIONS
 from grounding_rewards.recipes.agentcpm_gui_parts import FullMatch, KeysAndValues, SameKeys, SchemaKept
 from grounding_rewards.recipes.agentcpm_gui_targets import NATIVE
-from grounding_rewards.recipes.common import share
-from grounding_rewards.scoring import Example, Exploit, Recipe, Source
+from grounding_rewards.recipes.common import BAD_TARGET, share
+from grounding_rewards.scoring import ACTION, BBOX, POINT, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 
+_ACCEPTS = frozenset({ACTION, BBOX, POINT})
 _SCREEN = (1080, 2400)
 
 
@@ -55,7 +55,7 @@ def agentcpm_gui(*, format_weight: float = 0.0) -> Recipe:
         space=CoordSpace.THOUSANDTHS,
         response_space=CoordSpace.THOUSANDTHS,
         target_space=CoordSpace.PIXEL,
-        accepts=ACCEPTS,
+        accepts=_ACCEPTS,
         source=Source(
             "AgentCPM-GUI: Building Mobile-Use Agents with Reinforcement Fine-Tuning",
             "AgentCPM-GUI",
@@ -64,7 +64,7 @@ def agentcpm_gui(*, format_weight: float = 0.0) -> Recipe:
         ),
         thinking="read",
         native=NATIVE,
-        deviations=DEVIATIONS,
+        deviations=_DEVIATIONS,
         exploits=_exploits(weight),
         formula=(
             "total = type + args + format_weight · schema, type = [the target's keys and no others]\n"
@@ -96,3 +96,13 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
         Exploit(name, what, payoff + weight, Example(response, target, image_size=_SCREEN))
         for name, (what, payoff, response, target) in examples.items()
     ])  # fmt: skip
+
+
+_DEVIATIONS = (
+    BAD_TARGET,
+    Deviation(
+        "long-texts",
+        "Of texts that are not equal 512 characters are compared, fewer where a few characters come over and over, "
+        "and the rest counts as different; the source gives them whole to difflib, whose time has no bound.",
+    ),
+)

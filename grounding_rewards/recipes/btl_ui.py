@@ -21,10 +21,9 @@ from grounding_rewards.parsing.json_point import POINT_KEY
 from grounding_rewards.parsing.texts import SPACE, compiled
 from grounding_rewards.plain import frozen, once
 from grounding_rewards.recipes.btl_ui_blink import Blink
-from grounding_rewards.recipes.btl_ui_deviations import DEVIATIONS
 from grounding_rewards.recipes.btl_ui_link import LinkMatch, OwnAction
-from grounding_rewards.recipes.common import Line, bad_target, extra_of, length
-from grounding_rewards.scoring import BBOX, POINT, Example, Exploit, Recipe, Source
+from grounding_rewards.recipes.common import BAD_TARGET, length
+from grounding_rewards.scoring import BBOX, POINT, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import JudgedFormat
@@ -103,7 +102,7 @@ def btl_ui(
         answers="first",
         thinking="read",
         native=NATIVE,
-        deviations=(bad_target(NATIVE, CoordSpace.MODEL_PIXEL, _ACCEPTS, row_of), *DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_exploits(space, *weights),
         formula=(
             "total = format_weight · format + blink_weight · blink + link_weight · link\n"
@@ -161,11 +160,15 @@ NATIVE = NativeForm(
     read_native,
 )
 
-
-def row_of(line: Line) -> Any:
-    """The solution with the box that the source has beside it."""
-    extra = extra_of(line)
-    return {"solution": line["ground_truth"], "bbox": extra["bbox"]} if "bbox" in extra else line["ground_truth"]
+_DEVIATIONS = (
+    BAD_TARGET,
+    Deviation(
+        "documented-fence",
+        "The format is paid for a link in a ```json fence, as the prompt documents it; the source asks for a fence "
+        "with a dot in the middle of the word, so that the documented answer never gets a tenth of the reward.",
+    ),
+    Deviation("leading-space", "White space in front of <blink> does not matter to the format; the source pays it 0."),
+)
 
 
 def _exploits(space: CoordSpace, form: float, blink: float, link: float) -> tuple[Exploit, ...]:

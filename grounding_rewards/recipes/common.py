@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from grounding_rewards.errors import RecipeError, TargetError, near
+from grounding_rewards.errors import RecipeError, near
 from grounding_rewards.parsing import Dialect
 from grounding_rewards.parsing.checks import check_patterns
 from grounding_rewards.plain import frozen
 from grounding_rewards.scoring import Deviation, Example
-from grounding_rewards.sizes import read_size
 from grounding_rewards.spaces import CoordSpace, sizes_needed
-from grounding_rewards.targets import Targets
-from grounding_rewards.truth import LARGEST, NativeForm
+from grounding_rewards.truth import LARGEST
 
-Line = Mapping[str, Any]
-
-_DIGITS = re.compile(r"\d+")
 _EDGES = ("x1", "y1", "x2", "y2")
 
 
@@ -149,98 +141,9 @@ def click_example(response_space: CoordSpace, space: CoordSpace, dialect: str) -
     )
 
 
-def text_of(line: Line) -> str:
-    """The response of a line, "" where it is no text."""
-    response = line["response"]
-    return response if isinstance(response, str) else ""
-
-
-def truth_of(line: Line) -> Any:
-    """Return the ground truth of a line, read from JSON where it is a text that holds JSON."""
-    truth = line["ground_truth"]
-    try:
-        return json.loads(truth) if isinstance(truth, str) else truth
-    except (ValueError, RecursionError):
-        return truth
-
-
-def extra_of(line: Line) -> Mapping[str, Any]:
-    """Return what comes beside the ground truth of a line; {} where that is null or no mapping."""
-    extra = line["extra"]
-    return extra if isinstance(extra, Mapping) else {}
-
-
-def unpaid(line: Line) -> dict[str, float]:
-    """A deviation's value: no pay, and no success."""
-    return {"total": 0.0, "acc": 0.0}
-
-
-def ground_truth(line: Line) -> Any:
-    """Return the ground truth of a line as it is."""
-    return line["ground_truth"]
-
-
-@dataclass(frozen=True)
-class Unreadable:
-    """Does a recipe's reader of targets complain about a line's?
-
-    Attributes:
-        native: the source's own form of a target.
-        space: the space of a target that does not name one.
-        accepts: the kinds of target that the recipe can judge.
-        row: the target as the recipe gets it, where more than the ground truth belongs to it.
-        size: the size of the image, where the recipe needs one.
-    """
-
-    native: NativeForm
-    space: CoordSpace
-    accepts: frozenset[str]
-    row: Callable[[Line], Any] = ground_truth
-    size: Callable[[Line], Any] | None = None
-
-    def __call__(self, line: Line) -> bool:
-        """Whether the line's target is an error."""
-        try:
-            targets = Targets.from_list([self.row(line)], native=self.native, space=self.space)
-            target = targets.rows[0]
-            into = target.space if target else self.space
-            targets.prepare(into or self.space, default=self.space, response_space=None, accepts=self.accepts)
-        except TargetError:
-            return True
-        if self.size is None or (target and target.image_size):
-            return False
-        return read_size(self.size(line)) is None
-
-
-def bad_target(
-    native: NativeForm,
-    space: CoordSpace,
-    accepts: frozenset[str],
-    row: Callable[[Line], Any] = ground_truth,
-    size: Callable[[Line], Any] | None = None,
-) -> Deviation:
-    """The target cannot be read; the source returns 0 or raises."""
-    why = "A target that does not fit is an error, or abstains; the source pays 0 in silence, or raises."
-    return Deviation("bad-target", why, Unreadable(native, space, accepts, row, size), unpaid)
-
-
-def _is_not_text(line: Line) -> bool:
-    return not isinstance(line["response"], str | None)
-
-
-def _has_unicode_digits(line: Line) -> bool:
-    return any(not digits.isascii() for digits in _DIGITS.findall(text_of(line)))
-
-
-NOT_TEXT = Deviation(
-    "not-text",
-    "A response that is neither a string nor None is a TypeError; the source reads str(response), or pays 0.",
-    _is_not_text,
-    unpaid,
+BAD_TARGET = Deviation(
+    "bad-target", "A target that does not fit is an error, or abstains; the source pays 0 in silence, or raises."
 )
 UNICODE_DIGITS = Deviation(
-    "unicode-digits",
-    "Only ASCII digits are digits; the source reads full-width and other scripts' digits as numbers.",
-    _has_unicode_digits,
-    unpaid,
+    "unicode-digits", "Only ASCII digits are digits; the source reads full-width and other scripts' digits as numbers."
 )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import Any
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import BARE_TUPLE_WHOLE
-from grounding_rewards.recipes.common import NOT_TEXT, UNICODE_DIGITS, Line, bad_target, share, text_of
+from grounding_rewards.recipes.common import BAD_TARGET, UNICODE_DIGITS, share
 from grounding_rewards.scoring import BBOX, POLYGON, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
@@ -17,9 +15,6 @@ from grounding_rewards.verifiers import Format, InsideDistance
 _PAPER = "Gelato: Click-100k and Gelato-30B-A3B"
 _COMMIT = "1f83dad"
 _ACCEPTS = frozenset({BBOX, POLYGON})
-_HUGE = re.compile(r"[0-9]{300}")
-_ANSWER = re.compile(r"^\s*\(\s*[0-9]+\s*,\s*[0-9]+\s*\)\s*$")
-_PIXEL_ANSWER = re.compile(r"\([0-9]+,\s*[0-9]+\)")
 
 
 def gelato(*, format_weight: float = 0.0) -> Recipe:
@@ -36,7 +31,7 @@ def gelato(*, format_weight: float = 0.0) -> Recipe:
 
     Source: Gelato 1f83dad, ``training_configs/rewards/norm_gui_reward.py``.
     """
-    return _recipe("gelato", "norm_gui_reward.py", CoordSpace.UNIT, CoordSpace.THOUSANDTHS, format_weight, ())
+    return _recipe("gelato", "norm_gui_reward.py", CoordSpace.UNIT, CoordSpace.THOUSANDTHS, format_weight, _DEVIATIONS)
 
 
 def gelato_pixel(*, format_weight: float = 0.0) -> Recipe:
@@ -51,11 +46,16 @@ def gelato_pixel(*, format_weight: float = 0.0) -> Recipe:
     Source: Gelato 1f83dad, ``training_configs/rewards/gui_reward.py``.
     """
     space = CoordSpace.MODEL_PIXEL
-    return _recipe("gelato-pixel", "gui_reward.py", space, space, format_weight, (_SPACES,))
+    return _recipe("gelato-pixel", "gui_reward.py", space, space, format_weight, _PIXEL_DEVIATIONS)
 
 
 def _recipe(
-    name: str, file: str, space: CoordSpace, response_space: CoordSpace, weight: float, more: tuple[Deviation, ...]
+    name: str,
+    file: str,
+    space: CoordSpace,
+    response_space: CoordSpace,
+    weight: float,
+    deviations: tuple[Deviation, ...],
 ) -> Recipe:
     weight = share("format_weight", weight)
     miss = Example("(900, 900)", _TARGET[space])
@@ -77,9 +77,7 @@ def _recipe(
         source=Source(_PAPER, "Gelato", _COMMIT, (f"training_configs/rewards/{file}",)),
         thinking="read",
         native=native,
-        deviations=(
-            NOT_TEXT, bad_target(native, space, _ACCEPTS), UNICODE_DIGITS, *more, _HUGE_NUMBER, _NO_EXTENT[space],
-        ),
+        deviations=deviations,
         exploits=(blind,) if weight else (),
         formula=(
             "total = (1 - format_weight) · distance + format_weight · format\n"
@@ -114,72 +112,20 @@ _NATIVE = {
 }
 
 
-def _point(line: Line) -> list[float]:
-    return [float(number) for number in re.findall(r"[0-9]+", text_of(line))]
-
-
-def _box(line: Line) -> list[float] | None:
-    truth = line["ground_truth"]
-    try:
-        wire = read_numerals(json.loads(truth) if isinstance(truth, str) else truth)
-        return [float(number) for number in (wire or {}).get("bbox", ())] or None
-    except (TypeError, ValueError):
-        return None
-
-
-def _without_spaces(line: Line) -> Line:
-    return {**line, "response": re.sub(r"\s", "", text_of(line))}
-
-
-def _has_spaces(line: Line) -> bool:
-    return bool(_ANSWER.match(text_of(line))) and not _PIXEL_ANSWER.fullmatch(text_of(line))
-
-
-def _is_huge(line: Line) -> bool:
-    return bool(_ANSWER.match(text_of(line)) and _HUGE.search(text_of(line)))
-
-
-def _huge_value(line: Line) -> dict[str, float]:
-    return {"acc": 0.0, "distance": 0.0, "format": 1.0}
-
-
-def _has_no_extent(line: Line) -> bool:
-    box = _box(line)
-    return box is not None and box[:2] == box[2:]
-
-
-def _exact_unit(line: Line) -> dict[str, float]:
-    return _exact(line, [number / 1000 for number in _point(line)])
-
-
-def _exact_pixel(line: Line) -> dict[str, float]:
-    return _exact(line, _point(line))
-
-
-def _exact(line: Line, point: list[float]) -> dict[str, float]:
-    box = _box(line) or []
-    hit = float(bool(_ANSWER.match(text_of(line))) and point == box[:2])
-    return {"acc": hit, "distance": hit}
-
-
+_NOT_TEXT = Deviation(
+    "not-text",
+    "A response that is neither a string nor None is a TypeError; the source reads str(response), or pays 0.",
+)
 _SPACES = Deviation(
     "spaces",
     "White space around the tuple, after ( and before a comma or ) is read over; the source pays such answers 0.",
-    _has_spaces,
-    same_as=_without_spaces,
 )
 _HUGE_NUMBER = Deviation(
     "huge-number",
     "Numbers of 300 and more digits are a miss far outside the image; the source raises OverflowError or ValueError.",
-    _is_huge,
-    _huge_value,
 )
-_NO_EXTENT = {
-    space: Deviation(
-        "no-extent",
-        "An exact hit on a box without extent pays 1; the source pays 0, or raises ZeroDivisionError.",
-        _has_no_extent,
-        value,
-    )
-    for space, value in ((CoordSpace.UNIT, _exact_unit), (CoordSpace.MODEL_PIXEL, _exact_pixel))
-}
+_NO_EXTENT = Deviation(
+    "no-extent", "An exact hit on a box without extent pays 1; the source pays 0, or raises ZeroDivisionError."
+)
+_DEVIATIONS = (_NOT_TEXT, BAD_TARGET, UNICODE_DIGITS, _HUGE_NUMBER, _NO_EXTENT)
+_PIXEL_DEVIATIONS = (_NOT_TEXT, BAD_TARGET, UNICODE_DIGITS, _SPACES, _HUGE_NUMBER, _NO_EXTENT)

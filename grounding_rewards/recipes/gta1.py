@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import BARE_TUPLE
 from grounding_rewards.parsing.texts import SPACE
-from grounding_rewards.recipes.common import Line, bad_target, share, text_of
-from grounding_rewards.recipes.pairs import pair_deviations
+from grounding_rewards.recipes.common import BAD_TARGET, share
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import LARGEST, NativeForm
@@ -20,8 +18,6 @@ _TARGET = ((100, 100, 300, 200), 1.08, 1.92)
 _THINK_ANSWER = (
     rf"^{SPACE}<think>(?s:.*?)</think>{SPACE}<answer>\({SPACE}[0-9]+{SPACE},{SPACE}[0-9]+{SPACE}\)</answer>{SPACE}$"
 )
-_SOURCE_ANSWER = re.compile(r"\((-?\d*\.?\d+),\s*(-?\d*\.?\d+)\)")
-_ANSWER = re.compile(r"\(\s*(-?(?:\d+\.?\d*|\.\d+))\s*,\s*(-?(?:\d+\.?\d*|\.\d+))\s*\)")
 
 
 def gta1(*, format_weight: float = 0.0) -> Recipe:
@@ -57,7 +53,7 @@ def gta1(*, format_weight: float = 0.0) -> Recipe:
         source=Source("GTA1: GUI Test-time Scaling Agent", "GTA1", "81f0c4c", ("src/grpo_grounding.py",)),
         thinking="read",
         native=NATIVE,
-        deviations=(_BAD_TARGET, *_PAIRS, _DECIMALS),
+        deviations=_DEVIATIONS,
         exploits=(blind,) if weight else (),
         formula="total = (1 - format_weight) · hit + format_weight · format",
         example=Example("(384,162)", _TARGET),
@@ -91,30 +87,25 @@ NATIVE = NativeForm(
 )
 
 
-def _has_decimals(line: Line) -> bool:
-    return any("." in number for pair in _ANSWER.findall(text_of(line)) for number in pair)
-
-
-def _decimal_value(line: Line) -> dict[str, float]:
-    """One point with decimals, tested as it is written against edges cut to whole pixels."""
-    points = _ANSWER.findall(text_of(line))
-    wire = read_native(line["ground_truth"]) or {}
-    x, y = (float(number) for number in points[0])
-    boxes = [[int(edge) for edge in region["bbox"]] for region in wire["regions"]]
-    hit = float(len(points) == 1 and any(x1 <= x <= x2 and y1 <= y <= y2 for x1, y1, x2, y2 in boxes))
-    return {"acc": hit, "hit": hit}
-
-
-_BAD_TARGET = bad_target(NATIVE, CoordSpace.THOUSANDTHS, _ACCEPTS)
-_PAIRS = pair_deviations(
-    _ANSWER,
-    _SOURCE_ANSWER,
-    "()",
-    "White space after ( and before a comma or ), and a decimal point without decimals, are read; the source pays 0.",
+ASCII_DIGITS = Deviation(
+    "unicode-digits",
+    "Only ASCII digits are digits, others make no answer; the source reads those of other scripts as numbers.",
 )
-_DECIMALS = Deviation(
-    "decimals",
-    "Decimals are numbers; the source's pattern admits them, then int() raises and the answer is paid 0.",
-    _has_decimals,
-    _decimal_value,
+SEVERAL_ANSWERS = Deviation(
+    "several-answers",
+    "Several answers are a miss; the source reads them as the point (-1, -1), a hit where a box contains it.",
+)
+_DEVIATIONS = (
+    BAD_TARGET,
+    ASCII_DIGITS,
+    SEVERAL_ANSWERS,
+    Deviation(
+        "spaces",
+        "White space after ( and before a comma or ), and a decimal point without decimals, are read; the source pays "
+        "0.",
+    ),
+    Deviation(
+        "decimals",
+        "Decimals are numbers; the source's pattern admits them, then int() raises and the answer is paid 0.",
+    ),
 )

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import math
-import re
 from typing import Any
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import BOX_LIST
 from grounding_rewards.parsing.box_list import TURN
 from grounding_rewards.parsing.texts import SPACE
-from grounding_rewards.recipes.common import Line, bad_target, length, text_of, truth_of
+from grounding_rewards.recipes.common import BAD_TARGET, UNICODE_DIGITS, length
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.truth import LARGEST, NativeForm
+from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import Format, GaussianCoverage, GaussianPoint, Hit
 
 _ACCEPTS = frozenset({BBOX})
 _TARGET = (100, 100, 300, 200)
 _DIGITS = 3
-_SMALL = 1600
 _COMMA = f"{SPACE},{SPACE}"
 _WHOLE_BOX = rf"^(?s:.*{TURN})?{SPACE}\[{SPACE}{_COMMA.join(['[0-9]+'] * 4)}{SPACE}\]{SPACE}$"
-_SOURCE_ANSWER = re.compile(r"\[\s*" + r"\s*,\s*".join([r"(-?(?:\d+(?:\.\d+)?|\.\d+))"] * 4) + r"\s*\]")
-_SOURCE_FORMAT = re.compile(r"\[\s*[0-9]+\s*(?:,\s*[0-9]+\s*){3}\]")
 
 
 def gui_g2(*, alpha: float = 0.5, format_weight: float = 1.0) -> Recipe:
@@ -65,7 +60,7 @@ def gui_g2(*, alpha: float = 0.5, format_weight: float = 1.0) -> Recipe:
         answers="first",
         thinking="read",
         native=NATIVE,
-        deviations=(_BAD_TARGET, _UNICODE_DIGITS, _SPACES, _HUGE_NUMBER, _THIN),
+        deviations=_DEVIATIONS,
         exploits=_exploits(weight),
         formula=(
             "total = point + coverage + format_weight · format\n"
@@ -109,95 +104,22 @@ def read_native(value: Any) -> dict[str, Any] | None:
 
 NATIVE = NativeForm("a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image", read_native)
 
-
-def _found(line: Line) -> re.Match[str] | None:
-    """The answer that the source reads."""
-    return _SOURCE_ANSWER.search(text_of(line).rsplit(TURN, 1)[-1])
-
-
-def _has_unicode_digits(line: Line) -> bool:
-    found = _found(line)
-    return bool(found) and not all(number.isascii() for number in found.groups())  # type: ignore[union-attr]
-
-
-def _without_unicode_digits(line: Line) -> Line:
-    text = "".join("x" if char.isdecimal() and not char.isascii() else char for char in text_of(line))
-    return {**line, "response": text}
-
-
-def _has_spaces(line: Line) -> bool:
-    answer = text_of(line).rsplit(TURN, 1)[-1]
-    return answer != answer.strip() and bool(_SOURCE_FORMAT.fullmatch(answer.strip()))
-
-
-def _stripped(line: Line) -> Line:
-    return {**line, "response": text_of(line).rsplit(TURN, 1)[-1].strip()}
-
-
-def _boxes(line: Line) -> tuple[list[float], list[float]] | None:
-    """The predicted box, limited as all coordinates are, and the target's."""
-    found = _found(line)
-    if not found:
-        return None
-    predicted = [min(max(float(number), -LARGEST), LARGEST) for number in found.groups()]
-    return predicted, [float(edge) for edge in truth_of(line)]
-
-
-def _is_huge(line: Line) -> bool:
-    found = _found(line)
-    return bool(found) and any(abs(float(number)) > LARGEST for number in found.groups())  # type: ignore[union-attr]
-
-
-def _is_thin(line: Line) -> bool:
-    boxes = _boxes(line)
-    if not boxes:
-        return False
-    (width, height), (target_width, target_height) = ([abs(b[2] - b[0]), abs(b[3] - b[1])] for b in boxes)
-    tiny = target_width * target_height < _SMALL
-    return min(target_width, target_height) < 1 or (tiny and min(width, height) < 1)
-
-
-def _exact_value(line: Line) -> dict[str, float]:
-    """Both Gaussians in closed form, axis by axis."""
-    predicted, target = _boxes(line) or ([], [])
-    point = coverage = 1.0
-    inside = True
-    for low, high in ((0, 2), (1, 3)):
-        d = (predicted[low] + predicted[high]) / 2 - (target[low] + target[high]) / 2
-        inside = inside and target[low] <= (predicted[low] + predicted[high]) / 2 <= target[high]
-        s, t = abs(predicted[high] - predicted[low]) / 2, (target[high] - target[low]) / 2
-        point *= math.exp(-d / t * d / t / 2) if t else float(d == 0)
-        if s and t:
-            coverage *= math.sqrt(2 * s * t / (s * s + t * t)) * math.exp(-d * d / (4 * (s * s + t * t)))
-        else:
-            coverage *= float(s == t == d)
-    return {"acc": float(inside), "point": round(point, _DIGITS), "coverage": round(coverage, _DIGITS)}
-
-
-_BAD_TARGET = bad_target(NATIVE, CoordSpace.PIXEL, _ACCEPTS)
-_UNICODE_DIGITS = Deviation(
-    "unicode-digits",
-    "Only ASCII digits are digits; the source reads full-width and other scripts' digits as numbers.",
-    _has_unicode_digits,
-    same_as=_without_unicode_digits,
-)
-_SPACES = Deviation(
-    "spaces",
-    "White space before and after the box is good format; the source pays 0 for a line feed at the end.",
-    _has_spaces,
-    same_as=_stripped,
-)
-_HUGE_NUMBER = Deviation(
-    "huge-number",
-    "Numbers beyond 1e12 are read as 1e12; with 155 and more digits the source's coverage is no number.",
-    _is_huge,
-    _exact_value,
-)
-_THIN = Deviation(
-    "thin-box",
-    "Where the target has a side below 1 pixel, or the answer has one and the target less than 1600 square pixels, the "
-    "coverage is the exact coefficient, and a target without extent is hit exactly at its centre; there the source's "
-    "additions of 1e-8 to determinants count, and pay 200 for boxes in unit space, infinity or 0 where a side is 0.",
-    _is_thin,
-    _exact_value,
+_DEVIATIONS = (
+    BAD_TARGET,
+    UNICODE_DIGITS,
+    Deviation(
+        "spaces",
+        "White space before and after the box is good format; the source pays 0 for a line feed at the end.",
+    ),
+    Deviation(
+        "huge-number",
+        "Numbers beyond 1e12 are read as 1e12; with 155 and more digits the source's coverage is no number.",
+    ),
+    Deviation(
+        "thin-box",
+        "Where the target has a side below 1 pixel, or the answer has one and the target less than 1600 square "
+        "pixels, the coverage is the exact coefficient, and a target without extent is hit exactly at its centre; "
+        "there the source's additions of 1e-8 to determinants count, and pay 200 for boxes in unit space, infinity or "
+        "0 where a side is 0.",
+    ),
 )

@@ -20,8 +20,7 @@ from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.parsing.texts import SPACE, compiled
 from grounding_rewards.plain import once
 from grounding_rewards.recipes.common import share
-from grounding_rewards.recipes.gui_r1_deviations import deviations
-from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
+from grounding_rewards.scoring import ACTION, BBOX, POINT, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, Floats
 from grounding_rewards.truth import NativeForm, RegionKind
 from grounding_rewards.verifiers import JudgedFormat
@@ -291,4 +290,40 @@ NATIVE = NativeForm(
     '{"action": .., "gt_bbox": [x1, y1, x2, y2] or [x, y], "input_text": ..} in pixels of the image the model saw',
     read_native,
 )
-_DEVIATIONS = deviations(NATIVE, _ACCEPTS)
+
+_DEVIATIONS = (
+    Deviation(
+        "white-space",
+        "White space around the tags does not count; the source pays no format for a line feed at the end.",
+    ),
+    Deviation(
+        "target",
+        "A target that does not fit is an error, or abstains, and one need not be JSON in a string; the source pays "
+        "nothing but the format for either, in silence.",
+    ),
+    Deviation(
+        "no-eval",
+        "Nothing in a response is run: an answer of Python that is no literal is not well formed. The source gives it "
+        "to eval(), which may do anything, and pays the format for what comes back.",
+    ),
+    Deviation(
+        "quotes",
+        "The action and the text may stand in double quotes and hold apostrophes and escapes, as Python writes them; "
+        "the source's pattern knows single quotes alone, and ends a text at the first.",
+    ),
+    Deviation(
+        "numbers",
+        "Where no pair is as the source reads it, one may have decimals and spaces inside its brackets, and its "
+        "numbers any count of digits; the source takes such a click for one on (0, 0). The format asks for whole "
+        "numbers, as it does in the source.",
+    ),
+    Deviation(
+        "no-point",
+        "A click without two numbers in ASCII digits is no hit; the source takes it for one on (0, 0).",
+    ),
+    Deviation(
+        "no-area",
+        "A box without width or height counts with its border; strictly within it there is nothing, so that the "
+        "source never pays such a target.",
+    ),
+)

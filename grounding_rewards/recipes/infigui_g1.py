@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping
 from typing import Any
 
 from grounding_rewards.combine import gate, weighted
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import POINT_LIST, THOUGHT_POINT_LIST
 from grounding_rewards.plain import frozen
-from grounding_rewards.recipes.common import Line, bad_target, box_by_edges, extra_of, length, text_of
+from grounding_rewards.recipes.common import BAD_TARGET, box_by_edges, length
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.truth import LARGEST, NativeForm
+from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import Exploration, Hit, NotCollinear
 
 _ACCEPTS = frozenset({BBOX})
 _KEYS = ("x1", "y1", "x2", "y2")
 _TARGET = frozen(dict(zip(_KEYS, (100, 100, 300, 200), strict=True)))
 _THOUGHT = "<think>It is in the toolbar.</think>\n"
-_CITED = re.compile(r"([^\[]*)\[(\s*[^\[\]{\s][^\[\]]*)\]")
-_LIST = re.compile(r"\[\s*[{\]]")
-_NUMERAL = re.compile(r"(?<![0-9.])-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|Infinity)|NaN")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 def infigui_g1(*, no_think: bool = False, format_weight: float = 1.0) -> Recipe:
@@ -70,7 +63,7 @@ def infigui_g1(*, no_think: bool = False, format_weight: float = 1.0) -> Recipe:
         answers="all",
         thinking="read",
         native=NATIVE,
-        deviations=(_BAD_TARGET, _LEADING_SPACE, _CITATIONS, _BRACKETS, _HUGE, _NO_EXTRA),
+        deviations=_DEVIATIONS,
         exploits=_exploits(weight),
         formula=(
             "total = format_weight · format + exploration\n"
@@ -103,116 +96,29 @@ def read_native(value: Any) -> dict[str, Any] | None:
 
 NATIVE = NativeForm('{"x1": .., "y1": .., "x2": .., "y2": ..} in pixels of the image the model saw', read_native)
 
-
-def _halves(line: Line) -> tuple[str, str]:
-    """The response up to the end of its thinking, and the rest, in which the list is."""
-    text = text_of(line)
-    if extra_of(line).get("no_think"):
-        return "", text
-    thought, close, rest = text.partition("</think>")
-    return thought + close, rest
-
-
-def _has_leading_space(line: Line) -> bool:
-    return text_of(line) != text_of(line).lstrip() and _halves(line)[0].lstrip().startswith("<think>")
-
-
-def _without_leading_space(line: Line) -> Line:
-    return {**line, "response": text_of(line).lstrip()}
-
-
-def _without_citations(line: Line) -> Line:
-    """The line with round brackets in place of those around words before the list."""
-    before, rest = _halves(line)
-    while cited := _CITED.match(rest):
-        before, rest = f"{before}{cited[1]}({cited[2]})", rest[cited.end() :]
-    return {**line, "response": before + rest}
-
-
-def _has_citations(line: Line) -> bool:
-    without = _without_citations(line)
-    return without != line and _LIST.search(_halves(without)[1]) is not None
-
-
-def _without_brackets(line: Line) -> Line:
-    """The line with the brackets inside the list's strings made dots."""
-    thought, rest = _halves(line)
-    begin = _LIST.search(rest)
-    start = begin.start() if begin else len(rest)
-    items = _STRING.sub(lambda string: re.sub(r"[\[\]]", ".", string[0]), rest[start:])
-    return {**line, "response": thought + rest[:start] + items}
-
-
-def _has_brackets(line: Line) -> bool:
-    """Does counting the brackets in strings end the list elsewhere?"""
-    rests = [_halves(each)[1] for each in (line, _without_brackets(line))]
-    begin = _LIST.search(rests[0])
-    return begin is not None and _end(rests[0], begin.start()) != _end(rests[1], begin.start())
-
-
-def _end(text: str, start: int) -> int:
-    """Where the bracket at ``start`` closes, strings or not; -1 where it does not."""
-    depth = 0
-    for place in range(start, len(text)):
-        depth += (text[place] == "[") - (text[place] == "]")
-        if not depth:
-            return place
-    return -1
-
-
-def _has_huge_number(line: Line) -> bool:
-    return bool(_within_limits(line)["response"] != text_of(line))
-
-
-def _within_limits(line: Line) -> Line:
-    return {**line, "response": _NUMERAL.sub(_limited, text_of(line))}
-
-
-def _limited(found: re.Match[str]) -> str:
-    text = found[0]
-    if len(text.lstrip("-")) > 4300 and text.lstrip("-").isdigit():
-        return text  # more digits than Python reads
-    number = math.inf if text == "NaN" else float(text)
-    return text if abs(number) <= LARGEST else str(int(math.copysign(LARGEST, number)))
-
-
-def _has_no_extra(line: Line) -> bool:
-    return not isinstance(line["extra"], Mapping)
-
-
-def _with_extra(line: Line) -> Line:
-    return {**line, "extra": {}}
-
-
-_BAD_TARGET = bad_target(NATIVE, CoordSpace.MODEL_PIXEL, _ACCEPTS)
-_LEADING_SPACE = Deviation(
-    "leading-space",
-    "White space before <think> is read over; the source finds no thinking at position 0 and pays -1.",
-    _has_leading_space,
-    same_as=_without_leading_space,
-)
-_CITATIONS = Deviation(
-    "brackets-in-prose",
-    "Words in brackets before the list, such as [1], are passed over; the source takes them for the list and pays -1.",
-    _has_citations,
-    same_as=_without_citations,
-)
-_BRACKETS = Deviation(
-    "brackets-in-strings",
-    "The brackets of a label are text; the source counts them when it looks for the end of the list, and pays -1.",
-    _has_brackets,
-    same_as=_without_brackets,
-)
-_HUGE = Deviation(
-    "huge-number",
-    "Numbers beyond 1e12, NaN and Infinity are read as 1e12, also when three points are looked at for a common line.",
-    _has_huge_number,
-    same_as=_within_limits,
-)
-_NO_EXTRA = Deviation(
-    "no-extra",
-    "A row whose extra_info is null, or no mapping, asks for thinking like one whose extra_info is empty; the source "
-    "looks for no_think in a mapping.",
-    _has_no_extra,
-    same_as=_with_extra,
+_DEVIATIONS = (
+    BAD_TARGET,
+    Deviation(
+        "leading-space",
+        "White space before <think> is read over; the source finds no thinking at position 0 and pays -1.",
+    ),
+    Deviation(
+        "brackets-in-prose",
+        "Words in brackets before the list, such as [1], are passed over; the source takes them for the list and pays "
+        "-1.",
+    ),
+    Deviation(
+        "brackets-in-strings",
+        "The brackets of a label are text; the source counts them when it looks for the end of the list, and pays -1.",
+    ),
+    Deviation(
+        "huge-number",
+        "Numbers beyond 1e12, NaN and Infinity are read as 1e12, also when three points are looked at for a common "
+        "line.",
+    ),
+    Deviation(
+        "no-extra",
+        "A row whose extra_info is null, or no mapping, asks for thinking like one whose extra_info is empty; the "
+        "source looks for no_think in a mapping.",
+    ),
 )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from typing import Any
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import FIRST_CALL
-from grounding_rewards.recipes.common import Line, bad_target, length, text_of
+from grounding_rewards.recipes.common import BAD_TARGET, length
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
@@ -19,7 +17,6 @@ _ACCEPTS = frozenset({BBOX})
 _TARGET = (100, 100, 300, 200, 1000, 800)
 _CALL = '<tool_call>\n{{"name": "computer_use", "arguments": {{"action": "{}", "coordinate": {}}}}}\n</tool_call>'
 _PAIR = re.compile(r"\[\d+,\s*\d+\]")
-_CONTENT = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 
 
 def se_gui(*, format_weight: float = 0.5) -> Recipe:
@@ -59,7 +56,7 @@ def se_gui(*, format_weight: float = 0.5) -> Recipe:
         answers="first",
         thinking="read",
         native=NATIVE,
-        deviations=(_BAD_TARGET, _BOOLEANS, _BELOW_NOTHING),
+        deviations=_DEVIATIONS,
         exploits=_exploits(weight),
         formula=(
             "total = hit + nearness + format_weight · format\n"
@@ -109,51 +106,13 @@ def read_native(value: Any) -> dict[str, Any] | None:
 
 NATIVE = NativeForm("[x1, y1, x2, y2, width, height] in pixels of the image the model saw", read_native)
 
-
-def _coordinate(line: Line) -> list[Any]:
-    """What the first call of a line has as its coordinate; [] where it has none."""
-    call = _CONTENT.search(text_of(line))
-    try:
-        found = json.loads(call[1])["arguments"]["coordinate"] if call else []
-    except (KeyError, TypeError, ValueError, RecursionError):
-        return []
-    return found if isinstance(found, list) and len(found) == 2 else []
-
-
-def _has_booleans(line: Line) -> bool:
-    return any(isinstance(number, bool) for number in _coordinate(line))
-
-
-def _is_below_nothing(line: Line) -> bool:
-    try:
-        x, y = _coordinate(line)
-        x1, y1, x2, y2, width, height = line["ground_truth"]
-        cx, cy = (x1 + x2) / 2 / width, (y1 + y2) / 2 / height
-        away = math.hypot(x / width - cx, y / height - cy)
-    except (TypeError, ValueError, ArithmeticError):
-        return False
-    return max(math.hypot(cx - right, cy - lower) for right in (0, 1) for lower in (0, 1)) < away <= 1
-
-
-def _no_point(line: Line) -> dict[str, float]:
-    return {"acc": 0.0, "hit": 0.0, "nearness": 0.0, "point": 0.0}
-
-
-def _not_near(line: Line) -> dict[str, float]:
-    return {"nearness": 0.0}
-
-
-_BAD_TARGET = bad_target(NATIVE, CoordSpace.MODEL_PIXEL, _ACCEPTS)
-_BOOLEANS = Deviation(
-    "booleans",
-    "true and false are no coordinates; the source reads them as 1 and 0.",
-    _has_booleans,
-    _no_point,
-)
-_BELOW_NOTHING = Deviation(
-    "below-nothing",
-    "A click farther from the centre than every corner of the image, and so outside it, has nearness 0; up to d = 1 "
-    "the source pays it less than nothing, down to -1: less than no answer, and less than a click still farther away.",
-    _is_below_nothing,
-    _not_near,
+_DEVIATIONS = (
+    BAD_TARGET,
+    Deviation("booleans", "true and false are no coordinates; the source reads them as 1 and 0."),
+    Deviation(
+        "below-nothing",
+        "A click farther from the centre than every corner of the image, and so outside it, has nearness 0; up to d = "
+        "1 the source pays it less than nothing, down to -1: less than no answer, and less than a click still farther "
+        "away.",
+    ),
 )

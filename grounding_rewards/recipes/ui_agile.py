@@ -12,11 +12,10 @@ from grounding_rewards.combine import gate, weighted
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import UI_AGILE
 from grounding_rewards.plain import frozen
-from grounding_rewards.recipes.common import bad_target, length
+from grounding_rewards.recipes.common import BAD_TARGET, UNICODE_DIGITS, length
 from grounding_rewards.recipes.solutions import CLICK, SIZES, SOLUTION, read_solution
-from grounding_rewards.recipes.ui_agile_deviations import MENDED
 from grounding_rewards.recipes.ui_agile_parts import BINARY, Done, Grounding, Kind, Named, Parameter, Written
-from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
+from grounding_rewards.scoring import ACTION, BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import DastLength, ThinkingLength, Verifier
@@ -106,7 +105,7 @@ def ui_agile(
         answers="first",
         thinking="read",
         native=NATIVE,
-        deviations=(_BAD_TARGET, *MENDED),
+        deviations=_DEVIATIONS,
         exploits=_exploits(shape, weight, thinking_length, extra),
         formula=(
             "total = action + grounding + format_weight · format + parameter"
@@ -188,4 +187,16 @@ NATIVE = NativeForm(
     'or {"solution": such a text, "parameter": what the action says}',
     read_native,
 )
-_BAD_TARGET = bad_target(NATIVE, CoordSpace.PIXEL, _ACCEPTS)
+
+_DEVIATIONS = (
+    BAD_TARGET,
+    Deviation(
+        "pieces-of-numbers",
+        "The end of a number is no number; the source reads -200 as 200, 2_00 and 200e0 as 0.",
+    ),
+    UNICODE_DIGITS,
+    Deviation(
+        "spaces",
+        "White space before and after the response is good format; the source pays 0 for a line feed at the end.",
+    ),
+)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import INTEGER_LIST
-from grounding_rewards.recipes.common import bad_target
+from grounding_rewards.recipes.common import BAD_TARGET
+from grounding_rewards.recipes.gta1 import ASCII_DIGITS, SEVERAL_ANSWERS
 from grounding_rewards.recipes.gta1 import read_native as read_boxes
-from grounding_rewards.recipes.pairs import pair_deviations
-from grounding_rewards.scoring import BBOX, Example, Recipe, Source
+from grounding_rewards.scoring import BBOX, Deviation, Example, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import Hit
 
 _ACCEPTS = frozenset({BBOX})
-_SOURCE_ANSWER = re.compile(r"\[(\d+),(\d+)\]")
-_ANSWER = re.compile(r"\[\s*(\d+)\s*,\s*(\d+)\s*\]")
 
 
 def ui_ins() -> Recipe:
@@ -52,7 +49,7 @@ def ui_ins() -> Recipe:
         ),
         thinking="read",
         native=NATIVE,
-        deviations=(_BAD_TARGET, *_PAIRS),
+        deviations=_DEVIATIONS,
         formula="total = hit",
         example=Example(f"<think>The blue button.</think>\n{call}", (100, 100, 300, 200, 1.08, 1.92)),
     )
@@ -69,11 +66,12 @@ NATIVE = NativeForm(
     "[x1, y1, x2, y2, height / 1000, width / 1000] with a box in thousandths, its corners in order", read_native
 )
 
-
-_BAD_TARGET = bad_target(NATIVE, CoordSpace.THOUSANDTHS, _ACCEPTS)
-_PAIRS = pair_deviations(
-    _ANSWER,
-    _SOURCE_ANSWER,
-    "[]",
-    "White space around the numbers is read over; the source pays [200, 150] 0, which its own prompt asks for.",
+_DEVIATIONS = (
+    BAD_TARGET,
+    ASCII_DIGITS,
+    SEVERAL_ANSWERS,
+    Deviation(
+        "spaces",
+        "White space around the numbers is read over; the source pays [200, 150] 0, which its own prompt asks for.",
+    ),
 )

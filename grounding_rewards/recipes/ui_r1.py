@@ -15,10 +15,9 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing.actions.ui_r1 import UI_R1, UI_R1_BRACED
 from grounding_rewards.parsing.texts import SPACE, as_texts, compiled, matches
-from grounding_rewards.recipes.common import bad_target, length
+from grounding_rewards.recipes.common import BAD_TARGET, length
 from grounding_rewards.recipes.solutions import CLICK, SIZES, SOLUTION, clicks_with_places, read_solution
-from grounding_rewards.recipes.ui_r1_deviations import mended
-from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
+from grounding_rewards.scoring import ACTION, BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, Floats
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
@@ -106,7 +105,7 @@ def of_form(name: str, form: Form, format_weight: float) -> Recipe:
         answers="last" if last else "first",
         thinking="read",
         native=NATIVE,
-        deviations=(_BAD_TARGET, *mended(last)),
+        deviations=_DEVIATIONS,
         exploits=_exploits(weight, thinks),
         formula=(
             "total = action + coord + format_weight · format\n"
@@ -234,5 +233,35 @@ NATIVE = NativeForm(
     read_native,
 )
 
-
-_BAD_TARGET = bad_target(NATIVE, CoordSpace.PIXEL, _ACCEPTS)
+_DEVIATIONS = (
+    BAD_TARGET,
+    Deviation(
+        "double-quotes",
+        "Keys and names in double quotes are read, as JSON has them, in targets too; the source knows single ones "
+        "alone, and pays 0.",
+    ),
+    Deviation(
+        "spaces",
+        "White space after [, before a comma, a colon or ] is read over where the source finds no name or no pair, in "
+        "targets too; the source takes such a pair for none.",
+    ),
+    Deviation(
+        "unicode-digits",
+        "Only ASCII digits are digits, others make no coordinate; the source reads those of other scripts as numbers.",
+    ),
+    Deviation(
+        "outer-spaces",
+        "White space around the response, such as a last line feed, is no fault of format; the source pays 0 for it.",
+    ),
+    Deviation(
+        "target-numbers",
+        "A target's box may have decimals, as the source's own data have, and signs; the source reads such a box as "
+        "four zeros, which no right answer hits, and one without a coordinate does.",
+    ),
+    Deviation(
+        "decimals",
+        "Coordinates may have decimals and signs where there is no pair of whole numbers; the source takes such a "
+        "pair for none, and tests the point (0, 0).",
+    ),
+    Deviation("no-coordinate", "A click without a coordinate is no hit; the source tests it as the point (0, 0)."),
+)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import JSON_POINT
-from grounding_rewards.recipes.common import Line, bad_target, text_of, unpaid
+from grounding_rewards.recipes.common import BAD_TARGET
 from grounding_rewards.scoring import BBOX, Deviation, Example, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
@@ -40,7 +39,7 @@ def ui_rft() -> Recipe:
         source=Source("UI-RFT", "UI-RFT", "d96b005", ("verl/utils/reward_score/ui100.py",)),
         thinking="read",
         native=NATIVE,
-        deviations=(_BAD_TARGET, _NO_NUMBERS),
+        deviations=_DEVIATIONS,
         formula="total = hit",
         example=Example('```json\n{"point_2d": [200, 150], "label": "save"}\n```', (100, 100, 300, 200)),
     )
@@ -53,22 +52,10 @@ def read_native(value: Any) -> dict[str, Any] | None:
 
 NATIVE = NativeForm("a bare list x1 y1 x2 y2 in pixels of the image the model saw", read_native)
 
-
-def _has_no_numbers(line: Line) -> bool:
-    """Is one of the two coordinates a text, a list or an object?"""
-    text = text_of(line).strip().removeprefix("```json").removesuffix("```")
-    try:
-        item = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    point = item.get("point_2d") if isinstance(item, dict) else None
-    return isinstance(point, list) and len(point) == 2 and any(isinstance(each, str | list | dict) for each in point)
-
-
-_BAD_TARGET = bad_target(NATIVE, CoordSpace.MODEL_PIXEL, _ACCEPTS)
-_NO_NUMBERS = Deviation(
-    "no-numbers",
-    'Coordinates that are no numbers, such as ["200", "150"], make no answer; the source raises TypeError.',
-    _has_no_numbers,
-    unpaid,
+_DEVIATIONS = (
+    BAD_TARGET,
+    Deviation(
+        "no-numbers",
+        'Coordinates that are no numbers, such as ["200", "150"], make no answer; the source raises TypeError.',
+    ),
 )

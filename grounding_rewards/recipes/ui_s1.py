@@ -10,9 +10,8 @@ from grounding_rewards.combine import Weighted, product, weighted
 from grounding_rewards.errors import MISSING, RecipeError
 from grounding_rewards.parsing.actions.ui_s1 import UI_S1
 from grounding_rewards.plain import frozen
-from grounding_rewards.recipes.common import bad_target, share
+from grounding_rewards.recipes.common import BAD_TARGET, share
 from grounding_rewards.recipes.solutions import clicks_with_places
-from grounding_rewards.recipes.ui_s1_deviations import DEVIATIONS
 from grounding_rewards.recipes.ui_s1_parts import (
     AnnotatedAction,
     Annotation,
@@ -23,7 +22,7 @@ from grounding_rewards.recipes.ui_s1_parts import (
     ThoughtAndAction,
 )
 from grounding_rewards.returns import GAMMA
-from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
+from grounding_rewards.scoring import ACTION, BBOX, POINT, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import StepReturn
@@ -97,7 +96,7 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
         answers="first",
         thinking="read",
         native=NATIVE,
-        deviations=(bad_target(NATIVE, CoordSpace.PIXEL, _ACCEPTS), *DEVIATIONS),
+        deviations=_DEVIATIONS,
         exploits=_exploits(weight, returns),
         formula=(f"total = Σ gamma^k · ({total}), up to a step unmatched" if returns else f"total = {total}")
         + f"\n{_FORMULA}",
@@ -269,3 +268,24 @@ def _own_action(action: Any, target: Mapping[str, Any]) -> Any:
     if name == "key":
         return {"name": "key", "text": "+".join(arguments.get("keys", ())) or MISSING}
     return {**arguments, "name": "terminate" if name == "finished" else name}
+
+
+_DEVIATIONS = (
+    BAD_TARGET,
+    Deviation(
+        "no-numbers",
+        "true, false, NaN and Infinity are no coordinates, and an action without its coordinates is worth 0; the "
+        "source reads true as 1, and pays the others for the kind of action.",
+    ),
+    Deviation(
+        "flipped-swipe",
+        "Two swipes up, or two down, go the same way; where the target gives two points and no direction, the source "
+        "turns one of them around and not the other, so that the same swipe is wrong and the opposite one right.",
+    ),
+    Deviation(
+        "key-and-answer",
+        "A target that wants a key or an answer is matched by that action with its text, compared as typed text is, "
+        "and typing is half right; the source takes it for type when it compares names, so that the action itself "
+        "cannot match, and typed text that is part of the target's, as the empty one is, or holds it is worth 1.",
+    ),
+)

@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import grounding_rewards as gr
-from grounding_rewards.recipes import agentcpm_gui_deviations, btl_ui
-from grounding_rewards.recipes.common import extra_of, truth_of
-from grounding_rewards.scoring import Deviation
 from grounding_rewards.sizes import read_size
+from tests.golden.departures import ORACLES, agentcpm_gui, btl_ui
+from tests.golden.departures.oracle import Line, Oracle, extra_of, truth_of
 
-Line = Mapping[str, Any]
 Columns = dict[str, float]
 
 
@@ -174,7 +172,7 @@ _UI_S1 = {
     "step_reward": "step_reward",
 }  # fmt: skip
 PEERS = {
-    "agentcpm": Peer("agentcpm-gui", _AGENTCPM, target=agentcpm_gui_deviations.row_of, more=same_keys),
+    "agentcpm": Peer("agentcpm-gui", _AGENTCPM, target=agentcpm_gui.row_of, more=same_keys),
     "btlui": Peer("btl-ui", _BTL_UI, score_options=model_size, target=btl_ui.row_of),
     "gelato_norm": Peer("gelato", _GELATO, format_weight),
     "gelato_px": Peer("gelato-pixel", _GELATO, format_weight),
@@ -208,15 +206,15 @@ def build(peer: str, line: Line) -> gr.Recipe:
 
 def evaluate(peer: str, line: Line) -> tuple[Columns, str | None]:
     """Our values under the published function's keys, and the name of the deviation that applies, if any."""
-    found = deviation(peer, line)
+    oracle = deviation(peer, line)
     columns = score(peer, build(peer, line), line)
     values = {key: columns[ours] for key, ours in PEERS[peer].keys.items()}
-    return values, found.name if found else None
+    return values, oracle.name if oracle else None
 
 
-def deviation(peer: str, line: Line) -> Deviation | None:
-    """The first deviation of the peer's recipe that applies to the line."""
-    return next((found for found in build(peer, line).deviations if found.applies(line)), None)
+def deviation(peer: str, line: Line) -> Oracle | None:
+    """Return the oracle of the first deviation of the peer's recipe that applies to the line."""
+    return next((oracle for oracle in ORACLES[PEERS[peer].recipe] if oracle.applies(line)), None)
 
 
 def score(peer: str, recipe: gr.Recipe, line: Line) -> Columns:
@@ -232,10 +230,9 @@ def score(peer: str, recipe: gr.Recipe, line: Line) -> Columns:
     return {**{name: float(column[0]) for name, column in columns.items()}, **adapter.more(line, scores)}
 
 
-def stated(peer: str, recipe: gr.Recipe, found: Deviation, line: Line) -> Mapping[str, float]:
-    """The value that a deviation states for a line."""
-    value: Callable[[Line], Mapping[str, float]] | None = found.value
-    if value is not None:
-        return value(line)
-    assert found.same_as is not None
-    return score(peer, recipe, found.same_as(line))
+def stated(peer: str, recipe: gr.Recipe, oracle: Oracle, line: Line) -> Mapping[str, float]:
+    """Return the value that the oracle of a deviation states for a line."""
+    if oracle.value is not None:
+        return oracle.value(line)
+    assert oracle.same_as is not None
+    return score(peer, recipe, oracle.same_as(line))

@@ -64,7 +64,7 @@ def test_equals_published_reward_or_stated_deviation(peer: str) -> None:
         if not good:
             wrong.append((row, name, str(line)[:300], values, expected))
     assert not wrong, f"{len(wrong)} lines differ; the first: {wrong[0]}"
-    names = [found.name for found in harness.build(peer, {"extra": {}}).deviations]
+    names = [deviation.name for deviation in harness.build(peer, {"extra": {}}).deviations]
     print(f"{peer}: {dict(used)}; also equal to the published value of the line that they stand for: {dict(checked)}")
     assert checked or not recorded, "a recorded line that a deviation stands for is compared with what was published"
     used.update(line["deviation"] for line in RESTATED if line["peer"] == peer)

@@ -14,6 +14,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.combine import RESERVED
 from grounding_rewards.explain.case import Case
 from grounding_rewards.plugins import BUILT_IN, collect
+from tests.golden.departures import ORACLES
 
 NAMES = list(collect([]).recipes)
 WEIGHT = "format_weight"
@@ -90,14 +91,17 @@ def test_its_exploits_earn_what_it_says(name):
                 assert total == pytest.approx(exploit.payoff, abs=1e-12), f"{recipe}: {exploit.name} earns {total}"
 
 
-def test_its_deviations_have_a_reason_and_a_value(name):
-    deviations = build(name).deviations
-    names = [deviation.name for deviation in deviations]
-    assert len(set(names)) == len(names), names
-    for deviation in deviations:
-        assert deviation.why, f"{name}: say why {deviation.name}"
-        given = [deviation.value is not None, deviation.same_as is not None]
-        assert sum(given) == 1, f"{name}: {deviation.name} needs either value or same_as"
+def test_its_deviations_have_a_reason_and_an_oracle(name):
+    for recipe in variants(name):
+        names = [deviation.name for deviation in recipe.deviations]
+        assert len(set(names)) == len(names), names
+        assert all(deviation.why for deviation in recipe.deviations), f"{name}: say why"
+        oracles = ORACLES.get(name, ())
+        stated = "tests/golden/departures states these for it, in this order"
+        assert [oracle.name for oracle in oracles] == names, f"{name}: {stated}"
+        for oracle in oracles:
+            either = (oracle.value is None) != (oracle.same_as is None)
+            assert either, f"{name}: the oracle of {oracle.name} needs either value or same_as"
 
 
 def test_its_bounds_and_parts_are_sound(name):

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
-from grounding_rewards.recipes.btl_ui import _USUAL, is_well_formed, row_of
+from grounding_rewards.recipes.btl_ui import _USUAL, is_well_formed
 from tests.golden import harness
+from tests.golden.departures.btl_ui import row_of
 from tests.parsing.actions.test_btl_ui import links
 from tests.parsing.fragments import responses
 

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from tests.golden.departures import ORACLES
 
 GUI_G1 = gr.recipe("gui-g1")
 TARGET = [100, 100, 300, 200]
@@ -239,7 +240,7 @@ fences = st.builds("{}```json{}\n{}\n```{}".format, pieces, pieces, written, pie
 @example("[{'bbox_2d': [1, 2, 3, 4], 'label': \"\"\"it's null\"\"\", 'of': null}]")
 def test_read_is_what_the_source_reads_or_a_deviation_says_what_else(response):
     line = {"response": response, "ground_truth": TARGET, "extra": {"image_width": 1000, "image_height": 1000}}
-    read_on = [found for found in GUI_G1.deviations if found.same_as]
+    read_on = [oracle for oracle in ORACLES["gui-g1"] if oracle.same_as]
     for _ in read_on:
         found = next((found for found in read_on if found.applies(line)), None)
         if found is None:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from grounding_rewards.parsing.actions.gui_r1 import read_answer_point
 from grounding_rewards.parsing.texts import VECTOR_ROWS
-from grounding_rewards.recipes import gui_r1_deviations
 from tests.golden import harness
+from tests.golden.departures import gui_r1 as gui_r1_deviations
 from tests.recipes.test_gui_r1 import BOX, GUI_R1, answer, answered, parts, target
 
 
@@ -67,7 +67,7 @@ FRAGMENTS = st.lists(
 @given(FRAGMENTS, st.sampled_from(["click", "type"]))
 def test_what_deviations_read_is_what_the_dialect_reads(fragments, name):
     text = answered(f"[{{'action': '{name}', " + "".join(fragments))
-    found = gui_r1_deviations._as_mended({"response": text, "ground_truth": ""})
+    found = gui_r1_deviations._as_read({"response": text, "ground_truth": ""})
     (act,) = read_answer_point(text)
     assert (act.name, act.arguments.get("text", "no input text"), act.place) == (
         found.name, found.text, found.point or (),

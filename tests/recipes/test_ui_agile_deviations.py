@@ -1,10 +1,11 @@
 """Where UI-AGILE's deviations apply, and what the lines to which they do stand for."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from tests.golden.departures import ORACLES
 
 AGILE = gr.recipe("ui-agile")
 SAME = {"image_sizes": (2000, 1000), "model_image_sizes": (2000, 1000)}
@@ -15,7 +16,7 @@ def click(place):
     return f"<think>-</think>\n<answer>[{{'action': 'click', 'coordinate': {place}}}]</answer>"
 
 
-DEVIATIONS = {deviation.name: deviation for deviation in AGILE.deviations}
+BY_NAME = {oracle.name: oracle for oracle in ORACLES["ui-agile"]}
 
 
 def line(response, parameter=""):
@@ -23,7 +24,7 @@ def line(response, parameter=""):
 
 
 def named(row):
-    return next((name for name, deviation in DEVIATIONS.items() if deviation.applies(row)), None)
+    return next((name for name, oracle in BY_NAME.items() if oracle.applies(row)), None)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_where_deviations_apply(response, name):
 )  # fmt: skip
 def test_what_lines_of_unread_numbers_stand_for(response, same):
     row = line(response, "at -3, 4")
-    found = DEVIATIONS[named(row)].same_as(row)
+    found = BY_NAME[named(row)].same_as(row)
     assert (found["response"], found["extra"]["parameter"]) == (same, "at -3， 4")
     assert named(found) is None
 
@@ -76,11 +77,12 @@ PARTS = [
 
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.sampled_from(PARTS), max_size=25).map("".join), st.sampled_from(["", "-3, 4", "200, 150", "３ a"]))
+@example("-3, 4'action': 'click'200, 150-3, 4", "")
 def test_lines_score_as_those_that_they_stand_for(response, parameter):
     row = line(response, parameter)
     for name in ("pieces-of-numbers", "unicode-digits"):
-        if DEVIATIONS[name].applies(row):
-            other = DEVIATIONS[name].same_as(row)
+        if BY_NAME[name].applies(row):
+            other = BY_NAME[name].same_as(row)
             rows = [{"solution": BOX, "parameter": each["extra"]["parameter"]} for each in (row, other)]
             scores = AGILE.score([response, other["response"]], rows, **SAME)
             for column in (scores.total, scores.acc, *scores.parts.values()):

@@ -1,4 +1,4 @@
-"""Where ``gui-r1`` departs from GUI-R1's code: what that code reads, what the recipe reads, and what then is right."""
+"""Oracles of GUI-R1: readings by the published code and by the recipe, and the scores of the latter."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ import json
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from grounding_rewards.parsing.literal import LiteralError, read_literal
-from grounding_rewards.recipes.common import Line, Unreadable, text_of, unpaid
-from grounding_rewards.scoring import Deviation
-from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.truth import LARGEST, NativeForm
+from grounding_rewards.truth import LARGEST
+from tests.golden.departures.oracle import Line, Oracle, Unreadable, text_of, zero
 
 _WRITING = ("type", "select", "scroll")
 _KEYS = {"action", "gt_bbox", "input_text"}
@@ -35,6 +32,9 @@ _PLAIN = (
 )  # fmt: skip
 
 
+_UNREADABLE = Unreadable("gui-r1")
+
+
 class _Reading(NamedTuple):
     name: str
     text: str
@@ -42,13 +42,13 @@ class _Reading(NamedTuple):
 
 
 def _answer(line: Line) -> str:
-    """What stands in the first answer tags."""
-    found = _TAGS.search(text_of(line))
-    return found[1].strip() if found else ""
+    """Return the text in the first answer tags."""
+    match = _TAGS.search(text_of(line))
+    return match[1].strip() if match else ""
 
 
 def _as_published(line: Line) -> _Reading:
-    """What the source reads; it takes no point for (0, 0)."""
+    """Read a line as the source does, which takes no point for (0, 0)."""
     answer = _answer(line)
     name, text, point = _WORD.search(answer), _TYPED.search(answer), _POINT.search(answer)
     try:
@@ -58,8 +58,8 @@ def _as_published(line: Line) -> _Reading:
     return _Reading(name[1].lower() if name else "no action", text[1] if text else "no input text", place)
 
 
-def _as_mended(line: Line) -> _Reading:
-    """What the recipe reads."""
+def _as_read(line: Line) -> _Reading:
+    """Read a line as the recipe does."""
     answer = _answer(line)
     name = _ANY_WORD.search(answer)
     texts = (_typed(answer[key.end() :]) for key in _KEY.finditer(answer))
@@ -71,19 +71,19 @@ def _as_mended(line: Line) -> _Reading:
 
 
 def _typed(rest: str) -> str | None:
-    """The text that the rest of an answer begins with: Python's strings to the item's end, else what its line has."""
+    """Return the text at the start of an answer's rest: Python's strings to the item's end, else that of its line."""
     if strings := _STRING.match(rest):
         written = strings[0].rstrip()
         try:
             return str(read_literal(f"({written})"))
         except LiteralError:
             return written[1:-1]
-    found = _ON_A_LINE.match(rest)
-    return None if found is None else found[2] or found[4] or ""
+    match = _ON_A_LINE.match(rest)
+    return None if match is None else match[2] or match[4] or ""
 
 
 def _truth(line: Line) -> Mapping[str, Any]:
-    """The target's three keys; {} where it is none."""
+    """Return the target's three keys; {} where it is none."""
     truth = line["ground_truth"]
     try:
         truth = json.loads(truth) if isinstance(truth, str) else truth
@@ -93,13 +93,13 @@ def _truth(line: Line) -> Mapping[str, Any]:
 
 
 def _clicks(line: Line) -> bool:
-    """Whether a click is asked for and made."""
-    return str(_truth(line).get("action")).lower() == "click" == _as_mended(line).name
+    """Is a click asked for and made?"""
+    return str(_truth(line).get("action")).lower() == "click" == _as_read(line).name
 
 
-def _mended(line: Line) -> dict[str, float]:
-    """What the recipe says of a line: whether its own reading is right."""
-    name, text, point = _as_mended(line)
+def _outcome(line: Line) -> dict[str, float]:
+    """Score the recipe's own reading of a line."""
+    name, text, point = _as_read(line)
     truth = _truth(line)
     if name != str(truth.get("action")).lower():
         right = False
@@ -145,22 +145,22 @@ def _is_code(line: Line) -> bool:
 
 
 def _code_value(line: Line) -> dict[str, float]:
-    return {"format": 0.0, **_mended(line)}
+    return {"format": 0.0, **_outcome(line)}
 
 
 def _is_quoted_otherwise(line: Line) -> bool:
     """Is the action read otherwise, or the text of one whose text matters?"""
-    published, mended = _as_published(line), _as_mended(line)
-    return published.name != mended.name or (mended.name in _WRITING and published.text != mended.text)
+    published, ours = _as_published(line), _as_read(line)
+    return published.name != ours.name or (ours.name in _WRITING and published.text != ours.text)
 
 
 def _has_other_numbers(line: Line) -> bool:
-    point = _as_mended(line).point
+    point = _as_read(line).point
     return point is not None and _clicks(line) and point != _as_published(line).point
 
 
 def _has_no_point(line: Line) -> bool:
-    return _clicks(line) and _as_mended(line).point is None
+    return _clicks(line) and _as_read(line).point is None
 
 
 def _has_no_area(line: Line) -> bool:
@@ -169,76 +169,23 @@ def _has_no_area(line: Line) -> bool:
     return flat and _clicks(line)
 
 
-@dataclass(frozen=True)
-class _Misfit:
-    """Does the source make nothing of a line's target: what no recipe can use, and what is right but for its form?"""
-
-    unreadable: Unreadable
-
-    def __call__(self, line: Line) -> bool:
-        return not isinstance(line["ground_truth"], str) or not _truth(line).keys() >= _KEYS or self.unreadable(line)
+def _is_misfit(line: Line) -> bool:
+    """Can the source not read the target: one that no recipe can use, or one that is right but for its form?"""
+    return not isinstance(line["ground_truth"], str) or not _truth(line).keys() >= _KEYS or _UNREADABLE(line)
 
 
-@dataclass(frozen=True)
-class _MisfitValue:
-    unreadable: Unreadable
-
-    def __call__(self, line: Line) -> dict[str, float]:
-        if self.unreadable(line):
-            return unpaid(line) | dict.fromkeys(("valid", "matched", "format"), 0.0)
-        return _code_value(line) if _is_code(line) else _mended(line)
+def _misfit_value(line: Line) -> dict[str, float]:
+    if _UNREADABLE(line):
+        return zero(line) | dict.fromkeys(("valid", "matched", "format"), 0.0)
+    return _code_value(line) if _is_code(line) else _outcome(line)
 
 
-def deviations(native: NativeForm, accepts: frozenset[str]) -> tuple[Deviation, ...]:
-    """All deviations of a recipe with this form and these kinds of target."""
-    unreadable = Unreadable(native, CoordSpace.MODEL_PIXEL, accepts)
-    return (
-        Deviation(
-            "white-space",
-            "White space around the tags does not count; the source pays no format for a line feed at the end.",
-            _is_padded,
-            same_as=_stripped,
-        ),
-        Deviation(
-            "target",
-            "A target that does not fit is an error, or abstains, and one need not be JSON in a string; the source "
-            "pays nothing but the format for either, in silence.",
-            _Misfit(unreadable),
-            _MisfitValue(unreadable),
-        ),
-        Deviation(
-            "no-eval",
-            "Nothing in a response is run: an answer of Python that is no literal is not well formed. The source gives "
-            "it to eval(), which may do anything, and pays the format for what comes back.",
-            _is_code,
-            _code_value,
-        ),
-        Deviation(
-            "quotes",
-            "The action and the text may stand in double quotes and hold apostrophes and escapes, as Python writes "
-            "them; the source's pattern knows single quotes alone, and ends a text at the first.",
-            _is_quoted_otherwise,
-            _mended,
-        ),
-        Deviation(
-            "numbers",
-            "Where no pair is as the source reads it, one may have decimals and spaces inside its brackets, and its "
-            "numbers any count of digits; the source takes such a click for one on (0, 0). The format asks for whole "
-            "numbers, as it does in the source.",
-            _has_other_numbers,
-            _mended,
-        ),
-        Deviation(
-            "no-point",
-            "A click without two numbers in ASCII digits is no hit; the source takes it for one on (0, 0).",
-            _has_no_point,
-            _mended,
-        ),
-        Deviation(
-            "no-area",
-            "A box without width or height counts with its border; strictly within it there is nothing, so that the "
-            "source never pays such a target.",
-            _has_no_area,
-            _mended,
-        ),
-    )
+ORACLES = (
+    Oracle("white-space", _is_padded, same_as=_stripped),
+    Oracle("target", _is_misfit, _misfit_value),
+    Oracle("no-eval", _is_code, _code_value),
+    Oracle("quotes", _is_quoted_otherwise, _outcome),
+    Oracle("numbers", _has_other_numbers, _outcome),
+    Oracle("no-point", _has_no_point, _outcome),
+    Oracle("no-area", _has_no_area, _outcome),
+)

@@ -1,11 +1,10 @@
-"""Where ui-agile departs from its source, stated without the recipe's own code."""
+"""Oracles of UI-AGILE, stated without the recipe's own code."""
 
 from __future__ import annotations
 
 import re
 
-from grounding_rewards.recipes.common import Line, text_of
-from grounding_rewards.scoring import Deviation
+from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of
 
 _NUMBER = r"(\d+(?:\.\d+)?)"
 _COMMA = r"\s*,\s*"
@@ -26,7 +25,7 @@ _CIRCLED = "⓪①②③④⑤⑥⑦⑧⑨"
 
 
 def _around(text: str) -> tuple[str, str, str]:
-    """The first answer, or what follows the thinking, with what stands before and behind it."""
+    """Return the first answer, or what follows the thinking, with what stands before and behind it."""
     before, opened, rest = text.partition("<answer>")
     if opened:
         answer, closed, behind = rest.partition("</answer>")
@@ -38,56 +37,56 @@ def _around(text: str) -> tuple[str, str, str]:
 
 
 def _place(line: Line) -> re.Match[str] | None:
-    """The place that the source reads: in brackets or tags, else the first two of bare numbers."""
+    """Return the place that the source reads: in brackets or tags, else the first two of bare numbers."""
     answer = _around(text_of(line))[1]
-    return next((found for pattern in (*_HELD, _BARE) if (found := pattern.search(answer))), None)
+    return next((match for pattern in (*_HELD, _BARE) if (match := pattern.search(answer))), None)
 
 
-def _is_cut(found: re.Match[str]) -> bool:
+def _is_cut(match: re.Match[str]) -> bool:
     """Is the first of bare numbers the end of another?"""
-    return _BEFORE.search(found.string, max(found.start() - 2, 0), found.start()) is not None
+    return _BEFORE.search(match.string, max(match.start() - 2, 0), match.start()) is not None
 
 
-def _is_foreign(found: re.Match[str]) -> bool:
+def _is_foreign(match: re.Match[str]) -> bool:
     """Is one of the numbers of a place not in ASCII digits?"""
-    return any(number is not None and not number.isascii() for number in found.groups())
+    return any(number is not None and not number.isascii() for number in match.groups())
 
 
 def _is_piece(line: Line) -> bool:
-    found = _place(line)
-    return found is not None and found.re is _BARE and _is_cut(found)
+    match = _place(line)
+    return match is not None and match.re is _BARE and _is_cut(match)
 
 
 def _has_unicode_digits(line: Line) -> bool:
-    found = _place(line)
-    return found is not None and _is_foreign(found)
+    match = _place(line)
+    return match is not None and _is_foreign(match)
 
 
 def _unread(line: Line) -> Line:
-    """The same with a text for each list of bare numbers that is none, and circles around other scripts' digits.
+    """Replace lists of bare numbers that the recipe does not read, and other scripts' digits.
 
-    What an action says keeps its letters, so that it is what the parameter says where it was.
+    The text of an action keeps its letters, so that it still equals the parameter where it did.
     """
     before, answer, behind = _around(text_of(line))
-    parts = [_kept(part) if odd % 2 else _named(part) for odd, part in enumerate(_QUOTED.split(answer))]
+    parts = [_kept(part) if index % 2 else _named(part) for index, part in enumerate(_QUOTED.split(answer))]
     extra = {**line["extra"], "parameter": _kept(line["extra"].get("parameter") or "")}
     return {**line, "response": before + "".join(parts) + behind, "extra": extra}
 
 
 def _named(text: str) -> str:
-    """x, y for each list of numbers that is none."""
+    """Write x, y for each list of numbers that the recipe does not read."""
     parts, end = [], 0
-    for found in _BARE.finditer(text):
-        if _is_cut(found) or _is_foreign(found):
-            parts += [_BEGUN.sub("", text[end : found.start()]), "x, y"]
-            end = found.end()
+    for match in _BARE.finditer(text):
+        between, end = text[end : match.start()], match.end()
+        unread = _is_cut(match) or _is_foreign(match)
+        parts += [_BEGUN.sub("", between), "x, y"] if unread else [between, match[0]]
     return _circled("".join([*parts, text[end:]]))
 
 
 def _kept(text: str) -> str:
-    """Other commas in each list of numbers that is none."""
+    """Write other commas in each list of numbers that the recipe does not read."""
     return _circled(
-        _BARE.sub(lambda found: found[0].replace(",", "，") if _is_cut(found) or _is_foreign(found) else found[0], text)
+        _BARE.sub(lambda match: match[0].replace(",", "，") if _is_cut(match) or _is_foreign(match) else match[0], text)
     )
 
 
@@ -104,23 +103,9 @@ def _stripped(line: Line) -> Line:
     return {**line, "response": text_of(line).strip()}
 
 
-MENDED = (
-    Deviation(
-        "pieces-of-numbers",
-        "The end of a number is no number; the source reads -200 as 200, 2_00 and 200e0 as 0.",
-        _is_piece,
-        same_as=_unread,
-    ),
-    Deviation(
-        "unicode-digits",
-        "Only ASCII digits are digits; the source reads full-width and other scripts' digits as numbers.",
-        _has_unicode_digits,
-        same_as=_unread,
-    ),
-    Deviation(
-        "spaces",
-        "White space before and after the response is good format; the source pays 0 for a line feed at the end.",
-        _has_spaces,
-        same_as=_stripped,
-    ),
+ORACLES = (
+    bad_target("ui-agile"),
+    Oracle("pieces-of-numbers", _is_piece, same_as=_unread),
+    Oracle("unicode-digits", _has_unicode_digits, same_as=_unread),
+    Oracle("spaces", _has_spaces, same_as=_stripped),
 )

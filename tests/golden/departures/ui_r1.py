@@ -1,4 +1,4 @@
-"""Where UI-R1's recipe departs from the published code; what the source reads is written down here once more."""
+"""Oracles of UI-R1 and its later forms; what the source reads is written down here once more."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from grounding_rewards.recipes.common import Line, text_of
-from grounding_rewards.scoring import Deviation
 from grounding_rewards.truth import LARGEST
+from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of
 
 _CLICK = "click"
 _TAGS = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
@@ -24,41 +23,32 @@ _ANY_BOX = re.compile(r"\[\s*" + r"\s*,\s*".join([r"(-?[\d.]+)"] * 4) + r"\s*\]"
 _FORMATS = [re.compile(start + r"<answer>.*?</answer>", re.DOTALL) for start in ("", r"<think>.*?</think>\s*")]
 
 
-def mended(last: bool) -> tuple[Deviation, ...]:
-    """The deviations from a file of the source that takes the first coordinate of an answer, or the last."""
-    value = _Value(last)
-    target = Deviation("target-numbers", _TARGET_NUMBERS, _has_odd_target, value)
-    decimals = Deviation("decimals", _DECIMALS, _has_odd_numbers, value)
-    origin = Deviation("no-coordinate", _ORIGIN, _has_no_coordinate, value)
-    return _DOUBLE_QUOTES, _SPACES, _UNICODE_DIGITS, _OUTER_SPACES, target, decimals, origin
-
-
 def _answer(text: Any) -> str:
-    """What stands between the first pair of tags, "" where there is none."""
-    found = _TAGS.search(text) if isinstance(text, str) else None
-    return found[1] if found else ""
+    """Return the text between the first pair of tags, "" where there is none."""
+    match = _TAGS.search(text) if isinstance(text, str) else None
+    return match[1] if match else ""
 
 
 def _named(answer: str, pattern: re.Pattern[str] = _SOURCE_NAME) -> str | None:
-    """The action that an answer names."""
-    found = pattern.search(answer)
-    return (found[1] or found[2]) if found else None
+    """Return the action that an answer names."""
+    match = pattern.search(answer)
+    return (match[1] or match[2]) if match else None
 
 
 def _rewritten(line: Line, rewrite: Callable[[str], str]) -> Line:
-    """A line with other answers in the response and in the target."""
-    found = dict(line)
+    """Return a line with other answers in the response and in the target."""
+    rewritten = dict(line)
     for key in ("response", "ground_truth"):
         answer = _TAGS.search(line[key]) if isinstance(line[key], str) else None
         if answer:
-            found[key] = line[key][: answer.start(1)] + rewrite(answer[1]) + line[key][answer.end(1) :]
-    return found
+            rewritten[key] = line[key][: answer.start(1)] + rewrite(answer[1]) + line[key][answer.end(1) :]
+    return rewritten
 
 
 def _singly(answer: str) -> str:
-    """With single quotes, and no white space behind the key, if the source finds a name only so."""
-    mended = _SPACED_KEY.sub(r"\1:", answer.replace('"', "'"))
-    return answer if _named(answer) or _named(_SPACED_KEY.sub(r"\1:", answer)) == _named(mended) else mended
+    """Write single quotes, and no white space behind the key, if the source finds a name only so."""
+    single = _SPACED_KEY.sub(r"\1:", answer.replace('"', "'"))
+    return answer if _named(answer) or _named(_SPACED_KEY.sub(r"\1:", answer)) == _named(single) else single
 
 
 def _quoted_singly(line: Line) -> Line:
@@ -70,7 +60,7 @@ def _is_quoted_doubly(line: Line) -> bool:
 
 
 def _tight_answer(answer: str) -> str:
-    """Without white space behind the key if the source finds a name only so; and so for the pairs."""
+    """Remove white space behind the key if the source finds a name only so; and so for the pairs."""
     answer = answer if _named(answer) else _SPACED_KEY.sub(r"\1:", answer)
     outside, brace, braced = answer.partition("{")
     if not _SOURCE_PAIR.search(answer):
@@ -108,22 +98,22 @@ def _has_outer_spaces(line: Line) -> bool:
 
 
 def _target_box(line: Line) -> list[float]:
-    """A click's box as it is written, [] of other targets."""
+    """Return a click's box as it is written, [] of other targets."""
     answer = _answer(line["ground_truth"])
-    found = _ANY_BOX.search(answer) if _named(answer) == _CLICK else None
-    return [float(edge) for edge in found.groups()] if found else []
+    match = _ANY_BOX.search(answer) if _named(answer) == _CLICK else None
+    return [float(edge) for edge in match.groups()] if match else []
 
 
-def _has_odd_target(line: Line) -> bool:
+def _has_decimal_target(line: Line) -> bool:
     return bool(_target_box(line)) and not _SOURCE_BOX.search(_answer(line["ground_truth"]))
 
 
 def _both(answer: str) -> tuple[str, str]:
-    """Where the source's files look for a coordinate: in all of the answer, or behind its first brace."""
+    """Return the texts in which the source's files look for a coordinate: all, and behind the first brace."""
     return answer, answer.partition("{")[2]
 
 
-def _has_odd_numbers(line: Line) -> bool:
+def _has_decimals(line: Line) -> bool:
     """Is there a place in which the source finds no pair, and one with decimals or signs stands?"""
     return any(_ANY_PAIR.search(part) and not _SOURCE_PAIR.search(part) for part in _both(_answer(text_of(line))))
 
@@ -138,7 +128,7 @@ def _has_no_coordinate(line: Line) -> bool:
 
 @dataclass(frozen=True)
 class _Value:
-    """Numbers as they are written: of the last pair behind a brace, or of the first pair; a click without is no hit."""
+    """Score numbers as written: the last pair behind a brace, or the first pair; a click without is no hit."""
 
     last: bool
 
@@ -155,38 +145,19 @@ class _Value:
         return {"action": float(right), "coord": float(done), "acc": float(done)}
 
 
-_DOUBLE_QUOTES = Deviation(
-    "double-quotes",
-    "Keys and names in double quotes are read, as JSON has them, in targets too; the source knows single ones alone, "
-    "and pays 0.",
-    _is_quoted_doubly,
-    same_as=_quoted_singly,
-)
-_SPACES = Deviation(
-    "spaces",
-    "White space after [, before a comma, a colon or ] is read over where the source finds no name or no pair, in "
-    "targets too; the source takes such a pair for none.",
-    _has_spaces,
-    same_as=_tight,
-)
-_UNICODE_DIGITS = Deviation(
-    "unicode-digits",
-    "Only ASCII digits are digits, others make no coordinate; the source reads those of other scripts as numbers.",
-    _has_unicode_digits,
-    same_as=_without_unicode,
-)
-_OUTER_SPACES = Deviation(
-    "outer-spaces",
-    "White space around the response, such as a last line feed, is no fault of format; the source pays 0 for it.",
-    _has_outer_spaces,
-    same_as=_stripped,
-)
-_TARGET_NUMBERS = (
-    "A target's box may have decimals, as the source's own data have, and signs; the source reads such a box as four "
-    "zeros, which no right answer hits, and one without a coordinate does."
-)
-_DECIMALS = (
-    "Coordinates may have decimals and signs where there is no pair of whole numbers; the source takes such a pair for "
-    "none, and tests the point (0, 0)."
-)
-_ORIGIN = "A click without a coordinate is no hit; the source tests it as the point (0, 0)."
+def _of(recipe: str, *, last: bool) -> tuple[Oracle, ...]:
+    """Return the oracles of a form of the source that takes the first coordinate of an answer, or the last."""
+    value = _Value(last)
+    return (
+        bad_target(recipe),
+        Oracle("double-quotes", _is_quoted_doubly, same_as=_quoted_singly),
+        Oracle("spaces", _has_spaces, same_as=_tight),
+        Oracle("unicode-digits", _has_unicode_digits, same_as=_without_unicode),
+        Oracle("outer-spaces", _has_outer_spaces, same_as=_stripped),
+        Oracle("target-numbers", _has_decimal_target, value),
+        Oracle("decimals", _has_decimals, value),
+        Oracle("no-coordinate", _has_no_coordinate, value),
+    )
+
+
+UI_R1, UI_R1_E, UI_R1_DAST = _of("ui-r1", last=False), _of("ui-r1-e", last=True), _of("ui-r1-dast", last=True)

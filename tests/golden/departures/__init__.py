@@ -1,0 +1,48 @@
+"""Oracles of where recipes depart from published code, one module a source: which lines, and what then is right.
+
+They restate what a source reads, and import of the library as little of what they test as they can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.golden.departures import (
+    agentcpm_gui,
+    btl_ui,
+    gelato,
+    groundnext,
+    gta1,
+    gui_g1,
+    gui_g2,
+    gui_r1,
+    infigui_g1,
+    se_gui,
+    ui_agile,
+    ui_r1,
+    ui_rft,
+    ui_s1,
+)
+from tests.golden.departures.oracle import Oracle
+
+ORACLES: Mapping[str, tuple[Oracle, ...]] = {
+    "agentcpm-gui": agentcpm_gui.ORACLES,
+    "btl-ui": btl_ui.ORACLES,
+    "gelato": gelato.GELATO,
+    "gelato-pixel": gelato.GELATO_PIXEL,
+    "groundnext": groundnext.ORACLES,
+    "gta1": gta1.GTA1,
+    "gui-g1": gui_g1.ORACLES,
+    "gui-g2": gui_g2.ORACLES,
+    "gui-r1": gui_r1.ORACLES,
+    "infigui-g1": infigui_g1.ORACLES,
+    "se-gui": se_gui.ORACLES,
+    "ui-agile": ui_agile.ORACLES,
+    "ui-ins": gta1.UI_INS,
+    "ui-r1": ui_r1.UI_R1,
+    "ui-r1-dast": ui_r1.UI_R1_DAST,
+    "ui-r1-e": ui_r1.UI_R1_E,
+    "ui-rft": ui_rft.ORACLES,
+    "ui-s1": ui_s1.ORACLES,
+}
+"""The oracles of each recipe by name, in the order of its deviations: of several that apply the first is in force."""

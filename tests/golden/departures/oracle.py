@@ -1,0 +1,99 @@
+"""The oracle of a deviation, and its helpers: readers of lines, and the check for targets that cannot be read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import grounding_rewards as gr
+from grounding_rewards.sizes import read_size
+from grounding_rewards.targets import Targets
+
+Line = Mapping[str, Any]
+"""A ``response``, its ``ground_truth``, and what comes ``extra``, as a published function gets them."""
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """One deviation of a recipe, restated without looking at scores.
+
+    Attributes:
+        name: the deviation's name.
+        applies: is it in force for a line?
+        value: what the recipe returns for such a line: names of ``Scores`` columns to numbers. Or, in its place:
+        same_as: the line that such a line is scored like.
+    """
+
+    name: str
+    applies: Callable[[Line], bool]
+    value: Callable[[Line], Mapping[str, float]] | None = None
+    same_as: Callable[[Line], Line] | None = None
+
+
+def text_of(line: Line) -> str:
+    """Return the response of a line, "" where it is no text."""
+    response = line["response"]
+    return response if isinstance(response, str) else ""
+
+
+def truth_of(line: Line) -> Any:
+    """Return the ground truth of a line, read from JSON where it is a text that holds JSON."""
+    truth = line["ground_truth"]
+    try:
+        return json.loads(truth) if isinstance(truth, str) else truth
+    except (ValueError, RecursionError):
+        return truth
+
+
+def extra_of(line: Line) -> Mapping[str, Any]:
+    """Return what comes beside the ground truth of a line; {} where that is null or no mapping."""
+    extra = line["extra"]
+    return extra if isinstance(extra, Mapping) else {}
+
+
+def zero(line: Line) -> dict[str, float]:
+    """Return the value of a line that scores nothing."""
+    return {"total": 0.0, "acc": 0.0}
+
+
+def ground_truth(line: Line) -> Any:
+    """Return the ground truth of a line as it is."""
+    return line["ground_truth"]
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Does a recipe's reader of targets refuse a line's?
+
+    Attributes:
+        recipe: name of the recipe.
+        row: the target as the recipe gets it, where more than the ground truth belongs to it.
+        size: the size of the image, where the recipe needs one.
+    """
+
+    recipe: str
+    row: Callable[[Line], Any] = ground_truth
+    size: Callable[[Line], Any] | None = None
+
+    def __call__(self, line: Line) -> bool:
+        recipe = gr.recipe(self.recipe)
+        space = recipe.target_space
+        try:
+            targets = Targets.from_list([self.row(line)], native=recipe.native, space=space)
+            target = targets.rows[0]
+            into = target.space if target else None
+            targets.prepare(into or space, default=space, response_space=None, accepts=recipe.accepts)
+        except gr.TargetError:
+            return True
+        if self.size is None or (target and target.image_size):
+            return False
+        return read_size(self.size(line)) is None
+
+
+def bad_target(
+    recipe: str, row: Callable[[Line], Any] = ground_truth, size: Callable[[Line], Any] | None = None
+) -> Oracle:
+    """Return the oracle of targets that the recipe cannot read."""
+    return Oracle("bad-target", Unreadable(recipe, row, size), zero)
