@@ -8,7 +8,7 @@ import os
 import pytest
 
 import grounding_rewards.cli.pool.report as report
-from grounding_rewards.cli import gallery
+from docs.gallery import make as gallery
 from grounding_rewards.pool.report.pictures import drawings
 from tests.cli.command import HIT, MISS, write_rows
 from tests.cli.pool.test_curriculum import EXAMPLE, rollouts

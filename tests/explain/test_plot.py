@@ -10,10 +10,10 @@ import pytest
 from matplotlib.figure import Figure
 
 import grounding_rewards as gr
+from docs.gallery.overview import overview, same_target
 from grounding_rewards.errors import PictureError
 from grounding_rewards.explain import Case
 from grounding_rewards.explain.layout import layout, shaped
-from grounding_rewards.explain.overview import overview, same_target
 from grounding_rewards.explain.panel import colours, lines
 from grounding_rewards.explain.picture import picture
 from grounding_rewards.explain.plot import plot, scale

@@ -13,8 +13,9 @@ import pytest
 from PIL import Image
 
 import grounding_rewards as gr
+from docs.gallery import make as gallery
+from docs.gallery import page as gallery_page
 from grounding_rewards import plugins
-from grounding_rewards.cli import gallery, gallery_page
 from grounding_rewards.plugins import collect
 from tests.cli.command import names
 

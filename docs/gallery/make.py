@@ -11,11 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
+from docs.gallery import page as gallery_page
+from docs.gallery.overview import overview, same_target
 from grounding_rewards import catalogue
-from grounding_rewards.cli import described, gallery_page, options, pictures, terminal
+from grounding_rewards.cli import described, options, pictures, terminal
 from grounding_rewards.errors import GroundingRewardsError, PictureError
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.overview import overview, same_target
 from grounding_rewards.explain.picture import Picture, picture
 from grounding_rewards.explain.plot import figures, plot
 from grounding_rewards.explain.reward_map import CELLS
