@@ -1,148 +1,73 @@
-"""``grounding-rewards gallery``: a page on every recipe, with a picture of what it pays."""
+"""Write docs/recipes.md and docs/pictures/: every recipe, with a picture of what it pays. `make docs` runs it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import chain, count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from docs.gallery import page as gallery_page
 from docs.gallery.overview import overview, same_target
+from docs.gallery.page import page
 from grounding_rewards import catalogue
-from grounding_rewards.cli import described, options, pictures, terminal
-from grounding_rewards.errors import GroundingRewardsError, PictureError
+from grounding_rewards.cli import described, pictures
+from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.picture import Picture, picture
-from grounding_rewards.explain.plot import figures, plot
+from grounding_rewards.explain.plot import plot
 from grounding_rewards.explain.reward_map import CELLS
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.atomic import atomic_files, made_directory
 
-PAGE, FOLDER, OVERVIEW = "recipes.md", "pictures", "overview"
-_SMALL = CELLS // 2
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DOCS = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What there is to show of a recipe: facts, its picture, and one on the target that all recipes share.
-
-    ``missing`` says why a picture cannot be drawn.
-    """
+    """A recipe's facts, its picture, and one on the target that recipes share, unless it does not judge that."""
 
     facts: dict[str, Any]
-    own: Picture | None = None
-    shared: Picture | None = None
-    missing: str = ""
+    own: Picture
+    shared: Picture | None
 
 
-def make_gallery(
-    out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help=f"Where to write {PAGE} and {FOLDER}/; is made if need be.")
-    ],
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="The recipes; without them all that there are.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON on stdout.")] = False,
-) -> None:
-    """Write a page on recipes: what each pays for an answer at every place, formula, source, exploits and an example.
-
-    The same command writes the same page and the same pictures.
-
-    Example: `grounding-rewards gallery gelato se-gui --out gallery`
-    """
-    figures()
-    names = list(dict.fromkeys(names or catalogue.list_recipes()))
-    files = _files(names)
-    for name in names:
-        catalogue.own_options(name)  # complains about names that there are not, before anything is written
-    if out.exists() and not out.is_dir():
-        raise PictureError(f"{out}: is no directory")
-    found = []
-    with made_directory(out / FOLDER), atomic_files() as opened:
-        text = opened.open(out / PAGE)
-        with terminal.progress("drawing") as advance:
-            for number, name in enumerate(names):
-                found.append(shown(name))
-                if (drawn := found[-1].own) is not None:
-                    pictures.save(plot([drawn]), opened.open(out / FOLDER / f"{files[name]}.png"), ".png")
-                advance((number + 1) / len(names))
-        small = [each.shared for each in found if each.shared]
-        if small:
-            pictures.save(overview(small), opened.open(out / FOLDER / f"{OVERVIEW}.png"), ".png")
-        text.write(page(found).encode("utf-8", "backslashreplace"))
-    _tell(out, found, as_json)
+def make(out: Path, names: Iterable[str], cells: int = CELLS) -> None:
+    """Write the page and the pictures, the same bytes for the same recipes; ``cells`` are those of a picture."""
+    found = [shown(name, cells) for name in names]
+    (out / "pictures").mkdir(parents=True, exist_ok=True)
+    for each in found:
+        _save(plot([each.own]), out, each.own.name)
+    _save(overview([each.shared for each in found if each.shared]), out, "overview")
+    (out / "recipes.md").write_text(text(found), "utf-8")
 
 
 def shown(name: str, cells: int = CELLS) -> Shown:
-    """All there is to show of a recipe, with about so many cells in its picture.
+    """Return all there is to show of a recipe, with about so many cells in its picture."""
+    options = catalogue.shown_with(name)
+    recipe = catalogue.recipe(name, **options)
+    own = picture(recipe, Case.of(recipe.example), cells=cells)  # type: ignore[arg-type]  # each built-in recipe has one
+    return Shown(described.facts(name, recipe, options), own, _on_shared(recipe, min(cells, CELLS // 2)))
 
-    Raises:
-        RecipeError: there is no such recipe.
-    """
-    given = catalogue.shown_with(name)
-    try:
-        recipe = options.built(name, given)
-        facts = described.facts(name, recipe, given)
-    except GroundingRewardsError as error:
-        return Shown({"name": name, "error": str(error)})
-    if recipe.example is None:
-        return Shown(facts, missing=f"{name} has no example to draw")
-    try:
-        own = picture(recipe, Case.of(recipe.example), cells=cells)
-    except GroundingRewardsError as error:
-        return Shown(facts, missing=str(error))
-    return Shown(facts, own, _on_shared(recipe, min(cells, _SMALL)))
+
+def text(found: Iterable[Shown]) -> str:
+    """Return the page's text."""
+    return page([each.facts for each in found], [each.facts["name"] for each in found if not each.shared])
 
 
 def _on_shared(recipe: Recipe, cells: int) -> Picture | None:
     try:
         found = picture(recipe, same_target(recipe), cells=cells)
     except GroundingRewardsError:
-        return None  # its own picture shows it
+        return None
     return replace(found, views=found.views[:1])
 
 
-def page(found: Sequence[Shown]) -> str:
-    """The page's text."""
-    files = _files([each.facts["name"] for each in found])
-    paths = {
-        each.facts["name"]: f"{FOLDER}/{files[each.facts['name']]}.png" for each in found if each.own is not None
-    }  # fmt: skip
-    at_a_glance = f"{FOLDER}/{OVERVIEW}.png" if any(each.shared for each in found) else None
-    left_out = [each.facts["name"] for each in found if each.own and not each.shared]
-    return gallery_page.page(
-        [each.facts for each in found], paths, {each.facts["name"]: each.missing for each in found}, at_a_glance,
-        left_out,
-    )  # fmt: skip
+def _save(figure: Figure, out: Path, name: str) -> None:
+    with (out / "pictures" / f"{name}.png").open("wb") as file:
+        pictures.save(figure, file, ".png")
 
 
-def _files(names: Sequence[str]) -> dict[str, str]:
-    """A file's name for each recipe: its own, as far as every file system takes it."""
-    found: dict[str, str] = {}
-    taken = {OVERVIEW}
-    for name in names:
-        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "recipe"
-        free = (each for each in chain([plain], (f"{plain}-{number}" for number in count(2))) if each not in taken)
-        found[name] = next(free)
-        taken.add(found[name])
-    return found
-
-
-def _tell(out: Path, found: Sequence[Shown], as_json: bool) -> None:
-    missing = {each.facts["name"]: each.missing or each.facts.get("error", "") for each in found if each.own is None}
-    for each in found:
-        if "error" in each.facts:
-            terminal.warn(each.facts["error"])
-    if as_json:
-        drawn = [each.facts["name"] for each in found if each.own is not None]
-        terminal.print_json({"page": str(out / PAGE), "drawn": drawn, "not_drawn": missing})
-        return
-    for each in found:
-        if each.missing:
-            terminal.note(each.missing)
-    terminal.note(f"{len(found)} recipes written to {out / PAGE}, {len(found) - len(missing)} of them with a picture")
+if __name__ == "__main__":
+    make(DOCS, catalogue.list_recipes())

@@ -1,69 +1,46 @@
-"""``grounding-rewards gallery``: the page in docs/ is what the recipes say, and the pictures are there."""
+"""The page in docs/ is what the recipes say, and the pictures are there."""
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 import pytest
 from PIL import Image
 
 import grounding_rewards as gr
-from docs.gallery import make as gallery
-from docs.gallery import page as gallery_page
-from grounding_rewards import plugins
+from docs.gallery.make import DOCS, make, shown, text
+from docs.gallery.overview import overview, same_target
+from docs.gallery.page import page
+from grounding_rewards.cli import described
+from grounding_rewards.errors import PictureError
+from grounding_rewards.explain.picture import picture
 from grounding_rewards.plugins import collect
 from tests.cli.command import names
 
-DOCS = Path(__file__).parents[2] / "docs"
 NAMES = list(collect([]).recipes)
-GELATO = gr.recipe("gelato")
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """Maps of few cells."""
-    fine = gallery.shown
-    monkeypatch.setattr(gallery, "shown", lambda name: fine(name, 60))
-
-
-@pytest.fixture
-def own(monkeypatch):
-    """Further recipes: a function that adds them."""
-
-    def add(**recipes):
-        known = plugins.registry()
-        extended = replace(known, recipes=MappingProxyType({**known.recipes, **recipes}))
-        monkeypatch.setattr("grounding_rewards.catalogue.registry", lambda: extended)
-
-    return add
 
 
 def test_the_page_in_docs_is_up_to_date():
-    made = gallery.page([gallery.shown(name, 40) for name in NAMES])
+    made = text([shown(name, 40) for name in NAMES])
     assert (DOCS / "recipes.md").read_text("utf-8") == made, "run `make docs`"
 
 
 def test_the_page_in_docs_has_a_section_and_a_picture_for_every_recipe():
-    text = (DOCS / "recipes.md").read_text("utf-8")
-    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == NAMES
-    assert re.findall(r"!\[.*\]\((.*)\)", text) == [f"pictures/{name}.png" for name in ("overview", *NAMES)]
-    assert "No picture" not in text
-    assert "Cannot be shown" not in text
+    written = (DOCS / "recipes.md").read_text("utf-8")
+    assert re.findall(r"^## (.*)$", written, re.MULTILINE) == NAMES
+    assert re.findall(r"!\[.*\]\((.*)\)", written) == [f"pictures/{name}.png" for name in ("overview", *NAMES)]
 
 
 def test_the_table_says_which_options_must_be_given():
-    told = {name: gallery.described.recipe(name, {}) for name in ("gelato", "click", "composite")}
-    lines = {name: gallery_page.page([facts], {}, {name: ""}, None, []).splitlines() for name, facts in told.items()}
-    rows = {name: next(line for line in page if line.startswith(f"| [{name}]")) for name, page in lines.items()}
+    pages = {name: page([described.recipe(name, {})], []).splitlines() for name in ("gelato", "click", "composite")}
+    rows = {name: next(line for line in lines if line.startswith(f"| [{name}]")) for name, lines in pages.items()}
     assert rows["gelato"].startswith("| [gelato](#gelato) | 0 to 1 | thousandths | nothing more |")
     assert "| the space given; here pixel | option `response_space` |" in rows["click"]
     assert "| option `response_space`, option `parts` |" in rows["composite"]
-    assert "- **needs**: option `response_space`" in lines["click"]
+    assert "- **needs**: option `response_space`" in pages["click"]
 
 
 def test_the_pictures_in_docs_are_there_and_show_something():
@@ -78,56 +55,45 @@ def test_the_pictures_in_docs_are_there_and_show_something():
     assert sum(sizes) < 1_500_000
 
 
-@pytest.mark.usefixtures("quick")
-def test_it_writes_a_page_and_pictures(run, tmp_path):
+def test_it_writes_a_page_and_the_same_pictures_again(tmp_path: Path):
     out = tmp_path / "new" / "gallery"
-    result = run("gallery", "gelato", "se-gui", "gelato", "--out", out)
-    assert (result.code, result.out) == (0, "")
-    assert result.err == f"note: 2 recipes written to {out}/recipes.md, 2 of them with a picture\n"
+    make(out, ["gelato", "se-gui"], 60)
     assert names(out) == ["pictures", "recipes.md"]
     assert names(out / "pictures") == ["gelato.png", "overview.png", "se-gui.png"]
     first = {path: path.read_bytes() for path in out.rglob("*.*")}
-    again = run("gallery", "gelato", "se-gui", "--out", out, "--json")
-    assert json.loads(again.out) == {"page": f"{out}/recipes.md", "drawn": ["gelato", "se-gui"], "not_drawn": {}}
+    make(out, ["gelato", "se-gui"], 60)
     assert {path: path.read_bytes() for path in out.rglob("*.*")} == first
 
 
-@pytest.mark.usefixtures("quick")
-def test_recipes_that_cannot_be_drawn_or_built_are_said(run, own, tmp_path):
-    def broken():
-        raise gr.RecipeError("there is <nothing> here")
-
-    own(**{"lab/bare": lambda: replace(GELATO, example=None), "lab/broken": broken, "lab-bare": lambda: GELATO})
-    result = run("gallery", "lab/bare", "lab/broken", "lab-bare", "--out", tmp_path)
-    assert result.code == 0
-    assert result.err.startswith("warning: there is <nothing> here\nnote: lab/bare has no example to draw\n")
-    assert run("gallery", "lab/bare", "lab/broken", "--out", tmp_path / "again", "--strict").code == 1
-    assert run("gallery", "lab/bare", "--out", tmp_path / "again", "--strict").code == 0
-    text = (tmp_path / "recipes.md").read_text("utf-8")
-    assert "## lab/bare\n\nNo picture: lab/bare has no example to draw\n" in text
-    assert "## lab/broken\n\nCannot be shown: there is \\<nothing\\> here\n" in text
-    assert "[lab/bare](#labbare)" in text
-    assert names(tmp_path / "pictures") == ["lab-bare-2.png", "overview.png"]
-    assert "(pictures/lab-bare-2.png)" in text
-
-
-def test_a_name_that_there_is_not_is_an_error_before_anything_is_written(run, tmp_path):
-    out = tmp_path / "new"
-    assert run.error("gallery", "gelato", "gelatto", "--out", out).startswith("unknown recipe 'gelatto'; did you mean")
-    assert not out.exists()
-    out.write_text("")
-    assert run.error("gallery", "gelato", "--out", out) == f"{out}: is no directory"
-
-
 def test_code_and_prose_show_what_they_hold():
-    facts = gallery.described.recipe("ui-r1-e", {})
-    facts |= {
+    facts = described.recipe("ui-r1-e", {}) | {
         "formula": "a ```` b",
         "with": {"words": "a`b|c"},
         "exploits": [{"name": "x_y", "what": "<b>", "payoff": 1}],
     }
-    text = gallery_page.page([facts], {}, {"ui-r1-e": "so"}, None, ["other"])
-    assert "`````text\na ```` b\n`````" in text
-    assert "- **shown with**: ``words=a`b|c``" in text
-    assert "- **x\\_y**: pays 1: \\<b\\>" in text
-    assert "Not in this picture, because they do not judge this target: `other`." in text
+    written = page([facts], ["other"])
+    assert "`````text\na ```` b\n`````" in written
+    assert "- **shown with**: ``words=a`b|c``" in written
+    assert "- **x\\_y**: pays 1: \\<b\\>" in written
+    assert "Not in this picture, because they do not judge this target: `other`." in written
+
+
+def test_the_overview_has_a_panel_for_each_recipe_from_its_lowest_to_its_highest():
+    chosen = [gr.recipe(name) for name in ("gelato", "gui-g2", "ui-r1", "infigui-g1", "gta1", "ui-venus")]
+    pictures = [picture(each, same_target(each), cells=600) for each in chosen]
+    assert [each.acc for each in pictures] == [1.0] * 6
+    figure = overview(pictures)
+    highest = [f"{each.views[0].total.max():.3g}" for each in pictures]
+    texts = [each.get_text() for each in figure.texts]
+    assert texts[:4] == ["gelato", f"0 to {highest[0]}", "gui-g2", f"1.01 to {highest[1]}"]
+    panels = [axes for axes in figure.axes if axes.images]
+    assert [axes.images[0].get_clim() for axes in panels[2:4]] == [(2.0, 3.0), (0.0, 2.0)]
+    with pytest.raises(PictureError, match="got no pictures"):
+        overview([])
+
+
+def test_the_overview_moves_the_whole_group():
+    case = same_target(gr.recipe("gui-rcpo", response_space="pixel"))
+    assert case.responses == ("(480, 270)", "(456, 256)", "(502, 286)", "(750, 420)")
+    with pytest.raises(gr.RecipeError, match="click: has no example to draw"):
+        same_target(replace(gr.recipe("click", response_space="pixel"), example=None))
