@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.figure import Figure
 
 from docs.gallery.overview import overview, same_target
 from docs.gallery.page import page
@@ -17,9 +19,6 @@ from grounding_rewards.explain.picture import Picture, picture
 from grounding_rewards.explain.plot import plot
 from grounding_rewards.explain.reward_map import CELLS
 from grounding_rewards.scoring import Recipe
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 DOCS = Path(__file__).parents[1]
 
