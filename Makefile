@@ -10,7 +10,7 @@ TORCH_INDEX ?=
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-SOURCES := grounding_rewards adapters tests examples benchmarks
+SOURCES := grounding_rewards adapters tests examples benchmarks docs
 
 .PHONY: setup demo test lint fix bench docs clean
 
@@ -49,7 +49,7 @@ bench: setup
 	$(BIN)/python benchmarks/next_round.py
 
 docs: setup
-	GROUNDING_REWARDS_PLUGINS= $(BIN)/grounding-rewards gallery --out docs
+	GROUNDING_REWARDS_PLUGINS= $(BIN)/python -m docs.gallery.make
 
 clean:
 	rm -rf .venv out dist

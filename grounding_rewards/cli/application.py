@@ -45,7 +45,6 @@ _VERBS = {
     "explain": "explain:explain_score",
     "convert": "convert:convert",
     "recipes": "recipes:list_recipes",
-    "gallery": "gallery:make_gallery",
     "plugins": "plugins:list_plugins",
     "where": "where:where",
     "pool": "pool:build",

@@ -1,4 +1,4 @@
-"""Where the panels of a picture stand, in inches from the left and the bottom."""
+"""Places of a picture's panels, in inches from the left and the bottom."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def layout(aspects: Sequence[Sequence[float | None]], titled: Sequence[bool] = (
 
     Args:
         aspects: width over height of each panel; None where there is none.
-        titled: for each row, whether there is room for titles above it; the first has always.
+        titled: for each row, true for room for titles above it; the first always has it.
 
     >>> found = layout([[2.0]])
     >>> found.size, [round(share, 2) for share in found.panels[0][0]]
@@ -66,7 +66,7 @@ def layout(aspects: Sequence[Sequence[float | None]], titled: Sequence[bool] = (
 
 
 def shaped(aspect: float) -> float:
-    """The width over the height with which a panel is drawn.
+    """Return the width over the height with which a panel is drawn.
 
     >>> shaped(1.6), shaped(500.0)
     (1.6, 5.0)

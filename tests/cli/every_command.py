@@ -16,7 +16,6 @@ COMMANDS = {
     "explain": "gelato --file rows.jsonl --row 0 --plot out.png",
     "convert": "data.jsonl out.jsonl --for verl --target-space pixel",
     "recipes": "gelato",
-    "gallery": "gelato --out out",
     "plugins": "--all",
     "where": "easyr1",
     "pool curriculum": f"rollouts.jsonl --stages {EXAMPLE} --out out",

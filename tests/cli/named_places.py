@@ -106,8 +106,6 @@ CASES = {
         Case(("recipes", "PLACE:RECIPE"), "own.py", ".py"),
         Case(("recipes", "PLACE:RECIPE", "--json"), "own.py", ".py"),
     ],
-    ("gallery", "out"): [Case(("gallery", "gelato", "--json", "--out", "PLACE"), None)],
-    ("gallery", "names"): [Case(("gallery", "PLACE:RECIPE", "--out", "out"), "own.py", ".py")],
     ("pool score", "paths"): [
         Case((*POOL_SCORE[:2], "PLACE", *POOL_SCORE[3:], "--json"), "rows.jsonl", ".jsonl"),
         Case((*POOL_SCORE[:2], "PLACE", *POOL_SCORE[3:]), "rows.parquet", ".parquet"),

@@ -79,7 +79,7 @@ def test_stages_that_are_not_there(run, tmp_path):
 
 
 def test_a_group_alone_says_what_there_is(run):
-    for words, shown in ([], "gallery"), (["pool"], "transitions"):
+    for words, shown in ([], "convert"), (["pool"], "transitions"):
         result = run(*words)
         assert (result.code, result.err) == (0, "")
         assert shown in result.out

@@ -79,7 +79,6 @@ main()
         ("convert", "open", "data.jsonl", signal.SIGINT),
         ("convert", "open", "partial", signal.SIGHUP),
         ("recipes", "import", "typer", signal.SIGINT),
-        ("gallery", "os.mkdir", "out", signal.SIGINT),
         ("plugins", "import", "pluggy", signal.SIGHUP),
         ("where", "import", "typer", signal.SIGINT),
         ("pool curriculum", "os.mkdir", "out", signal.SIGINT),

@@ -8,7 +8,6 @@ import os
 import pytest
 
 import grounding_rewards.cli.pool.report as report
-from grounding_rewards.cli import gallery
 from grounding_rewards.pool.report.pictures import drawings
 from tests.cli.command import HIT, MISS, write_rows
 from tests.cli.pool.test_curriculum import EXAMPLE, rollouts
@@ -23,7 +22,6 @@ COMMANDS = {
     "convert jsonl": (("convert", "data.jsonl", "o.jsonl", *PIXEL), ("--for", "trl"), ("--for", "verl")),
     "convert parquet": (("convert", "data.jsonl", "o.parquet", *PIXEL), ("--for", "trl"), ("--for", "verl")),
     "explain --plot": (("explain", "--plot", "o.svg"), ("gelato",), ("se-gui",)),
-    "gallery": (("gallery", "--out", "o"), ("gelato",), ("gelato", "se-gui")),
     "pool stats jsonl": (("pool", "stats", "r.jsonl", "--out", "o.jsonl"), ("--pass-at", "2"), ()),
     "pool stats parquet": (("pool", "stats", "r.jsonl", "--out", "o.parquet"), ("--pass-at", "2"), ()),
     "pool transitions": (("pool", "transitions", "r.jsonl", "r.jsonl", "--out", "o.json"), (), ("--prior", "uniform")),
@@ -37,13 +35,11 @@ COMMANDS = {
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
-    """Inputs, in the working directory; pictures are small or show nothing."""
+    """Inputs, in the working directory; pictures of reports show nothing."""
     write_rows(tmp_path / "in.jsonl", HIT, MISS)
     write_rows(tmp_path / "data.jsonl", ROW)
     rollouts(tmp_path / "r.jsonl")
     monkeypatch.chdir(tmp_path)
-    fine = gallery.shown
-    monkeypatch.setattr(gallery, "shown", lambda name: fine(name, 60))
     monkeypatch.setattr(report, "_drawn", lambda found: [(drawing, b"PNG") for drawing in drawings(found)])
     return tmp_path
 

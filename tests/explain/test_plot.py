@@ -13,7 +13,6 @@ import grounding_rewards as gr
 from grounding_rewards.errors import PictureError
 from grounding_rewards.explain import Case
 from grounding_rewards.explain.layout import layout, shaped
-from grounding_rewards.explain.overview import overview, same_target
 from grounding_rewards.explain.panel import colours, lines
 from grounding_rewards.explain.picture import picture
 from grounding_rewards.explain.plot import plot, scale
@@ -251,23 +250,6 @@ def test_marks_are_white_with_a_black_edge():
         assert stroke._gc["foreground"] == "black"
 
 
-def test_the_overview_has_a_panel_for_each_recipe_from_its_lowest_to_its_highest():
-    chosen = [gr.recipe(name) for name in ("gelato", "gui-g2", "ui-r1", "infigui-g1", "gta1", "ui-venus")]
-    pictures = [picture(each, same_target(each), cells=600) for each in chosen]
-    assert [each.acc for each in pictures] == [1.0] * 6
-    figure = overview(pictures)
-    highest = [f"{each.views[0].total.max():.3g}" for each in pictures]
-    assert texts(figure)[:4] == ["gelato", f"0 to {highest[0]}", "gui-g2", f"1.01 to {highest[1]}"]
-    assert [axes.images[0].get_clim() for axes in panels(figure)[2:4]] == [(2.0, 3.0), (0.0, 2.0)]
-
-
-def test_the_overview_moves_the_whole_group():
-    case = same_target(gr.recipe("gui-rcpo", response_space="pixel"))
-    assert case.responses == ("(480, 270)", "(456, 256)", "(502, 286)", "(750, 420)")
-    with pytest.raises(gr.RecipeError, match="click: has no example to draw"):
-        same_target(replace(CLICK, example=None))
-
-
 @pytest.mark.parametrize(
     "aspects", [[[2.0]], [[0.45, 1.0]], [[1.8] * 3, [1.0] * 3], [[0.4, 3.0], [None, 1.0]], [[9.0]], [[500.0], [0.01]]]
 )
@@ -288,9 +270,8 @@ def test_panels_keep_their_shape_and_do_not_touch(aspects, titled):
 
 
 def test_nothing_to_draw_and_nothing_to_draw_with_are_errors(monkeypatch):
-    for make in (plot, overview):
-        with pytest.raises(PictureError, match="got no pictures"):
-            make([])
+    with pytest.raises(PictureError, match="got no pictures"):
+        plot([])
     shown = picture(CLICK, Case(("(200, 150)",), (LARGE,), image_sizes=SCREEN), cells=50)
     assert isinstance(plot([shown]), Figure)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

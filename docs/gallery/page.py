@@ -1,0 +1,91 @@
+"""The page of all recipes as Markdown: ``page.md.jinja``, filled with what ``described.facts`` returns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from grounding_rewards.cli.values import as_written, bounds_of
+from grounding_rewards.plugins import BUILT_IN
+
+Facts = dict[str, Any]
+
+
+def page(found: Sequence[Facts], left_out: Sequence[str]) -> str:
+    """Return the whole page.
+
+    Args:
+        found: the facts of each recipe.
+        left_out: recipes that are not in the picture of all of them.
+    """
+    environment = Environment(  # Markdown: `plain`, `code` and `fenced` escape
+        loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )  # fmt: skip
+    filters = (bounds_of, code, fenced, inputs, needs, options, paper, plain, scores, space)
+    environment.filters |= {each.__name__: each for each in filters}
+    return environment.get_template("page.md.jinja").render(found=found, left_out=left_out)
+
+
+def space(facts: Facts) -> str:
+    """Return the space that a recipe's answers are in."""
+    name = str(facts["response_space"])
+    return f"the space given; here {name}" if "response_space" in facts["with"] else name
+
+
+def needs(facts: Facts) -> str:
+    """Return what must be there beside responses and targets, and the options that it cannot be built without."""
+    return ", ".join([*facts["needs"], *(f"option {code(name)}" for name in facts["with"])])
+
+
+def paper(facts: Facts) -> str:
+    """Return where a recipe comes from."""
+    return "this package" if facts["paper"] == BUILT_IN else str(facts["paper"])
+
+
+def options(given: Facts) -> str:
+    """Return the options that a recipe is shown with."""
+    return ", ".join(f"{key}={as_written(value)}" for key, value in given.items())
+
+
+def inputs(example: Facts) -> str:
+    """Return what comes beside an example's response."""
+    names = [name for name in ("target", "image_size", "model_image_size") if example[name] is not None]
+    return ", ".join(f"{name} {code(as_written(example[name]))}" for name in names)
+
+
+def scores(example: Facts) -> str:
+    """Return an example's parts, total and acc."""
+    found = {**example["parts"], "total": example["total"], "acc": example["acc"]}
+    return ", ".join(f"{name} {score:.6g}" for name, score in found.items())
+
+
+def plain(text: str) -> str:
+    r"""Return text that Markdown shows as it is.
+
+    >>> print(plain("<think> *and* [x]"))
+    \<think\> \*and\* \[x\]
+    """
+    return re.sub(r"([\\`*_\[\]<>])", r"\\\1", " ".join(text.split()))
+
+
+def code(text: str) -> str:
+    """Return text as code within a line."""
+    text, ticks = " ".join(text.split()), _ticks(text)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def fenced(text: str) -> str:
+    """Return text as a block of code."""
+    fence = _ticks(text).rjust(3, "`")
+    return f"{fence}text\n{text}\n{fence}"
+
+
+def _ticks(text: str) -> str:
+    """Return one backtick more than stand in a row anywhere in the text."""
+    return "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)

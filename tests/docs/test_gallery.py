@@ -1,0 +1,96 @@
+"""The page in docs/ is what the recipes say, and the pictures are there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import grounding_rewards as gr
+from docs.gallery.make import DOCS, make, shown, text
+from docs.gallery.overview import overview, same_target
+from docs.gallery.page import page
+from grounding_rewards.cli import described
+from grounding_rewards.explain.picture import picture
+from grounding_rewards.plugins import collect
+from tests.cli.command import names
+
+NAMES = list(collect([]).recipes)
+
+
+def test_the_page_in_docs_is_up_to_date():
+    made = text([shown(name, 40) for name in NAMES])
+    assert (DOCS / "recipes.md").read_text("utf-8") == made, "run `make docs`"
+
+
+def test_the_page_in_docs_has_a_section_and_a_picture_for_every_recipe():
+    written = (DOCS / "recipes.md").read_text("utf-8")
+    assert re.findall(r"^## (.*)$", written, re.MULTILINE) == NAMES
+    assert re.findall(r"!\[.*\]\((.*)\)", written) == [f"pictures/{name}.png" for name in ("overview", *NAMES)]
+
+
+def test_the_table_says_which_options_must_be_given():
+    pages = {name: page([described.recipe(name, {})], []).splitlines() for name in ("gelato", "click", "composite")}
+    rows = {name: next(line for line in lines if line.startswith(f"| [{name}]")) for name, lines in pages.items()}
+    assert rows["gelato"].startswith("| [gelato](#gelato) | 0 to 1 | thousandths | nothing more |")
+    assert "| the space given; here pixel | option `response_space` |" in rows["click"]
+    assert "| option `response_space`, option `parts` |" in rows["composite"]
+    assert "- **needs**: option `response_space`" in pages["click"]
+
+
+def test_the_pictures_in_docs_are_there_and_show_something():
+    assert names(DOCS / "pictures") == sorted(f"{name}.png" for name in ("overview", *NAMES)), "run `make docs`"
+    sizes = []
+    for path in (DOCS / "pictures").iterdir():
+        pixels = np.asarray(Image.open(path).convert("L"))
+        assert 300 <= pixels.shape[0] <= 900, path
+        assert 550 <= pixels.shape[1] <= 920, path
+        assert np.unique(pixels).size > 30, path
+        sizes.append(path.stat().st_size)
+    assert sum(sizes) < 1_500_000
+
+
+def test_it_writes_a_page_and_the_same_pictures_again(tmp_path: Path):
+    out = tmp_path / "new" / "gallery"
+    make(out, ["gelato", "se-gui"], 60)
+    assert names(out) == ["pictures", "recipes.md"]
+    assert names(out / "pictures") == ["gelato.png", "overview.png", "se-gui.png"]
+    first = {path: path.read_bytes() for path in out.rglob("*.*")}
+    make(out, ["gelato", "se-gui"], 60)
+    assert {path: path.read_bytes() for path in out.rglob("*.*")} == first
+
+
+def test_code_and_prose_show_what_they_hold():
+    facts = described.recipe("ui-r1-e", {}) | {
+        "formula": "a ```` b",
+        "with": {"words": "a`b|c"},
+        "exploits": [{"name": "x_y", "what": "<b>", "payoff": 1}],
+    }
+    written = page([facts], ["other"])
+    assert "`````text\na ```` b\n`````" in written
+    assert "- **shown with**: ``words=a`b|c``" in written
+    assert "- **x\\_y**: pays 1: \\<b\\>" in written
+    assert "Not in this picture, because they do not judge this target: `other`." in written
+
+
+def test_the_overview_has_a_panel_for_each_recipe_from_its_lowest_to_its_highest():
+    chosen = [gr.recipe(name) for name in ("gelato", "gui-g2", "ui-r1", "infigui-g1", "gta1", "ui-venus")]
+    pictures = [picture(each, same_target(each), cells=600) for each in chosen]
+    assert [each.acc for each in pictures] == [1.0] * 6
+    figure = overview(pictures)
+    highest = [f"{each.views[0].total.max():.3g}" for each in pictures]
+    panels = [axes for axes in figure.axes if axes.images]
+    assert [axes.get_title("left") for axes in panels] == [each.name for each in pictures]
+    assert [axes.texts[0].get_text() for axes in panels[:2]] == [f"0 to {highest[0]}", f"1.01 to {highest[1]}"]
+    assert [axes.images[0].get_clim() for axes in panels[2:4]] == [(2.0, 3.0), (0.0, 2.0)]
+
+
+def test_the_overview_moves_the_whole_group():
+    case = same_target(gr.recipe("gui-rcpo", response_space="pixel"))
+    assert case.responses == ("(480, 270)", "(456, 256)", "(502, 286)", "(750, 420)")
+    with pytest.raises(gr.RecipeError, match="click: has no example to draw"):
+        same_target(replace(gr.recipe("click", response_space="pixel"), example=None))
