@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.pool.identity import from_json
 from grounding_rewards.tables.base import Table, require_column
+from grounding_rewards.tables.sample_ids import from_json
 
 PLACES = ("sample_id", "extra_info.id", "reward_model.ground_truth.id", "answer.id", "target.id", "id")
 """Where a name is looked for, in this order: in a column, or in an object or the JSON of one inside of it."""
