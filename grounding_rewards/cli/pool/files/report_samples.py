@@ -117,7 +117,7 @@ def with_screenshots(samples: Sequence[Shown], data: Data) -> tuple[list[Shown],
     from grounding_rewards.pool.report.wording import plural
     from grounding_rewards.tables.base import require_column
     from grounding_rewards.tables.folders import open_rows
-    from grounding_rewards.tables.sample_names import sample_names
+    from grounding_rewards.tables.sample_ids import sample_names
 
     table = open_rows(data.path, data.split)
     if data.image_column is not None:
