@@ -17,8 +17,8 @@ from typing import Protocol, TypeGuard
 import numpy as np
 
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.errors import RecipeError, TargetError, VerifierError
-from grounding_rewards.plugins import origin, shown
+from grounding_rewards.errors import RecipeError, TargetError, VerifierError, short_repr
+from grounding_rewards.plugins import origin
 from grounding_rewards.promises import VERIFIER, complaint
 from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers.base import Verifier, called, checked
@@ -113,7 +113,7 @@ class _Parts:
             raise RecipeError(f"{type(self).__name__}: got no parts; name at least one")
         for name, part in self.parts:
             if wrong := complaint(part, VERIFIER):
-                raise RecipeError(f"part {name!r}: got {shown(part)}, which {wrong}")
+                raise RecipeError(f"part {name!r}: got {short_repr(part)}, which {wrong}")
         names = part_names(self)  # type: ignore[arg-type]
         for name in names:
             if name in RESERVED or not name.isidentifier():

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.errors import RecipeError, near
-from grounding_rewards.plugins import shown
+from grounding_rewards.errors import RecipeError, near, short_repr
 from grounding_rewards.spaces import Floats
 
 VERIFIER = ("low", "high", "needs")
@@ -58,7 +57,7 @@ trajectories
     for name in names:
         if name not in KNOWN_NEEDS:
             hint = near(name, KNOWN_NEEDS) or "."
-            raise RecipeError(f"needs: got {shown(name)}{hint} There are: {', '.join(KNOWN_NEEDS)}")
+            raise RecipeError(f"needs: got {short_repr(name)}{hint} There are: {', '.join(KNOWN_NEEDS)}")
     return frozenset(names)
 
 
@@ -85,10 +84,11 @@ def complaint(thing: Any, keys: Sequence[str]) -> str:
             return f"declares no {' and no '.join(missing)}{lift}"
         low, high = thing.low, thing.high
         if not (is_bound(low) and is_bound(high)) or low > high:
-            return f"declares low {shown(low)} and high {shown(high)}: expected finite numbers, low <= high"
+            return f"declares low {short_repr(low)} and high {short_repr(high)}: expected finite numbers, low <= high"
         if "needs" in keys:
             if not isinstance(thing.needs, frozenset):
-                return f"declares needs {shown(thing.needs)}: expected a frozenset, such as frozenset({{'groups'}})"
+                needs = short_repr(thing.needs)
+                return f"declares needs {needs}: expected a frozenset, such as frozenset({{'groups'}})"
             read_needs(thing.needs)
     except RecipeError as error:
         return f"declares unknown {error}"
@@ -151,4 +151,4 @@ def _numbers(returned: Any, rows: int) -> Floats:
             return found.astype(np.float64)
     except Exception:  # ragged, or somebody's class
         found = None
-    raise ValueError(f"returned {shown(returned)}; expected {rows} numbers")
+    raise ValueError(f"returned {short_repr(returned)}; expected {rows} numbers")

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
 from grounding_rewards.combine import Known, evaluate, part_names
-from grounding_rewards.errors import RecipeError, TargetWarning
+from grounding_rewards.errors import RecipeError, TargetWarning, short_repr
 from grounding_rewards.findings import described, findings
 from grounding_rewards.given import group_codes, read_extras, read_lengths, read_sizes
 from grounding_rewards.parsing.dialect import Answers, Dialect
 from grounding_rewards.parsing.parse import MAX_LENGTH, Thinking, parse, read_responses
-from grounding_rewards.plugins import shown
 from grounding_rewards.promises import VERIFIER, complaint
 from grounding_rewards.spaces import PIXEL, CoordSpace, Floats, convert
 from grounding_rewards.targets import BadTarget, Targets
@@ -145,7 +144,7 @@ class Recipe:
         for role in ("reward", "success"):
             term = getattr(self, role)
             if wrong := complaint(term, VERIFIER):
-                raise RecipeError(f"{self.name}: {role}: got {shown(term)}, which {wrong}")
+                raise RecipeError(f"{self.name}: {role}: got {short_repr(term)}, which {wrong}")
 
     def __repr__(self) -> str:
         """How to build it again: the name and the options that are not defaults."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.errors import GroundingRewardsError, RecipeError, VerifierError
-from grounding_rewards.plugins import shown
+from grounding_rewards.errors import GroundingRewardsError, RecipeError, VerifierError, short_repr
 from grounding_rewards.promises import is_bound, read_needs, within
 from grounding_rewards.spaces import Floats
 
@@ -97,12 +96,13 @@ def verifier(
     (0.0, 1.0)
     """
     if not callable(fn):
-        raise RecipeError(f"verifier(fn): got {shown(fn)}; expected a function of Rollouts")
+        raise RecipeError(f"verifier(fn): got {short_repr(fn)}; expected a function of Rollouts")
     if isinstance(fn, type):
         raise RecipeError(f"verifier(fn): got the class {fn.__name__}; build it: {fn.__name__}()")
     if not is_bound(low) or not is_bound(high) or low > high:
         raise RecipeError(
-            f"verifier(low=, high=): got {shown(low)} and {shown(high)}; expected finite bounds with low <= high"
+            f"verifier(low=, high=): got {short_repr(low)} and {short_repr(high)}; "
+            "expected finite bounds with low <= high"
         )
     own = getattr(fn, "needs", ())
     return FunctionVerifier(fn, float(low), float(high), read_needs(needs) | read_needs(own))
