@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grounding_rewards.errors import RecipeError, near, short_repr
 from grounding_rewards.spaces import Floats
@@ -95,13 +94,6 @@ def complaint(thing: Any, keys: Sequence[str]) -> str:
     except Exception as error:  # a property of somebody's class
         return f"cannot say what it declares ({type(error).__name__}: {error})"
     return ""
-
-
-def seal(*columns: NDArray[Any] | None) -> None:
-    """Let nobody write into columns that several terms see: a copy can be written into."""
-    for column in columns:
-        if column is not None:
-            column.setflags(False)  # type: ignore[call-arg]  # write; by its name it takes twice as long
 
 
 def _row(row: int) -> str:

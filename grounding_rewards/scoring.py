@@ -299,7 +299,7 @@ class Recipe:
             groups=group_codes(groups, rows),
             token_lengths=None if token_lengths is None else read_lengths(token_lengths, rows),
             extras=read_extras(extras, rows) if extras else {},
-        ).sealed()
+        ).read_only()
 
     def judge(self, rollouts: Rollouts) -> Scores:
         """The scores of what ``rollouts`` returned: ``score`` is the two, one after the other.
