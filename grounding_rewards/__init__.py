@@ -9,6 +9,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from grounding_rewards._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from grounding_rewards.catalogue import list_recipes, recipe
     from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from grounding_rewards.spaces import CoordSpace
     from grounding_rewards.targets import Targets
     from grounding_rewards.verifiers import Verifier, verifier
-
-__version__ = "0.1.0"
 
 __all__ = [
     "CoordSpace",

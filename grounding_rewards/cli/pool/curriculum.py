@@ -151,7 +151,7 @@ def _write(
     seed: int,
     checked: Validation | None,
 ) -> dict[str, Any]:
-    from grounding_rewards import __version__
+    from grounding_rewards._version import __version__
     from grounding_rewards.cli.pool.files.pools import Data
     from grounding_rewards.cli.pool.files.stages import write_curriculum, write_weights
     from grounding_rewards.pool.stats_table import read_stats
