@@ -7,7 +7,13 @@ from typing import Any
 
 
 class GroundingRewardsError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every error this package raises on purpose.
+
+    Attributes:
+        term: the verifier or dialect at fault, until scoring has added the plugin that it comes from to the message.
+    """
+
+    term: Any = None
 
 
 class SpaceError(GroundingRewardsError, ValueError):

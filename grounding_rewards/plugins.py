@@ -12,7 +12,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from grounding_rewards.errors import PluginError, RecipeError, short_repr
+from grounding_rewards.errors import GroundingRewardsError, PluginError, RecipeError, short_repr
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -125,6 +125,13 @@ def loaded(point: EntryPoint) -> Offer:
             f"plugin {point.name!r} of {distribution} does not load ({type(error).__name__}: {error}); "
             f"fix or uninstall it, or leave it out of {LOAD}"
         ) from error
+
+
+def add_origin(error: GroundingRewardsError) -> None:
+    """Add the plugin that the term at fault comes from, if any, to the error's message."""
+    if error.term is not None:
+        error.args = (f"{error}{origin(error.term)}",)
+        error.term = None  # the error can be pickled, whatever the term
 
 
 def origin(thing: Any) -> str:

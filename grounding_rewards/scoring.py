@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
 from grounding_rewards.combine import Known, evaluate, part_names
-from grounding_rewards.errors import RecipeError, TargetWarning, short_repr
+from grounding_rewards.errors import DialectError, GroundingRewardsError, RecipeError, TargetWarning, short_repr
 from grounding_rewards.findings import described, findings
 from grounding_rewards.given import group_codes, read_extras, read_lengths, read_sizes
 from grounding_rewards.parsing.dialect import Answers, Dialect
 from grounding_rewards.parsing.parse import MAX_LENGTH, Thinking, parse, read_responses
+from grounding_rewards.plugins import add_origin
 from grounding_rewards.promises import VERIFIER, complaint
 from grounding_rewards.spaces import PIXEL, CoordSpace, Floats, convert
 from grounding_rewards.targets import BadTarget, Targets
@@ -288,10 +289,14 @@ class Recipe:
             ),
             bad_target=bad_target,
         )
-        predictions = parse(
-            texts, self.dialect, space=self.response_space, answers=self.answers, thinking=self.thinking,
-            action_names=self.action_names,
-        )  # fmt: skip
+        try:
+            predictions = parse(
+                texts, self.dialect, space=self.response_space, answers=self.answers, thinking=self.thinking,
+                action_names=self.action_names,
+            )  # fmt: skip
+        except DialectError as error:
+            add_origin(error)
+            raise
         return Rollouts(
             predictions=into_space(predictions, self.space, ready),
             targets=ready,
@@ -309,8 +314,12 @@ class Recipe:
             VerifierError: a verifier returned something other than n numbers within its bounds.
         """
         known: Known = {}
-        total, parts = evaluate(self.reward, rollouts, known=known)
-        success, _ = evaluate(self.success, rollouts, "success", known)
+        try:
+            total, parts = evaluate(self.reward, rollouts, known=known)
+            success, _ = evaluate(self.success, rollouts, "success", known)
+        except GroundingRewardsError as error:
+            add_origin(error)
+            raise
         reason, valid = rollouts.predictions.reason, _ONE.repeat(len(total))
         if rollouts.targets.errors:
             good = rollouts.targets.valid
