@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grounding_rewards.cli.pool.files.report_inputs import Options, Part
+from grounding_rewards.cli.pool.files.report_inputs import Options
+from grounding_rewards.cli.pool.files.report_sweeps import Part
 from grounding_rewards.converting.image_files import ImageFiles
 from grounding_rewards.converting.images import Image, read_images
 from grounding_rewards.errors import ConvertError, PictureError, PoolError
