@@ -9,9 +9,18 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from grounding_rewards._version import __version__ as __version__
+
 if TYPE_CHECKING:
+    from grounding_rewards import parsing as parsing
+    from grounding_rewards import pool as pool
+    from grounding_rewards import recipes as recipes
+    from grounding_rewards import tables as tables
+    from grounding_rewards import testing as testing
+    from grounding_rewards import verifiers as verifiers
     from grounding_rewards.catalogue import list_recipes, recipe
     from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
+    from grounding_rewards.combine import affine, asymmetric, best, clip, gate, product, steps, weighted
     from grounding_rewards.errors import (
         GroundingRewardsError,
         PluginError,
@@ -22,12 +31,12 @@ if TYPE_CHECKING:
         TargetWarning,
         VerifierError,
     )
+    from grounding_rewards.explain import explain
     from grounding_rewards.scoring import Recipe
+    from grounding_rewards.space_fit import fit_spaces
     from grounding_rewards.spaces import CoordSpace
     from grounding_rewards.targets import Targets
     from grounding_rewards.verifiers import Verifier, verifier
-
-__version__ = "0.1.0"
 
 __all__ = [
     "CoordSpace",
@@ -46,28 +55,43 @@ __all__ = [
     "Targets",
     "Verifier",
     "VerifierError",
+    "affine",
+    "asymmetric",
+    "best",
+    "clip",
+    "explain",
+    "fit_spaces",
+    "gate",
     "list_recipes",
+    "product",
     "recipe",
+    "steps",
     "verifier",
+    "weighted",
 ]
 
 _MODULES = {
     "catalogue": ("list_recipes", "recipe"),
     "columns": ("Predictions", "Reason", "Rollouts", "Scores"),
+    "combine": ("affine", "asymmetric", "best", "clip", "gate", "product", "steps", "weighted"),
     "errors": (
         "GroundingRewardsError", "PluginError", "RecipeError", "SpaceError", "TableError", "TargetError",
         "TargetWarning", "VerifierError",
     ),
     "scoring": ("Recipe",),
+    "space_fit": ("fit_spaces",),
     "spaces": ("CoordSpace",),
     "targets": ("Targets",),
     "verifiers": ("Verifier", "verifier"),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
+_ROOMS = frozenset({"explain", "parsing", "pool", "recipes", "tables", "testing", "verifiers"})
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is asked for first: the command line takes signals before numpy is imported."""
+    if name in _ROOMS:
+        return import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
@@ -75,4 +99,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__all__, *_ROOMS, *(name for name in globals() if name.startswith("__"))})

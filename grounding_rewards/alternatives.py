@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import ARGUMENTS, Arguments, Objects, columns, normalised
-from grounding_rewards.promises import seal
+from grounding_rewards.arrays import read_only
 from grounding_rewards.regions import PerSample, bounding_box
 from grounding_rewards.spaces import Floats
 from grounding_rewards.truth import Action, Target
@@ -40,7 +40,7 @@ class Alternatives(PerSample):
     starts: Floats
 
     def __post_init__(self) -> None:
-        seal(self.row, self.place, self.names, self.starts, *vars(self.arguments).values())
+        read_only(self.row, self.place, self.names, self.starts, *vars(self.arguments).values())
 
     def __len__(self) -> int:
         return len(self.row)

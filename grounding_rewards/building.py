@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
-from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
+from grounding_rewards.errors import GroundingRewardsError, RecipeError, near, short_repr
 from grounding_rewards.loading import current, load, names_code
 from grounding_rewards.plain import frozen
-from grounding_rewards.plugins import left_out, origin, shown
+from grounding_rewards.plugins import left_out, origin
 from grounding_rewards.promises import complaint
 
 
@@ -50,7 +50,7 @@ class Kind:
         else:
             built = thing
         if wrong := complaint(built, self.keys):
-            what = f"a {type(built).__name__}" if callable(built) else shown(built)
+            what = f"a {type(built).__name__}" if callable(built) else short_repr(built)
             raise RecipeError(
                 f"{name} is {what}; expected a {self.noun} with finite bounds low <= high, a class of them, or a "
                 f"function of {self.takes}; this {wrong}"

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import NO_ARGUMENTS, Arguments
+from grounding_rewards.arrays import read_only
 from grounding_rewards.errors import TargetError
-from grounding_rewards.promises import seal
 from grounding_rewards.spaces import CoordSpace, Floats
 from grounding_rewards.targets import Targets
 
@@ -77,11 +77,11 @@ class Predictions:
     def __len__(self) -> int:
         return len(self.reason)
 
-    def seal(self) -> None:
-        """Let nobody write into the columns."""
-        seal(self.xy, self.box, self.reason, self.dialect, self.actions, self.points, self.offsets, self.usual)
+    def make_read_only(self) -> None:
+        """Make the columns read-only."""
+        read_only(self.xy, self.box, self.reason, self.dialect, self.actions, self.points, self.offsets, self.usual)
         if self.arguments is not NO_ARGUMENTS:
-            seal(*vars(self.arguments).values())
+            read_only(*vars(self.arguments).values())
 
     @property
     def parsed(self) -> NDArray[np.bool_]:
@@ -113,10 +113,10 @@ class Rollouts:
     def __len__(self) -> int:
         return len(self.predictions.reason)
 
-    def sealed(self) -> Rollouts:
-        """The same, after which nobody can write into the columns: one term would change what the next one sees."""
-        self.predictions.seal()
-        seal(self.groups, self.token_lengths)
+    def read_only(self) -> Rollouts:
+        """Make the columns read-only, so that no term changes what the next one reads; return the same rollouts."""
+        self.predictions.make_read_only()
+        read_only(self.groups, self.token_lengths)
         return self
 
     @property

@@ -17,11 +17,10 @@ from typing import Protocol, TypeGuard
 import numpy as np
 
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.errors import RecipeError, TargetError, VerifierError
-from grounding_rewards.plugins import origin, shown
+from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.promises import VERIFIER, complaint
 from grounding_rewards.spaces import Floats
-from grounding_rewards.verifiers.base import Verifier, called, checked
+from grounding_rewards.verifiers.base import Verifier, scored
 
 RESERVED = frozenset({
     "reward", "score", "acc", "overall", "accuracy", "correct", "valid", "uid", "input", "output", "gts", "step",
@@ -30,8 +29,6 @@ RESERVED = frozenset({
     "timeout",
 })  # fmt: skip
 """Names that trainers or score tables use themselves; no part is called so."""
-
-_WHOLE = ("reward", "success")
 
 Known = dict[int, tuple[Verifier, Floats]]
 
@@ -76,25 +73,8 @@ def _evaluate(term: Verifier, rollouts: Rollouts, label: str, known: Known, part
         return term.join(scores)
     found = known.get(id(term))
     if found is None:
-        found = known[id(term)] = term, _scored(term, rollouts, label)
+        found = known[id(term)] = term, scored(term, rollouts, label)
     return found[1]
-
-
-def _scored(term: Verifier, rollouts: Rollouts, label: str) -> Floats:
-    """A verifier's scores, or an error that names the part, the verifier and the plugin it comes from."""
-    kind: type[Exception] = VerifierError
-    try:
-        return checked(term, term(rollouts), len(rollouts))
-    except TargetError:
-        raise
-    except VerifierError as error:
-        said, cause = str(error), error.__cause__ or error
-    except RecipeError as error:  # about what the caller gave, such as a column of ``extras``
-        said, cause, kind = str(error), error, RecipeError
-    except (Exception, SystemExit) as error:
-        said, cause = f"verifier {called(term)} raised {type(error).__name__}: {error}", error
-    where = label if label in _WHOLE else f"part {label!r}"
-    raise kind(f"{where}{origin(term)}: {said}") from cause
 
 
 def part_names(term: Verifier) -> list[str]:
@@ -113,7 +93,7 @@ class _Parts:
             raise RecipeError(f"{type(self).__name__}: got no parts; name at least one")
         for name, part in self.parts:
             if wrong := complaint(part, VERIFIER):
-                raise RecipeError(f"part {name!r}: got {shown(part)}, which {wrong}")
+                raise RecipeError(f"part {name!r}: got {short_repr(part)}, which {wrong}")
         names = part_names(self)  # type: ignore[arg-type]
         for name in names:
             if name in RESERVED or not name.isidentifier():

@@ -7,7 +7,13 @@ from typing import Any
 
 
 class GroundingRewardsError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every error this package raises on purpose.
+
+    Attributes:
+        term: the verifier or dialect at fault, until scoring has added the plugin that it comes from to the message.
+    """
+
+    term: Any = None
 
 
 class SpaceError(GroundingRewardsError, ValueError):
@@ -73,7 +79,7 @@ class TargetError(GroundingRewardsError, ValueError):
         sample: the target's ``id``, or its row number where it has none.
         field: the field at fault.
         came: what was found there.
-        expected: what should be there, and how to mend it.
+        expected: what should be there, and how to fix it.
 
     >>> print(TargetError("a7", "bbox", [3, 1], "4 numbers x1 y1 x2 y2"))
     target of sample 'a7', field 'bbox': got [3, 1]; expected 4 numbers x1 y1 x2 y2
@@ -138,3 +144,15 @@ def printable(text: str) -> str:
     naïve \x1b[31m \ud800
     """
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def short_repr(thing: Any) -> str:
+    """Return the beginning of a repr, for errors, whatever the thing.
+
+    >>> short_repr("hit")
+    "'hit'"
+    """
+    try:
+        return f"{thing!r:.80}"
+    except Exception:  # a repr is somebody's code
+        return f"a {type(thing).__name__}"

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.errors import RecipeError
-from grounding_rewards.plugins import shown
+from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.spaces import Floats
 
 _NO_COUNT = np.array([-1])
@@ -60,7 +59,7 @@ def group_codes(groups: Sequence[Any] | NDArray[Any] | None, rows: int) -> NDArr
     names = _plain(groups)
     if isinstance(names, str | Set | Mapping) or not isinstance(names, Collection):
         raise RecipeError(
-            f"groups: got {shown(groups)}; expected a list or an array, the sample of each of {rows} rows"
+            f"groups: got {short_repr(groups)}; expected a list or an array, the sample of each of {rows} rows"
         )
     if len(names) != rows:
         raise RecipeError(f"groups: got {len(names)}; expected one for each of {rows} rows")
@@ -79,7 +78,9 @@ def _name(row: int, given: Any) -> Any:
     except Exception:  # somebody's class
         known = False
     if not known:
-        raise RecipeError(f"groups: row {row}: got {shown(given)}; expected the name of its sample, such as 'a7' or 7")
+        raise RecipeError(
+            f"groups: row {row}: got {short_repr(given)}; expected the name of its sample, such as 'a7' or 7"
+        )
     return name
 
 

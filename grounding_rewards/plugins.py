@@ -12,7 +12,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from grounding_rewards.errors import PluginError, RecipeError
+from grounding_rewards.errors import GroundingRewardsError, PluginError, RecipeError, short_repr
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -123,8 +123,15 @@ def loaded(point: EntryPoint) -> Offer:
     except (Exception, SystemExit) as error:  # a script that was meant to be run ends the process that imports it
         raise PluginError(
             f"plugin {point.name!r} of {distribution} does not load ({type(error).__name__}: {error}); "
-            f"mend or uninstall it, or leave it out of {LOAD}"
+            f"fix or uninstall it, or leave it out of {LOAD}"
         ) from error
+
+
+def add_origin(error: GroundingRewardsError) -> None:
+    """Add the plugin that the term at fault comes from, if any, to the error's message."""
+    if error.term is not None:
+        error.args = (f"{error}{origin(error.term)}",)
+        error.term = None  # the error can be pickled, whatever the term
 
 
 def origin(thing: Any) -> str:
@@ -218,7 +225,7 @@ def _check_hooks(manager: pluggy.PluginManager, plugin: Any, name: str, distribu
     hooks = [f"register_{kind}" for kind in KINDS]
     start = f"plugin {name!r} of {distribution}"
     if isinstance(plugin, type):
-        raise PluginError(f"{start} is {shown(plugin)}; let its entry point name an instance of it, or a module")
+        raise PluginError(f"{start} is {short_repr(plugin)}; let its entry point name an instance of it, or a module")
     for each in sorted(set(dir(plugin)) - set(marked)):
         if (meant := _hook_meant(each, hooks)) and callable(getattr(plugin, each, None)):
             misspelt = "" if each == meant else f" and is no hook: call it {meant}"
@@ -230,7 +237,7 @@ def _check_hooks(manager: pluggy.PluginManager, plugin: Any, name: str, distribu
         raise PluginError(f"{start} builds a recipe while it is imported; do that inside a function that it registers")
     if not marked:
         raise PluginError(
-            f"{start} offers nothing: {shown(plugin)} has none of {', '.join(hooks)}; "
+            f"{start} offers nothing: {short_repr(plugin)} has none of {', '.join(hooks)}; "
             "let its entry point name the module that has"
         )
 
@@ -285,8 +292,9 @@ def _gather(manager: pluggy.PluginManager, owners: Mapping[str, tuple[str, str]]
             if inspect.iscoroutine(returned):
                 returned.close()
             raise PluginError(
-                f"plugin {plugin!r} of {distribution}: its register_{kind} returned {shown(returned)}; expected None: "
-                "call register(name, thing) for each thing, without return, yield, async and wrapper=True"
+                f"plugin {plugin!r} of {distribution}: its register_{kind} returned {short_repr(returned)}; "
+                "expected None: call register(name, thing) for each thing, "
+                "without return, yield, async and wrapper=True"
             )
     return MappingProxyType(dict(sorted(found.items())))
 
@@ -303,7 +311,7 @@ def _wrong(kind: str, name: Any, thing: Any) -> str:
     if not _is_name(name):
         return _NAME
     fits, expected = _FITS[kind]
-    return "" if fits(thing) else f"got {shown(thing)}; expected {expected}"
+    return "" if fits(thing) else f"got {short_repr(thing)}; expected {expected}"
 
 
 def is_dialect(thing: Any) -> bool:
@@ -325,15 +333,3 @@ _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "recipes": (callable, "a function of keyword-only options that returns a Recipe"),
     "selectors": (makes_callables, "a class of selectors, a frozen dataclass with low, high and __call__"),
 }
-
-
-def shown(thing: Any) -> str:
-    """The beginning of a repr, for errors, whatever the thing.
-
-    >>> shown("hit")
-    "'hit'"
-    """
-    try:
-        return f"{thing!r:.80}"
-    except Exception:  # it is somebody's code that says what it is
-        return f"a {type(thing).__name__}"

@@ -9,10 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from grounding_rewards.errors import RecipeError, near
-from grounding_rewards.plugins import shown
+from grounding_rewards.errors import RecipeError, near, short_repr
 from grounding_rewards.spaces import Floats
 
 VERIFIER = ("low", "high", "needs")
@@ -58,7 +56,7 @@ trajectories
     for name in names:
         if name not in KNOWN_NEEDS:
             hint = near(name, KNOWN_NEEDS) or "."
-            raise RecipeError(f"needs: got {shown(name)}{hint} There are: {', '.join(KNOWN_NEEDS)}")
+            raise RecipeError(f"needs: got {short_repr(name)}{hint} There are: {', '.join(KNOWN_NEEDS)}")
     return frozenset(names)
 
 
@@ -85,23 +83,17 @@ def complaint(thing: Any, keys: Sequence[str]) -> str:
             return f"declares no {' and no '.join(missing)}{lift}"
         low, high = thing.low, thing.high
         if not (is_bound(low) and is_bound(high)) or low > high:
-            return f"declares low {shown(low)} and high {shown(high)}: expected finite numbers, low <= high"
+            return f"declares low {short_repr(low)} and high {short_repr(high)}: expected finite numbers, low <= high"
         if "needs" in keys:
             if not isinstance(thing.needs, frozenset):
-                return f"declares needs {shown(thing.needs)}: expected a frozenset, such as frozenset({{'groups'}})"
+                needs = short_repr(thing.needs)
+                return f"declares needs {needs}: expected a frozenset, such as frozenset({{'groups'}})"
             read_needs(thing.needs)
     except RecipeError as error:
         return f"declares unknown {error}"
     except Exception as error:  # a property of somebody's class
         return f"cannot say what it declares ({type(error).__name__}: {error})"
     return ""
-
-
-def seal(*columns: NDArray[Any] | None) -> None:
-    """Let nobody write into columns that several terms see: a copy can be written into."""
-    for column in columns:
-        if column is not None:
-            column.setflags(False)  # type: ignore[call-arg]  # write; by its name it takes twice as long
 
 
 def _row(row: int) -> str:
@@ -151,4 +143,4 @@ def _numbers(returned: Any, rows: int) -> Floats:
             return found.astype(np.float64)
     except Exception:  # ragged, or somebody's class
         found = None
-    raise ValueError(f"returned {shown(returned)}; expected {rows} numbers")
+    raise ValueError(f"returned {short_repr(returned)}; expected {rows} numbers")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.promises import seal
+from grounding_rewards.arrays import read_only
 from grounding_rewards.spaces import CoordSpace, Floats, convert
 from grounding_rewards.truth import Region, RegionKind
 
@@ -72,11 +72,11 @@ class Regions(PerSample):
     aligned: bool
     shapes: Shapes | None = None
 
-    def seal(self) -> None:
-        """Let nobody write into the columns."""
-        seal(self.row, self.box)
+    def make_read_only(self) -> None:
+        """Make the columns read-only."""
+        read_only(self.row, self.box)
         if self.shapes is not None:
-            seal(*vars(self.shapes).values())
+            read_only(*vars(self.shapes).values())
 
     @property
     def kind(self) -> NDArray[np.int8]:  # noqa: D102 (an attribute of the class, as the next ones)

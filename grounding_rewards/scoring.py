@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
 from grounding_rewards.combine import Known, evaluate, part_names
-from grounding_rewards.errors import RecipeError, TargetWarning
+from grounding_rewards.errors import DialectError, GroundingRewardsError, RecipeError, TargetWarning, short_repr
 from grounding_rewards.findings import described, findings
 from grounding_rewards.given import group_codes, read_extras, read_lengths, read_sizes
 from grounding_rewards.parsing.dialect import Answers, Dialect
 from grounding_rewards.parsing.parse import MAX_LENGTH, Thinking, parse, read_responses
-from grounding_rewards.plugins import shown
+from grounding_rewards.plugins import add_origin
 from grounding_rewards.promises import VERIFIER, complaint
 from grounding_rewards.spaces import PIXEL, CoordSpace, Floats, convert
 from grounding_rewards.targets import BadTarget, Targets
@@ -139,7 +139,7 @@ class Recipe:
         for role in ("reward", "success"):
             term = getattr(self, role)
             if wrong := complaint(term, VERIFIER):
-                raise RecipeError(f"{self.name}: {role}: got {shown(term)}, which {wrong}")
+                raise RecipeError(f"{self.name}: {role}: got {short_repr(term)}, which {wrong}")
 
     def __repr__(self) -> str:
         """How to build it again: the name and the options that are not defaults."""
@@ -283,10 +283,14 @@ class Recipe:
             ),
             bad_target=bad_target,
         )
-        predictions = parse(
-            texts, self.dialect, space=self.response_space, answers=self.answers, thinking=self.thinking,
-            action_names=self.action_names,
-        )  # fmt: skip
+        try:
+            predictions = parse(
+                texts, self.dialect, space=self.response_space, answers=self.answers, thinking=self.thinking,
+                action_names=self.action_names,
+            )  # fmt: skip
+        except DialectError as error:
+            add_origin(error)
+            raise
         return Rollouts(
             predictions=into_space(predictions, self.space, ready),
             targets=ready,
@@ -294,7 +298,7 @@ class Recipe:
             groups=group_codes(groups, rows),
             token_lengths=None if token_lengths is None else read_lengths(token_lengths, rows),
             extras=read_extras(extras, rows) if extras else {},
-        ).sealed()
+        ).read_only()
 
     def judge(self, rollouts: Rollouts) -> Scores:
         """The scores of what ``rollouts`` returned: ``score`` is the two, one after the other.
@@ -304,8 +308,12 @@ class Recipe:
             VerifierError: a verifier returned something other than n numbers within its bounds.
         """
         known: Known = {}
-        total, parts = evaluate(self.reward, rollouts, known=known)
-        success, _ = evaluate(self.success, rollouts, "success", known)
+        try:
+            total, parts = evaluate(self.reward, rollouts, known=known)
+            success, _ = evaluate(self.success, rollouts, "success", known)
+        except GroundingRewardsError as error:
+            add_origin(error)
+            raise
         reason, valid = rollouts.predictions.reason, _ONE.repeat(len(total))
         if rollouts.targets.errors:
             good = rollouts.targets.valid

@@ -18,7 +18,7 @@ from grounding_rewards.sizes import read_size
 from grounding_rewards.spaces import Floats, model_image_sizes
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import Note, require_column
-from grounding_rewards.tables.sample_names import name_of
+from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets import BadTarget, Targets
 from grounding_rewards.truth import LARGEST
 

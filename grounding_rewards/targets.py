@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.alternatives import Alternatives, alternatives_of
+from grounding_rewards.arrays import read_only
 from grounding_rewards.errors import RecipeError, TargetError
-from grounding_rewards.promises import seal
 from grounding_rewards.regions import Regions, bounding_box, converted, regions_of
 from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, CoordSpace, Floats, as_space, convert, nowhere
 from grounding_rewards.target_checks import Use, unusable
@@ -77,14 +77,14 @@ class Targets:
     def refusal(self) -> NDArray[np.bool_]:
         """(n,) True where nothing on the screen fits."""
         found = np.array([row is not None and row.refusal for row in self.rows], dtype=np.bool_)
-        seal(found)
+        read_only(found)
         return found
 
     @cached_property
     def acts(self) -> NDArray[np.bool_]:
         """(n,) True where the target names an action (``rows`` has it)."""
         found = np.array([row is not None and row.acts for row in self.rows], dtype=np.bool_)
-        seal(found)
+        read_only(found)
         return found
 
     @cached_property
@@ -242,8 +242,8 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
     def _prepared(self, into: CoordSpace, default: CoordSpace | None, use: Use, bad_target: BadTarget) -> Targets:
         declared = self if default is None or None not in self.spaces else self._declared(default)
         found = declared._checked(use, bad_target)._converted(into)
-        seal(*found._known)
-        found.regions.seal()
+        read_only(*found._known)
+        found.regions.make_read_only()
         return found
 
     def _declared(self, space: CoordSpace) -> Targets:

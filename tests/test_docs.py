@@ -8,6 +8,7 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,9 +18,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards import plugins
 from grounding_rewards.cli import main
-from grounding_rewards.combine import evaluate, weighted
 from grounding_rewards.hookspecs import hookimpl
-from grounding_rewards.parsing import parse
 from grounding_rewards.plugins import collect
 from grounding_rewards.recipes.gelato import gelato
 
@@ -191,9 +190,10 @@ def errors(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     yield said(lambda: collect([offer(hooks(register_verifiers=lambda register: register("edge_margin", "hit")))]))
     known = collect([offer(good)])
     monkeypatch.setattr(plugins, "registry", lambda: known)
-    seen = gr.recipe("gelato").rollouts(["(1, 2)"], [[0, 0, 1, 1]])
-    yield said(lambda: evaluate(weighted(margin=(1.0, EdgeMargin())), seen))
-    yield said(lambda: parse(["(1, 2)"], dialect, space=gr.CoordSpace.PIXEL))
+    gelato_recipe = gr.recipe("gelato")
+    margin = replace(gelato_recipe, reward=gr.weighted(margin=(1.0, EdgeMargin())))
+    yield said(lambda: margin.score("(1, 2)", [0, 0, 1, 1]))
+    yield said(lambda: replace(gelato_recipe, dialect=dialect).score("(1, 2)", [0, 0, 1, 1]))
 
 
 def test_errors_of_plugins_are_those_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:

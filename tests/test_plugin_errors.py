@@ -1,5 +1,6 @@
 """Whatever a plugin does wrong, the error names the plugin, its distribution and the thing at fault."""
 
+import pickle
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
@@ -7,14 +8,14 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards import plugins
+from grounding_rewards import catalogue, plugins
 from grounding_rewards.combine import weighted
 from grounding_rewards.errors import DialectError, SelectorError
 from grounding_rewards.hookspecs import hookimpl
 from grounding_rewards.parsing import BARE_TUPLE, PatternDialect
 from grounding_rewards.plugins import collect, origin
 from grounding_rewards.pool import Band, sample_stats, select, selector
-from grounding_rewards.verifiers import Hit
+from grounding_rewards.verifiers import DastLength, Hit
 
 ACME = r" \(plugin 'acme' of acme-rewards\)"
 BOX = {"bbox": [0, 0, 10, 10]}
@@ -267,7 +268,7 @@ def acme(monkeypatch):
     monkeypatch.setattr(plugins, "installed", list)
     known = collect([("acme", "acme-rewards", Acme())])
     fixed = lambda: known  # noqa: E731
-    for module in (plugins, gr.catalogue):
+    for module in (plugins, catalogue):
         monkeypatch.setattr(module, "registry", fixed)
 
 
@@ -303,9 +304,9 @@ def test_what_cannot_be_built_is_named_with_its_plugin(acme, name, options, mess
 @pytest.mark.parametrize(
     ("dialect", "message"),
     [
-        ("acme/raises", rf"^dialect 'rubbish'{ACME} raised ValueError: what\? on 2 texts$"),
-        ("acme/nothing", rf"^dialect 'rubbish'{ACME} returned None on 2 texts; expected a Found$"),
-        ("acme/half", rf"^dialect 'rubbish'{ACME} returned xy: float64 of shape \(1, 2\) on 2 texts; expected floats"),
+        ("acme/raises", rf"^dialect 'rubbish' raised ValueError: what\? on 2 texts{ACME}$"),
+        ("acme/nothing", rf"^dialect 'rubbish' returned None on 2 texts; expected a Found{ACME}$"),
+        ("acme/half", rf"^dialect 'rubbish' returned xy: float64 of shape \(1, 2\) on 2 texts; exp.*{ACME}$"),
     ],
 )
 def test_a_dialect_that_breaks_on_a_text_is_named_with_its_plugin(acme, dialect, message):
@@ -315,7 +316,7 @@ def test_a_dialect_that_breaks_on_a_text_is_named_with_its_plugin(acme, dialect,
 
 def test_a_single_text_that_breaks_a_dialect_is_shown(acme):
     recipe = gr.recipe("click", response_space="pixel", dialect="acme/raises")
-    with pytest.raises(DialectError, match=r"raised ValueError: what\? on '\(1, 2\)'$"):
+    with pytest.raises(DialectError, match=rf"raised ValueError: what\? on '\(1, 2\)'{ACME}$"):
         recipe.score("(1, 2)", BOX)
 
 
@@ -329,8 +330,17 @@ def test_a_single_text_that_breaks_a_dialect_is_shown(acme):
 )
 def test_a_verifier_that_breaks_is_named_with_part_and_plugin(acme, returned, message):
     recipe = replace(gr.recipe("gelato"), reward=weighted(mine=(1.0, Own(returned))))
-    with pytest.raises(gr.VerifierError, match=rf"part 'mine'{ACME}: verifier Own {message}"):
+    with pytest.raises(gr.VerifierError, match=rf"^part 'mine': verifier Own {message}.*{ACME}$") as caught:
         recipe.score("(1, 2)", [0, 0, 1, 1])
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    assert caught.value.term is None
+
+
+def test_a_verifier_that_breaks_inside_another_is_named_with_its_plugin(acme):
+    recipe = replace(gr.recipe("gelato"), reward=weighted(length=(1.0, DastLength(correct=Own(2.0)))))
+    inner = r"part 'length': part 'correct': verifier Own returned 2\.0 for row 0.*"
+    with pytest.raises(gr.VerifierError, match=rf"^{inner}{ACME}$"):
+        recipe.score("(1, 2)", [0, 0, 1, 1], groups=[0])
 
 
 def test_a_selector_that_breaks_is_named_with_its_plugin(acme):

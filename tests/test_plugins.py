@@ -203,7 +203,7 @@ def test_all_plugins_load_unless_some_are_chosen_and_a_broken_one_is_named(insta
     broken = (
         "grounding_rewards.errors.PluginError: plugin 'broken' of broken-rewards does not load "
         "(ModuleNotFoundError: No module named 'there_is_no_such_module'); "
-        "mend or uninstall it, or leave it out of GROUNDING_REWARDS_PLUGINS"
+        "fix or uninstall it, or leave it out of GROUNDING_REWARDS_PLUGINS"
     )
     assert run(installed, names) == broken
     assert run(installed, names, plugins="acme, broken") == broken

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.identity import from_json, plain, sample_id
 from grounding_rewards.tables.json_lines import finite
+from grounding_rewards.tables.sample_ids import from_json, plain, sample_id
 from grounding_rewards.truth import Target
 
 _SAMPLE = ("sample_id", "id")  # not verl's uid, which is another one at every step

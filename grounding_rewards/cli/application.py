@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from grounding_rewards import __version__
+from grounding_rewards._version import __version__
 from grounding_rewards.cli.verbs import verbs
 
 NAME = "grounding-rewards"

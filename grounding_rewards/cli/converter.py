@@ -202,7 +202,7 @@ class Converter:
         if found.problems and not self.skip_bad:
             found.list_problems(all_in_json=self.all_in_json)
             raise NotConvertedError(
-                f"{len(found.problems)} of {found.rows} rows cannot be converted, so nothing is written; mend them, or "
+                f"{len(found.problems)} of {found.rows} rows cannot be converted, so nothing is written; fix them, or "
                 "leave them out by --skip-bad",
                 found,
             )

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from grounding_rewards import __version__, parsing, plugins
+from grounding_rewards import parsing, plugins
+from grounding_rewards._version import __version__
 from grounding_rewards.cli import show_plugins, terminal
 from grounding_rewards.errors import PluginError
 from grounding_rewards.explain.wording import told

@@ -12,8 +12,8 @@ from grounding_rewards.converting.prompts import Message, Wording, read_prompt
 from grounding_rewards.converting.truths import Truths, told, with_facts, written
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
 from grounding_rewards.findings import Finding
-from grounding_rewards.pool.identity import sample_id
 from grounding_rewards.sizes import read_size
+from grounding_rewards.tables.sample_ids import sample_id
 from grounding_rewards.truth import Target
 from grounding_rewards.writing import plain_numbers, to_wire
 

@@ -32,10 +32,10 @@ def is_own(dialect: Any) -> bool:
 
 
 def find(dialect: Dialect, texts: Texts, answers: Answers) -> Found:
-    """What a dialect finds.
+    """Return what a dialect finds.
 
     Raises:
-        DialectError: it raises, or what it returns is not what ``Found`` says; names the dialect and its plugin.
+        DialectError: it raises, or what it returns is not what ``Found`` says; its ``term`` is the dialect.
     """
     fault, cause = None, None
     try:
@@ -46,14 +46,15 @@ def find(dialect: Dialect, texts: Texts, answers: Answers) -> Found:
         if isinstance(error, GroundingRewardsError) and is_own(dialect):
             raise
         cause = error
-    from grounding_rewards.plugins import origin
-
-    name = f"dialect {getattr(dialect, 'name', dialect)!r:.80}{origin(dialect)}"
+    name = f"dialect {getattr(dialect, 'name', dialect)!r:.80}"
     row = 0 if len(texts) == 1 else fault and fault.row
     where = f"on {len(texts)} texts" if row is None else f"on {texts.values[row]!r:.80}"
     if fault:
-        raise DialectError(f"{name} returned {fault.came} {where}; expected {fault.expected}")
-    raise DialectError(f"{name} raised {type(cause).__name__}: {cause} {where}") from cause
+        wrong = DialectError(f"{name} returned {fault.came} {where}; expected {fault.expected}")
+    else:
+        wrong = DialectError(f"{name} raised {type(cause).__name__}: {cause} {where}")
+    wrong.term = dialect
+    raise wrong from cause
 
 
 def _fault(found: Any, names: int, rows: int, answers: Answers) -> _Fault | None:

@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from grounding_rewards.arrays import read_only
 from grounding_rewards.catalogue import RecordedName
 from grounding_rewards.errors import PoolError, TargetError, near
 from grounding_rewards.pool.expressions import LARGEST, TOTAL, chosen, counted, further
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import not_installed, shares, target_boxes
-from grounding_rewards.promises import seal
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.tables.base import Note
@@ -220,7 +220,7 @@ def _known(found: Iterable[float | None]) -> str:
 def _stats(parts: dict[str, list[Any]]) -> SampleStats:
     found = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
     stats = SampleStats(**found)
-    seal(*vars(stats).values())
+    read_only(*vars(stats).values())
     return stats
 
 

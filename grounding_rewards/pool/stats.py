@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import read_only
 from grounding_rewards.errors import PoolError
-from grounding_rewards.promises import seal
 from grounding_rewards.spaces import Floats
 
 _ABSENT: Any = None
@@ -116,7 +116,7 @@ class SampleStats:
         chosen = np.asarray(rows)
         chosen = chosen if chosen.dtype == np.bool_ else chosen.astype(np.int64)
         found = SampleStats(**{name: column[chosen] for name, column in vars(self).items()})
-        seal(*vars(found).values())
+        read_only(*vars(found).values())
         return found
 
 
@@ -163,7 +163,7 @@ def sample_stats(
         highest=highest,
         unscored=np.bincount(code[~scored], minlength=len(names)).astype(np.int64),
     )
-    seal(*vars(found).values())  # a selector that wrote into them would change what the next one sees
+    read_only(*vars(found).values())  # a selector that wrote into them would change what the next one sees
     return found
 
 

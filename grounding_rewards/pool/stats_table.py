@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import read_only
 from grounding_rewards.errors import PoolError, TableError, near
 from grounding_rewards.pool.grouped import stats_of
 from grounding_rewards.pool.intervals import pass_at_k, wilson
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.promises import seal
 from grounding_rewards.tables.files import JSON_LINES, PARQUET, open_table
 from grounding_rewards.tables.rollout_rows import CORRECT
 from grounding_rewards.tables.rollout_table import open_rollouts
@@ -85,7 +85,7 @@ def from_table(table: pa.Table) -> SampleStats:
             f"{stats.named(row)}: got num_correct {stats.num_correct[row]} of n {stats.n[row]}; "
             "expected 0 <= num_correct <= n"
         )
-    seal(*vars(stats).values())
+    read_only(*vars(stats).values())
     return stats
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from grounding_rewards.errors import RecipeError, near
+from grounding_rewards.errors import RecipeError, near, short_repr
 from grounding_rewards.parsing import Dialect
 from grounding_rewards.parsing.checks import check_patterns
 from grounding_rewards.plain import frozen
@@ -57,7 +57,7 @@ def dialect_named(name: str) -> Dialect:
         RecipeError: there is none of that name, or RE2 and Python's re do not read its patterns alike.
     """
     from grounding_rewards.loading import current, load, names_code
-    from grounding_rewards.plugins import is_dialect, left_out, origin, registry, shown
+    from grounding_rewards.plugins import is_dialect, left_out, origin, registry
 
     known: Mapping[str, Dialect] = registry().parsers
     if not isinstance(name, str) or (name not in known and not names_code(name)):
@@ -66,7 +66,7 @@ def dialect_named(name: str) -> Dialect:
     found: Any = known[name] if name in known else load(current(name))
     if not is_dialect(found):
         expected = "a dialect with name, names and find, such as a PatternDialect"
-        raise RecipeError(f"option dialect: {name} is {shown(found)}; expected {expected}")
+        raise RecipeError(f"option dialect: {name} is {short_repr(found)}; expected {expected}")
     if name not in known or "/" in name:  # tests check those that are built in: it takes time
         try:
             check_patterns(found)

@@ -10,7 +10,7 @@ from grounding_rewards.tables.base import Table
 from grounding_rewards.tables.once import check_once
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.rollout_table import RolloutTable
-from grounding_rewards.tables.sample_names import name_of
+from grounding_rewards.tables.sample_ids import name_of
 
 _KEY = ("sample_id", "round", "rollout")
 

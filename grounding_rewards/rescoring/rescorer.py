@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from grounding_rewards import __version__
+from grounding_rewards._version import __version__
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.further import reads_further
 from grounding_rewards.own_code import files_of_code

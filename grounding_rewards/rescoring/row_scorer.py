@@ -11,13 +11,12 @@ import pyarrow as pa
 
 from grounding_rewards.columns import Reason, Rollouts, Scores
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.pool.identity import sample_id
 from grounding_rewards.spaces import UNIT, Floats, convert
 from grounding_rewards.table_scoring import Scorer
 from grounding_rewards.tables import Batch
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.rollout_source import Source, some
-from grounding_rewards.tables.sample_names import name_of
+from grounding_rewards.tables.sample_ids import name_of, sample_id
 from grounding_rewards.tables.trainer_logs.messages import words
 
 SCORES = ("recipe", "total", "acc", "reason", "x_unit", "y_unit")

@@ -56,4 +56,4 @@ def rollouts(
         groups=group_codes([row.group for row in rows], len(rows)),
         token_lengths=np.array([row.tokens for row in rows], dtype=np.int64) if counted else None,
         extras={name: [row.extras[name] for row in rows] for name in extras},
-    ).sealed()
+    ).read_only()

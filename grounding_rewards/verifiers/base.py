@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.errors import GroundingRewardsError, RecipeError, VerifierError
-from grounding_rewards.plugins import shown
+from grounding_rewards.errors import GroundingRewardsError, RecipeError, TargetError, VerifierError, short_repr
 from grounding_rewards.promises import is_bound, read_needs, within
 from grounding_rewards.spaces import Floats
 
@@ -75,6 +74,37 @@ def checked(term: Verifier, returned: Any, rows: int) -> Floats:
         raise VerifierError(f"verifier {called(term)} {error}") from None
 
 
+def scored(term: Verifier, rollouts: Rollouts, label: str) -> Floats:
+    """Return a verifier's scores, checked.
+
+    Args:
+        term: the verifier.
+        rollouts: n rollouts.
+        label: what errors call it: a part's name, or "reward" or "success" for a whole.
+
+    Raises:
+        VerifierError: it raised, or returned something other than n numbers within its bounds; names the part, and its
+            ``term`` is the verifier.
+        RecipeError: what the caller gave does not fit, such as a column of ``extras``.
+    """
+    kind: type[GroundingRewardsError] = VerifierError
+    culprit: Any = term
+    try:
+        return checked(term, term(rollouts), len(rollouts))
+    except TargetError:
+        raise
+    except (VerifierError, RecipeError) as error:
+        said, cause = str(error), error.__cause__ or error
+        kind = RecipeError if isinstance(error, RecipeError) else VerifierError
+        culprit = term if error.term is None else error.term  # a verifier inside of this one
+    except (Exception, SystemExit) as error:
+        said, cause = f"verifier {called(term)} raised {type(error).__name__}: {error}", error
+    where = label if label in ("reward", "success") else f"part {label!r}"
+    named = kind(f"{where}: {said}")
+    named.term = culprit
+    raise named from cause
+
+
 def verifier(
     fn: Callable[[Rollouts], Floats], *, low: float, high: float, needs: Iterable[str] = ()
 ) -> FunctionVerifier:
@@ -97,12 +127,13 @@ def verifier(
     (0.0, 1.0)
     """
     if not callable(fn):
-        raise RecipeError(f"verifier(fn): got {shown(fn)}; expected a function of Rollouts")
+        raise RecipeError(f"verifier(fn): got {short_repr(fn)}; expected a function of Rollouts")
     if isinstance(fn, type):
         raise RecipeError(f"verifier(fn): got the class {fn.__name__}; build it: {fn.__name__}()")
     if not is_bound(low) or not is_bound(high) or low > high:
         raise RecipeError(
-            f"verifier(low=, high=): got {shown(low)} and {shown(high)}; expected finite bounds with low <= high"
+            f"verifier(low=, high=): got {short_repr(low)} and {short_repr(high)}; "
+            "expected finite bounds with low <= high"
         )
     own = getattr(fn, "needs", ())
     return FunctionVerifier(fn, float(low), float(high), read_needs(needs) | read_needs(own))

@@ -14,7 +14,7 @@ from grounding_rewards.plain import frozen
 from grounding_rewards.promises import VERIFIER, complaint
 from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import Verifier
+from grounding_rewards.verifiers.base import Verifier, scored
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS
 from grounding_rewards.verifiers.named import verifier_named
 
@@ -82,9 +82,7 @@ class DastLength:
         return NEEDS_GROUPS | self.judge.needs
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        from grounding_rewards.combine import evaluate  # which imports the verifiers
-
-        right = evaluate(self.judge, rollouts, "correct")[0] > self.above
+        right = scored(self.judge, rollouts, "correct") > self.above
         return length_rewards(right, _lengths(rollouts), rollouts.groups)
 
 

@@ -86,7 +86,7 @@ def test_rows_that_cannot_be_read_stop_it_and_leave_what_was_there(run, tmp_path
     assert listed[0].startswith("note: row 1 (line 2): target, field 'target': got nothing; expected")
     assert "note: and 5 more rows" in result.err
     assert result.err.splitlines()[-1] == (
-        "error: 25 of 26 rows cannot be converted, so nothing is written; mend them, or leave them out by --skip-bad"
+        "error: 25 of 26 rows cannot be converted, so nothing is written; fix them, or leave them out by --skip-bad"
     )
     assert names(tmp_path) == ["in.jsonl", "out.jsonl"]
     assert (tmp_path / "out.jsonl").read_text() == "before"

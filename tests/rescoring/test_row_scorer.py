@@ -10,10 +10,10 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.errors import TableError
-from grounding_rewards.pool.identity import sample_id
 from grounding_rewards.tables import rollout_source
 from grounding_rewards.tables.rollout_table import open_rollouts
 from grounding_rewards.tables.rollouts import RolloutRecorder, read_rollouts
+from grounding_rewards.tables.sample_ids import sample_id
 from tests.cli.command import names, write_rows
 from tests.rescoring.made import BOX, HIT, MISS, gelato, rollouts, table
 

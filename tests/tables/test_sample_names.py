@@ -8,7 +8,7 @@ import pytest
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table
-from grounding_rewards.tables.sample_names import sample_names
+from grounding_rewards.tables.sample_ids import sample_names
 
 
 def table(path, *rows):

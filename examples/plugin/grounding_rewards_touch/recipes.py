@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from grounding_rewards import CoordSpace, Recipe
-from grounding_rewards.combine import weighted
-from grounding_rewards.errors import RecipeError
+from grounding_rewards import CoordSpace, Recipe, RecipeError, weighted
 from grounding_rewards.scoring import BBOX, Example, Source
 from grounding_rewards.verifiers import Hit
 from grounding_rewards_touch.dialects import TAP_TAG

@@ -151,13 +151,13 @@ def _write(
     seed: int,
     checked: Validation | None,
 ) -> dict[str, Any]:
-    from grounding_rewards import __version__
+    from grounding_rewards._version import __version__
     from grounding_rewards.cli.pool.files.pools import Data
     from grounding_rewards.cli.pool.files.stages import write_curriculum, write_weights
     from grounding_rewards.pool.stats_table import read_stats
     from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
     from grounding_rewards.tables.folders import open_rows
-    from grounding_rewards.tables.sample_names import sample_names
+    from grounding_rewards.tables.sample_ids import sample_names
 
     _check_apart(out, [stats, stages, *([] if data is None else [data])])
     rows = None if data is None else open_rows(data, split)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
-from grounding_rewards import __version__
+from grounding_rewards._version import __version__
 from grounding_rewards.errors import PictureError
 from grounding_rewards.image_header import image_size
 from grounding_rewards.pool.report.data import Report

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from grounding_rewards.building import Kind, Own
-from grounding_rewards.errors import RecipeError
-from grounding_rewards.plugins import shown
+from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.pool.selectors.protocol import FunctionSelector, Selector
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.promises import SELECTOR, is_bound
@@ -17,7 +16,7 @@ from grounding_rewards.spaces import Floats
 
 def _lift(fn: Callable[[SampleStats], Floats], *, low: Any, high: Any) -> FunctionSelector:
     if not (is_bound(low) and is_bound(high)) or low > high:
-        raise RecipeError(f"got bounds {shown(low)} and {shown(high)}; expected finite numbers, low <= high")
+        raise RecipeError(f"got bounds {short_repr(low)} and {short_repr(high)}; expected finite numbers, low <= high")
     return FunctionSelector(fn, float(low), float(high))
 
 
@@ -48,7 +47,7 @@ learnability, mean_band, min_rollouts, source, spread, unsolved; your own by mod
 
     given: dict[str, Any] = dict(name) if isinstance(name, Mapping) else {"name": name}
     if "name" not in given:
-        raise RecipeError(f'a selector without a name: got {shown(given)}; expected such as {{"name": "band"}}')
+        raise RecipeError(f'a selector without a name: got {short_repr(given)}; expected such as {{"name": "band"}}')
     named = given.pop("name")
     found: Selector = _KIND.named(named, registry().selectors, {**given, **arguments}, OwnSelector)
     return found

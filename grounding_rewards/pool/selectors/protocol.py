@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from grounding_rewards.building import Own
-from grounding_rewards.errors import SelectorError
-from grounding_rewards.plugins import origin, shown
+from grounding_rewards.errors import SelectorError, short_repr
+from grounding_rewards.plugins import origin
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.promises import SELECTOR, complaint, within
 from grounding_rewards.spaces import Floats
@@ -74,4 +74,4 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
 
 def called(selector: object) -> str:
     """A selector in errors: by its place in code in full where a config named it so, for that ends with its name."""
-    return selector.name if isinstance(selector, Own) else shown(selector)
+    return selector.name if isinstance(selector, Own) else short_repr(selector)

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.pool.identity import from_json
 from grounding_rewards.tables.fingerprints import digest
+from grounding_rewards.tables.sample_ids import from_json
 from grounding_rewards.tables.trainer_logs.log import TrainerLog
 from grounding_rewards.tables.trainer_logs.logged import Logged
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.pool.identity import from_json, sample_id
 from grounding_rewards.sizes import read_size
 from grounding_rewards.tables.json_lines import dumps
+from grounding_rewards.tables.sample_ids import from_json, sample_id
 from grounding_rewards.tables.trainer_logs.messages import words
 
 VERDICTS = ("acc", "accuracy", "correct")

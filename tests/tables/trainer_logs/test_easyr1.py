@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.pool.identity import sample_id
 from grounding_rewards.tables.base import NoRowsError
 from grounding_rewards.tables.rollout_table import open_rollouts
+from grounding_rewards.tables.sample_ids import sample_id
 from grounding_rewards.tables.trainer_logs import trainer_log
 
 BOX = {"bbox": [10, 10, 30, 20], "id": "a7"}

@@ -112,7 +112,7 @@ def run(
     from grounding_rewards.pool.stats_table import read_stats
     from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
     from grounding_rewards.tables.folders import open_rows
-    from grounding_rewards.tables.sample_names import sample_names
+    from grounding_rewards.tables.sample_ids import sample_names
 
     measured = open_measured(
         rollouts, settings.rounds, settings.target_space, settings.by, settings.recipe, warn=reporting.warn

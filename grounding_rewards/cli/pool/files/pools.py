@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grounding_rewards import __version__
+from grounding_rewards._version import __version__
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.selection import NextPool
 from grounding_rewards.pool.stats import SampleStats

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grounding_rewards.cli.pool.files.report_sweeps import one_round_swept, rounded, within_a_round
+from grounding_rewards.cli.pool.files.report_sweeps import Part, one_round_swept, rounded, within_a_round
 from grounding_rewards.cli.pool.files.sides import (
     Side,
     holds_statistics,
@@ -22,7 +22,6 @@ from grounding_rewards.cli.pool.files.sides import (
 from grounding_rewards.errors import PoolError
 
 if TYPE_CHECKING:
-    from grounding_rewards.pool.report.rounds import Round
     from grounding_rewards.pool.stats import SampleStats
     from grounding_rewards.scoring import Recipe
     from grounding_rewards.tables.base import Note
@@ -44,27 +43,6 @@ class Options:
     target_space: str | None = None
     recipe: Recipe | None = None
     warn: Note = lambda text: None
-
-
-@dataclass(frozen=True)
-class Part:
-    """A round, or one temperature of a sweep, and where its rollouts are.
-
-    Attributes:
-        round: its statistics.
-        numbers: of the rounds that its rollouts name.
-        table: its rollouts; None where only statistics are there.
-        rounds: which of the table's rounds count; None for all.
-        policies: that its rollouts name.
-        warm: the temperature that was given before its path.
-    """
-
-    round: Round
-    numbers: frozenset[int] = frozenset()
-    table: RolloutTable | None = None
-    rounds: tuple[int, ...] | None = None
-    policies: frozenset[str] = frozenset()
-    warm: float | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grounding_rewards.cli.pool.files.report_inputs import Options, Part
+from grounding_rewards.cli.pool.files.report_inputs import Options
+from grounding_rewards.cli.pool.files.report_sweeps import Part
 from grounding_rewards.converting.image_files import ImageFiles
 from grounding_rewards.converting.images import Image, read_images
 from grounding_rewards.errors import ConvertError, PictureError, PoolError
@@ -117,7 +118,7 @@ def with_screenshots(samples: Sequence[Shown], data: Data) -> tuple[list[Shown],
     from grounding_rewards.pool.report.wording import plural
     from grounding_rewards.tables.base import require_column
     from grounding_rewards.tables.folders import open_rows
-    from grounding_rewards.tables.sample_names import sample_names
+    from grounding_rewards.tables.sample_ids import sample_names
 
     table = open_rows(data.path, data.split)
     if data.image_column is not None:

@@ -1,13 +1,36 @@
-"""Which of a report's inputs are one policy at several temperatures."""
+"""A part of a report's inputs, and which of them are one policy at several temperatures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from grounding_rewards.cli.pool.files.report_inputs import Part
+    from grounding_rewards.pool.report.rounds import Round
     from grounding_rewards.pool.stats import SampleStats
+    from grounding_rewards.tables.rollout_table import RolloutTable
+
+
+@dataclass(frozen=True)
+class Part:
+    """A round, or one temperature of a sweep, and where its rollouts are.
+
+    Attributes:
+        round: its statistics.
+        numbers: of the rounds that its rollouts name.
+        table: its rollouts; None where only statistics are there.
+        rounds: which of the table's rounds count; None for all.
+        policies: that its rollouts name.
+        warm: the temperature that was given before its path.
+    """
+
+    round: Round
+    numbers: frozenset[int] = frozenset()
+    table: RolloutTable | None = None
+    rounds: tuple[int, ...] | None = None
+    policies: frozenset[str] = frozenset()
+    warm: float | None = None
 
 
 def one_round_swept(parts: Sequence[Part]) -> tuple[list[Part], str]:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.identity import sample_id
+from grounding_rewards.tables.sample_ids import sample_id
 
 TARGET = {"bbox": [0.1, 0.2, 0.3, 0.4], "action": {"name": "click"}, "refusal": False}
 NAME = "6b47ca8f81b02585672a39c5dfdfb3cf"
