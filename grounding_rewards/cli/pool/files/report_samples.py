@@ -13,6 +13,7 @@ from grounding_rewards.cli.pool.files.report_inputs import Options, Part
 from grounding_rewards.converting.image_files import ImageFiles
 from grounding_rewards.converting.images import Image, read_images
 from grounding_rewards.errors import ConvertError, PictureError, PoolError
+from grounding_rewards.tables.messages import prompt_text
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.report.samples import Shown
@@ -179,12 +180,7 @@ def _other_aspect(shown: Shown, size: tuple[float, float] | None) -> list[str]:
 
 def _last_text(messages: Any) -> str | None:
     """What the last message of a prompt says."""
-    if not isinstance(messages, list) or not messages or not isinstance(messages[-1], Mapping):
-        return None
-    content = messages[-1].get("content")
-    if isinstance(content, list):
-        content = next((each.get("text") for each in content if isinstance(each, Mapping) and each.get("text")), None)
-    return content if isinstance(content, str) else None
+    return prompt_text(messages[-1]) if isinstance(messages, list) and messages else None
 
 
 def _opened(image: Image, images: ImageFiles) -> tuple[Any, tuple[float, float]]:
