@@ -273,12 +273,9 @@ class Scorer:
 
     def _bad_target(self, table: Table, batch: Batch, row: int, error: TargetError) -> TableError:
         """What is wrong with the target of one row, and where in the file that row stands."""
-        sample: str | int = error.sample
-        if isinstance(sample, int):
-            name = batch.rows[row].get(self.columns.id)
-            sample = batch.number(row) if name is None else str(name)
-        mended = TargetError(sample, error.field, error.came, error.expected)
-        return TableError(f"{table.path}, {batch.place(row)}: {mended}{self._size_hint(table, error.field)}")
+        name = batch.rows[row].get(self.columns.id)
+        named = error.named(batch.number(row) if name is None else str(name))
+        return TableError(f"{table.path}, {batch.place(row)}: {named}{self._size_hint(table, error.field)}")
 
     def _size_hint(self, table: Table, field: str) -> str:
         name = getattr(self.columns, field, None) if field.endswith("image_size") else None
