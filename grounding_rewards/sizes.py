@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grounding_rewards.truth import LARGEST
+from grounding_rewards.spaces import COORDINATE_LIMIT
 
 
 def read_size(value: Any) -> tuple[float, float] | None:
@@ -26,6 +26,6 @@ def read_size(value: Any) -> tuple[float, float] | None:
     if not isinstance(value, list | tuple) or len(value) != 2:
         return None
     width, height = (side.item() if isinstance(side, np.generic) else side for side in value)
-    if not all(type(side) in (int, float) and 1 <= side <= LARGEST for side in (width, height)):
+    if not all(type(side) in (int, float) and 1 <= side <= COORDINATE_LIMIT for side in (width, height)):
         return None
     return float(width), float(height)

@@ -15,12 +15,11 @@ from grounding_rewards.further import reads_further
 from grounding_rewards.given import read_sizes
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.sizes import read_size
-from grounding_rewards.spaces import Floats, model_image_sizes
+from grounding_rewards.spaces import COORDINATE_LIMIT, Floats, model_image_sizes
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import Note, require_column
 from grounding_rewards.tables.sample_names import name_of
 from grounding_rewards.targets import BadTarget, Targets
-from grounding_rewards.truth import LARGEST
 
 
 @dataclass(frozen=True)
@@ -250,7 +249,7 @@ class Scorer:
         if all(length is None for length in given):
             return None
         for row, length in enumerate(given):
-            if type(length) not in (int, float) or length != length // 1 or not 0 <= length <= LARGEST:
+            if type(length) not in (int, float) or length != length // 1 or not 0 <= length <= COORDINATE_LIMIT:
                 came = "null" if length is None else f"{length!r:.60}"
                 raise TableError(
                     f"{table.path}, {batch.place(row)}: {self.columns.token_length}: got {came}; expected how many "

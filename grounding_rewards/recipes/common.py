@@ -17,7 +17,8 @@ from grounding_rewards.scoring import Deviation, Example
 from grounding_rewards.sizes import read_size
 from grounding_rewards.spaces import CoordSpace, sizes_needed
 from grounding_rewards.targets import Targets
-from grounding_rewards.truth import LARGEST, NativeForm
+from grounding_rewards.truth import NativeForm
+from grounding_rewards.verifiers.options import is_number
 
 Line = Mapping[str, Any]
 
@@ -42,7 +43,7 @@ def length(name: str, value: float) -> float:
     Raises:
         RecipeError: it is none.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST:
+    if not is_number(value) or value < 0:
         raise RecipeError(f"option {name}: got {value!r}; expected a number from 0")
     return float(value)
 
