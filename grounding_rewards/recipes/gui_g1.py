@@ -10,8 +10,8 @@ from grounding_rewards.parsing import LITERAL_BOX
 from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.recipes.common import Line, bad_target, extra_of, length, text_of, truth_of
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
-from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.truth import LARGEST, NativeForm
+from grounding_rewards.spaces import COORDINATE_LIMIT, CoordSpace
+from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import BoxSize, Hit, Overlap
 
 _ACCEPTS = frozenset({BBOX})
@@ -127,7 +127,7 @@ def _box(line: Line) -> list[float]:
     box = first.get("bbox_2d") if isinstance(first, dict) else None
     if not isinstance(box, list | tuple) or len(box) < 4 or not all(isinstance(n, int | float) for n in box[:4]):
         return []
-    return [float(min(max(number, -LARGEST), LARGEST)) for number in box[:4]]
+    return [float(min(max(number, -COORDINATE_LIMIT), COORDINATE_LIMIT)) for number in box[:4]]
 
 
 def _has_json_words(line: Line) -> bool:

@@ -12,8 +12,8 @@ from grounding_rewards.parsing.box_list import TURN
 from grounding_rewards.parsing.texts import SPACE
 from grounding_rewards.recipes.common import Line, bad_target, length, text_of, truth_of
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
-from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.truth import LARGEST, NativeForm
+from grounding_rewards.spaces import COORDINATE_LIMIT, CoordSpace
+from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import Format, GaussianCoverage, GaussianPoint, Hit
 
 _ACCEPTS = frozenset({BBOX})
@@ -139,13 +139,13 @@ def _boxes(line: Line) -> tuple[list[float], list[float]] | None:
     found = _found(line)
     if not found:
         return None
-    predicted = [min(max(float(number), -LARGEST), LARGEST) for number in found.groups()]
+    predicted = [min(max(float(number), -COORDINATE_LIMIT), COORDINATE_LIMIT) for number in found.groups()]
     return predicted, [float(edge) for edge in truth_of(line)]
 
 
 def _is_huge(line: Line) -> bool:
     found = _found(line)
-    return bool(found) and any(abs(float(number)) > LARGEST for number in found.groups())  # type: ignore[union-attr]
+    return bool(found) and any(abs(float(number)) > COORDINATE_LIMIT for number in found.groups())  # type: ignore[union-attr]
 
 
 def _is_thin(line: Line) -> bool:

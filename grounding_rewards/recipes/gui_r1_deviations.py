@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.recipes.common import Line, Unreadable, text_of, unpaid
 from grounding_rewards.scoring import Deviation
-from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.truth import LARGEST, NativeForm
+from grounding_rewards.spaces import COORDINATE_LIMIT, CoordSpace
+from grounding_rewards.truth import NativeForm
 
 _WRITING = ("type", "select", "scroll")
 _KEYS = {"action", "gt_bbox", "input_text"}
@@ -66,7 +66,7 @@ def _as_mended(line: Line) -> _Reading:
     text = next((text for text in texts if text is not None), "no input text")
     dicts = answer[answer.find("{") : answer.rfind("}") + 1] if "{" in answer else ""
     pairs = (_WHOLE_POINT.findall(dicts) or _ANY_POINT.findall(dicts)) if name else []
-    point = (min(float(pairs[-1][0]), LARGEST), min(float(pairs[-1][1]), LARGEST)) if pairs else None
+    point = (min(float(pairs[-1][0]), COORDINATE_LIMIT), min(float(pairs[-1][1]), COORDINATE_LIMIT)) if pairs else None
     return _Reading(name[3].lower() if name else "no action", text, point)
 
 

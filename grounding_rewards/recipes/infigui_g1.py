@@ -13,8 +13,8 @@ from grounding_rewards.parsing import POINT_LIST, THOUGHT_POINT_LIST
 from grounding_rewards.plain import frozen
 from grounding_rewards.recipes.common import Line, bad_target, box_by_edges, extra_of, length, text_of
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
-from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.truth import LARGEST, NativeForm
+from grounding_rewards.spaces import COORDINATE_LIMIT, CoordSpace
+from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import Exploration, Hit, NotCollinear
 
 _ACCEPTS = frozenset({BBOX})
@@ -173,7 +173,7 @@ def _limited(found: re.Match[str]) -> str:
     if len(text.lstrip("-")) > 4300 and text.lstrip("-").isdigit():
         return text  # more digits than Python reads
     number = math.inf if text == "NaN" else float(text)
-    return text if abs(number) <= LARGEST else str(int(math.copysign(LARGEST, number)))
+    return text if abs(number) <= COORDINATE_LIMIT else str(int(math.copysign(COORDINATE_LIMIT, number)))
 
 
 def _has_no_extra(line: Line) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from grounding_rewards.recipes.common import Line, text_of, truth_of
 from grounding_rewards.scoring import Deviation
-from grounding_rewards.truth import LARGEST
+from grounding_rewards.spaces import COORDINATE_LIMIT
 
 _ACTION = re.compile(r"<action>(.*?)</action>", re.DOTALL)
 _FLOATS = sys.float_info.max
@@ -48,7 +48,7 @@ def _numbers(pair: Any) -> list[float]:
     numbers = pair[:2] if isinstance(pair, list) else []
     if len(numbers) < 2 or not all(type(number) in (int, float) and abs(number) <= _FLOATS for number in numbers):
         return []
-    return [max(-LARGEST, min(LARGEST, number)) for number in numbers]
+    return [max(-COORDINATE_LIMIT, min(COORDINATE_LIMIT, number)) for number in numbers]
 
 
 def _swipes_upright(line: Line) -> bool:
