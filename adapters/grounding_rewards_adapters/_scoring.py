@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 import grounding_rewards as gr
 from grounding_rewards.further import reads_further
-from grounding_rewards.given import read_sizes
 from grounding_rewards.parsing.parse import read_responses
+from grounding_rewards.sizes import read_sizes
 from grounding_rewards.spaces import Floats, model_image_sizes
 from grounding_rewards.targets import Targets
 from grounding_rewards_adapters import _bridge

@@ -13,6 +13,7 @@ from grounding_rewards.cli.pool.files.report_inputs import Options, Part
 from grounding_rewards.converting.image_files import ImageFiles
 from grounding_rewards.converting.images import Image, read_images
 from grounding_rewards.errors import ConvertError, PictureError, PoolError
+from grounding_rewards.sizes import read_size
 from grounding_rewards.tables.messages import prompt_text
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _shown(part: Part, row: int, read: Mapping[str, list[dict[str, Any]]], optio
     rollouts = read.get(name, [])
     placed = [each for each in rollouts if each["x_unit"] is not None and each["y_unit"] is not None]
     first: dict[str, Any] = next((each for each in rollouts if each["target"] is not None), {})
-    size = _size(next((each["image_size"] for each in rollouts if each["image_size"] is not None), None))
+    size = read_size(next((each["image_size"] for each in rollouts if each["image_size"] is not None), None))
     name_of_recipe = None if first.get("recipe") is None else RecordedName(first["recipe"])
     places = outlines(
         first.get("target"), size, name=name_of_recipe, target_space=options.target_space, recipe=options.recipe
@@ -100,12 +101,6 @@ def _shown(part: Part, row: int, read: Mapping[str, list[dict[str, Any]]], optio
         responses=commonest([each["response"] for each in rollouts]),
         unscored=int(stats.unscored[row]),
     )
-
-
-def _size(value: Any) -> tuple[float, float] | None:
-    if value is None or len(value) != 2 or not all(each is not None and 0 < each < 1e9 for each in value):
-        return None
-    return float(value[0]), float(value[1])
 
 
 def with_screenshots(samples: Sequence[Shown], data: Data) -> tuple[list[Shown], list[str]]:
