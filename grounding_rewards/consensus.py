@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grounding_rewards.columns import Predictions, Reason
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.spaces import Floats, nowhere
-from grounding_rewards.truth import LARGEST
+from grounding_rewards.spaces import COORDINATE_LIMIT, Floats, nowhere
 from grounding_rewards.votes import SIZE, depth_of, holds, voters, voting_regions
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def consensus_region(
     Source: GUI-RC, from the paper, which draws 64 samples at a temperature of 0.5.
     """
     numbers = int | float | np.integer | np.floating
-    if isinstance(size, bool) or not isinstance(size, numbers) or not 0 < size <= LARGEST:
+    if isinstance(size, bool) or not isinstance(size, numbers) or not 0 < size <= COORDINATE_LIMIT:
         raise RecipeError(f"consensus_region(size=): got {size!r:.80}; expected a length above 0")
     regions = _clipped(voting_regions(*_answers(places), float(size)), image_size)
     voting = voters(regions)
@@ -117,7 +116,7 @@ def _answers(places: ArrayLike | Predictions) -> tuple[Floats, Floats]:
         raise RecipeError(
             f"consensus_region(places=): got {places!r:.80}; expected n points x y, n boxes x1 y1 x2 y2, or predictions"
         )
-    answered: NDArray[np.bool_] = np.logical_and.reduce(np.abs(table) <= LARGEST, axis=1)
+    answered: NDArray[np.bool_] = np.logical_and.reduce(np.abs(table) <= COORDINATE_LIMIT, axis=1)
     table = np.where(answered[:, None], table, np.nan)
     return (table, nowhere(len(table), 4)) if table.shape[1] == 2 else ((table[:, :2] + table[:, 2:]) / 2, table)
 
@@ -127,7 +126,7 @@ def _clipped(regions: Floats, image_size: tuple[float, float] | None) -> Floats:
     if image_size is None:
         return regions
     sides = np.array(image_size, dtype=np.float64) if np.shape(image_size) == (2,) else np.zeros(2)
-    if not ((sides > 0) & (sides <= LARGEST)).all():
+    if not ((sides > 0) & (sides <= COORDINATE_LIMIT)).all():
         raise RecipeError(f"consensus_region(image_size=): got {image_size!r:.80}; expected (width, height)")
     clipped = np.clip(regions, 0.0, np.concatenate((sides, sides)))
     inside = (clipped[:, 0] < clipped[:, 2]) & (clipped[:, 1] < clipped[:, 3])

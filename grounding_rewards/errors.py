@@ -91,7 +91,16 @@ class TargetError(GroundingRewardsError, ValueError):
 
     def __str__(self) -> str:
         sample = f"row {self.sample}" if isinstance(self.sample, int) else f"sample {self.sample!r}"
-        return f"target of {sample}, field {self.field!r}: got {_short(self.came)}; expected {self.expected}"
+        return f"target of {sample}, {self.problem}"
+
+    @property
+    def problem(self) -> str:
+        """The message without the sample, for those who name it themselves."""
+        return f"field {self.field!r}: got {_short(self.came)}; expected {self.expected}"
+
+    def named(self, sample: str | int) -> TargetError:
+        """Return the same error under another name of the sample; a name that the target has itself stays."""
+        return self if isinstance(self.sample, str) else TargetError(sample, self.field, self.came, self.expected)
 
 
 class TargetWarning(UserWarning):

@@ -6,56 +6,16 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from grounding_rewards.columns import CLICKED, PARSED, Reason, Scores
+from grounding_rewards.pool.intervals import wilson
 
 NONE = "(none)"
 """The value that rows without a field count under."""
-
-
-def wilson_interval(successes: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> tuple[Any, Any]:
-    """The Wilson score interval of a proportion.
-
-    (p + z²/2n ± z · sqrt(p(1 - p)/n + z²/4n²)) / (1 + z²/n), with p = successes / n and z the normal quantile at
-    (1 + confidence) / 2. Unlike p ± z · sqrt(p(1 - p)/n) it stays inside 0 to 1 and keeps a width at p = 0 and p = 1.
-
-    Args:
-        successes: count or array of counts, 0 to n.
-        n: number of trials, of a shape that broadcasts with ``successes``. n = 0 says nothing: (0, 1).
-        confidence: coverage, above 0 and below 1.
-
-    Returns:
-        low and high, each between 0 and 1: floats for single numbers, else arrays.
-
-    Raises:
-        ValueError: a count is negative or above n, or ``confidence`` is not between 0 and 1.
-
-    >>> low, high = wilson_interval(379, 510)
-    >>> round(low, 4), round(high, 4)
-    (0.7035, 0.7791)
-    >>> low, high = wilson_interval([0, 8, 0], [8, 8, 0])
-    >>> low.round(4), high.round(4)
-    (array([0.    , 0.6756, 0.    ]), array([0.3244, 1.    , 1.    ]))
-    """
-    hits, trials = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64))
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence: got {confidence!r}; expected a number between 0 and 1")
-    if not ((hits >= 0) & (hits <= trials)).all():
-        raise ValueError("wilson_interval: expected 0 <= successes <= n")
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    count = np.maximum(trials, 1.0)
-    share = hits / count
-    half = z * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
-    middle, scale = share + z**2 / (2 * count), 1 + z**2 / count
-    # The formula gives exactly 0 and 1 at the ends; in floats it misses them by a bit.
-    low = np.where(hits == 0, 0.0, (middle - half) / scale)
-    high = np.where(hits == trials, 1.0, (middle + half) / scale)
-    return (low, high) if low.ndim else (float(low), float(high))
 
 
 @dataclass(frozen=True)
@@ -105,7 +65,8 @@ class Evaluation:
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % Wilson interval of the accuracy; (0, 1) where n = 0."""
-        return wilson_interval(self.correct, self.n)
+        low, high = wilson(self.correct, self.n)
+        return float(low), float(high)
 
     @property
     def parse_rate(self) -> float | None:

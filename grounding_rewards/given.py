@@ -1,4 +1,4 @@
-"""What a caller gives beside responses and targets, as columns of n rows: sizes, lengths, groups, extras."""
+"""What a caller gives beside responses and targets, as columns of n rows: lengths, groups, extras."""
 
 from __future__ import annotations
 
@@ -9,27 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.errors import RecipeError, short_repr
-from grounding_rewards.spaces import Floats
 
 _NO_COUNT = np.array([-1])
 _NAMES = {str, int}
-
-
-def read_sizes(name: str, sizes: Any, rows: int) -> Floats:
-    """(n, 2) or (2,) sizes, or a list with None where a row has none; anything else is an error that names ``name``."""
-    if isinstance(sizes, list | tuple) or getattr(sizes, "dtype", None) == np.object_:
-        sizes = [(np.nan, np.nan) if size is None else size for size in sizes]
-    try:
-        table = np.asarray(sizes, dtype=np.float64)
-    except (TypeError, ValueError):
-        table = np.zeros(0)
-    if rows == 0 and table.size == 0:
-        return np.zeros((0, 2))
-    if table.shape not in ((2,), (rows, 2)):
-        raise RecipeError(
-            f"{name}: got {sizes!r:.80}; expected [width, height], or one such pair for each of {rows} rows"
-        )
-    return np.broadcast_to(table, (rows, 2))
 
 
 def read_lengths(lengths: Sequence[int] | NDArray[Any], rows: int) -> NDArray[np.int64]:

@@ -148,17 +148,22 @@ def model_image_sizes(
 
 def _table(image_sizes: Any) -> NDArray[np.float64]:
     """(n, 2) sizes, NaN where unknown."""
-    if isinstance(image_sizes, list | tuple):
-        image_sizes = [(np.nan, np.nan) if size is None else size for size in image_sizes]
-    try:
-        table = np.asarray(image_sizes, dtype=np.float64)
-    except (TypeError, ValueError):
-        table = np.zeros(1)
+    table = size_table(image_sizes)
     if table.shape == (0,):
         return np.zeros((0, 2))
     if table.ndim != 2 or table.shape[1] != 2:
         raise SpaceError(f"image sizes: got {image_sizes!r:.80}; expected [width, height] for each image")
     return table
+
+
+def size_table(sizes: Any) -> NDArray[np.float64]:
+    """Return sizes as an array of floats, NaN where there is None; of shape (1,) where they are no numbers."""
+    if isinstance(sizes, list | tuple) or getattr(sizes, "dtype", None) == np.object_:
+        sizes = [(np.nan, np.nan) if size is None else size for size in sizes]
+    try:
+        return np.asarray(sizes, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.zeros(1)
 
 
 def _size_or_refusal(width: float, height: float, pipeline: str, steps: tuple[Step, ...]) -> Size | str:

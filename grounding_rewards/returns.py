@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.spaces import Floats
-from grounding_rewards.truth import LARGEST
+from grounding_rewards.spaces import COORDINATE_LIMIT, Floats
 
 Codes = NDArray[np.int64]
 Names = Sequence[Hashable] | NDArray[Any]
@@ -131,7 +130,7 @@ def step_and_episode_advantages(
     value = _numbers("returns", returns)
     rows = len(value)
     for name, weight in (("episode_weight", episode_weight), ("step_weight", step_weight), ("epsilon", epsilon)):
-        number = isinstance(weight, int | float) and not isinstance(weight, bool) and abs(weight) <= LARGEST
+        number = isinstance(weight, int | float) and not isinstance(weight, bool) and abs(weight) <= COORDINATE_LIMIT
         if not number or (name == "epsilon" and weight <= 0):
             raise RecipeError(f"{name}: got {weight!r:.60}; expected a number{' above 0' * (name == 'epsilon')}")
     step, trajectory = _whole("steps", steps, rows), _codes("trajectories", trajectories, rows)

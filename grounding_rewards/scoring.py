@@ -16,11 +16,12 @@ from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
 from grounding_rewards.combine import Known, evaluate, part_names
 from grounding_rewards.errors import DialectError, GroundingRewardsError, RecipeError, TargetWarning, short_repr
 from grounding_rewards.findings import described, findings
-from grounding_rewards.given import group_codes, read_extras, read_lengths, read_sizes
+from grounding_rewards.given import group_codes, read_extras, read_lengths
 from grounding_rewards.parsing.dialect import Answers, Dialect
 from grounding_rewards.parsing.parse import MAX_LENGTH, Thinking, parse, read_responses
 from grounding_rewards.plugins import add_origin
 from grounding_rewards.promises import VERIFIER, complaint
+from grounding_rewards.sizes import read_sizes
 from grounding_rewards.spaces import PIXEL, CoordSpace, Floats, convert
 from grounding_rewards.targets import BadTarget, Targets
 from grounding_rewards.truth import NativeForm

@@ -1,4 +1,4 @@
-"""The size of an image as data sets, files and configs write it."""
+"""The sizes of images, as data sets, files, configs and callers write them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from grounding_rewards.truth import LARGEST
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.resizing import size_table
+from grounding_rewards.spaces import COORDINATE_LIMIT, Floats
 
 
 def read_size(value: Any) -> tuple[float, float] | None:
@@ -26,6 +28,22 @@ def read_size(value: Any) -> tuple[float, float] | None:
     if not isinstance(value, list | tuple) or len(value) != 2:
         return None
     width, height = (side.item() if isinstance(side, np.generic) else side for side in value)
-    if not all(type(side) in (int, float) and 1 <= side <= LARGEST for side in (width, height)):
+    if not all(type(side) in (int, float) and 1 <= side <= COORDINATE_LIMIT for side in (width, height)):
         return None
     return float(width), float(height)
+
+
+def read_sizes(name: str, sizes: Any, rows: int) -> Floats:
+    """Return (n, 2) sizes of a caller's (n, 2), one for all, or a list with None where a row has none, which is NaN.
+
+    Raises:
+        RecipeError: they are none of these; names ``name``.
+    """
+    table = size_table(sizes)
+    if rows == 0 and table.size == 0:
+        return np.zeros((0, 2))
+    if table.shape not in ((2,), (rows, 2)):
+        raise RecipeError(
+            f"{name}: got {sizes!r:.80}; expected [width, height], or one such pair for each of {rows} rows"
+        )
+    return np.broadcast_to(table, (rows, 2))

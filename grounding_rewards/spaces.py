@@ -30,6 +30,9 @@ from grounding_rewards.resizing import model_image_sizes as model_image_sizes
 
 Floats = NDArray[np.float64]
 
+COORDINATE_LIMIT = 1e12
+"""Numbers beyond this, positive or negative, belong to no screen: responses' are read as this, targets' are errors."""
+
 
 class CoordSpace(StrEnum):
     """The four units in which a place on a screen is written."""

@@ -12,15 +12,13 @@ from grounding_rewards.columns import Rollouts, Scores
 from grounding_rewards.errors import RecipeError, TableError, TargetError
 from grounding_rewards.findings import Finding, findings
 from grounding_rewards.further import reads_further
-from grounding_rewards.given import read_sizes
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.sizes import read_size
-from grounding_rewards.spaces import Floats, model_image_sizes
+from grounding_rewards.sizes import read_size, read_sizes
+from grounding_rewards.spaces import COORDINATE_LIMIT, Floats, model_image_sizes
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import Note, require_column
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets import BadTarget, Targets
-from grounding_rewards.truth import LARGEST
 
 
 @dataclass(frozen=True)
@@ -250,7 +248,7 @@ class Scorer:
         if all(length is None for length in given):
             return None
         for row, length in enumerate(given):
-            if type(length) not in (int, float) or length != length // 1 or not 0 <= length <= LARGEST:
+            if type(length) not in (int, float) or length != length // 1 or not 0 <= length <= COORDINATE_LIMIT:
                 came = "null" if length is None else f"{length!r:.60}"
                 raise TableError(
                     f"{table.path}, {batch.place(row)}: {self.columns.token_length}: got {came}; expected how many "
@@ -273,12 +271,9 @@ class Scorer:
 
     def _bad_target(self, table: Table, batch: Batch, row: int, error: TargetError) -> TableError:
         """What is wrong with the target of one row, and where in the file that row stands."""
-        sample: str | int = error.sample
-        if isinstance(sample, int):
-            name = batch.rows[row].get(self.columns.id)
-            sample = batch.number(row) if name is None else str(name)
-        mended = TargetError(sample, error.field, error.came, error.expected)
-        return TableError(f"{table.path}, {batch.place(row)}: {mended}{self._size_hint(table, error.field)}")
+        name = batch.rows[row].get(self.columns.id)
+        named = error.named(batch.number(row) if name is None else str(name))
+        return TableError(f"{table.path}, {batch.place(row)}: {named}{self._size_hint(table, error.field)}")
 
     def _size_hint(self, table: Table, field: str) -> str:
         name = getattr(self.columns, field, None) if field.endswith("image_size") else None

@@ -9,8 +9,18 @@ import numpy as np
 
 from grounding_rewards.actions import CLICKS, is_known
 from grounding_rewards.errors import MISSING, TargetError, near
-from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, UNIT, CoordSpace, Floats, extents, sizes_needed
-from grounding_rewards.truth import LARGEST, RegionKind
+from grounding_rewards.spaces import (
+    CODES,
+    COORDINATE_LIMIT,
+    SPACES,
+    UNDECLARED,
+    UNIT,
+    CoordSpace,
+    Floats,
+    extents,
+    sizes_needed,
+)
+from grounding_rewards.truth import RegionKind
 
 if TYPE_CHECKING:
     from grounding_rewards.targets import Targets
@@ -87,7 +97,7 @@ def _plainly_usable(targets: Targets, use: Use) -> bool:
     ):  # fmt: skip
         if sizes is None and field in needed:
             return False
-        if sizes is not None and not ((sizes >= 1) & (sizes <= LARGEST)).all():
+        if sizes is not None and not ((sizes >= 1) & (sizes <= COORDINATE_LIMIT)).all():
             return False
         if sizes is not None and space.size_field == field and not _covers(sizes, right, bottom):
             return False
@@ -198,7 +208,7 @@ def _unusable_sizes(targets: Targets) -> Found:
     """Rows whose size, given from outside, is that of no image; sizes in targets were checked when read."""
     found: Found = []
     for field, sizes in (("image_size", targets.image_sizes), ("model_image_size", targets.model_image_sizes)):
-        wrong = (sizes < 1) | (sizes > LARGEST)
+        wrong = (sizes < 1) | (sizes > COORDINATE_LIMIT)
         for row in np.flatnonzero(targets.valid & wrong.any(axis=1)) if wrong.any() else ():
             came, expected = sizes[row].tolist(), "[width, height], both finite and at least 1 pixel"
             found.append((int(row), TargetError(targets.sample(int(row)), field, came, expected)))

@@ -9,9 +9,6 @@ from typing import Any
 
 from grounding_rewards.spaces import CoordSpace
 
-LARGEST = 1e12
-"""Numbers beyond this, positive or negative, belong to no screen."""
-
 
 class RegionKind(IntEnum):
     """The shapes that a place can have."""

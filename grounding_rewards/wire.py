@@ -29,8 +29,8 @@ import numpy as np
 
 from grounding_rewards.errors import MISSING, SpaceError, TargetError, near
 from grounding_rewards.plain import once
-from grounding_rewards.spaces import CoordSpace, as_space
-from grounding_rewards.truth import LARGEST, Action, NativeForm, Region, RegionKind, Target
+from grounding_rewards.spaces import COORDINATE_LIMIT, CoordSpace, as_space
+from grounding_rewards.truth import Action, NativeForm, Region, RegionKind, Target
 
 PLACES = {
     "bbox": RegionKind.BBOX,
@@ -271,12 +271,12 @@ class _Reader:
         """Finite numbers and nothing else: no strings, booleans or nested lists."""
         if not isinstance(value, list) or (count is not None and len(value) != count):
             raise self.fail(field, value, expected)
-        if {int}.issuperset(map(type, value)) and value and max(map(abs, value)) <= LARGEST:
+        if {int}.issuperset(map(type, value)) and value and max(map(abs, value)) <= COORDINATE_LIMIT:
             return tuple(map(float, value))  # as below, sooner
         return tuple([self.number(field, item, value, expected) for item in value])
 
     def number(self, field: str, item: Any, came: Any, expected: str) -> float:
-        if type(item) is float and -LARGEST <= item <= LARGEST:
+        if type(item) is float and -COORDINATE_LIMIT <= item <= COORDINATE_LIMIT:
             return item + 0.0  # -0.0 is 0.0
         if type(item) not in (int, float):
             raise self.fail(field, came, f"{expected}, as numbers ({item!r:.40} is {_kind(item)})")
@@ -284,8 +284,8 @@ class _Reader:
             number = float(item)
         except OverflowError:
             number = math.inf
-        if not abs(number) <= LARGEST:
-            raise self.fail(field, came, f"{expected}, all of them finite (and within ±{LARGEST:.0e})")
+        if not abs(number) <= COORDINATE_LIMIT:
+            raise self.fail(field, came, f"{expected}, all of them finite (and within ±{COORDINATE_LIMIT:.0e})")
         return number
 
     def no_circle(self, regions: tuple[Region, ...], space: CoordSpace) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 
 import numpy as np
 import pytest
@@ -11,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.evaluation import Evaluation, Refusals, evaluate, merge, wilson_interval
+from grounding_rewards.evaluation import Evaluation, Refusals, evaluate, merge
+from grounding_rewards.pool.intervals import wilson
 
 BOX = {"bbox": [0, 0, 10, 10]}
 REFUSAL = {"refusal": True}
@@ -23,59 +23,13 @@ def scored(responses, targets, bad_target="raise"):
     return recipe.score(responses, table, image_sizes=[100, 100], bad_target=bad_target), table.refusal
 
 
-@pytest.mark.parametrize(
-    ("successes", "n", "low", "high"),
-    [(5, 10, 0.23659, 0.76341), (0, 10, 0.0, 0.27753), (10, 10, 0.72247, 1.0), (1, 1, 0.20655, 1.0), (0, 0, 0.0, 1.0)],
-)
-def test_wilson_known_values(successes, n, low, high):
-    assert wilson_interval(successes, n) == pytest.approx((low, high), abs=5e-6)
-
-
-def test_wilson_ends_are_exact():
-    assert wilson_interval(0, 7)[0] == 0.0
-    assert wilson_interval(7, 7)[1] == 1.0
-
-
-@given(st.integers(1, 10**6), st.floats(0, 1), st.sampled_from([0.5, 0.9, 0.95, 0.999]))
-def test_wilson_bounds_solve_the_score_equation(n, share, confidence):
-    successes = int(share * n)
-    p = successes / n
-    z = {0.5: 0.6744897501960817, 0.9: 1.6448536269514722, 0.95: 1.959963984540054, 0.999: 3.2905267314918945}[
-        confidence
-    ]
-    low, high = wilson_interval(successes, n, confidence)
-    assert 0 <= low <= p <= high <= 1
-    for bound in (low, high):
-        assert abs(p - bound) == pytest.approx(z * math.sqrt(bound * (1 - bound) / n), abs=1e-7)
-
-
-def test_wilson_broadcasts():
-    low, high = wilson_interval(np.array([[1], [2]]), np.array([2, 4, 8]))
-    assert low.shape == high.shape == (2, 3)
-    assert low[1, 2] == wilson_interval(2, 8)[0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((3, 2), "expected 0 <= successes <= n"),
-        ((-1, 2), "expected 0 <= successes <= n"),
-        ((float("nan"), 2), "expected 0 <= successes <= n"),
-        ((1, 2, 1.0), "confidence: got 1.0; expected a number between 0 and 1"),
-    ],
-)
-def test_wilson_refuses_what_is_no_proportion(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        wilson_interval(*arguments)
-
-
 def test_counts_of_every_kind_of_row():
     responses = ["(5, 5)", "(50, 50)", "(500, 5)", "hm", "(5, 5)", "(5, 5)"]
     scores, refusals = scored(responses, [BOX] * 5 + [{"bbox": [1]}], bad_target="abstain")
     found = evaluate(scores, refusals=refusals)
     assert (found.n, found.correct, found.parsed, found.not_valid) == (5, 2, 4, 1)
     assert (found.accuracy, found.parse_rate) == (0.4, 0.8)
-    assert found.interval == wilson_interval(2, 5)
+    assert found.interval == tuple(map(float, wilson(2, 5)))
     assert found.reasons == {"OK": 3, "NO_ANSWER": 1, "OUT_OF_IMAGE": 1, "BAD_TARGET": 1}
     assert list(found.reasons) == ["OK", "NO_ANSWER", "OUT_OF_IMAGE", "BAD_TARGET"]
     assert found.refusals == Refusals(targets=0, correct=0, false_clicks=0, false_refusals=0)

@@ -10,7 +10,7 @@ import grounding_rewards as gr
 from grounding_rewards.errors import MISSING, near
 from grounding_rewards.sizes import read_size
 from grounding_rewards.spaces import MODELS, CoordSpace, Floats, model_image_sizes
-from grounding_rewards_adapters._judged import Judged, renamed
+from grounding_rewards_adapters._judged import Judged
 from grounding_rewards_adapters._settings import SHARED, Named, Settings, Trainer
 
 LOG = logging.getLogger("grounding_rewards")
@@ -108,7 +108,7 @@ def report(
     """
     for row, found in errors.items():
         name = names[row] if names else None
-        error = found if name is None else renamed(found, name)
+        error = found if name is None else found.named(name)
         named = isinstance(error.sample, str)
         key = error.sample if named else f"{error.field} {error.came!r:.200} {error.expected}"
         if key in seen:

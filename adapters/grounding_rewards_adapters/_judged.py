@@ -148,7 +148,7 @@ class Judged:
         for piece in self.pieces:
             for row, error in piece.scores.errors.items():
                 own = row if piece.rows is None else int(piece.rows[row])
-                found[own] = error if own == row else renamed(error, own)
+                found[own] = error if own == row else error.named(own)
         return dict(sorted(found.items()))
 
     def _numbers(self, column: Callable[[Piece], Floats | None], width: int = 1) -> Floats:
@@ -163,11 +163,6 @@ class Judged:
             if own is not None:
                 found[piece.numbers] = own
         return found
-
-
-def renamed(error: gr.TargetError, name: str | int) -> gr.TargetError:
-    """The same error under another name of the sample, where the target names none itself."""
-    return error if isinstance(error.sample, str) else gr.TargetError(name, error.field, error.came, error.expected)
 
 
 def _in_unit(piece: Piece) -> Floats:

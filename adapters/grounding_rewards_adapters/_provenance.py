@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -10,14 +9,11 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.tables.json_lines import finite
-from grounding_rewards.tables.sample_ids import from_json, plain, sample_id
+from grounding_rewards.tables.messages import image_path, prompt_text
+from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS, SOURCE_COLUMNS, as_json, sample_id
 from grounding_rewards.truth import Target
 
 _SAMPLE = ("sample_id", "id")  # not verl's uid, which is another one at every step
-_SOURCE = ("source", "data_source")
-_IMAGE = ("image_path", "image", "images")
-_INSTRUCTION = ("instruction", "prompts", "prompt")  # not verl's raw_prompt, which not all of its trainers give
 _TRAIN_STEP = ("train_step", "global_step", "global_steps")
 _LENGTH = ("token_length", "response_length")
 
@@ -46,7 +42,7 @@ class Provenance:
     ) -> None:
         self._columns, self._targets, self._read, self._ids = columns, list(targets), read, ids
         self.texts = _each(as_json, self._targets)
-        self.source = self._first(_SOURCE, _name)
+        self.source = self._first(SOURCE_COLUMNS, _name)
 
     def samples(self) -> list[str | None]:
         """(n,) names of the samples: the target's id, else the column ``sample_id`` or ``id``, else of its content.
@@ -57,7 +53,8 @@ class Provenance:
         given = _either(self._ids, self._first(_SAMPLE, _name))
         if None not in given:
             return [str(name) for name in given]
-        image, instruction = self._first(_IMAGE, path), self._first(_INSTRUCTION, text)
+        image = self._first(IMAGE_COLUMNS, image_path)
+        instruction = self._first(INSTRUCTION_COLUMNS, prompt_text)
         index, split = self._first(("index",), _name), self._first(("split",), _name)
         for row, name in enumerate(given):
             if name is None:
@@ -100,55 +97,6 @@ class Provenance:
         return step if isinstance(step, int) else None
 
 
-def as_json(target: Any) -> str | None:
-    """A target as text that JSON reads; None where there is none, or none that JSON has.
-
-    >>> as_json({"bbox": np.array([0.5, 0.0, 1.0, 1.0]), "point": None}), as_json("[1, 2]"), as_json("up")
-    ('{"bbox": [0.5, 0.0, 1.0, 1.0], "point": null}', '[1, 2]', '"up"')
-    """
-    if target is None or (isinstance(target, str) and from_json(target) is not target):
-        return target
-    try:
-        return _ENCODER.encode(target)
-    except (TypeError, ValueError, RecursionError):
-        return _as_plain_json(target)
-
-
-def _as_plain_json(target: Any) -> str | None:
-    """The same of numbers that are not finite, and of keys and values of more types."""
-    try:
-        return _ENCODER.encode(finite(plain(target)))
-    except (PoolError, ValueError, RecursionError):
-        return None
-
-
-def path(image: Any) -> Any:
-    """Where an image came from, of a path or of a mapping with one; None where it says nothing.
-
-    >>> path("a.png"), path({"path": "b.png", "bytes": b""}), path([{"path": "b.png"}]), path(object())
-    ('a.png', 'b.png', ('b.png',), None)
-    """
-    if isinstance(image, list | tuple):
-        paths = tuple([path(each) for each in image])
-        return paths if paths and None not in paths else None
-    found = image.get("path") if isinstance(image, Mapping) else image
-    return found if isinstance(found, str) and found else None
-
-
-def text(prompt: Any) -> str | None:
-    """The words of a prompt, a text or messages; None where it has none.
-
-    >>> text([{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Close"}]}])
-    'Close'
-    """
-    if isinstance(prompt, str):
-        return prompt or None
-    if isinstance(prompt, Mapping):
-        return text(prompt.get("content") if "content" in prompt else prompt.get("text"))
-    words = [text(each) for each in prompt] if isinstance(prompt, list | tuple | np.ndarray) else []
-    return "\n".join(each for each in words if each) or None
-
-
 def _count(tokens: Any) -> int | None:
     return len(tokens) if hasattr(tokens, "__len__") else None
 
@@ -179,12 +127,3 @@ def _each(read: Any, values: Sequence[Any]) -> list[Any]:
     for row, value in enumerate(values):
         found.append(found[-1] if row and value is values[row - 1] else read(value))
     return found
-
-
-def _of_numpy(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} is nothing that JSON has")
-
-
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_of_numpy)

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 import grounding_rewards as gr
 from grounding_rewards.further import reads_further
-from grounding_rewards.given import read_sizes
 from grounding_rewards.parsing.parse import read_responses
+from grounding_rewards.sizes import read_sizes
 from grounding_rewards.spaces import Floats, model_image_sizes
 from grounding_rewards.targets import Targets
 from grounding_rewards_adapters import _bridge
 from grounding_rewards_adapters._diagnosis import Diagnosis
-from grounding_rewards_adapters._judged import Judged, Piece, renamed
+from grounding_rewards_adapters._judged import Judged, Piece
 from grounding_rewards_adapters._routing import NONE, TASK, Router
 from grounding_rewards_adapters._rows import Rows, Sizes
 from grounding_rewards_adapters._settings import Named, Settings, Trainer
@@ -170,13 +170,13 @@ class Scorer:
         except gr.TargetError as error:
             if chosen is None or not isinstance(error.sample, int):
                 raise
-            raise renamed(error, int(chosen[error.sample])) from None
+            raise error.named(int(chosen[error.sample])) from None
 
     def _unrouted(self, router: Router, rows: Rows, chosen: NDArray[np.int64] | None) -> Piece:
         """Rows that name no recipe: their targets cannot be used."""
         errors = {row: router.missing(target, row) for row, target in enumerate(rows.targets)}
         if self.settings.bad_target == "raise":
-            raise renamed(errors[0], 0 if chosen is None else int(chosen[0]))
+            raise errors[0].named(0 if chosen is None else int(chosen[0]))
         blank = replace(rows, targets=[object()] * len(rows.targets), groups=np.arange(len(rows.targets)))
         piece = self._judge(next((each for each in self.recipes if not each.needs), self.recipes[0]), blank, chosen)
         return replace(piece, scores=replace(piece.scores, errors=errors), routed=False)

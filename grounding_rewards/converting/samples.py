@@ -9,7 +9,7 @@ from typing import Any
 from grounding_rewards.converting.columns import Columns, value_at
 from grounding_rewards.converting.images import Image, Seen, read_images
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
-from grounding_rewards.converting.truths import Truths, told, with_facts, written
+from grounding_rewards.converting.truths import Truths, with_facts, written
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
 from grounding_rewards.findings import Finding
 from grounding_rewards.sizes import read_size
@@ -121,7 +121,7 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
         try:
             samples.append(_read(row, reading, start + place))
         except TargetError as error:
-            problems[place] = told(error)
+            problems[place] = f"target, {error.problem}"
         except GroundingRewardsError as error:
             problems[place] = str(error)
         if place in problems:

@@ -114,16 +114,8 @@ def with_facts(target: Target, size: tuple[float, float] | None, name: str | int
     return replace(target, image_size=size or target.image_size, id=name)
 
 
-def told(error: TargetError) -> str:
-    """What is wrong with a target, without the row, which is said elsewhere."""
-    text = str(error)
-    for prefix in (f"target of row {error.sample}, ", f"target of sample {error.sample!r}, "):
-        text = text.removeprefix(prefix)
-    return f"target, {text}"
-
-
 def _why(error: TargetError) -> str:
-    return NO_SPACE if error.field == "space" and error.came is MISSING else told(error)
+    return NO_SPACE if error.field == "space" and error.came is MISSING else f"target, {error.problem}"
 
 
 def _lacks_size(error: TargetError) -> bool:

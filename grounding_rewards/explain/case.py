@@ -116,8 +116,7 @@ class Case:
     def _check(self, errors: Mapping[int, TargetError]) -> None:
         error = errors.get(self.row)
         if error is not None:
-            sample = self.name(self.row) if isinstance(error.sample, int) else error.sample
-            raise TargetError(sample, error.field, error.came, error.expected)
+            raise error.named(self.name(self.row))
 
     def given(self) -> dict[str, Any]:
         """What ``Recipe.score`` takes beside responses and targets, by keyword."""

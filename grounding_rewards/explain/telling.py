@@ -99,9 +99,7 @@ def complaint(error: Exception) -> str:
     >>> complaint(TargetError("a", "bbox", [3, 1], "4 numbers x1 y1 x2 y2"))
     "field 'bbox': got [3, 1]; expected 4 numbers x1 y1 x2 y2"
     """
-    if not isinstance(error, TargetError):
-        return str(error)
-    return str(TargetError(0, error.field, error.came, error.expected)).removeprefix("target of row 0, ")
+    return error.problem if isinstance(error, TargetError) else str(error)
 
 
 def _read(recipe: Recipe, value: Any, *, label_free: bool = False) -> Target:

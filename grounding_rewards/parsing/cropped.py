@@ -10,7 +10,8 @@ import re
 
 from grounding_rewards.parsing.pieces import COMMA, X_Y
 from grounding_rewards.parsing.reader import Place, ReaderDialect
-from grounding_rewards.parsing.texts import COORDINATE_LIMIT, NUMBER, SPACE
+from grounding_rewards.parsing.texts import NUMBER, SPACE
+from grounding_rewards.spaces import COORDINATE_LIMIT
 
 _PAIR = rf"\({SPACE}({NUMBER}){COMMA}({NUMBER}){SPACE}\)"
 _PLACE = re.compile(rf"\({SPACE}Image_([0-9]{{1,4}}){COMMA}{_PAIR}(?:{COMMA}{_PAIR})?{SPACE}\)")

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from grounding_rewards.actions import ARGUMENTS, empty
 from grounding_rewards.errors import DialectError, GroundingRewardsError
 from grounding_rewards.parsing.dialect import MAX_ANSWERS, Answers, Dialect, Found
-from grounding_rewards.parsing.texts import COORDINATE_LIMIT, Texts
+from grounding_rewards.parsing.texts import Texts
+from grounding_rewards.spaces import COORDINATE_LIMIT
 
 _PACKAGE = f"{__name__.partition('.')[0]}."
 _KINDS = {"f": "floats", "i": "signed integers", "b": "booleans", "O": "objects"}

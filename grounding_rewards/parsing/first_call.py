@@ -13,7 +13,7 @@ from typing import Any
 
 from grounding_rewards.parsing.nesting import is_shallow
 from grounding_rewards.parsing.reader import ReaderDialect
-from grounding_rewards.parsing.texts import COORDINATE_LIMIT
+from grounding_rewards.spaces import COORDINATE_LIMIT
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 

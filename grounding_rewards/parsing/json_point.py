@@ -10,7 +10,8 @@ from typing import Any
 
 from grounding_rewards.parsing.nesting import is_shallow
 from grounding_rewards.parsing.reader import ReaderDialect
-from grounding_rewards.parsing.texts import COORDINATE_LIMIT, SPACE
+from grounding_rewards.parsing.texts import SPACE
+from grounding_rewards.spaces import COORDINATE_LIMIT
 
 POINT_KEY = "point_2d"
 JSON_SPACE = "[ \t\n\r]*"

@@ -18,7 +18,8 @@ from grounding_rewards.parsing.dialect import (
     nothing,
     places,
 )
-from grounding_rewards.parsing.texts import COORDINATE_LIMIT, Texts, contains, extract
+from grounding_rewards.parsing.texts import Texts, contains, extract
+from grounding_rewards.spaces import COORDINATE_LIMIT
 
 Place = Sequence[float]
 """x, y of a point, or x1, y1, x2, y2 of a box."""

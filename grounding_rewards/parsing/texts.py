@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.parsing.patterns import for_re
-from grounding_rewards.spaces import Floats
+from grounding_rewards.spaces import COORDINATE_LIMIT, Floats
 
 VECTOR_ROWS = 48
 """From this many rows on, setting up the vectorised functions pays."""
@@ -24,9 +24,6 @@ LONG_TEXT = 4096
 """Characters from which on they pay for a single text, too."""
 
 _LONG = 40  # bytes, 8 of which are arrow's own
-
-COORDINATE_LIMIT = 1e12
-"""Coordinates beyond this, 400-digit ones included, are read as this: far outside any screen, and finite."""
 
 SPACE = "[ \t\n\r\f\v\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*"
 NUMBER = r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"

@@ -256,7 +256,7 @@ class _Reading:
         if errors and not self.unreadable:
             row, error = min(errors.items())
             sample = known["sample_id"][row].as_py() if "sample_id" in known.column_names else row
-            self.first = str(TargetError(sample, error.field, error.came, error.expected))
+            self.first = str(error.named(sample))
         self.unreadable += len(errors)
         area, diagonal = shares(boxes, sizes)
         unread = [name for name, size in zip(names, area.tolist(), strict=True) if size != size]

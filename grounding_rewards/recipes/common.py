@@ -12,7 +12,7 @@ from grounding_rewards.parsing.checks import check_patterns
 from grounding_rewards.plain import frozen
 from grounding_rewards.scoring import Deviation, Example
 from grounding_rewards.spaces import CoordSpace, sizes_needed
-from grounding_rewards.truth import LARGEST
+from grounding_rewards.verifiers.options import is_number
 
 _EDGES = ("x1", "y1", "x2", "y2")
 
@@ -34,7 +34,7 @@ def length(name: str, value: float) -> float:
     Raises:
         RecipeError: it is none.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST:
+    if not is_number(value) or value < 0:
         raise RecipeError(f"option {name}: got {value!r}; expected a number from 0")
     return float(value)
 

@@ -12,7 +12,6 @@ from grounding_rewards.plain import Fields, frozen
 from grounding_rewards.recipes.common import click_example, dialect_named, in_vocabulary, shown_with
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, as_space
-from grounding_rewards.truth import LARGEST
 from grounding_rewards.verifiers import (
     ActionMatch,
     ActionType,
@@ -41,6 +40,7 @@ from grounding_rewards.verifiers import (
 )
 from grounding_rewards.verifiers.base import FunctionVerifier
 from grounding_rewards.verifiers.named import OwnVerifier, verifier_named
+from grounding_rewards.verifiers.options import is_number
 
 _KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION)
 _OF_ACTIONS = (
@@ -185,8 +185,7 @@ def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _weight(label: str, value: Any) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not abs(value) <= LARGEST:
+    if not is_number(value):
         raise RecipeError(f"composite: part {label!r}: weight: got {value!r:.80}; expected a finite number")
     return float(value)
 

@@ -9,8 +9,8 @@ from grounding_rewards.parsing import BARE_TUPLE
 from grounding_rewards.parsing.texts import SPACE
 from grounding_rewards.recipes.common import BAD_TARGET, share
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
-from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.truth import LARGEST, NativeForm
+from grounding_rewards.spaces import COORDINATE_LIMIT, CoordSpace
+from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers import Format, Hit
 
 _ACCEPTS = frozenset({BBOX})
@@ -65,7 +65,7 @@ def read_native(value: Any) -> dict[str, Any] | None:
     if not isinstance(value, list) or len(value) != 3 or not isinstance(value[0], list):
         return None
     boxes, height, width = value
-    if not all(type(ratio) in (int, float) and 0 < ratio < LARGEST for ratio in (height, width)):
+    if not all(type(ratio) in (int, float) and 0 < ratio < COORDINATE_LIMIT for ratio in (height, width)):
         return None
     boxes = boxes if boxes and all(isinstance(box, list) for box in boxes) else [boxes]
     if not all(_is_box(box) for box in boxes):
@@ -74,7 +74,7 @@ def read_native(value: Any) -> dict[str, Any] | None:
 
 
 def _is_box(box: list[Any]) -> bool:
-    numbers = len(box) == 4 and all(type(edge) in (int, float) and abs(edge) < LARGEST for edge in box)
+    numbers = len(box) == 4 and all(type(edge) in (int, float) and abs(edge) < COORDINATE_LIMIT for edge in box)
     return numbers and box[0] <= box[2] and box[1] <= box[3]
 
 

@@ -14,17 +14,15 @@ from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.spaces import UNIT, Floats, convert
 from grounding_rewards.table_scoring import Scorer
 from grounding_rewards.tables import Batch
+from grounding_rewards.tables.messages import image_path, prompt_text
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.rollout_source import Source, some
-from grounding_rewards.tables.sample_ids import name_of, sample_id
-from grounding_rewards.tables.trainer_logs.messages import words
+from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS, SOURCE_COLUMNS, name_of, sample_id
 
 SCORES = ("recipe", "total", "acc", "reason", "x_unit", "y_unit")
 """Columns that are written anew; the recipe's parts are, too."""
 
 _REASONS = pa.array([reason.name for reason in Reason])
-_IMAGE = ("image_path", "image", "images")
-_INSTRUCTION = ("instruction", "prompts", "prompt")
 
 Arrays = dict[str, Any]
 
@@ -172,7 +170,7 @@ def _made(source: Source, batch: Batch, row: int, target: Any) -> str:
     """A name made of what a row says."""
     image, instruction, origin = (
         next((found for name in names if (found := read(_cell(batch, row, name))) is not None), None)
-        for names, read in ((_IMAGE, _path), (_INSTRUCTION, words), (("source", "data_source"), name_of))
+        for names, read in ((IMAGE_COLUMNS, image_path), (INSTRUCTION_COLUMNS, prompt_text), (SOURCE_COLUMNS, name_of))
     )
     counted = image is None and instruction is None
     index, split = (_cell(batch, row, name) if counted else None for name in ("index", "split"))
@@ -180,15 +178,6 @@ def _made(source: Source, batch: Batch, row: int, target: Any) -> str:
         return sample_id(source=origin, image=image, instruction=instruction, target=target, index=index, split=split)
     except (PoolError, ValueError, RecursionError) as error:
         raise TableError(f"{source.table.path}, {batch.place(row)}: sample_id: got null; {error}") from None
-
-
-def _path(image: Any) -> Any:
-    """Where images came from; None where they do not say."""
-    if isinstance(image, list):
-        paths = tuple(_path(each) for each in image)
-        return paths if paths and None not in paths else None
-    found = image.get("path") if isinstance(image, Mapping) else image
-    return found if isinstance(found, str) and found else None
 
 
 def _spread(values: Floats, answered: Any, count: int) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -12,6 +14,12 @@ import numpy as np
 
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables.base import Table, require_column
+from grounding_rewards.tables.json_lines import finite
+
+SOURCE_COLUMNS = ("source", "data_source")
+IMAGE_COLUMNS = ("image_path", "image", "images")
+INSTRUCTION_COLUMNS = ("instruction", "prompts", "prompt")  # not verl's raw_prompt, which not all of its trainers give
+"""Columns that say the parts of a sample's content; the first that has a value counts."""
 
 _EXACT = 2**53
 """Up to here a whole number and the float of its value are one number, whoever wrote it."""
@@ -76,6 +84,26 @@ def from_json(text: str) -> Any:
         return text
 
 
+def as_json(target: Any) -> str | None:
+    """A target as text that JSON reads; None where there is none, or none that JSON has.
+
+    >>> as_json({"bbox": np.array([0.5, 0.0, 1.0, 1.0]), "point": None}), as_json("[1, 2]"), as_json("up")
+    ('{"bbox": [0.5, 0.0, 1.0, 1.0], "point": null}', '[1, 2]', '"up"')
+    """
+    if isinstance(target, str):
+        return _text_as_json(target)
+    if target is None:
+        return None
+    try:
+        return _encoded(target)
+    except (TypeError, ValueError, RecursionError):
+        pass  # numbers that are not finite, and keys and values that JSON lacks
+    try:
+        return _encoded(finite(plain(target)))
+    except (PoolError, ValueError, RecursionError):
+        return None
+
+
 def plain(value: Any) -> Any:
     """A value in the one form in which equal content is equal: what JSON has, less keys that Arrow fills with nothing.
 
@@ -106,6 +134,27 @@ def plain(value: Any) -> Any:
         f"got {type(value).__name__} among what names a sample; expected texts, numbers, lists and mappings, and of an "
         "image its path or its bytes"
     )
+
+
+@lru_cache(maxsize=4096)
+def _text_as_json(target: str) -> str:
+    return _encoded(target) if from_json(target) is target else target
+
+
+def _encoded(value: Any) -> str:
+    text = _ENCODER.encode(value)
+    return text.encode("utf-8", "backslashreplace").decode()  # lone surrogates as JSON's own escapes
+
+
+def _as_plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Decimal) or hasattr(value, "isoformat"):  # of Parquet files
+        return str(value) if isinstance(value, Decimal) else value.isoformat()
+    raise TypeError(f"{type(value).__name__} is nothing that JSON has")
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_as_plain)
 
 
 def sample_names(

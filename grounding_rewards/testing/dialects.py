@@ -11,8 +11,8 @@ from grounding_rewards.actions import ARGUMENTS, empty
 from grounding_rewards.columns import CLICKED, Predictions, Reason
 from grounding_rewards.parsing import Answers, Dialect, parse
 from grounding_rewards.parsing.checks import check_patterns
-from grounding_rewards.parsing.texts import COORDINATE_LIMIT, VECTOR_ROWS
-from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.parsing.texts import VECTOR_ROWS
+from grounding_rewards.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.testing.checking import brief, quietly, survives_copies
 from grounding_rewards.testing.hostile import hostile_responses
 

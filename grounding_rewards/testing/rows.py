@@ -10,7 +10,7 @@ import numpy as np
 
 from grounding_rewards.columns import Reason
 from grounding_rewards.parsing.parse import MAX_LENGTH
-from grounding_rewards.parsing.texts import COORDINATE_LIMIT
+from grounding_rewards.spaces import COORDINATE_LIMIT
 from grounding_rewards.testing.hostile import short_responses
 
 Pair = tuple[float, float]

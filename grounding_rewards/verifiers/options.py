@@ -6,12 +6,12 @@ import math
 from typing import Any, get_args
 
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.truth import LARGEST
+from grounding_rewards.spaces import COORDINATE_LIMIT
 
 
 def is_number(value: Any) -> bool:
     """Whether a value is a finite number, and no boolean."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= COORDINATE_LIMIT
 
 
 def number(owner: object, name: str, low: float = 0.0, high: float = math.inf, *, above: bool = False) -> None:

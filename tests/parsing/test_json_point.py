@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from grounding_rewards.parsing import JSON_POINT
 from grounding_rewards.parsing.json_point import decoded, point_of, read_json_point
-from grounding_rewards.parsing.texts import COORDINATE_LIMIT, VECTOR_ROWS, Texts, compiled
+from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
+from grounding_rewards.spaces import COORDINATE_LIMIT
 from grounding_rewards.testing import check_dialect
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 from tests.parsing.reading import read

@@ -39,6 +39,13 @@ def test_wilson_holds_the_share_inside_0_to_1_and_is_tight_at_the_ends(counts, z
     assert high == 1 or correct < n
 
 
+@given(st.integers(1, 10**6), st.floats(0, 1), st.sampled_from([0.67449, 1.959964, 3.290527]))
+def test_wilson_ends_solve_the_score_equation(n, share, z):
+    correct = int(share * n)
+    for end in map(float, wilson(correct, n, z)):
+        assert abs(correct / n - end) == pytest.approx(z * math.sqrt(end * (1 - end) / n), abs=1e-7)
+
+
 @given(st.integers(1, 100))
 def test_wilson_rises_with_the_count_and_mirrors(n):
     low, high = wilson(np.arange(n + 1), n)

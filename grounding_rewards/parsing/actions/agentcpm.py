@@ -14,7 +14,7 @@ from typing import Any
 from grounding_rewards.actions import Act
 from grounding_rewards.parsing.actions.dialect import ActionDialect
 from grounding_rewards.parsing.actions.json5 import Json5Error, read_json5
-from grounding_rewards.parsing.texts import COORDINATE_LIMIT
+from grounding_rewards.spaces import COORDINATE_LIMIT
 
 FENCE, _END = "```json", "```"
 WAYS = ("up", "down", "left", "right")

@@ -8,7 +8,8 @@ from typing import Any
 from grounding_rewards.actions import CLICKS, Act, canonical, is_known
 from grounding_rewards.parsing.actions.objects import decoded
 from grounding_rewards.parsing.actions.places import number_of, places_of, two_ends
-from grounding_rewards.parsing.texts import COORDINATE_LIMIT, NUMBER, compiled
+from grounding_rewards.parsing.texts import NUMBER, compiled
+from grounding_rewards.spaces import COORDINATE_LIMIT
 
 KEYS: Mapping[str, tuple[str, ...]] = {
     "name": ("action", "action_type", "function", "Action"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from grounding_rewards.parsing.texts import COORDINATE_LIMIT
+from grounding_rewards.spaces import COORDINATE_LIMIT
 
 Place = tuple[float, ...]
 

@@ -14,7 +14,7 @@ from grounding_rewards.actions import Act, towards
 from grounding_rewards.parsing.actions.dialect import ActionDialect
 from grounding_rewards.parsing.dialect import MAX_ANSWERS
 from grounding_rewards.parsing.nesting import is_shallow
-from grounding_rewards.parsing.texts import COORDINATE_LIMIT
+from grounding_rewards.spaces import COORDINATE_LIMIT
 
 _OPEN, _CLOSE = "<action>", "</action>"
 _TEXTS = ("text", "button", "status")

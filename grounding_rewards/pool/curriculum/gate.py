@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from grounding_rewards.errors import PoolError
+from grounding_rewards.verifiers.options import is_number
 
 Move = Literal["up", "stay", "down"]
 """To the next stage, none, or back to the one before."""
@@ -100,11 +101,6 @@ def scored(results: Sequence[float | None]) -> list[float]:
         if not (isinstance(result, bool | int | float | np.number | np.bool_) and 0 <= result <= 1):
             raise PoolError(f"result: got {result!r:.80}; expected a number from 0 to 1, or None where not scored")
     return [float(result) for result in found]
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a finite number, and no boolean."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def is_whole(value: Any) -> bool:

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.curriculum.gate import Gate, is_number, is_whole
+from grounding_rewards.pool.curriculum.gate import Gate, is_whole
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.verifiers.options import is_number
 
 BETWEEN = -1
 """In place of a band: the sample's pass rate lies in none."""

@@ -13,8 +13,8 @@ from typing import Any
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.sizes import read_size
 from grounding_rewards.tables.json_lines import dumps
-from grounding_rewards.tables.sample_ids import from_json, sample_id
-from grounding_rewards.tables.trainer_logs.messages import words
+from grounding_rewards.tables.messages import prompt_text
+from grounding_rewards.tables.sample_ids import as_json, from_json, name_of, sample_id
 
 VERDICTS = ("acc", "accuracy", "correct")
 """What logs call full success, the likeliest first."""
@@ -54,6 +54,11 @@ class Logged:
     train_step: Any = None
     scored: bool = True
     more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def target_json(self) -> str | None:
+        """The target as text that JSON reads; None where there is none."""
+        return None if missing(self.target) else as_json(self.target)
 
     def value(self, column: str) -> Any:
         """What one column of a rollout table holds of it; None where nobody knows.
@@ -101,27 +106,6 @@ def missing(value: Any) -> bool:
     return value is None or value == "nan" or (isinstance(value, float) and value != value)
 
 
-def as_json(target: Any) -> str | None:
-    """A target as text that JSON reads; None where there is none.
-
-    >>> as_json({"bbox": [0, 0, 9, 9]}), as_json("[1, 2]"), as_json("up"), as_json(None)
-    ('{"bbox": [0, 0, 9, 9]}', '[1, 2]', '"up"', None)
-    """
-    if missing(target):
-        return None
-    if isinstance(target, str):
-        return _text_as_json(target)
-    try:
-        return dumps(target).decode()
-    except RecursionError:
-        return None
-
-
-@lru_cache(maxsize=4096)
-def _text_as_json(target: str) -> str:
-    return dumps(target).decode() if from_json(target) is target else target
-
-
 @lru_cache(maxsize=4096)
 def told(target: str) -> Mapping[str, Any]:
     """What the JSON of a target says beside the place: its keys; none where it is no mapping."""
@@ -131,8 +115,7 @@ def told(target: str) -> Mapping[str, Any]:
 
 def name(value: Any) -> str | None:
     """A sample's name as text; None for what is none."""
-    named = isinstance(value, str | int) and not isinstance(value, bool)
-    return str(value) or None if named else None
+    return name_of(value) or None
 
 
 @lru_cache(maxsize=4096)
@@ -142,12 +125,12 @@ def _made_of(prompt: str | None, target: str | None) -> str:
 
 def _sample(row: Logged) -> str:
     """The target's id, else a name that stands beside it, else one made of the prompt's words and the target."""
-    text = as_json(row.target)
+    text = row.target_json
     given = (name(told(text).get("id")) if text else None) or name(row.more.get("sample_id"))
     if given:
         return given
     try:
-        return _made_of(words(row.prompt), row.target if text and isinstance(row.target, str) else text)
+        return _made_of(prompt_text(row.prompt), row.target if text and isinstance(row.target, str) else text)
     except (PoolError, RecursionError):
         raise TableError(
             f"{row.file}, {row.place}: neither prompt nor target says which sample this is; expected one of them, or a "
@@ -157,7 +140,9 @@ def _sample(row: Logged) -> str:
 
 def _rollout(row: Logged) -> int:
     """A number of its place in a file that holds just this: the same wherever the file lies, another in other files."""
-    held = dumps([row.digest, row.train_step, row.number, words(row.prompt), row.response, row.more.get("rollout")])
+    held = dumps(
+        [row.digest, row.train_step, row.number, prompt_text(row.prompt), row.response, row.more.get("rollout")]
+    )
     return int.from_bytes(blake2b(held, digest_size=8).digest()) >> 1
 
 
@@ -193,7 +178,7 @@ def _is_no_number(value: Any) -> bool:
 
 def _target_says(key: str, read: Callable[[Any], Any]) -> Callable[[Logged], Any]:
     def found(row: Logged) -> Any:
-        text = as_json(row.target)
+        text = row.target_json
         return read(told(text).get(key)) if text else None
 
     return found
@@ -210,7 +195,7 @@ _MADE: Mapping[str, Callable[[Logged], Any]] = {
     "response": lambda row: row.response,
     "total": _total,
     "acc": _acc,
-    "target": lambda row: as_json(row.target),
+    "target": lambda row: row.target_json,
     "image_size": _target_says("image_size", read_size),
     "trajectory": _target_says("trajectory", name),
     "step": _target_says("step", _whole),

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from grounding_rewards.parsing.literal import LiteralError, read_literal
-from grounding_rewards.truth import LARGEST
+from grounding_rewards.spaces import COORDINATE_LIMIT
 from tests.golden.departures.oracle import Line, Oracle, bad_target, extra_of, text_of, truth_of
 
 _FENCE = "```json"
@@ -50,7 +50,7 @@ def _box(line: Line) -> list[float]:
     box = first.get("bbox_2d") if isinstance(first, dict) else None
     if not isinstance(box, list | tuple) or len(box) < 4 or not all(isinstance(n, int | float) for n in box[:4]):
         return []
-    return [float(min(max(number, -LARGEST), LARGEST)) for number in box[:4]]
+    return [float(min(max(number, -COORDINATE_LIMIT), COORDINATE_LIMIT)) for number in box[:4]]
 
 
 def _has_json_words(line: Line) -> bool:

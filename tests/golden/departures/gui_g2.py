@@ -6,7 +6,7 @@ import math
 import re
 
 from grounding_rewards.parsing.box_list import TURN
-from grounding_rewards.truth import LARGEST
+from grounding_rewards.spaces import COORDINATE_LIMIT
 from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of, truth_of
 
 _DIGITS = 3
@@ -44,13 +44,13 @@ def _boxes(line: Line) -> tuple[list[float], list[float]] | None:
     match = _match(line)
     if not match:
         return None
-    predicted = [min(max(float(number), -LARGEST), LARGEST) for number in match.groups()]
+    predicted = [min(max(float(number), -COORDINATE_LIMIT), COORDINATE_LIMIT) for number in match.groups()]
     return predicted, [float(edge) for edge in truth_of(line)]
 
 
 def _is_huge(line: Line) -> bool:
     match = _match(line)
-    return bool(match) and any(abs(float(number)) > LARGEST for number in match.groups())  # type: ignore[union-attr]
+    return bool(match) and any(abs(float(number)) > COORDINATE_LIMIT for number in match.groups())  # type: ignore[union-attr]
 
 
 def _is_thin(line: Line) -> bool:

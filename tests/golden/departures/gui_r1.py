@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from grounding_rewards.parsing.literal import LiteralError, read_literal
-from grounding_rewards.truth import LARGEST
+from grounding_rewards.spaces import COORDINATE_LIMIT
 from tests.golden.departures.oracle import Line, Oracle, Unreadable, text_of, zero
 
 _WRITING = ("type", "select", "scroll")
@@ -66,7 +66,7 @@ def _as_read(line: Line) -> _Reading:
     text = next((text for text in texts if text is not None), "no input text")
     dicts = answer[answer.find("{") : answer.rfind("}") + 1] if "{" in answer else ""
     pairs = (_WHOLE_POINT.findall(dicts) or _ANY_POINT.findall(dicts)) if name else []
-    point = (min(float(pairs[-1][0]), LARGEST), min(float(pairs[-1][1]), LARGEST)) if pairs else None
+    point = (min(float(pairs[-1][0]), COORDINATE_LIMIT), min(float(pairs[-1][1]), COORDINATE_LIMIT)) if pairs else None
     return _Reading(name[3].lower() if name else "no action", text, point)
 
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from grounding_rewards.truth import LARGEST
+from grounding_rewards.spaces import COORDINATE_LIMIT
 from tests.golden.departures.oracle import Line, Oracle, bad_target, extra_of, text_of
 
 _CITED = re.compile(r"([^\[]*)\[(\s*[^\[\]{\s][^\[\]]*)\]")
@@ -84,7 +84,7 @@ def _limited(numeral: re.Match[str]) -> str:
     if len(text.lstrip("-")) > 4300 and text.lstrip("-").isdigit():
         return text  # more digits than Python reads
     number = math.inf if text == "NaN" else float(text)
-    return text if abs(number) <= LARGEST else str(int(math.copysign(LARGEST, number)))
+    return text if abs(number) <= COORDINATE_LIMIT else str(int(math.copysign(COORDINATE_LIMIT, number)))
 
 
 def _has_no_extra(line: Line) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from grounding_rewards.truth import LARGEST
+from grounding_rewards.spaces import COORDINATE_LIMIT
 from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of
 
 _CLICK = "click"
@@ -140,7 +140,10 @@ class _Value:
         done = right and named != _CLICK
         if right and pairs and box:
             pair = zip(pairs[-1 if self.last else 0], line["extra"]["scale"], strict=True)
-            x, y = (math.floor(max(-LARGEST, min(float(number), LARGEST)) * scale) for number, scale in pair)
+            x, y = (
+                math.floor(max(-COORDINATE_LIMIT, min(float(number), COORDINATE_LIMIT)) * scale)
+                for number, scale in pair
+            )
             done = box[0] <= x <= box[2] and box[1] <= y <= box[3]
         return {"action": float(right), "coord": float(done), "acc": float(done)}
 

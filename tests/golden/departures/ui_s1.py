@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from grounding_rewards.truth import LARGEST
+from grounding_rewards.spaces import COORDINATE_LIMIT
 from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of, truth_of
 
 _ACTION = re.compile(r"<action>(.*?)</action>", re.DOTALL)
@@ -47,7 +47,7 @@ def _numbers(pair: Any) -> list[float]:
     numbers = pair[:2] if isinstance(pair, list) else []
     if len(numbers) < 2 or not all(type(number) in (int, float) and abs(number) <= _FLOATS for number in numbers):
         return []
-    return [max(-LARGEST, min(LARGEST, number)) for number in numbers]
+    return [max(-COORDINATE_LIMIT, min(COORDINATE_LIMIT, number)) for number in numbers]
 
 
 def _swipes_upright(line: Line) -> bool:

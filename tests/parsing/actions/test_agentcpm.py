@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from grounding_rewards.columns import Reason
 from grounding_rewards.parsing import AGENTCPM, parse
 from grounding_rewards.parsing.actions.agentcpm import is_compact_action, is_fenced, read_compact_action
-from grounding_rewards.parsing.texts import COORDINATE_LIMIT, VECTOR_ROWS, Texts, compiled
-from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
+from grounding_rewards.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.testing import check_dialect
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 

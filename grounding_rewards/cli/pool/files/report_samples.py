@@ -14,6 +14,8 @@ from grounding_rewards.cli.pool.files.report_sweeps import Part
 from grounding_rewards.converting.image_files import ImageFiles
 from grounding_rewards.converting.images import Image, read_images
 from grounding_rewards.errors import ConvertError, PictureError, PoolError
+from grounding_rewards.sizes import read_size
+from grounding_rewards.tables.messages import prompt_text
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.report.samples import Shown
@@ -83,7 +85,7 @@ def _shown(part: Part, row: int, read: Mapping[str, list[dict[str, Any]]], optio
     rollouts = read.get(name, [])
     placed = [each for each in rollouts if each["x_unit"] is not None and each["y_unit"] is not None]
     first: dict[str, Any] = next((each for each in rollouts if each["target"] is not None), {})
-    size = _size(next((each["image_size"] for each in rollouts if each["image_size"] is not None), None))
+    size = read_size(next((each["image_size"] for each in rollouts if each["image_size"] is not None), None))
     name_of_recipe = None if first.get("recipe") is None else RecordedName(first["recipe"])
     places = outlines(
         first.get("target"), size, name=name_of_recipe, target_space=options.target_space, recipe=options.recipe
@@ -100,12 +102,6 @@ def _shown(part: Part, row: int, read: Mapping[str, list[dict[str, Any]]], optio
         responses=commonest([each["response"] for each in rollouts]),
         unscored=int(stats.unscored[row]),
     )
-
-
-def _size(value: Any) -> tuple[float, float] | None:
-    if value is None or len(value) != 2 or not all(each is not None and 0 < each < 1e9 for each in value):
-        return None
-    return float(value[0]), float(value[1])
 
 
 def with_screenshots(samples: Sequence[Shown], data: Data) -> tuple[list[Shown], list[str]]:
@@ -180,12 +176,7 @@ def _other_aspect(shown: Shown, size: tuple[float, float] | None) -> list[str]:
 
 def _last_text(messages: Any) -> str | None:
     """What the last message of a prompt says."""
-    if not isinstance(messages, list) or not messages or not isinstance(messages[-1], Mapping):
-        return None
-    content = messages[-1].get("content")
-    if isinstance(content, list):
-        content = next((each.get("text") for each in content if isinstance(each, Mapping) and each.get("text")), None)
-    return content if isinstance(content, str) else None
+    return prompt_text(messages[-1]) if isinstance(messages, list) and messages else None
 
 
 def _opened(image: Image, images: ImageFiles) -> tuple[Any, tuple[float, float]]:

@@ -1,25 +1,40 @@
-"""Prompts and completions, texts or messages, as text."""
+"""Prompts, completions and images, in the forms in which rows hold them, as texts and paths."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 _SPEAKERS = ("assistant", "model")
 
 
-def words(prompt: Any) -> str | None:
+def image_path(image: Any) -> Any:
+    """The path of an image, from a path or a mapping with one, a tuple of several; None where there is none.
+
+    >>> image_path({"path": "b.png", "bytes": b""}), image_path(["a.png", {"path": "b.png"}]), image_path(object())
+    ('b.png', ('a.png', 'b.png'), None)
+    """
+    if isinstance(image, list | tuple):
+        paths = tuple([image_path(each) for each in image])
+        return paths if paths and None not in paths else None
+    found = image.get("path") if isinstance(image, Mapping) else image
+    return found if isinstance(found, str) and found else None
+
+
+def prompt_text(prompt: Any) -> str | None:
     """The words of a prompt, a text or messages; None where it has none.
 
-    >>> words([{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Close"}]}])
+    >>> prompt_text([{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Close"}]}])
     'Close'
     """
     if isinstance(prompt, str):
         return prompt or None
     if isinstance(prompt, Mapping):
-        return words(prompt["content"] if prompt.get("content") is not None else prompt.get("text"))
-    found = [words(each) for each in prompt] if isinstance(prompt, list | tuple) else []
-    return "\n".join(each for each in found if each) or None
+        return prompt_text(prompt["content"] if prompt.get("content") is not None else prompt.get("text"))
+    texts = [prompt_text(each) for each in prompt] if isinstance(prompt, list | tuple | np.ndarray) else []
+    return "\n".join(each for each in texts if each) or None
 
 
 def answer(completion: Any) -> str | None:
