@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from grounding_rewards._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from grounding_rewards import explain as explain
     from grounding_rewards import parsing as parsing
     from grounding_rewards import pool as pool
     from grounding_rewards import recipes as recipes
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
         TargetWarning,
         VerifierError,
     )
-    from grounding_rewards.explain import explain
     from grounding_rewards.scoring import Recipe
     from grounding_rewards.space_fit import fit_spaces
     from grounding_rewards.spaces import CoordSpace
@@ -59,7 +59,6 @@ __all__ = [
     "asymmetric",
     "best",
     "clip",
-    "explain",
     "fit_spaces",
     "gate",
     "list_recipes",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.spaces import Floats, nowhere
+from grounding_rewards.arrays import Floats, nowhere
 
 Objects = NDArray[np.object_]
 

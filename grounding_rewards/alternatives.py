@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import ARGUMENTS, Arguments, Objects, columns, normalised
-from grounding_rewards.arrays import read_only
+from grounding_rewards.arrays import Floats, read_only
 from grounding_rewards.regions import PerSample, bounding_box
-from grounding_rewards.spaces import Floats
 from grounding_rewards.truth import Action, Target
 
 _NOWHERE = (float("nan"), float("nan"))

@@ -1,10 +1,20 @@
-"""Arrays that several terms read."""
+"""Arrays: their type, missing rows, and read-only columns."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_NAN = np.array([np.nan])
+
+
+def nowhere(rows: int, columns: int) -> Floats:
+    """Return NaN, (rows, columns), for rows without a place."""
+    return _NAN.repeat(rows * columns).reshape(rows, columns)
 
 
 def read_only(*columns: NDArray[Any] | None) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import NO_ARGUMENTS, Arguments
-from grounding_rewards.arrays import read_only
+from grounding_rewards.arrays import Floats, read_only
 from grounding_rewards.errors import TargetError
-from grounding_rewards.spaces import CoordSpace, Floats
+from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.targets import Targets
 
 

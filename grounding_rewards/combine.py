@@ -16,10 +16,10 @@ from typing import Protocol, TypeGuard
 
 import numpy as np
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.promises import VERIFIER, complaint
-from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers.base import Verifier, scored
 
 RESERVED = frozenset({

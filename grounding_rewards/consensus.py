@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.columns import Predictions, Reason
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.spaces import COORDINATE_LIMIT, Floats, nowhere
+from grounding_rewards.spaces import COORDINATE_LIMIT
 from grounding_rewards.votes import SIZE, depth_of, holds, voters, voting_regions
 
 if TYPE_CHECKING:

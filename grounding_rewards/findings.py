@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grounding_rewards.actions import WRITTEN, is_known
+from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.errors import near
-from grounding_rewards.spaces import SPACES, UNDECLARED, Floats, extents, nowhere
+from grounding_rewards.spaces import SPACES, UNDECLARED, extents
 
 if TYPE_CHECKING:
     from grounding_rewards.scoring import Recipe

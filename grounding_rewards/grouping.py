@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.spaces import Floats
+from grounding_rewards.arrays import Floats
 
 Ints = NDArray[np.int64]
 

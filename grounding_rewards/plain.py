@@ -26,17 +26,3 @@ def frozen(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return tuple([frozen(each) for each in value])
     return value
-
-
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, for ``json.loads``: of a key that comes twice it would keep the last value and say nothing.
-
-    Raises:
-        ValueError: a key comes twice.
-    """
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key {twice!r:.80} comes twice in one object")
-    return found

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError, near, short_repr
-from grounding_rewards.spaces import Floats
 
 VERIFIER = ("low", "high", "needs")
 SELECTOR = ("low", "high")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.arrays import read_only
-from grounding_rewards.spaces import CoordSpace, Floats, convert
+from grounding_rewards.arrays import Floats, read_only
+from grounding_rewards.spaces import CoordSpace, convert
 from grounding_rewards.truth import Region, RegionKind
 
 _BBOX = RegionKind.BBOX

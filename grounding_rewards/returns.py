@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.spaces import COORDINATE_LIMIT, Floats
+from grounding_rewards.spaces import COORDINATE_LIMIT
 
 Codes = NDArray[np.int64]
 Names = Sequence[Hashable] | NDArray[Any]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
 from grounding_rewards.combine import Known, evaluate, part_names
 from grounding_rewards.errors import DialectError, GroundingRewardsError, RecipeError, TargetWarning, short_repr
@@ -22,7 +23,7 @@ from grounding_rewards.parsing.parse import MAX_LENGTH, Thinking, parse, read_re
 from grounding_rewards.plugins import add_origin
 from grounding_rewards.promises import VERIFIER, complaint
 from grounding_rewards.sizes import read_sizes
-from grounding_rewards.spaces import PIXEL, CoordSpace, Floats, convert
+from grounding_rewards.spaces import PIXEL, CoordSpace, convert
 from grounding_rewards.targets import BadTarget, Targets
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers.base import Verifier

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.resizing import size_table
-from grounding_rewards.spaces import COORDINATE_LIMIT, Floats
+from grounding_rewards.spaces import COORDINATE_LIMIT
 
 
 def read_size(value: Any) -> tuple[float, float] | None:

@@ -30,10 +30,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, Recipe
-from grounding_rewards.spaces import SPACES, CoordSpace, Floats
+from grounding_rewards.spaces import SPACES, CoordSpace
 from grounding_rewards.targets import Targets
 
 Role = Literal["response_space", "target_space"]

@@ -21,14 +21,12 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import SpaceError
 from grounding_rewards.resizing import PIPELINES as PIPELINES
 from grounding_rewards.resizing import model_image_size as model_image_size
 from grounding_rewards.resizing import model_image_sizes as model_image_sizes
-
-Floats = NDArray[np.float64]
 
 COORDINATE_LIMIT = 1e12
 """Numbers beyond this, positive or negative, belong to no screen: responses' are read as this, targets' are errors."""
@@ -67,7 +65,6 @@ MODELS: Mapping[str, CoordSpace] = MappingProxyType(
 
 _FIXED = {CoordSpace.UNIT: 1.0, CoordSpace.THOUSANDTHS: 1000.0}
 _SIZE_FIELD = {CoordSpace.PIXEL: "image_size", CoordSpace.MODEL_PIXEL: "model_image_size"}
-_NAN = np.array([np.nan])
 _BY_NAME = {str(space): space for space in CoordSpace}
 
 
@@ -109,11 +106,6 @@ def extents(space: CoordSpace, image_sizes: Floats, model_image_sizes: Floats) -
     if space.extent is not None:
         return np.full(image_sizes.shape, space.extent)
     return image_sizes if space == CoordSpace.PIXEL else model_image_sizes
-
-
-def nowhere(rows: int, columns: int) -> Floats:
-    """NaN, for rows without a place."""
-    return _NAN.repeat(rows * columns).reshape(rows, columns)
 
 
 def convert(

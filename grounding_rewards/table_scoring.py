@@ -8,13 +8,14 @@ from typing import Any, get_args
 
 import numpy as np
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts, Scores
 from grounding_rewards.errors import RecipeError, TableError, TargetError
 from grounding_rewards.findings import Finding, findings
 from grounding_rewards.further import reads_further
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.sizes import read_size, read_sizes
-from grounding_rewards.spaces import COORDINATE_LIMIT, Floats, model_image_sizes
+from grounding_rewards.spaces import COORDINATE_LIMIT, model_image_sizes
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import Note, require_column
 from grounding_rewards.tables.sample_ids import name_of

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grounding_rewards.actions import CLICKS, is_known
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import MISSING, TargetError, near
 from grounding_rewards.spaces import (
     CODES,
@@ -16,7 +17,6 @@ from grounding_rewards.spaces import (
     UNDECLARED,
     UNIT,
     CoordSpace,
-    Floats,
     extents,
     sizes_needed,
 )

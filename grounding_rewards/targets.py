@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.alternatives import Alternatives, alternatives_of
-from grounding_rewards.arrays import read_only
+from grounding_rewards.arrays import Floats, nowhere, read_only
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.regions import Regions, bounding_box, converted, regions_of
-from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, CoordSpace, Floats, as_space, convert, nowhere
+from grounding_rewards.spaces import CODES, SPACES, UNDECLARED, CoordSpace, as_space, convert
 from grounding_rewards.target_checks import Use, unusable
 from grounding_rewards.truth import NativeForm, Target
 from grounding_rewards.wire import read_target

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.grouping import LARGE, Ints, by_size, neighbours
-from grounding_rewards.spaces import Floats
 
 SIZE = 50.0
 """The side of the square about a point, in pixels, as in the paper."""

@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.errors import MISSING, SpaceError, TargetError, near
-from grounding_rewards.plain import once
 from grounding_rewards.spaces import COORDINATE_LIMIT, CoordSpace, as_space
 from grounding_rewards.truth import Action, NativeForm, Region, RegionKind, Target
+from grounding_rewards.unique_keys import unique_keys
 
 PLACES = {
     "bbox": RegionKind.BBOX,
@@ -132,7 +132,7 @@ def _own(value: Any, row: int, native: NativeForm | None) -> dict[str, Any] | No
 
 def _from_json(text: str, row: int) -> Any:
     try:
-        return _plain(json.loads(text, object_pairs_hook=once))
+        return _plain(json.loads(text, object_pairs_hook=unique_keys))
     except (ValueError, RecursionError) as error:
         raise TargetError(row, "target", text, f"JSON of a target ({error}), such as {_WIRE}") from None
 

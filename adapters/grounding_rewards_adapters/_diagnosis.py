@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 import grounding_rewards as gr
+from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.findings import Finding, described, findings, merged
 from grounding_rewards.scoring import ACTION
-from grounding_rewards.spaces import MODEL_PIXEL, Floats, nowhere
+from grounding_rewards.spaces import MODEL_PIXEL
 from grounding_rewards.verifiers.action import in_vocabulary
 from grounding_rewards_adapters._judged import Piece
 from grounding_rewards_adapters._settings import Named, Trainer

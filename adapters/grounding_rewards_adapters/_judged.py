@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import grounding_rewards as gr
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.spaces import UNIT, Floats, convert
+from grounding_rewards.spaces import UNIT, convert
 from grounding_rewards.truth import Target
 
 Objects = NDArray[np.object_]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import grounding_rewards as gr
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import TableError
-from grounding_rewards.spaces import Floats
 from grounding_rewards_adapters._judged import Judged
 from grounding_rewards_adapters._provenance import Provenance
 

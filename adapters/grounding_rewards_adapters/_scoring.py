@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import grounding_rewards as gr
+from grounding_rewards.arrays import Floats
 from grounding_rewards.further import reads_further
 from grounding_rewards.parsing.parse import read_responses
 from grounding_rewards.sizes import read_sizes
-from grounding_rewards.spaces import Floats, model_image_sizes
+from grounding_rewards.spaces import model_image_sizes
 from grounding_rewards.targets import Targets
 from grounding_rewards_adapters import _bridge
 from grounding_rewards_adapters._diagnosis import Diagnosis

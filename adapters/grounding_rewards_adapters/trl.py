@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import grounding_rewards as gr
+from grounding_rewards.arrays import Floats
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
-from grounding_rewards.spaces import Floats
 from grounding_rewards_adapters import _batches, _scorers, _settings
 from grounding_rewards_adapters._contributions import contributions
 from grounding_rewards_adapters._scoring import Scorer

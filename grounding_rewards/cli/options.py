@@ -13,9 +13,9 @@ import typer
 
 from grounding_rewards.catalogue import recipe
 from grounding_rewards.errors import PoolError, RecipeError, SpaceError
-from grounding_rewards.plain import once
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.unique_keys import unique_keys
 
 
 class OnBadTarget(StrEnum):
@@ -201,6 +201,6 @@ def unlabelled(recipe: Recipe) -> str:
 def read_value(text: str) -> Any:
     """JSON where it is JSON, else the text."""
     try:
-        return json.loads(text, parse_constant=str, object_pairs_hook=once)
+        return json.loads(text, parse_constant=str, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError):
         return text

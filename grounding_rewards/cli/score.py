@@ -11,13 +11,13 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.columns import Predictions, Reason, Scores
 from grounding_rewards.errors import TargetError
 from grounding_rewards.evaluation import Evaluation, evaluate, merge
 from grounding_rewards.findings import Finding, described
 from grounding_rewards.scoring import ACTION, Recipe
-from grounding_rewards.spaces import Floats
 from grounding_rewards.table_scoring import Columns, Scorer
 from grounding_rewards.tables import open_table, write_table
 from grounding_rewards.tables.json_lines import dumps

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.explain.reward_map import RewardMap
 from grounding_rewards.explain.scene import Scene, Window
-from grounding_rewards.spaces import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Reason
 from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.reward_map import CELLS, Advance, RewardMap, reward_map
 from grounding_rewards.explain.scene import Scene, Window, centre, scene
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.spaces import Floats
 
 SMALL, AROUND, AROUND_ANSWERS, CLOSER = 1 / 5, 5.0, 3.0, 0.5
 """A closer view is as wide and high as so many times the longer side of the target, or of what a group answers (of a

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PictureError, printable
 from grounding_rewards.explain import panel
 from grounding_rewards.explain.layout import LEFT, Layout, Place, layout, shaped
 from grounding_rewards.explain.picture import Picture
 from grounding_rewards.explain.reward_map import RewardMap
-from grounding_rewards.spaces import CoordSpace, Floats
+from grounding_rewards.spaces import CoordSpace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

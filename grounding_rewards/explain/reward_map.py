@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Scores
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.scene import Scene, Window, scene, with_its_group
 from grounding_rewards.explain.template import Template, template
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.spaces import CoordSpace, Floats
+from grounding_rewards.spaces import CoordSpace
 
 CELLS = 160 * 90
 MOST_ROWS, MOST_PAIRS, MOST_CHARACTERS, MOST_TRAJECTORIES = 300_000, 50_000_000, 30_000_000, 1_000

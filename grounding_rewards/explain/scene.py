@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import CLICKED, Predictions, Rollouts
 from grounding_rewards.consensus import consensus_region
 from grounding_rewards.explain.case import Case
 from grounding_rewards.regions import Regions
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.spaces import MODEL_PIXEL, PIXEL, CoordSpace, Floats, convert, extents, sizes_needed
+from grounding_rewards.spaces import MODEL_PIXEL, PIXEL, CoordSpace, convert, extents, sizes_needed
 from grounding_rewards.truth import RegionKind
 from grounding_rewards.verifiers import InConsensus
 

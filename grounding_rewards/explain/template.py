@@ -9,11 +9,12 @@ from itertools import islice
 
 import numpy as np
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import CLICKED
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing.parse import MAX_LENGTH, parse
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.spaces import COORDINATE_LIMIT, UNIT, Floats
+from grounding_rewards.spaces import COORDINATE_LIMIT, UNIT
 
 _NUMERAL = re.compile(r"(?<![A-Za-z0-9_.])[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _ORDERS = {2: ((0, 1), (1, 0)), 4: ((0, 1, 2, 3), (1, 0, 3, 2))}

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards import geometry, votes
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.combine import evaluate
 from grounding_rewards.explain.formulas import number
 from grounding_rewards.recipes.btl_ui_blink import Blink, read_boxes
-from grounding_rewards.spaces import Floats, convert
+from grounding_rewards.spaces import convert
 from grounding_rewards.verifiers import Consensus, DastLength, Exploration, InConsensus, Verifier
 from grounding_rewards.verifiers.collinear import collinear
 from grounding_rewards.verifiers.consensus import clicks

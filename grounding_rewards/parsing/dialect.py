@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import empty
+from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing.checks import check_texts, groups_of
 from grounding_rewards.parsing.texts import (
@@ -29,7 +30,6 @@ from grounding_rewards.parsing.texts import (
     occurrences,
     strings,
 )
-from grounding_rewards.spaces import Floats, nowhere
 
 _PLACES = ({"x", "y"}, {"x1", "y1", "x2", "y2"})
 

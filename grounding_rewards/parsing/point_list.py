@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.parsing.dialect import Answers, Found, nothing
 from grounding_rewards.parsing.json_point import JSON_SPACE, POINT_KEY, decoded, point_of, usual_point
 from grounding_rewards.parsing.texts import SPACE, Texts, compiled
-from grounding_rewards.spaces import Floats
 
 Ints = NDArray[np.int64]
 

@@ -14,8 +14,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.parsing.patterns import for_re
-from grounding_rewards.spaces import COORDINATE_LIMIT, Floats
+from grounding_rewards.spaces import COORDINATE_LIMIT
 
 VECTOR_ROWS = 48
 """From this many rows on, setting up the vectorised functions pays."""

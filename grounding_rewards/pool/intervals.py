@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
-from grounding_rewards.spaces import Floats
 
 Z = 1.959964
 """Standard deviations on either side of a normal mean that hold 95 %."""

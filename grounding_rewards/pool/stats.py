@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.arrays import read_only
+from grounding_rewards.arrays import Floats, read_only
 from grounding_rewards.errors import PoolError
-from grounding_rewards.spaces import Floats
 
 _ABSENT: Any = None
 _NAN, _NONE, _ZERO, _NO_NUMBER = ({"unknown": value} for value in (np.nan, None, 0, -1))

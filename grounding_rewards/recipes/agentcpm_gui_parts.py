@@ -9,12 +9,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Predictions, Rollouts
 from grounding_rewards.parsing.actions.agentcpm import COMPACT_KEYS, FENCE, compact_json, is_compact_action, is_fenced
 from grounding_rewards.parsing.actions.json5 import Json5Error
 from grounding_rewards.parsing.texts import as_texts, contains
 from grounding_rewards.recipes.agentcpm_gui_targets import Form, forms_of
-from grounding_rewards.spaces import Floats
 from grounding_rewards.truth import RegionKind
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 from grounding_rewards.verifiers.text import similarity

@@ -19,13 +19,14 @@ from grounding_rewards.parsing.actions.btl_ui import (
 )
 from grounding_rewards.parsing.json_point import POINT_KEY
 from grounding_rewards.parsing.texts import SPACE, compiled
-from grounding_rewards.plain import frozen, once
+from grounding_rewards.plain import frozen
 from grounding_rewards.recipes.btl_ui_blink import Blink
 from grounding_rewards.recipes.btl_ui_link import LinkMatch, OwnAction
 from grounding_rewards.recipes.common import BAD_TARGET, length
 from grounding_rewards.scoring import BBOX, POINT, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.truth import NativeForm
+from grounding_rewards.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
 
 _ACCEPTS = frozenset({BBOX, POINT, "action"})
@@ -139,7 +140,7 @@ def is_well_formed(text: str) -> bool:
 def read_native(value: Any) -> dict[str, Any] | None:
     """``{"solution": [{"Plan": .., "Action": ..}], "bbox": [x1, y1, x2, y2]}``, or the solution alone."""
     row = value if isinstance(value, dict) and "solution" in value else {"solution": value}
-    items = loaded(row["solution"], once) if isinstance(row["solution"], str) else row["solution"]
+    items = loaded(row["solution"], unique_keys) if isinstance(row["solution"], str) else row["solution"]
     item = items[0] if isinstance(items, list) and items else None
     action = (item.get("Action") or {}) if isinstance(item, dict) else None
     if not isinstance(item, dict) or not isinstance(action, dict) or not (action or POINT_KEY in item):

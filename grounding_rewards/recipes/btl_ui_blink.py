@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards import geometry
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.parsing.actions.btl_ui import BLANK, BLINK, USUAL_BOXES, fenced, loaded
 from grounding_rewards.parsing.dialect import MAX_ANSWERS
 from grounding_rewards.parsing.texts import Texts, as_texts, contains, extract
 from grounding_rewards.regions import Regions
-from grounding_rewards.spaces import COORDINATE_LIMIT, CoordSpace, Floats, convert
+from grounding_rewards.spaces import COORDINATE_LIMIT, CoordSpace, convert
 from grounding_rewards.truth import RegionKind
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NEEDS_NOTHING

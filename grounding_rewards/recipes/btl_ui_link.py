@@ -10,9 +10,9 @@ import numpy as np
 from grounding_rewards import geometry
 from grounding_rewards.actions import Objects, canonical
 from grounding_rewards.alternatives import Alternatives
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.parsing.json_point import POINT_KEY
-from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
 from grounding_rewards.verifiers.hit import inside_regions

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards import geometry
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.combine import weighted
 from grounding_rewards.errors import MISSING
@@ -18,11 +19,11 @@ from grounding_rewards.parsing import GUI_R1
 from grounding_rewards.parsing.actions.gui_r1 import CLOSE, OPEN, PLAIN_TEXT, WHOLE, answer_span, usual_answer
 from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.parsing.texts import SPACE, compiled
-from grounding_rewards.plain import once
 from grounding_rewards.recipes.common import share
 from grounding_rewards.scoring import ACTION, BBOX, POINT, Deviation, Example, Exploit, Recipe, Source
-from grounding_rewards.spaces import CoordSpace, Floats
+from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm, RegionKind
+from grounding_rewards.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 
@@ -253,7 +254,7 @@ def read_native(value: Any) -> dict[str, Any] | None:
     """
     if isinstance(value, str) and '"gt_bbox"' in value:  # decoding it here takes half the time
         try:
-            value = json.loads(value, object_pairs_hook=once)
+            value = json.loads(value, object_pairs_hook=unique_keys)
         except (ValueError, RecursionError):
             return None
         if isinstance(value, dict):

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from grounding_rewards import geometry
 from grounding_rewards.actions import Arguments
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.parsing.texts import SPACE, as_texts, matches
 from grounding_rewards.recipes.solutions import CLICK
-from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import Overlap
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 from grounding_rewards.verifiers.centredness import centredness

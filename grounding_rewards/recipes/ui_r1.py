@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.combine import weighted
 from grounding_rewards.errors import RecipeError
@@ -18,7 +19,7 @@ from grounding_rewards.parsing.texts import SPACE, as_texts, compiled, matches
 from grounding_rewards.recipes.common import BAD_TARGET, length
 from grounding_rewards.recipes.solutions import CLICK, SIZES, SOLUTION, clicks_with_places, read_solution
 from grounding_rewards.scoring import ACTION, BBOX, Deviation, Example, Exploit, Recipe, Source
-from grounding_rewards.spaces import CoordSpace, Floats
+from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 from grounding_rewards.verifiers.hit import inside_regions

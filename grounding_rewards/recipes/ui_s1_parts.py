@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from grounding_rewards import geometry
 from grounding_rewards.alternatives import Alternatives
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Reason, Rollouts
 from grounding_rewards.combine import Best
 from grounding_rewards.parsing.actions.ui_s1 import decoded, tagged
 from grounding_rewards.parsing.texts import SPACE, as_texts, matches
-from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers.alternatives import argument
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 from grounding_rewards.verifiers.hit import inside_regions, within

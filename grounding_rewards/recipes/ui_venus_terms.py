@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards import geometry
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import ActionType, options
 from grounding_rewards.verifiers.alternatives import Columns, argument, compared
 from grounding_rewards.verifiers.base import NEEDS_NOTHING

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Reason, Rollouts, Scores
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.spaces import UNIT, Floats, convert
+from grounding_rewards.spaces import UNIT, convert
 from grounding_rewards.table_scoring import Scorer
 from grounding_rewards.tables import Batch
 from grounding_rewards.tables.messages import image_path, prompt_text

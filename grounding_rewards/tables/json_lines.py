@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.plain import once
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NewColumns, NoRowsError, no_collision
+from grounding_rewards.unique_keys import unique_keys
 
 
 class JsonLinesTable:
@@ -77,7 +77,7 @@ class _UnreadableError(ValueError):
 
 def _object(raw: bytes) -> dict[str, Any]:
     try:
-        row = json.loads(raw.decode(), object_pairs_hook=once)
+        row = json.loads(raw.decode(), object_pairs_hook=unique_keys)
     except UnicodeDecodeError as error:
         raise _UnreadableError(f"not UTF-8 ({error.reason} at byte {error.start + 1})") from None
     except json.JSONDecodeError as error:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.pool import SampleStats, Selector, sample_stats
 from grounding_rewards.promises import SELECTOR
-from grounding_rewards.spaces import Floats
 from grounding_rewards.testing.checking import brief, check_unchanged, close, declared, quietly, survives_copies
 
 

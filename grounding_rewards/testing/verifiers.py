@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import TargetError
 from grounding_rewards.promises import VERIFIER
-from grounding_rewards.spaces import CoordSpace, Floats
+from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.testing.checking import (
     brief,
     check_unchanged,

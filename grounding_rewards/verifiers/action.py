@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import canonical
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import PARSED, Predictions, Reason, Rollouts
-from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 

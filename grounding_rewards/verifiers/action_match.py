@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from grounding_rewards import geometry
 from grounding_rewards.alternatives import Alternatives
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Reason, Rollouts
-from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action import ActionType, in_vocabulary
 from grounding_rewards.verifiers.alternatives import Columns, argument, compared

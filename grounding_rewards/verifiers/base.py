@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, TargetError, VerifierError, short_repr
 from grounding_rewards.promises import is_bound, read_needs, within
-from grounding_rewards.spaces import Floats
 
 NEEDS_NOTHING: frozenset[str] = frozenset()
 NEEDS_SCREEN = frozenset({"screen"})

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
-from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 
 Bools = NDArray[np.bool_]

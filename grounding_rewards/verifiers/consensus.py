@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards import votes as voting
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Reason, Rollouts
-from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import options
 
 NEEDS_GROUPS = frozenset({"groups"})

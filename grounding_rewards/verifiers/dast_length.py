@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.plain import frozen
 from grounding_rewards.promises import VERIFIER, complaint
-from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import Verifier, scored
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from grounding_rewards import geometry
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.regions import Regions
-from grounding_rewards.spaces import Floats
 from grounding_rewards.truth import RegionKind
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import MISSING, TargetError
 from grounding_rewards.regions import PerSample
-from grounding_rewards.spaces import Floats, extents
+from grounding_rewards.spaces import extents
 
 
 def screens(

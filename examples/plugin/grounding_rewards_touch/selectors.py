@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.pool import SampleStats
-from grounding_rewards.spaces import Floats
 
 
 @dataclass(frozen=True)

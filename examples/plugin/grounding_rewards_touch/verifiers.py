@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from grounding_rewards import Rollouts
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.spaces import Floats
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ import typer
 
 from grounding_rewards.cli import layout, options, terminal
 from grounding_rewards.errors import PoolError
-from grounding_rewards.plain import once
 from grounding_rewards.tables.files import JSON_LINES, PARQUET
+from grounding_rewards.unique_keys import unique_keys
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.curriculum import Curriculum
@@ -98,7 +98,7 @@ def read_stages(path: Path) -> Curriculum:
     from grounding_rewards.pool.curriculum.form import read
 
     kinds: dict[str, Callable[[str], Any]] = {
-        ".json": partial(json.loads, object_pairs_hook=once),
+        ".json": partial(json.loads, object_pairs_hook=unique_keys),
         ".toml": tomllib.loads,
     }
     if path.suffix.lower() not in kinds:

@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.curriculum.stages import NO_BAND, Curriculum, Stage, assign
 from grounding_rewards.pool.selection.quotas import check_seed, drawn, largest_remainder
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.spaces import Floats
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.spaces import Floats
 
 COMMONEST = 3
 """So many different responses to a sample are quoted."""

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, SelectorError
 from grounding_rewards.pool.selection.funnel import Funnel
 from grounding_rewards.pool.selectors import Band, Selector, select
 from grounding_rewards.pool.selectors.protocol import called
 from grounding_rewards.pool.selectors.weighing import built
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.spaces import Floats
 
 Given = Selector | str | Mapping[str, Any]
 

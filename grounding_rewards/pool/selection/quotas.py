@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
-from grounding_rewards.spaces import Floats
 
 _AT_ONCE = 1 << 16  # names: the digests of millions, each an object, hold more than what is made of them
 

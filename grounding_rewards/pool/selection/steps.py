@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, near
 from grounding_rewards.pool.selection.filters import Given, filters, several, weigh
 from grounding_rewards.pool.selection.funnel import Funnel, Step
@@ -25,7 +26,6 @@ from grounding_rewards.pool.selection.suspicion import suspects as are_suspects
 from grounding_rewards.pool.selectors.keeping import Band, among
 from grounding_rewards.pool.selectors.weighing import sources_of
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.spaces import Floats
 
 Rows = NDArray[np.int64]
 

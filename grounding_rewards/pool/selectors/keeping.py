@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.pool.intervals import wilson
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import options
 
 SAME = 1e-6

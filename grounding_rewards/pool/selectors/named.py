@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.building import Kind, Own
 from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.pool.selectors.protocol import FunctionSelector, Selector
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.promises import SELECTOR, is_bound
-from grounding_rewards.spaces import Floats
 
 
 def _lift(fn: Callable[[SampleStats], Floats], *, low: Any, high: Any) -> FunctionSelector:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.pool.selectors.keeping import TRUTH, Source
 from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.promises import SELECTOR, complaint
-from grounding_rewards.spaces import Floats
 from grounding_rewards.verifiers import options
 
 

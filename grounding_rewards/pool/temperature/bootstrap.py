@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grounding_rewards.spaces import Floats
+from grounding_rewards.arrays import Floats
 
 _HELD = 1 << 22
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.selection.quotas import check_seed
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.temperature.bootstrap import Bootstrap
 from grounding_rewards.pool.transitions.cautions import of_temperatures
 from grounding_rewards.pool.transitions.paired import in_common, number
-from grounding_rewards.spaces import Floats
 
 BOOTSTRAP, TOLERANCE = "bootstrap", "tolerance"
 RULES = (BOOTSTRAP, TOLERANCE)

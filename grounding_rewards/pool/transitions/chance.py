@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.pool.intervals import beta_binomial, mcnemar, wilson
 from grounding_rewards.pool.transitions.paired import number
 from grounding_rewards.pool.transitions.priors import Prior
-from grounding_rewards.spaces import Floats
 
 BETA_BINOMIAL, MEASURED = "beta-binomial", "measured"
 _NEGLIGIBLE = 1e-13

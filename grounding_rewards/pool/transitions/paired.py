@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.intervals import Z
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.spaces import Floats
 
 _SHOWN = 3
 

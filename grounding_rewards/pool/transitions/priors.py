@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, near
 from grounding_rewards.pool.intervals import check_prior
 from grounding_rewards.pool.transitions.beta import COMMON, common_rate
 from grounding_rewards.pool.transitions.likeness import contradiction
-from grounding_rewards.spaces import Floats
 
 JEFFREYS = (0.5, 0.5)
 NAMED = {"jeffreys": JEFFREYS, "uniform": (1.0, 1.0)}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.intervals import mcnemar
 from grounding_rewards.pool.stats import SampleStats
@@ -16,7 +17,6 @@ from grounding_rewards.pool.transitions.chance import Chance, computed, measured
 from grounding_rewards.pool.transitions.moves import Moves, by_source, moves_of
 from grounding_rewards.pool.transitions.paired import in_common, number, rows_of_all, shared, temperatures
 from grounding_rewards.pool.transitions.priors import prior_of
-from grounding_rewards.spaces import Floats
 
 MOST = 1024
 """Scored rollouts a sample: the matrix has a row and a column for each number of right ones."""

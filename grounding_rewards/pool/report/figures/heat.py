@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.pool.report.figures.style import NORMAL, SMALL, WIDTH, canvas, told_apart
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.wording import listed, plural
-from grounding_rewards.spaces import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

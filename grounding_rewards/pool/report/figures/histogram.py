@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.pool.report.figures.style import (
     COLOURS,
     EDGE,
@@ -20,7 +21,6 @@ from grounding_rewards.pool.report.figures.style import (
 )
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.wording import plural
-from grounding_rewards.spaces import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.explain import panel
 from grounding_rewards.explain.picture import closer
 from grounding_rewards.explain.scene import Scene, Window
 from grounding_rewards.pool.report.figures.style import COLOURS, NORMAL, SMALL, WIDTH
 from grounding_rewards.pool.report.samples import Shown
-from grounding_rewards.spaces import PIXEL, UNIT, Floats
+from grounding_rewards.spaces import PIXEL, UNIT
 
 Image = NDArray[Any]
 """(h, w) shades of grey."""
