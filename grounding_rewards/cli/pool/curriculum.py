@@ -16,6 +16,7 @@ import typer
 from grounding_rewards.cli import layout, options, terminal
 from grounding_rewards.errors import PoolError
 from grounding_rewards.plain import once
+from grounding_rewards.pool.report.wording import percent
 from grounding_rewards.tables.files import JSON_LINES, PARQUET
 
 if TYPE_CHECKING:
@@ -216,8 +217,8 @@ def _show_check(checked: Validation) -> None:
     table = layout.table(["type", "band", "right", "of", "rate", "95 % interval", "in its range"], ["95 % interval"])
     for check in checked.checks:
         for band in check.bands:
-            interval = f"{terminal.percent(band.low)} to {terminal.percent(band.high)}"
+            interval = f"{percent(band.low)} to {percent(band.high)}"
             inside = {None: "-", True: "yes", False: "no"}[band.inside]
-            cells = [str(band.correct), str(band.n), terminal.percent(band.rate), interval if band.n else "-", inside]
+            cells = [str(band.correct), str(band.n), percent(band.rate), interval if band.n else "-", inside]
             layout.row(table, [check.kind or "all", band.band, *cells])
     layout.console().print(table)
