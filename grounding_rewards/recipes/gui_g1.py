@@ -8,7 +8,7 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import LITERAL_BOX
 from grounding_rewards.parsing.literal import LiteralError, read_literal
-from grounding_rewards.recipes.common import Line, bad_target, extra_of, length, text_of, truth_of
+from grounding_rewards.recipes.common import Line, bad_target, bare_box, extra_of, length, text_of, truth_of
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.truth import NativeForm
@@ -89,12 +89,7 @@ def _exploits(iou_weight: float, box_weight: float) -> tuple[Exploit, ...]:
     )
 
 
-def read_native(value: Any) -> dict[str, Any] | None:
-    """``[x1, y1, x2, y2]``."""
-    return {"bbox": value} if isinstance(value, list) and len(value) == 4 else None
-
-
-NATIVE = NativeForm("a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image", read_native)
+NATIVE = NativeForm("a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image", bare_box)
 
 
 def _fence(line: Line) -> tuple[str, str]:

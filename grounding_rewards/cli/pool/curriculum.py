@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from grounding_rewards.cli import layout, options, terminal
 from grounding_rewards.errors import PoolError
 from grounding_rewards.plain import once
 from grounding_rewards.pool.report.wording import percent
-from grounding_rewards.tables.files import JSON_LINES, PARQUET
+from grounding_rewards.tables.files import JSON_LINES, PARQUET, overlap
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.curriculum import Curriculum
@@ -190,10 +189,8 @@ def _check_apart(out: Path, inputs: Sequence[Path]) -> None:
     Raises:
         PoolError: one would be.
     """
-    own = Path(os.path.realpath(out))
     for path in inputs:
-        place = Path(os.path.realpath(path))
-        if place.is_relative_to(own) or (path.is_dir() and own.is_relative_to(place)):
+        if overlap(out, path):
             raise PoolError(f"{out}: one of it and the input {path} lies in the other; write somewhere else")
 
 
