@@ -19,9 +19,9 @@ def console() -> Console:
     return Console(file=sys.stdout, highlight=False)
 
 
-def text(line: str, style: str = "") -> Text:
-    """One line, with control characters escaped."""
-    return Text(printable(line), style=style)
+def text(lines: str, style: str = "") -> Text:
+    """Return lines, with all other control characters escaped."""
+    return Text("\n".join(map(printable, lines.split("\n"))), style=style)
 
 
 def indented(thing: RenderableType) -> Padding:
@@ -29,19 +29,46 @@ def indented(thing: RenderableType) -> Padding:
     return Padding(thing, (0, 0, 0, 2), expand=False)
 
 
-def table(heads: Sequence[str], whole: Sequence[str]) -> Table:
-    """An empty table; cells below the heads in ``whole`` are never broken into lines."""
+def section(on: Console, title: str, content: Table, *, indent: int = 2) -> None:
+    """Print a table below an empty line and its title, if any; nothing where it has no rows."""
+    if content.row_count:
+        on.print()
+        if title:
+            on.print(text(title, "bold"))
+        on.print(Padding(content, (0, 0, 0, indent), expand=False))
+
+
+def table(
+    heads: Sequence[str],
+    whole: Sequence[str] = (),
+    rows: Iterable[Iterable[str]] = (),
+    *,
+    figures: Sequence[str] = (),
+) -> Table:
+    """Return a table of rows.
+
+    Args:
+        heads: of the columns.
+        whole: columns whose cells are never broken into lines.
+        rows: the cells of each row.
+        figures: columns of numbers, which stand on the right and are never broken.
+    """
     found = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     for head in heads:
-        found.add_column(head, overflow="fold", no_wrap=head in whole)
+        right = head in figures
+        found.add_column(
+            text(head), overflow="fold", no_wrap=right or head in whole, justify="right" if right else "left"
+        )
+    for cells in rows:
+        row(found, cells)
     return found
 
 
-def facts(rows: Iterable[tuple[str, str]], *, gap: int = 2, apart: bool = False) -> Table:
+def facts(rows: Iterable[Sequence[str]], *, columns: int = 2, gap: int = 2, apart: bool = False) -> Table:
     """Names and what there is to say of each, ``gap`` columns between them; ``apart`` leaves lines between rows."""
     found = Table.grid(padding=(0, gap, 0, 0))
-    found.add_column(no_wrap=True)
-    found.add_column(overflow="fold")
+    for place in range(columns):
+        found.add_column(no_wrap=place == 0, overflow="fold")
     for index, cells in enumerate(rows):
         if apart and index:
             found.add_row("", "")
@@ -60,4 +87,13 @@ def lines(texts: Iterable[str]) -> Table:
 
 def row(table: Table, cells: Iterable[str]) -> None:
     """Append a row."""
-    table.add_row(*(Text("\n".join(map(printable, cell.split("\n")))) for cell in cells))
+    table.add_row(*map(text, cells))
+
+
+def interval(low: float, high: float) -> str:
+    """Return an interval of shares, in per cent.
+
+    >>> interval(0.0, 0.3244)
+    '0.0 - 32.4'
+    """
+    return f"{100 * low:.1f} - {100 * high:.1f}"

@@ -17,6 +17,7 @@ from grounding_rewards.columns import Predictions, Reason, Scores
 from grounding_rewards.errors import TargetError
 from grounding_rewards.evaluation import Evaluation, evaluate, merge
 from grounding_rewards.findings import Finding, described
+from grounding_rewards.pool.report.wording import percent
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.table_scoring import Columns, Scorer
 from grounding_rewards.tables import open_table, write_table
@@ -149,6 +150,6 @@ def _line(summary: dict[str, Any]) -> str:
     return (
         f"{summary['rows']} rows scored with {summary['recipe']['name']}"
         f"{f' ({left_out} of them not valid)' if left_out else ''}: mean total {mean}, "
-        f"{share} {terminal.percent(summary['hit_rate'])}, parse rate {terminal.percent(summary['parse_rate'])}; "
+        f"{share} {percent(summary['hit_rate'])}, parse rate {percent(summary['parse_rate'])}; "
         f"written to {summary['out']}"
     )

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
-from rich import box
 from rich.table import Table
-from rich.text import Text
 
 from grounding_rewards.cli import layout
-from grounding_rewards.cli.terminal import percent, printable
+from grounding_rewards.cli.terminal import printable
 from grounding_rewards.columns import Reason
 from grounding_rewards.evaluation import Evaluation
+from grounding_rewards.pool.report.wording import percent
 
 Found = Sequence[tuple[str, Evaluation]]
 
@@ -31,65 +29,59 @@ def evaluations(found: Found, *, label_free: bool = False) -> None:
     console = layout.console()
     paths = [Path(path) for path, _ in found]
     counts = [each for _, each in found]
-    console.print(_accuracies(_named([path.stem for path in paths], paths, counts), heads))
+    files = _named([path.stem for path in paths], paths, counts)
+    console.print(layout.table(["file", *heads], rows=[[name, *_figures(each)] for name, each in files], figures=heads))
     parts = _named(_differing([path.stem for path in paths]), paths, counts)
-    console.print(_reasons(parts))
+    layout.section(console, "Responses by reason", _reasons(parts), indent=0)
     if any(each.refusals and each.refusals.targets for each in counts):
-        console.print(_refusals(parts))
+        layout.section(console, "Refusals", _refusals(parts), indent=0)
     for name in counts[0].by:
-        console.print(_breakdown(name, parts, heads))
-
-
-def _accuracies(parts: Found, heads: list[str]) -> Table:
-    table = _table(None, ["file"], heads)
-    for name, each in parts:
-        _row(table, [name, *_figures(each)])
-    return table
+        layout.section(console, f"By {printable(name)}", _breakdown(name, parts, heads), indent=0)
 
 
 def _reasons(parts: Found) -> Table:
-    table = _table("Responses by reason", ["reason", *_file_column(parts)], ["rows", "share"])
-    for reason in [reason.name for reason in Reason]:
-        rows = [
-            (name, [str(each.reasons[reason]), percent(each.reasons[reason] / (each.n + each.not_valid))])
+    rows = {
+        reason.name: {
+            name: [str(each.reasons[reason.name]), percent(each.reasons[reason.name] / (each.n + each.not_valid))]
             for name, each in parts
-            if reason in each.reasons
-        ]
-        _group(table, reason, rows, parts)
-    return table
+            if reason.name in each.reasons
+        }
+        for reason in Reason
+    }
+    return _grouped("reason", ["rows", "share"], rows, parts)
 
 
 def _refusals(parts: Found) -> Table:
     heads = ["to refuse", "refused", "clicked", "refused wrongly"]
-    table = _table("Refusals", ["file"], heads)
-    for name, each in parts:
-        if each.refusals:
-            counts = each.refusals
-            figures = (counts.targets, counts.correct, counts.false_clicks, counts.false_refusals)
-            _row(table, [name, *map(str, figures)])
-    return table
+    rows = [
+        [name, *map(str, (counts.targets, counts.correct, counts.false_clicks, counts.false_refusals))]
+        for name, each in parts
+        if (counts := each.refusals)
+    ]
+    return layout.table(["file", *heads], rows=rows, figures=heads)
 
 
 def _breakdown(field: str, parts: Found, heads: list[str]) -> Table:
     # Beside a column of file names the parse rate would not fit into 80 columns.
     shown = heads if len(parts) == 1 else heads[:-1]
-    table = _table(f"By {printable(field)}", [field, *_file_column(parts)], shown)
     totals: Counter[str] = Counter()
     for _, each in parts:
         totals.update({value: part.n + part.not_valid for value, part in each.by[field].items()})
-    for value in sorted(totals, key=lambda value: (-totals[value], value)):
-        rows = [
-            (name, _figures(each.by[field][value])[: len(shown)]) for name, each in parts if value in each.by[field]
-        ]
-        _group(table, value, rows, parts)
+    rows = {
+        value: {name: _figures(each.by[field][value])[: len(shown)] for name, each in parts if value in each.by[field]}
+        for value in sorted(totals, key=lambda value: (-totals[value], value))
+    }
+    return _grouped(field, shown, rows, parts)
+
+
+def _grouped(head: str, heads: list[str], rows: Mapping[str, Mapping[str, list[str]]], parts: Found) -> Table:
+    """A value's row; where there are several files a row each, the value on the first of them."""
+    files = ["file"] if len(parts) > 1 else []
+    table = layout.table([printable(head), *files, *heads], figures=heads)
+    for value, by_file in rows.items():
+        for place, (name, figures) in enumerate(by_file.items()):
+            layout.row(table, ["" if place else printable(value), *([name] if files else []), *figures])
     return table
-
-
-def _group(table: Table, value: str, rows: Iterable[tuple[str, list[str]]], parts: Found) -> None:
-    """One value's row; where there are several files a row each, the value on the first of them."""
-    for name, figures in rows:
-        _row(table, [value, *([name] if len(parts) > 1 else []), *figures])
-        value = ""
 
 
 _FIGURES = ["n", "correct", "accuracy", "95 % interval", "parsed"]
@@ -98,28 +90,8 @@ _LABEL_FREE = ["n", "acc = 1", "mean acc", "95 % interval", "parsed"]
 
 def _figures(found: Evaluation) -> list[str]:
     low, high = found.interval
-    interval = f"{100 * low:.1f} - {100 * high:.1f}" if found.n else "-"
+    interval = layout.interval(low, high) if found.n else "-"
     return [str(found.n), str(found.correct), percent(found.accuracy), interval, percent(found.parse_rate)]
-
-
-def _file_column(parts: Found) -> list[str]:
-    return ["file"] if len(parts) > 1 else []
-
-
-def _table(title: str | None, words: Iterable[str], figures: Iterable[str]) -> Table:
-    table = Table(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False
-    )
-    for word in words:
-        table.add_column(Text(printable(word)), overflow="fold")
-    for figure in figures:
-        table.add_column(figure, justify="right", no_wrap=True)
-    return table
-
-
-def _row(table: Table, cells: list[Any]) -> None:
-    # Names and values come from files: as Text they are shown, not read as markup.
-    table.add_row(*(Text(printable(cell)) for cell in cells))
 
 
 def _differing(names: list[str]) -> list[str]:

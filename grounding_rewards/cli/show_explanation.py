@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich.console import Console
 from rich.table import Table
 
 from grounding_rewards.cli import layout, show_terms
@@ -35,7 +34,7 @@ def explanation(found: Explanation) -> None:
     console.print(layout.text(found.recipe if found.options else found.name, "bold"))
     console.print(layout.indented(layout.text(_verdict(found))))
     for title, section in {**_given(found), **(_scored(found, console.width - 2))}.items():
-        _section(console, title, section)
+        layout.section(console, title, section)
 
 
 def comparison(found: Sequence[Compared], left_out: Mapping[str, Sequence[str]]) -> None:
@@ -46,7 +45,7 @@ def comparison(found: Sequence[Compared], left_out: Mapping[str, Sequence[str]])
         total, acc = ("-" if value is None else number(value) for value in (each.total, each.acc))
         cells = [each.recipe, total, range_of(each.low, each.high), acc, each.reason or "-", each.response_space]
         layout.row(table, cells)
-    _section(console, "Compared: the same text, and the same target", table)
+    layout.section(console, "Compared: the same text, and the same target", table)
     notes = [f"{each.name}: {each.error}" for each in found if each.error is not None]
     notes += [f"{name} does not take {', '.join(options)}: left out" for name, options in left_out.items()]
     for note in notes:
@@ -196,10 +195,3 @@ def _position(found: Explanation) -> Rows:
 def _lies(where: Position, space: str) -> str:
     nearest = f", of place {where.nearest + 1}" if len(where.places) > 1 else ""
     return f"{point_of(where.point)}, in {space}: {where.words}{nearest}"
-
-
-def _section(console: Console, title: str, content: Table) -> None:
-    if content.row_count:
-        console.print()
-        console.print(layout.text(title, "bold"))
-        console.print(layout.indented(content))

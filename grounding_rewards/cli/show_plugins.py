@@ -35,10 +35,9 @@ def title(found: Facts) -> str:
 
 
 def _things(found: Facts) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    for whole in (True, False, False):
-        table.add_column(no_wrap=whole, overflow="fold")
-    for kind, things in found.items():
-        for place, each in enumerate(things if isinstance(things, list) else []):
-            layout.row(table, [kind if place == 0 else "", each["name"], each["says"]])
-    return table
+    rows = [
+        (kind if place == 0 else "", each["name"], each["says"])
+        for kind, things in found.items()
+        for place, each in enumerate(things if isinstance(things, list) else [])
+    ]
+    return layout.facts(rows, columns=3)

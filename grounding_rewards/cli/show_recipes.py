@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
 from grounding_rewards.cli import layout
-from grounding_rewards.cli.terminal import printable
-from grounding_rewards.cli.values import as_written, bounds_of
+from grounding_rewards.cli.values import as_written, bounds_of, clipped
 from grounding_rewards.plugins import BUILT_IN
 
 Facts = dict[str, Any]
@@ -23,16 +19,15 @@ def table(listed: Sequence[Facts]) -> None:
     """Print the list: a row a recipe, below it what some are shown with."""
     console = layout.console()
     wide = console.width >= WIDE
-    found = layout.table(["name", "answers", "from response\nto target", "total", "needs", "paper"], ["name"])
+    built = [each for each in listed if "error" not in each]
+    heads = ["name", "answers", "from response\nto target", "total", "needs", "paper"]
+    found = layout.table(heads, ["name"], [_entry(each, wide) for each in built])
     found.columns[1].min_width, found.columns[2].no_wrap = 12, True
     found.columns[4].max_width = len("model image")
-    built = [each for each in listed if "error" not in each]
-    for each in built:
-        layout.row(found, _entry(each, wide))
     console.print(found)
     for each in built:
         if each["with"]:
-            console.print(Text(printable(f"{each['name']} is shown with {_settings(each['with'])}")))
+            console.print(layout.text(f"{each['name']} is shown with {_settings(each['with'])}"))
 
 
 def _entry(found: Facts, wide: bool) -> list[str]:
@@ -40,30 +35,29 @@ def _entry(found: Facts, wide: bool) -> list[str]:
     needs = "\n".join(found["needs"])
     paper = "ours" if found["paper"] == BUILT_IN else found["paper"]
     title = paper if wide else paper.partition(":")[0]
-    return [found["name"], _clipped(_answer(found), 80 if wide else 40), spaces, bounds_of(found), needs, title]
+    answers = clipped(" ".join(_answer(found).split()), 80 if wide else 40)
+    return [found["name"], answers, spaces, bounds_of(found), needs, title]
 
 
 def one(found: Facts) -> None:
     """Print all about one recipe."""
     console = layout.console()
-    console.print(Text(printable(found["name"]), style="bold"))
+    console.print(layout.text(found["name"], "bold"))
     for line in found["formula"].splitlines():
-        console.print(layout.indented(Text(printable(line))))
+        console.print(layout.indented(layout.text(line)))
+    parts = [[part["name"], bounds_of(part), part["made_by"]] for part in found["parts"]]
+    actions = [[action["field"], action["says"], as_written(action["example"])] for action in found["actions"]]
     sections = {
         "": layout.facts(_about(found)),
-        "Parts": _filled(["part", "range", "made by"], [_part(each) for each in found["parts"]]),
-        "Actions in targets": _filled(["field", "says", "example"], [_action(each) for each in found["actions"]], 1),
-        "Options": _filled(["option", "default", "here"], _options(found)),
+        "Parts": layout.table(["part", "range", "made by"], ["part", "range"], parts),
+        "Actions in targets": layout.table(["field", "says", "example"], ["field"], actions),
+        "Options": layout.table(["option", "default", "here"], ["option", "default"], _options(found)),
         "Departs from the source": layout.facts([(each["name"], each["why"]) for each in found["deviations"]]),
         "Pays for nothing": layout.facts([_exploit(each) for each in found["exploits"]]),
         "Example": layout.facts(_example(found["example"]) if found["example"] else []),
     }
     for title, section in sections.items():
-        if section.row_count:
-            console.print()
-            if title:
-                console.print(Text(title, style="bold"))
-            console.print(layout.indented(section))
+        layout.section(console, title, section)
 
 
 def _about(found: Facts) -> list[tuple[str, str]]:
@@ -84,14 +78,6 @@ def _about(found: Facts) -> list[tuple[str, str]]:
         ("files", ", ".join(found["files"])),
     ]
     return [(name, text) for name, text in rows if text]
-
-
-def _part(part: Facts) -> list[str]:
-    return [part["name"], bounds_of(part), part["made_by"]]
-
-
-def _action(action: Facts) -> list[str]:
-    return [action["field"], action["says"], as_written(action["example"])]
 
 
 def _options(found: Facts) -> list[list[str]]:
@@ -120,17 +106,5 @@ def _answer(found: Facts) -> str:
     return found["answers"] or f"dialect {found['dialect']}"
 
 
-def _clipped(text: str, length: int) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= length else f"{text[: length - 3]}..."
-
-
 def _settings(options: Facts) -> str:
     return ", ".join(f"{name}={as_written(value)}" for name, value in options.items())
-
-
-def _filled(heads: Sequence[str], rows: Iterable[Sequence[str]], whole: int = 2) -> Table:
-    found = layout.table(heads, heads[:whole])
-    for row in rows:
-        layout.row(found, row)
-    return found

@@ -75,12 +75,3 @@ REPORTING = Reporting(note, warn, progress)
 def print_json(value: Any) -> None:
     """JSON on stdout, in ASCII so that every terminal takes it."""
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
-
-
-def percent(share: float | None) -> str:
-    """A share in per cent.
-
-    >>> percent(379 / 510), percent(None)
-    ('74.3 %', '-')
-    """
-    return "-" if share is None else f"{100 * share:.1f} %"

@@ -16,6 +16,7 @@ from grounding_rewards.explain.wording import plain
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.truth import Action, Region, RegionKind, Target
 from grounding_rewards.wire import read_target
+from grounding_rewards.writing import to_wire
 
 MOST_PLACES = 16
 """So many places of a target are tried out one by one."""
@@ -51,7 +52,7 @@ def alone(recipe: Recipe, case: Case) -> tuple[float, ...]:
     found = []
     for region in target.regions:
         targets = list(case.targets)
-        targets[case.row] = as_wire(replace(target, regions=(region,)))
+        targets[case.row] = to_wire(replace(target, regions=(region,)))
         found.append(float(replace(case, targets=tuple(targets)).score(recipe).total[case.row]))
     return tuple(found)
 
@@ -64,33 +65,6 @@ def in_wire_form(recipe: Recipe, case: Case) -> Case:
     {'bbox': [0.1, 0.1, 0.3, 0.2], 'space': 'unit'}
     """
     return replace(case, targets=tuple(_rewritten(recipe, target) for target in case.targets))
-
-
-def as_wire(target: Target) -> dict[str, Any]:
-    """A target as a mapping of the wire form.
-
-    >>> as_wire(read_target({"bbox": [1, 2, 3, 4], "action": "click", "id": "a"}))
-    {'bbox': [1.0, 2.0, 3.0, 4.0], 'action': {'name': 'click'}, 'id': 'a'}
-    """
-    found: dict[str, Any] = {}
-    lone = len(target.regions) == 1 and not target.actions and target.regions[0].action is None
-    if lone:
-        found |= _wire_place(target.regions[0])
-    elif target.regions or target.actions:
-        found["regions"] = [
-            *[_wire_place(region) for region in target.regions],
-            *[{"action": _action(action)} for action in target.actions],
-        ]
-    if target.refusal:
-        found["refusal"] = True
-    if target.action is not None:
-        found["action"] = _action(target.action)
-    if target.space is not None:
-        found["space"] = target.space.value
-    beside = {name: getattr(target, name) for name in _BESIDE}
-    return found | {
-        name: list(value) if isinstance(value, tuple) else value for name, value in beside.items() if value is not None
-    }
 
 
 def complaint(error: Exception) -> str:
@@ -108,7 +82,7 @@ def _read(recipe: Recipe, value: Any, *, label_free: bool = False) -> Target:
 
 def _rewritten(recipe: Recipe, value: Any) -> Any:
     try:
-        return as_wire(_read(recipe, value))
+        return to_wire(_read(recipe, value))
     except TargetError:
         return value
 
@@ -161,15 +135,6 @@ def _listed(value: Any) -> Any:
 def _place(region: Region) -> Place:
     kind = RegionKind(region.kind).name.lower()
     return Place(kind, region.numbers, region.point, _action(region.action) if region.action else None)
-
-
-def _wire_place(region: Region) -> dict[str, Any]:
-    found: dict[str, Any] = {RegionKind(region.kind).name.lower(): list(region.numbers)}
-    if region.point is not None:
-        found["point"] = list(region.point)
-    if region.action is not None:
-        found["action"] = _action(region.action)
-    return found
 
 
 def _action(action: Action) -> dict[str, Any]:

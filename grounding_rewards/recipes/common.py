@@ -39,6 +39,15 @@ def length(name: str, value: float) -> float:
     return float(value)
 
 
+def bare_box(value: Any) -> dict[str, Any] | None:
+    """``[x1, y1, x2, y2]`` as a bbox; None for other values.
+
+    >>> bare_box([10, 20, 30, 40])
+    {'bbox': [10, 20, 30, 40]}
+    """
+    return {"bbox": value} if isinstance(value, list) and len(value) == 4 else None
+
+
 def box_by_edges(value: Any) -> dict[str, Any] | None:
     """``{"x1": .., "y1": .., "x2": .., "y2": ..}`` as a bbox, sizes and names beside it kept; None for other values.
 

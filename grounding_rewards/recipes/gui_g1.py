@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import LITERAL_BOX
-from grounding_rewards.recipes.common import BAD_TARGET, length
+from grounding_rewards.recipes.common import BAD_TARGET, bare_box, length
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
@@ -78,12 +76,7 @@ def _exploits(iou_weight: float, box_weight: float) -> tuple[Exploit, ...]:
     )
 
 
-def read_native(value: Any) -> dict[str, Any] | None:
-    """``[x1, y1, x2, y2]``."""
-    return {"bbox": value} if isinstance(value, list) and len(value) == 4 else None
-
-
-NATIVE = NativeForm("a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image", read_native)
+NATIVE = NativeForm("a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image", bare_box)
 
 _DEVIATIONS = (
     BAD_TARGET,

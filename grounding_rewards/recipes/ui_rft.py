@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import JSON_POINT
-from grounding_rewards.recipes.common import BAD_TARGET
+from grounding_rewards.recipes.common import BAD_TARGET, bare_box
 from grounding_rewards.scoring import BBOX, Deviation, Example, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
 from grounding_rewards.truth import NativeForm
@@ -45,12 +43,7 @@ def ui_rft() -> Recipe:
     )
 
 
-def read_native(value: Any) -> dict[str, Any] | None:
-    """``[x1, y1, x2, y2]``."""
-    return {"bbox": value} if isinstance(value, list) and len(value) == 4 else None
-
-
-NATIVE = NativeForm("a bare list x1 y1 x2 y2 in pixels of the image the model saw", read_native)
+NATIVE = NativeForm("a bare list x1 y1 x2 y2 in pixels of the image the model saw", bare_box)
 
 _DEVIATIONS = (
     BAD_TARGET,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.errors import RecipeError
@@ -11,7 +10,7 @@ from grounding_rewards.parsing import UI_VENUS
 from grounding_rewards.parsing.actions.ui_venus import BARE, CLOSE, FUNCTIONS, OPEN, read_call
 from grounding_rewards.parsing.texts import NUMBER, SPACE
 from grounding_rewards.plain import frozen
-from grounding_rewards.recipes.common import length, share
+from grounding_rewards.recipes.common import bare_box, length, share
 from grounding_rewards.recipes.ui_venus_terms import NavigationContent, NavigationCoord, NavigationMatch
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, Example, Exploit, Recipe, Source
 from grounding_rewards.spaces import CoordSpace
@@ -97,17 +96,8 @@ def ui_venus_navigation(
     )
 
 
-def read_native(value: Any) -> dict[str, Any] | None:
-    """A bare box, which is to be clicked.
-
-    >>> read_native([10, 20, 30, 40])
-    {'bbox': [10, 20, 30, 40]}
-    """
-    return {"bbox": value} if isinstance(value, list) and len(value) == 4 else None
-
-
 NATIVE = NativeForm(
-    "a bare list, 4 numbers x1 y1 x2 y2, in pixels of the original image; the source publishes no rows", read_native
+    "a bare list, 4 numbers x1 y1 x2 y2, in pixels of the original image; the source publishes no rows", bare_box
 )
 
 

@@ -153,7 +153,7 @@ def _moves(rollouts: Rollouts, start: geometry.Bools, reach: float) -> tuple[geo
     if wanted is not None:
         ended = ~np.isnan(wanted[:, 0])
         if given is not None:
-            end = geometry.in_box(given, wanted) | (geometry.distance(given, _middle(wanted)) < reach)
+            end = geometry.in_box(given, wanted) | (geometry.distance(given, geometry.centre(wanted)) < reach)
     went, way = _directions(rollouts, given, wanted)
     asked = np.stack([alternatives.place >= 0, ended, way[:, 0] != 0])
     held = np.stack([start, end, (went[:, :, None] == way[:, None, :]).any(axis=(1, 2))])
@@ -181,7 +181,7 @@ def _directions(
     if wanted is not None and len(regions.row):
         written = rollouts.targets.alternatives.arguments.direction
         start = np.where(alternatives.place[:, None] >= 0, regions.centre[alternatives.place], np.nan)
-        ends = _towards(_middle(wanted) - start, size)
+        ends = _towards(geometry.centre(wanted) - start, size)
         way = ends if written is None else np.where((written == None)[:, None], ends, way)  # noqa: E711
     return went, way
 
@@ -204,10 +204,6 @@ def _towards(away: Floats, size: Floats) -> NDArray[np.int64]:
     codes = np.stack([np.where(tie | level, across, along), np.where(tie | ~level, along, across)], axis=1)
     nowhere = (right == 0) & (down == 0) | np.isnan(right + down)
     return np.where(nowhere[:, None], 0, codes)
-
-
-def _middle(box: Floats) -> Floats:
-    return (box[:, :2] + box[:, 2:]) / 2
 
 
 def _contents(rollouts: Rollouts, least: float) -> tuple[geometry.Bools, geometry.Bools]:

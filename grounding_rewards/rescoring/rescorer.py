@@ -25,6 +25,7 @@ from grounding_rewards.rescoring.written import MANIFEST, summary, write
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.table_scoring import Columns, Resizing, Scorer
 from grounding_rewards.tables.base import Note, Table
+from grounding_rewards.tables.files import overlap
 from grounding_rewards.tables.fingerprints import digest
 from grounding_rewards.tables.manifests import read_manifest
 from grounding_rewards.tables.resumable import OUTPUTS, Pieces, directory_in_pieces
@@ -201,8 +202,7 @@ def _check_apart(rollouts: RolloutTable, out: Path) -> None:
         TableError: it is.
     """
     for path in rollouts.paths:
-        one, other = Path(os.path.realpath(path)), Path(os.path.realpath(out))
-        if one.is_relative_to(other) or (path.is_dir() and other.is_relative_to(one)):
+        if overlap(out, path):
             raise TableError(f"{out}: lies in the input {path}, or holds it; write to another directory")
 
 

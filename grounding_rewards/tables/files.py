@@ -154,6 +154,12 @@ def schema_of(table: Table) -> Any:
     return getattr(table, "schema", None)
 
 
+def overlap(out: Path, source: Path) -> bool:
+    """Return True where an output lies in a directory that is read, or holds what is read, links followed."""
+    own, place = Path(os.path.realpath(out)), Path(os.path.realpath(source))
+    return place.is_relative_to(own) or (source.is_dir() and own.is_relative_to(place))
+
+
 def _is_parquet(path: Path) -> bool:
     suffix = path.suffix.lower()
     if suffix not in (*JSON_LINES, *PARQUET):

@@ -99,7 +99,7 @@ def _types(table: Table) -> tuple[dict[str, Any], set[str]]:
             except UnicodeEncodeError:
                 odd.add(name)
                 found = _type(encodable(values))
-            types[name] = _wider(types[name], found) if name in types else found
+            types[name] = wider(types[name], found) if name in types else found
     return types, odd
 
 
@@ -114,9 +114,10 @@ def _type(values: list[Any]) -> Any:
     return None if _has_empty_struct(kind) else kind
 
 
-def _wider(first: Any, second: Any) -> Any:
-    if first is None or second is None:
-        return None
+def wider(first: Any, second: Any) -> Any:
+    """Return the type of Arrow that holds what either type holds; None where there is none, or one is None."""
+    if first is None or second is None or first.equals(second):
+        return first and second
     schemas = [pa.schema([("column", kind)]) for kind in (first, second)]
     try:
         return pa.unify_schemas(schemas, promote_options="permissive").field(0).type

@@ -14,7 +14,7 @@ import pyarrow as pa
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Batch, Note, Table
 from grounding_rewards.tables.files import schema_of
-from grounding_rewards.tables.inferred import Inferred
+from grounding_rewards.tables.inferred import Inferred, wider
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.kept import KeptColumns
 from grounding_rewards.tables.parquet import first_line
@@ -200,24 +200,14 @@ def types_of(sources: Sequence[Source]) -> dict[str, Any]:
     for source in sources:
         for name, kind in source.types.items():
             held, path = found.get(name, (kind, source.table.path))
-            wider = _wider(held, kind)
-            if wider is None:
+            both = wider(held, kind)
+            if both is None:
                 raise TableError(
                     f"{source.table.path}: column {name} holds {kind}, and {held} in {path}; score them into "
                     "directories of their own, or bring the column into one type first"
                 )
-            found[name] = wider, path
+            found[name] = both, path
     return {name: kind for name, (kind, _) in found.items()}
-
-
-def _wider(one: Any, other: Any) -> Any:
-    if one.equals(other):
-        return one
-    schemas = [pa.schema([("column", kind)]) for kind in (one, other)]
-    try:
-        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-    except pa.ArrowException:
-        return None
 
 
 class _Counted:

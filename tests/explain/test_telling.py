@@ -8,25 +8,8 @@ import grounding_rewards as gr
 from grounding_rewards import catalogue
 from grounding_rewards.explain import Case
 from grounding_rewards.explain.comparing import compare
-from grounding_rewards.explain.telling import as_wire, in_wire_form
+from grounding_rewards.explain.telling import in_wire_form
 from grounding_rewards.plugins import collect
-from grounding_rewards.wire import read_target
-
-FULL = {
-    "regions": [
-        {"bbox": [1.0, 2.0, 3.0, 4.0], "point": [2.0, 3.0], "action": {"name": "click"}},
-        {"polygon": [0.0, 0.0, 9.0, 0.0, 9.0, 9.0]},
-        {"action": {"name": "key", "keys": ["ctrl", "c"]}},
-    ],
-    "action": {"name": "drag", "to": [5.0, 6.0]}, "space": "pixel", "image_size": [10.0, 20.0], "id": "a", "task": "t",
-    "model_image_size": [5.0, 10.0], "trajectory": "t1", "step": 0, "num_steps": 2, "extra": {"mine": 1},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("wire", [FULL, {"refusal": True, "id": 3}, {"bbox": [1.0, 2.0, 3.0, 4.0]}])
-def test_there_and_back(wire):
-    assert as_wire(read_target(wire)) == wire
-    json.dumps(as_wire(read_target(wire)))
 
 
 @pytest.mark.parametrize("name", collect([]).recipes)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.tables.sample_ids import sample_id
+from grounding_rewards.tables.sample_ids import as_json, sample_id
 
 TARGET = {"bbox": [0.1, 0.2, 0.3, 0.4], "action": {"name": "click"}, "refusal": False}
 NAME = "6b47ca8f81b02585672a39c5dfdfb3cf"
@@ -106,3 +108,20 @@ def test_a_sample_of_which_nothing_is_known_has_no_name():
 def test_what_is_no_plain_value_is_an_error(value):
     with pytest.raises(PoolError, match=r"got (object|set) among what names .* of an image its path or its bytes"):
         sample_id(source="a", image=value)
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ({"bbox": np.array([1.0, 2.5])}, '{"bbox": [1.0, 2.5]}'),
+        ({"bbox": [float("nan"), 1]}, '{"bbox": [null, 1]}'),
+        ({"extra": {"on": date(2026, 1, 2), "of": Decimal("1.50")}}, '{"extra": {"on": "2026-01-02", "of": "1.50"}}'),
+        ({"id": "\ud800"}, '{"id": "\\ud800"}'),
+        ('{"point": [1, 2]}', '{"point": [1, 2]}'),
+        ("[1, 2", '"[1, 2"'),
+        (None, None),
+        ({"image": object()}, None),
+    ],
+)
+def test_targets_as_json(target: object, text: str | None) -> None:
+    assert as_json(target) == text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
@@ -15,7 +14,8 @@ import typer
 
 from grounding_rewards.cli import layout, options, terminal
 from grounding_rewards.errors import PoolError
-from grounding_rewards.tables.files import JSON_LINES, PARQUET
+from grounding_rewards.pool.report.wording import percent
+from grounding_rewards.tables.files import JSON_LINES, PARQUET, overlap
 from grounding_rewards.unique_keys import unique_keys
 
 if TYPE_CHECKING:
@@ -189,10 +189,8 @@ def _check_apart(out: Path, inputs: Sequence[Path]) -> None:
     Raises:
         PoolError: one would be.
     """
-    own = Path(os.path.realpath(out))
     for path in inputs:
-        place = Path(os.path.realpath(path))
-        if place.is_relative_to(own) or (path.is_dir() and own.is_relative_to(place)):
+        if overlap(out, path):
             raise PoolError(f"{out}: one of it and the input {path} lies in the other; write somewhere else")
 
 
@@ -216,8 +214,8 @@ def _show_check(checked: Validation) -> None:
     table = layout.table(["type", "band", "right", "of", "rate", "95 % interval", "in its range"], ["95 % interval"])
     for check in checked.checks:
         for band in check.bands:
-            interval = f"{terminal.percent(band.low)} to {terminal.percent(band.high)}"
+            interval = f"{percent(band.low)} to {percent(band.high)}"
             inside = {None: "-", True: "yes", False: "no"}[band.inside]
-            cells = [str(band.correct), str(band.n), terminal.percent(band.rate), interval if band.n else "-", inside]
+            cells = [str(band.correct), str(band.n), percent(band.rate), interval if band.n else "-", inside]
             layout.row(table, [check.kind or "all", band.band, *cells])
     layout.console().print(table)

@@ -10,6 +10,7 @@ import typer
 
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.errors import RecipeError, near
+from grounding_rewards.pool.report.wording import percent
 from grounding_rewards.spaces import MODELS, PIPELINES
 from grounding_rewards.table_scoring import Columns, Resizing
 
@@ -107,7 +108,7 @@ def _line(said: dict[str, Any]) -> str:
     left_out = f" ({said['unscored']} of them not scored)" if said["unscored"] else ""
     line = (
         f"{said['rows']} rollouts{left_out} with {said['recipe']['name']}: mean total {mean}, "
-        f"{share} {terminal.percent(said['hit_rate'])}, parse rate {terminal.percent(said['parse_rate'])}"
+        f"{share} {percent(said['hit_rate'])}, parse rate {percent(said['parse_rate'])}"
     )
     if not pieces["made"]:
         return f"{line}; nothing to do, all is in {said['out']}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.cli import terminal
+from grounding_rewards.pool.report.wording import percent
 
 
 def say(manifest: Mapping[str, Any]) -> None:
@@ -49,7 +50,7 @@ def line(manifest: Mapping[str, Any], out: Path) -> str:
     removed = [f"{step['removed']} {step['name']}" for step in manifest["steps"] if step["removed"]]
     return (
         f"{manifest['kept']} of {manifest['samples']} samples: {manifest['positive']} solved at times and "
-        f"{manifest['zero']} never ({terminal.percent(manifest['zero_share_actual'])}); left out: "
+        f"{manifest['zero']} never ({percent(manifest['zero_share_actual'])}); left out: "
         f"{', '.join(removed) or 'none'}; written to {out}"
     )
 
@@ -58,7 +59,7 @@ def _short(manifest: Mapping[str, Any]) -> str:
     """How many never-solved samples are missing, who left them out, and what to do about it."""
     gone = {step["name"]: step["removed_zero"] for step in manifest["steps"] if step["removed_zero"]}
     said = (
-        f"{manifest['zero_quota']} never-solved samples would make {terminal.percent(manifest['zero_share'])} of the "
+        f"{manifest['zero_quota']} never-solved samples would make {percent(manifest['zero_share'])} of the "
         f"pool, and {manifest['zero']} are left: {manifest['shortfall']} are missing, and none is taken twice"
     )
     if gone:

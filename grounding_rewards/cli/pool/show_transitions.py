@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from grounding_rewards.cli import layout
-from grounding_rewards.cli.terminal import percent
+from grounding_rewards.pool.report.wording import percent
 from grounding_rewards.pool.transitions.beta import told
 
 if TYPE_CHECKING:
@@ -26,15 +26,10 @@ def show(found: Transitions, by: str) -> None:
     bins = binned(found.counts.shape[1])
     console.print(layout.text("Samples by right rollouts before (rows) and after (columns)", "bold"))
     console.print(_matrix(found, bins))
-    console.print()
-    console.print(layout.text("Shares of each row in per cent, and by chance alone", "bold"))
-    console.print(_shares(found, bins))
-    console.print()
-    console.print(layout.facts(_facts(found)))
+    layout.section(console, "Shares of each row in per cent, and by chance alone", _shares(found, bins), indent=0)
+    layout.section(console, "", layout.facts(_facts(found)), indent=0)
     if len(found.by_source) > 1 or found.by_source[0].source is not None:
-        console.print()
-        console.print(layout.text(f"By {by}", "bold"))
-        console.print(_by_source(found.by_source))
+        layout.section(console, f"By {by}", _by_source(found.by_source), indent=0)
 
 
 def binned(columns: int) -> list[range]:
@@ -54,7 +49,8 @@ def binned(columns: int) -> list[range]:
 
 
 def _matrix(found: Transitions, bins: Sequence[range]) -> Table:
-    table = _figures(["", *map(_name, bins), "all"])
+    heads = [*map(_name, bins), "all"]
+    table = layout.table(["", *heads], figures=heads)
     for right, row in enumerate(found.counts):
         if row.sum():
             layout.row(table, [str(right), *(_count(row[list(each)].sum()) for each in bins), f"{row.sum():,}"])
@@ -63,7 +59,9 @@ def _matrix(found: Transitions, bins: Sequence[range]) -> Table:
 
 
 def _shares(found: Transitions, bins: Sequence[range]) -> Table:
-    table = _figures(["", "", *map(_name, bins)])
+    heads = [*map(_name, bins)]
+    table = layout.table(["", "", *heads], figures=heads)
+    table.columns[1].justify = "right"
     chances = found.chance.expected
     for right, row in enumerate(found.counts):
         if row.sum():
@@ -105,20 +103,13 @@ def _kind(chance: Chance) -> str:
 
 def _by_source(moves: Sequence[Moves]) -> Table:
     heads = ["both", "never", "solved", "share", "95 % interval", "up", "down", "points"]
-    table = _figures(["source", *heads])
+    table = layout.table(["source", *heads], figures=heads)
     for each in moves:
         share = percent(None if not each.never_solved else each.escape_share)
-        ends = f"{100 * each.low:.1f} - {100 * each.high:.1f}" if each.never_solved else "-"
+        ends = layout.interval(each.low, each.high) if each.never_solved else "-"
         counts = [f"{each.both:,}", f"{each.never_solved:,}", f"{each.escaped:,}"]
         cells = [*counts, share, ends, f"{each.up:,}", f"{each.down:,}", f"{100 * each.difference.mean:+.1f}"]
         layout.row(table, ["(none)" if each.source is None else each.source, *cells])
-    return table
-
-
-def _figures(heads: Sequence[str]) -> Table:
-    table = layout.table(heads, heads[1:])
-    for column in table.columns[1:]:
-        column.justify = "right"
     return table
 
 

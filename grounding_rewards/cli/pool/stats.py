@@ -11,6 +11,7 @@ import typer
 from grounding_rewards.cli import layout, options, terminal
 from grounding_rewards.cli.pool.show_next import say_rounds
 from grounding_rewards.errors import TableError
+from grounding_rewards.pool.report.wording import percent
 
 
 def stats(
@@ -88,11 +89,10 @@ def _counted(found: dict[Any, int]) -> dict[str, int]:
 
 def _show(said: dict[str, Any]) -> None:
     heads = ["", "samples", "rollouts", "solved", "never", "mixed", "no signal", "accuracy", "parsed"]
-    table = layout.table(heads, heads[1:])
+    table = layout.table(heads, figures=heads[1:])
     rows = [(str(each["source"]), each) for each in said["by_source"]] + [("all", said)]
     cells = [(name, _cells(found)) for name, found in rows]
     for place, column in enumerate(table.columns[1:]):
-        column.justify = "right"
         column.min_width = max(len(heads[place + 1]), *(len(each[place]) for _, each in cells))
     for name, each in cells:
         layout.row(table, [name, *each])
@@ -102,11 +102,11 @@ def _show(said: dict[str, Any]) -> None:
         many = "rollouts are" if said["unscored"] > 1 else "rollout is"
         console.print(layout.text(f"{said['unscored']:,} {many} not scored, and not counted in n."))
     for k, each in said.get("pass_at_k", {}).items():
-        line = f"pass@{k}: {terminal.percent(each['mean'])} of {each['samples']} samples with {k} rollouts or more"
+        line = f"pass@{k}: {percent(each['mean'])} of {each['samples']} samples with {k} rollouts or more"
         console.print(layout.text(line))
 
 
 def _cells(found: dict[str, Any]) -> list[str]:
     names = ("samples", "rollouts", "all_correct", "none_correct", "mixed", "zero_signal")
     numbers = ["-" if found[name] is None else f"{found[name]:,}" for name in names]
-    return [*numbers, terminal.percent(found["accuracy"]), terminal.percent(found["parse_rate"])]
+    return [*numbers, percent(found["accuracy"]), percent(found["parse_rate"])]

@@ -136,9 +136,7 @@ def _of_group(group: list[Side]) -> list[tuple[float, SampleStats]]:
 
 def _show(found: Sweep) -> None:
     heads = ["T", "right", "95 %", "difference", "parsed", "mixed", "never", "spread", "texts"]
-    table = layout.table(heads, heads)
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = layout.table(heads, heads[:1], figures=heads[1:])
     for row in found.rows:
         mark = " *" if row.temperature == found.chosen else " x" if row.collapsed else ""
         gap = f"{100 * row.difference_low:+.1f} to {100 * row.difference_high:+.1f}"

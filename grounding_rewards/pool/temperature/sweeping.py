@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.selection.quotas import check_seed
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.temperature.bootstrap import Bootstrap
 from grounding_rewards.pool.transitions.cautions import of_temperatures
-from grounding_rewards.pool.transitions.paired import in_common, number
+from grounding_rewards.pool.transitions.paired import exact_mean, in_common, number
 
 BOOTSTRAP, TOLERANCE = "bootstrap", "tolerance"
 RULES = (BOOTSTRAP, TOLERANCE)
@@ -166,7 +164,7 @@ def sweep(
     _from_0_to_1("tolerance", tolerance)
     common, every = _common([stats_by_temperature[each] for each in temperatures], temperatures)
     rates = np.stack([stats.pass_rate for stats in common])
-    accuracies = [_mean(rate) for rate in rates]
+    accuracies = [exact_mean(rate) for rate in rates]
     against = _against(temperatures, accuracies, rule, reference)
     rng = Bootstrap(draws, seed, confidence)
     gaps = [
@@ -233,10 +231,12 @@ def _beside(stats: SampleStats) -> tuple[float, float, float, float, float]:
     """Parse rate, shares of mixed and of never-solved samples, dispersion of clicks, share of different responses."""
     rollouts = stats.n + stats.unscored
     read = ~np.isnan(stats.parse_rate)
-    parsed = _mean(stats.parse_rate[read] * rollouts[read]) / _mean(rollouts[read]) if read.any() else math.nan
+    parsed = (
+        exact_mean(stats.parse_rate[read] * rollouts[read]) / exact_mean(rollouts[read]) if read.any() else math.nan
+    )
     told = stats.distinct >= 0
     distinct = float(stats.distinct[told].sum() / rollouts[told].sum()) if told.any() else math.nan
-    dispersion = _mean(stats.dispersion[~np.isnan(stats.dispersion)])
+    dispersion = exact_mean(stats.dispersion[~np.isnan(stats.dispersion)])
     return parsed, float(stats.mixed.mean()), float(stats.none_correct.mean()), dispersion, distinct
 
 
@@ -276,8 +276,3 @@ def _from_0_to_1(name: str, value: float) -> float:
     if not 0 <= value <= 1:
         raise PoolError(f"{name}: got {value}; expected a number from 0 to 1")
     return value
-
-
-def _mean(values: Floats | NDArray[np.int64]) -> float:
-    """The exact sum over the number; NaN of none."""
-    return math.fsum(values) / len(values) if len(values) else math.nan

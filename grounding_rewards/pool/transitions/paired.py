@@ -57,11 +57,11 @@ def difference(before: Floats, after: Floats, z: float = Z) -> Difference:
     (0.1667, -0.16, 0.4933)
     """
     moved = after - before
-    mean = _mean(moved)
+    mean = exact_mean(moved)
     if len(moved) < 2:
-        return Difference(_mean(before), _mean(after), mean, math.nan, math.nan)
+        return Difference(exact_mean(before), exact_mean(after), mean, math.nan, math.nan)
     half = z * math.sqrt(math.fsum(((moved - mean) ** 2).tolist()) / (len(moved) - 1) / len(moved))
-    return Difference(_mean(before), _mean(after), mean, max(-1.0, mean - half), min(1.0, mean + half))
+    return Difference(exact_mean(before), exact_mean(after), mean, max(-1.0, mean - half), min(1.0, mean + half))
 
 
 def in_common(several: Sequence[SampleStats], called: Sequence[str]) -> list[NDArray[np.int64]]:
@@ -156,6 +156,6 @@ def _some(stats: SampleStats) -> str:
     return f"{names}{f' and {len(stats) - _SHOWN} more' if len(stats) > _SHOWN else ''}" if len(stats) else "no sample"
 
 
-def _mean(values: Floats) -> float:
-    """The exact sum over the number: rows in another order give the same."""
+def exact_mean(values: Floats | NDArray[np.int64]) -> float:
+    """Return the exact sum over the number, the same in any order of rows; NaN of none."""
     return math.fsum(values.tolist()) / len(values) if len(values) else math.nan
