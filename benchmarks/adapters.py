@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 import grounding_rewards as gr
-from grounding_rewards.tables.rollouts import close_all
+from grounding_rewards.tables.recorder import close_all
 from grounding_rewards_adapters import easyr1, easyr1_sequential, trl, verl
 
 WIDTH, HEIGHT = 1920, 1080

@@ -31,8 +31,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
 import numpy as np
 from toy_rounds import FULL, QUICK, by_source, first_round, greedy_hits, grpo, measured, rows_of
 
-from grounding_rewards.pool.intervals import mcnemar, wilson
 from grounding_rewards.pool.selection import next_pool
+from grounding_rewards.stats.intervals import mcnemar, wilson
 
 ARMS = ("pool", "control", "everything")
 ZERO_SHARE = 0.2

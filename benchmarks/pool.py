@@ -64,7 +64,7 @@ def run(step: str, path: str) -> dict[str, Any]:
     import duckdb
     import pyarrow.dataset
 
-    from grounding_rewards.pool.grouped import stats_of
+    from grounding_rewards.pool.aggregate import stats_of
     from grounding_rewards.pool.selection import next_pool
     from grounding_rewards.pool.summary import SUMMED, summary
     from grounding_rewards.tables.rollout_table import open_rollouts

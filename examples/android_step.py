@@ -8,7 +8,7 @@ alarm in four steps. Each step is scored by itself, and then together with those
 from __future__ import annotations
 
 from grounding_rewards import Reason, Scores, recipe
-from grounding_rewards.returns import step_and_episode_advantages, step_returns
+from grounding_rewards.groups.returns import step_and_episode_advantages, step_returns
 
 SCREEN = (1080, 2400)
 

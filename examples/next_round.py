@@ -34,8 +34,8 @@ from toy_rounds import FULL, QUICK, by_source, first_round, greedy_hits, grpo, m
 from train_trl_cpu import say
 
 from grounding_rewards import cli
-from grounding_rewards.pool.intervals import wilson
 from grounding_rewards.pool.transitions import transitions
+from grounding_rewards.stats.intervals import wilson
 
 ZERO_SHARE = 0.2
 

@@ -19,7 +19,7 @@ from train_trl_cpu import GENERATIONS, run_grpo
 from transformers.utils import logging as transformers_logging
 
 import grounding_rewards as gr
-from grounding_rewards.pool.grouped import stats_of
+from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.temperature import Sweep, sweep
 from grounding_rewards.tables.rollout_table import open_rollouts

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from grounding_rewards import testing as testing
     from grounding_rewards import verifiers as verifiers
     from grounding_rewards.catalogue import list_recipes, recipe
-    from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
+    from grounding_rewards.checks.space_fit import fit_spaces
     from grounding_rewards.combine import affine, asymmetric, best, clip, gate, product, steps, weighted
+    from grounding_rewards.coords.spaces import CoordSpace
     from grounding_rewards.errors import (
         GroundingRewardsError,
         PluginError,
@@ -32,10 +33,9 @@ if TYPE_CHECKING:
         TargetWarning,
         VerifierError,
     )
+    from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores
     from grounding_rewards.scoring import Recipe
-    from grounding_rewards.space_fit import fit_spaces
-    from grounding_rewards.spaces import CoordSpace
-    from grounding_rewards.targets import Targets
+    from grounding_rewards.targets.columns import Targets
     from grounding_rewards.verifiers import Verifier, verifier
 
 __all__ = [
@@ -71,16 +71,16 @@ __all__ = [
 
 _MODULES = {
     "catalogue": ("list_recipes", "recipe"),
-    "columns": ("Predictions", "Reason", "Rollouts", "Scores"),
+    "rollouts": ("Predictions", "Reason", "Rollouts", "Scores"),
     "combine": ("affine", "asymmetric", "best", "clip", "gate", "product", "steps", "weighted"),
     "errors": (
         "GroundingRewardsError", "PluginError", "RecipeError", "SpaceError", "TableError", "TargetError",
         "TargetWarning", "VerifierError",
     ),
     "scoring": ("Recipe",),
-    "space_fit": ("fit_spaces",),
-    "spaces": ("CoordSpace",),
-    "targets": ("Targets",),
+    "checks.space_fit": ("fit_spaces",),
+    "coords.spaces": ("CoordSpace",),
+    "targets.columns": ("Targets",),
     "verifiers": ("Verifier", "verifier"),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

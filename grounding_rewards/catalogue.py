@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
 from grounding_rewards.combine import RESERVED
+from grounding_rewards.coords.spaces import as_space
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
-from grounding_rewards.loading import absolute, current, in_full, load, names_code
 from grounding_rewards.parsing import Answers, Thinking
-from grounding_rewards.plain import frozen
-from grounding_rewards.plugins import left_out, makes_callables, origin, registry
+from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.plugins.loading import absolute, current, in_full, load, names_code
+from grounding_rewards.plugins.registry import left_out, makes_callables, origin, registry
 from grounding_rewards.scoring import ACTION, Recipe
-from grounding_rewards.spaces import as_space
 
 SHARED = ("response_space", "target_space", "answers", "thinking", "action_names")
 """Options that every recipe takes."""

@@ -17,10 +17,10 @@ from typing import Protocol, TypeGuard
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import RecipeError, short_repr
-from grounding_rewards.promises import VERIFIER, complaint
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers.base import Verifier, scored
+from grounding_rewards.verifiers.contract import VERIFIER, complaint
 
 RESERVED = frozenset({
     "reward", "score", "acc", "overall", "accuracy", "correct", "valid", "uid", "input", "output", "gts", "step",

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
-from grounding_rewards.loading import NAMING, file_of, names_code
-from grounding_rewards.plugins import KINDS, registry
+from grounding_rewards.plugins.loading import NAMING, file_of, names_code
+from grounding_rewards.plugins.registry import KINDS, registry
 
 _PACKAGE = Path(__file__).resolve().parent
 _STANDARD = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")]

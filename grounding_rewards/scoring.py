@@ -13,20 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Predictions, Reason, Rollouts, Scores
 from grounding_rewards.combine import Known, evaluate, part_names
+from grounding_rewards.coords.image_sizes import read_sizes
+from grounding_rewards.coords.spaces import PIXEL, CoordSpace, convert
 from grounding_rewards.errors import DialectError, GroundingRewardsError, RecipeError, TargetWarning, short_repr
-from grounding_rewards.findings import described, findings
 from grounding_rewards.given import group_codes, read_extras, read_lengths
-from grounding_rewards.parsing.dialect import Answers, Dialect
 from grounding_rewards.parsing.parse import MAX_LENGTH, Thinking, parse, read_responses
-from grounding_rewards.plugins import add_origin
-from grounding_rewards.promises import VERIFIER, complaint
-from grounding_rewards.sizes import read_sizes
-from grounding_rewards.spaces import PIXEL, CoordSpace, convert
-from grounding_rewards.targets import BadTarget, Targets
-from grounding_rewards.truth import NativeForm
+from grounding_rewards.parsing.pattern_dialect import Answers, Dialect
+from grounding_rewards.plugins.registry import add_origin
+from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores
+from grounding_rewards.targets.columns import BadTarget, Targets
+from grounding_rewards.targets.findings import described, findings
+from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers.base import Verifier
+from grounding_rewards.verifiers.contract import VERIFIER, complaint
 
 BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION = "bbox", "polygon", "circle", "point", "refusal", "action"
 """Kinds of target, as ``Recipe.accepts`` names them."""

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.test_image_header import PNG
+from tests.coords.test_image_header import PNG
 
 GUARD = 60
 """Seconds that a command may take where it would else wait for ever."""

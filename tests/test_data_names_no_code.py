@@ -13,10 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards import building, catalogue, loading
+from grounding_rewards import catalogue
 from grounding_rewards.catalogue import RecordedName, recorded_recipe
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.pool.grouped import stats_of
+from grounding_rewards.plugins import loading
+from grounding_rewards.plugins import named as building
+from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.tables.rollout_table import open_rollouts
 from grounding_rewards_adapters import easyr1, trl, verl
 from tests.cli.command import Runner
@@ -216,7 +218,7 @@ def test_rooms_that_read_data_import_nothing_that_loads_code():
             called = {node.func.id for node in ast.walk(tree)
                       if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}  # fmt: skip
             assert not (imported | called) & LOADERS, f"{file}: names that come from data must not reach a loader"
-            assert not modules & {"grounding_rewards.loading", "grounding_rewards.building"}, file
+            assert not modules & {"grounding_rewards.plugins.loading", "grounding_rewards.plugins.named"}, file
 
 
 def test_targets_of_recipes_that_are_not_installed_are_read_by_the_callers_recipe_or_space(tmp_path):

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards import plugins
 from grounding_rewards.cli import main
 from grounding_rewards.hookspecs import hookimpl
-from grounding_rewards.plugins import collect
-from grounding_rewards.recipes.gelato import gelato
+from grounding_rewards.plugins import registry as plugins
+from grounding_rewards.plugins.registry import collect
+from grounding_rewards.recipes.published.gelato import gelato
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

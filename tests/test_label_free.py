@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.targets import Targets
+from grounding_rewards.targets.columns import Targets
 
 TEXTS = ["(500, 500)", "(100, 100)"]
 

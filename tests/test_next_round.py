@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from grounding_rewards.tables.rollouts import read_rollouts
+from grounding_rewards.tables.recorder import read_rollouts
 
 ROOT = Path(__file__).parents[1]
 STEPS, GENERATIONS, TASKS = 2, 8, 40

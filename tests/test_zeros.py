@@ -11,11 +11,11 @@ import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
 from grounding_rewards.parsing import parse
 from grounding_rewards.parsing.texts import VECTOR_ROWS
-from grounding_rewards.plugins import collect
+from grounding_rewards.plugins.registry import collect
+from grounding_rewards.targets.read import read_target
 from grounding_rewards.testing import ANSWER_FORMATS
-from grounding_rewards.testing.checking import same_bits
+from grounding_rewards.testing._checks import same_bits
 from grounding_rewards.testing.recipes import examples_of
-from grounding_rewards.wire import read_target
 
 DIALECTS = collect([]).parsers
 ZEROS = ("0", "-0", "-0.0", "-.0", "-0.", "-0e0", "+0", "-1e-400", "-00", "-0x0", "−0")

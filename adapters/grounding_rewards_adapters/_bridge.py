@@ -8,9 +8,9 @@ from typing import Any
 
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.image_sizes import read_size
+from grounding_rewards.coords.spaces import MODELS, CoordSpace, model_image_sizes
 from grounding_rewards.errors import MISSING, near
-from grounding_rewards.sizes import read_size
-from grounding_rewards.spaces import MODELS, CoordSpace, model_image_sizes
 from grounding_rewards_adapters._judged import Judged
 from grounding_rewards_adapters._settings import SHARED, Named, Settings, Trainer
 

@@ -11,9 +11,9 @@ import numpy as np
 
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats, nowhere
-from grounding_rewards.findings import Finding, described, findings, merged
+from grounding_rewards.coords.spaces import MODEL_PIXEL
 from grounding_rewards.scoring import ACTION
-from grounding_rewards.spaces import MODEL_PIXEL
+from grounding_rewards.targets.findings import Finding, described, findings, merged
 from grounding_rewards.verifiers.action import in_vocabulary
 from grounding_rewards_adapters._judged import Piece
 from grounding_rewards_adapters._settings import Named, Trainer
@@ -124,7 +124,7 @@ class Diagnosis:
         return [f"asked for and never done: {named}"] if never else []
 
     def _better(self) -> list[str]:
-        from grounding_rewards.space_fit import fit_spaces  # once in a run
+        from grounding_rewards.checks.space_fit import fit_spaces  # once in a run
 
         sizes = [np.concatenate(column) for column in zip(*self._sizes, strict=True)]
         fit = fit_spaces(self.recipe, self._responses, self._targets, image_sizes=sizes[0], model_image_sizes=sizes[1])

@@ -7,8 +7,8 @@ from typing import Any
 
 from grounding_rewards.converting.image_files import ImageFiles
 from grounding_rewards.converting.images import Image
+from grounding_rewards.coords.image_header import image_size, orientation
 from grounding_rewards.errors import PictureError
-from grounding_rewards.image_header import image_size, orientation
 
 _FILES = ImageFiles()
 

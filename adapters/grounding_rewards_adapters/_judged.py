@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
-from grounding_rewards.spaces import UNIT, convert
-from grounding_rewards.truth import Target
+from grounding_rewards.coords.spaces import UNIT, convert
+from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.targets.target import Target
 
 Objects = NDArray[np.object_]
 

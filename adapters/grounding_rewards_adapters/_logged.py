@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grounding_rewards.tables.messages import answer
+from grounding_rewards.tables.prompts import answer
 from grounding_rewards_adapters._completions import response_text
 from grounding_rewards_adapters._judged import Judged
 from grounding_rewards_adapters._recording import origin

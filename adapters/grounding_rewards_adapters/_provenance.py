@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.tables.messages import image_path, prompt_text
+from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS, SOURCE_COLUMNS, as_json, sample_id
-from grounding_rewards.truth import Target
+from grounding_rewards.targets.target import Target
 
 _SAMPLE = ("sample_id", "id")  # not verl's uid, which is another one at every step
 _TRAIN_STEP = ("train_step", "global_step", "global_steps")

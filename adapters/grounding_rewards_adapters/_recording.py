@@ -15,7 +15,7 @@ from grounding_rewards_adapters._judged import Judged
 from grounding_rewards_adapters._provenance import Provenance
 
 if TYPE_CHECKING:
-    from grounding_rewards.tables.rollouts import RolloutRecorder
+    from grounding_rewards.tables.recorder import RolloutRecorder
 
 LOG = logging.getLogger("grounding_rewards")
 
@@ -38,7 +38,7 @@ class Recording:
     """
 
     def __init__(self, directory: str, parts: Sequence[str]) -> None:
-        from grounding_rewards.tables.rollouts import RolloutRecorder  # pyarrow, for none but those who record
+        from grounding_rewards.tables.recorder import RolloutRecorder  # pyarrow, for none but those who record
 
         try:
             self.recorder: RolloutRecorder = RolloutRecorder(directory, parts)

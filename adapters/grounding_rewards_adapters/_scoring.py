@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.image_sizes import read_sizes
+from grounding_rewards.coords.spaces import model_image_sizes
 from grounding_rewards.further import reads_further
 from grounding_rewards.parsing.parse import read_responses
-from grounding_rewards.sizes import read_sizes
-from grounding_rewards.spaces import model_image_sizes
-from grounding_rewards.targets import Targets
+from grounding_rewards.targets.columns import Targets
 from grounding_rewards_adapters import _bridge
 from grounding_rewards_adapters._diagnosis import Diagnosis
 from grounding_rewards_adapters._judged import Judged, Piece

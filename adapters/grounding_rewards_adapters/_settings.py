@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import grounding_rewards as gr
+from grounding_rewards.coords.spaces import MODELS
 from grounding_rewards.errors import near
-from grounding_rewards.loading import absolute, in_full
-from grounding_rewards.plain import frozen
-from grounding_rewards.spaces import MODELS
-from grounding_rewards.targets import BadTarget
+from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.plugins.loading import absolute, in_full
+from grounding_rewards.targets.columns import BadTarget
 
 
 @dataclass(frozen=True)

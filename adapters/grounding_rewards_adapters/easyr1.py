@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
-from grounding_rewards.targets import Targets
+from grounding_rewards.targets.columns import Targets
 from grounding_rewards_adapters import _bridge, _scorers, _settings
 from grounding_rewards_adapters._judged import Judged
 from grounding_rewards_adapters._scoring import Scorer

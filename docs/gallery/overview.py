@@ -14,13 +14,13 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.spaces import PIXEL, convert
 from grounding_rewards.errors import RecipeError, printable
-from grounding_rewards.explain import panel
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.picture import Picture
-from grounding_rewards.explain.template import template
+from grounding_rewards.explain.plot import panel
+from grounding_rewards.explain.plot.picture import Picture
+from grounding_rewards.explain.plot.template import template
 from grounding_rewards.scoring import ACTION, Recipe
-from grounding_rewards.spaces import PIXEL, convert
 
 SCREEN = 960.0, 540.0
 TARGET = 360.0, 200.0, 600.0, 340.0

@@ -9,8 +9,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from grounding_rewards.cli.values import as_written, bounds_of
-from grounding_rewards.plugins import BUILT_IN
+from grounding_rewards.cli.render.values import as_written, bounds_of
+from grounding_rewards.plugins.registry import BUILT_IN
 
 Facts = dict[str, Any]
 

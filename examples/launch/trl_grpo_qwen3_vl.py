@@ -20,7 +20,7 @@ from datasets import Dataset, Image, List, load_dataset
 from transformers import AutoConfig, AutoProcessor
 from trl import GRPOConfig, GRPOTrainer, ModelConfig, TrlParser, get_peft_config, get_quantization_config
 
-from grounding_rewards.spaces import MODELS
+from grounding_rewards.coords.spaces import MODELS
 from grounding_rewards_adapters.trl import reward_funcs
 
 DEFAULTS = {

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from grounding_rewards.batch.row_scoring import Columns, Scorer
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.options import read_value
+from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.explain.case import Case, Size
 from grounding_rewards.further import reads_further
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.sizes import read_size
-from grounding_rewards.table_scoring import Columns, Scorer
 from grounding_rewards.tables import Batch, Table, open_table
 
 

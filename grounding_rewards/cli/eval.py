@@ -8,12 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from grounding_rewards.cli import options, show, terminal
+from grounding_rewards.batch.row_scoring import Columns, Scorer
+from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
+from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli.render import evaluation as show
 from grounding_rewards.errors import TargetError
-from grounding_rewards.evaluation import Evaluation, evaluate, merge
-from grounding_rewards.findings import Finding, described
-from grounding_rewards.table_scoring import Columns, Scorer
 from grounding_rewards.tables import open_table
+from grounding_rewards.targets.findings import Finding, described
 
 
 def evaluate_files(

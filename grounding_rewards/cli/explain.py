@@ -10,17 +10,18 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.cli import cases, options, show_explanation, terminal
+from grounding_rewards.batch.row_scoring import Columns
+from grounding_rewards.cli import cases, options, terminal
+from grounding_rewards.cli.render import explanation as show_explanation
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.explain import Case, explain
 from grounding_rewards.explain.comparing import compare
-from grounding_rewards.explain.facts import Extent
 from grounding_rewards.explain.places import BESIDE
-from grounding_rewards.explain.telling import in_wire_form
-from grounding_rewards.findings import described, findings
+from grounding_rewards.explain.sections import Extent
+from grounding_rewards.explain.target_section import in_wire_form
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.table_scoring import Columns
+from grounding_rewards.targets.findings import described, findings
 
 _ROW, _PICTURE = "A row of a file", "A picture"
 LeftOut = dict[str, list[str]]

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.catalogue import recipe
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, SpaceError
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.unique_keys import unique_keys
+from grounding_rewards.targets.unique_keys import unique_keys
 
 
 class OnBadTarget(StrEnum):

@@ -15,9 +15,9 @@ from grounding_rewards.converting.image_files import ImageFiles
 from grounding_rewards.converting.images import Image
 from grounding_rewards.errors import GroundingRewardsError, PictureError, TargetError
 from grounding_rewards.explain.case import Case, Size
-from grounding_rewards.explain.picture import Picture, picture
-from grounding_rewards.explain.plot import check_screen, figures, plot
-from grounding_rewards.explain.reward_map import Advance
+from grounding_rewards.explain.plot.figure import check_screen, figures, plot
+from grounding_rewards.explain.plot.picture import Picture, picture
+from grounding_rewards.explain.plot.reward_map import Advance
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.atomic import atomic_file
 

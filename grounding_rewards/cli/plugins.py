@@ -9,14 +9,16 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from grounding_rewards import parsing, plugins
+from grounding_rewards import parsing
 from grounding_rewards._version import __version__
-from grounding_rewards.cli import show_plugins, terminal
+from grounding_rewards.cli import terminal
+from grounding_rewards.cli.render import plugins as show_plugins
+from grounding_rewards.coords.spaces import PIXEL
 from grounding_rewards.errors import PluginError
-from grounding_rewards.explain.wording import told
+from grounding_rewards.explain.labels import told
 from grounding_rewards.parsing import Dialect
-from grounding_rewards.plugins import BUILT_IN, KINDS, LOAD, Offer, Registry, collect
-from grounding_rewards.spaces import PIXEL
+from grounding_rewards.plugins import registry as plugins
+from grounding_rewards.plugins.registry import BUILT_IN, KINDS, LOAD, Offer, Registry, collect
 from grounding_rewards.testing.formats import ANSWER_FORMATS
 
 Facts = dict[str, Any]

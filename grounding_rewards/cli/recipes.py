@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.cli import described, options, show_recipes, terminal
+from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli.render import recipes as show_recipes
 from grounding_rewards.errors import RecipeError
+from grounding_rewards.explain import describe as described
 
 
 def list_recipes(

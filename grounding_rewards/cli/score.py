@@ -12,16 +12,16 @@ import numpy as np
 import typer
 
 from grounding_rewards.arrays import Floats
+from grounding_rewards.batch.row_scoring import Columns, Scorer
+from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.columns import Predictions, Reason, Scores
 from grounding_rewards.errors import TargetError
-from grounding_rewards.evaluation import Evaluation, evaluate, merge
-from grounding_rewards.findings import Finding, described
 from grounding_rewards.pool.report.wording import percent
+from grounding_rewards.rollouts import Predictions, Reason, Scores
 from grounding_rewards.scoring import ACTION, Recipe
-from grounding_rewards.table_scoring import Columns, Scorer
 from grounding_rewards.tables import open_table, write_table
 from grounding_rewards.tables.json_lines import dumps
+from grounding_rewards.targets.findings import Finding, described
 
 _NAMES = np.array([reason.name for reason in Reason], dtype=np.object_)
 

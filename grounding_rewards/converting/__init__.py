@@ -1,6 +1,6 @@
 """Rows of a data set into the rows that a trainer reads: pure, rows in and rows out; ``cli/convert`` has the files.
 
->>> from grounding_rewards.spaces import PIXEL
+>>> from grounding_rewards.coords.spaces import PIXEL
 >>> reading = Reading(Columns("ask", target="box"), Truths(space=PIXEL))
 >>> found = read_rows([{"ask": "Save", "box": [1, 2, 3, 4], "id": "a"}], reading)
 >>> FORMS["easyr1"].row(found.samples[0])["problem"]
@@ -9,11 +9,11 @@
 
 from grounding_rewards.converting import easyr1, trl, verl
 from grounding_rewards.converting.columns import Columns, Found, find_columns
-from grounding_rewards.converting.form import Form
+from grounding_rewards.converting.layout import Form
 from grounding_rewards.converting.prompts import Wording
 from grounding_rewards.converting.samples import Read, Reading, Sample, read_rows
 from grounding_rewards.converting.survey import Survey
-from grounding_rewards.converting.truths import Truths
+from grounding_rewards.converting.targets import Truths
 
 FORMS = {form.name: form for form in (verl.FORM, trl.FORM, easyr1.FORM)}
 """Trainers by name."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from grounding_rewards.converting.images import looks_like_images
+from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, near
-from grounding_rewards.sizes import read_size
 
 NONE = "none"
 """What an option says in a column's stead where there is none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from grounding_rewards.converting.form import Form
+from grounding_rewards.converting.layout import Form
 from grounding_rewards.converting.samples import Sample
 from grounding_rewards.errors import ConvertError
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from grounding_rewards.converting.images import KNOWN, Image, Seen
+from grounding_rewards.coords.image_header import ENOUGH, Size, image_format, image_size, orientation
 from grounding_rewards.errors import DataPathError, PictureError
-from grounding_rewards.image_header import ENOUGH, Size, image_format, image_size, orientation
 from grounding_rewards.tables.data_paths import open_regular, read_up_to
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from grounding_rewards.coords.image_header import image_size
 from grounding_rewards.errors import ConvertError
-from grounding_rewards.image_header import image_size
 
 KNOWN = "PNG, JPEG, WebP, GIF or BMP"
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")

@@ -8,7 +8,7 @@ from typing import Any
 
 from grounding_rewards.converting import Form, Reading
 from grounding_rewards.converting.columns import value_at
-from grounding_rewards.converting.form import IMAGES, images_type, messages_type, over
+from grounding_rewards.converting.layout import IMAGES, images_type, messages_type, over
 from grounding_rewards.converting.prompts import further_fields
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.tables import Table
@@ -86,7 +86,7 @@ def empty_row(schema: Any) -> dict[str, Any]:
 
 
 def _inferred(table: Table, name: str, note: Note) -> Any:
-    from grounding_rewards.tables.inferred import Inferred
+    from grounding_rewards.tables.inferred_schema import Inferred
     from grounding_rewards.tables.nested import NestedTable
 
     def objects(row: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
@@ -106,7 +106,7 @@ def _further_types(table: Table, schema: Any, column: str) -> dict[str, Any]:
         kind = _type_at(schema, column)
         one = getattr(kind, "value_type", None)
         return {name: each for name, each in _fields(one).items() if name not in ("role", "content")}
-    from grounding_rewards.tables.inferred import Inferred
+    from grounding_rewards.tables.inferred_schema import Inferred
     from grounding_rewards.tables.nested import NestedTable
 
     def messages(row: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:

@@ -27,7 +27,7 @@ class Names:
     def repeated(self, most: int = 5) -> tuple[int, list[tuple[int, int]]]:
         """How many bear the name of an earlier one, and the rows of the first of them, each behind its namesake's.
 
-        >>> from grounding_rewards.truth import Target
+        >>> from grounding_rewards.targets.target import Target
         >>> names = Names()
         >>> names.add([Sample(row, "", Target(id=name), "", ()) for row, name in enumerate("abcb")])
         >>> names.repeated()

@@ -9,13 +9,13 @@ from typing import Any
 from grounding_rewards.converting.columns import Columns, value_at
 from grounding_rewards.converting.images import Image, Seen, read_images
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
-from grounding_rewards.converting.truths import Truths, with_facts, written
+from grounding_rewards.converting.targets import Truths, with_facts, written
+from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
-from grounding_rewards.findings import Finding
-from grounding_rewards.sizes import read_size
 from grounding_rewards.tables.sample_ids import sample_id
-from grounding_rewards.truth import Target
-from grounding_rewards.writing import plain_numbers, to_wire
+from grounding_rewards.targets.findings import Finding
+from grounding_rewards.targets.target import Target
+from grounding_rewards.targets.write import plain_numbers, to_wire
 
 Size = tuple[float, float]
 Look = Callable[[Image], Seen | None]
@@ -106,7 +106,7 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
     Returns:
         Samples and problems; a row has one or the other.
 
-    >>> from grounding_rewards.spaces import PIXEL
+    >>> from grounding_rewards.coords.spaces import PIXEL
     >>> reading = Reading(Columns("ask", target="box"), Truths(space=PIXEL))
     >>> rows = [{"ask": "Save", "box": {"bbox": [1, 2, 3, 4], "id": "a"}}, {"box": {"bbox": [3, 2, 1]}}]
     >>> found = read_rows(rows, reading)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from grounding_rewards.converting.form import Form, messages_type
+from grounding_rewards.converting.layout import Form, messages_type
 from grounding_rewards.converting.prompts import IMAGE
 from grounding_rewards.converting.samples import Sample
 from grounding_rewards.errors import ConvertError
-from grounding_rewards.writing import plain_numbers
+from grounding_rewards.targets.write import plain_numbers
 
 _OTHER_MEDIA = ("<video>", "<audio>")
 

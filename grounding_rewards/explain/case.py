@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from grounding_rewards.columns import Rollouts, Scores
 from grounding_rewards.errors import RecipeError, TargetError
+from grounding_rewards.rollouts import Rollouts, Scores
 from grounding_rewards.scoring import Example, Recipe
 
 Size = tuple[float, float]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grounding_rewards.columns import Reason
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.telling import complaint, in_wire_form
+from grounding_rewards.explain.target_section import complaint, in_wire_form
+from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import Recipe
 
 

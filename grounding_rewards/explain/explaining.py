@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from grounding_rewards.columns import Reason, Rollouts, Scores
 from grounding_rewards.combine import Known, is_combination
 from grounding_rewards.errors import TargetError
+from grounding_rewards.explain.arithmetic import lengths_of
 from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.explanation import Explanation, Mate, Together
-from grounding_rewards.explain.facts import Told
+from grounding_rewards.explain.labels import acc_made_by, plain
 from grounding_rewards.explain.places import conversions, extents
 from grounding_rewards.explain.position import position, positions
 from grounding_rewards.explain.reading import numbers_of, read
-from grounding_rewards.explain.telling import alone, complaint, told
+from grounding_rewards.explain.sections import Told
+from grounding_rewards.explain.target_section import alone, complaint, told
 from grounding_rewards.explain.terms import ACC, worked_out
-from grounding_rewards.explain.wording import acc_made_by, plain
-from grounding_rewards.explain.workings import lengths_of
+from grounding_rewards.rollouts import Reason, Rollouts, Scores
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.verifiers import DastLength, Verifier
 

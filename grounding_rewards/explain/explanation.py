@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from grounding_rewards.explain.facts import Conversion, Extent, Numbers, Position, Read, Told
-from grounding_rewards.explain.wording import plain
+from grounding_rewards.explain.labels import plain
+from grounding_rewards.explain.sections import Conversion, Extent, Numbers, Position, Read, Told
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from grounding_rewards.columns import Rollouts
+from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL, UNIT, CoordSpace, as_space
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.facts import Axis, Conversion, Extent, Numbers, Read, Told
 from grounding_rewards.explain.reading import numbers_of
+from grounding_rewards.explain.sections import Axis, Conversion, Extent, Numbers, Read, Told
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.spaces import MODEL_PIXEL, PIXEL, UNIT, CoordSpace, as_space
 
 BESIDE = "beside the target"
 """Where a size is that the target does not say."""

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
-from grounding_rewards.explain.facts import Position
+from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL, CoordSpace, convert
 from grounding_rewards.explain.formulas import number
 from grounding_rewards.explain.reading import numbers_of
+from grounding_rewards.explain.sections import Position
 from grounding_rewards.geometry import box_gap, in_ellipse, in_polygon, lengths, outline_distance
-from grounding_rewards.regions import Regions, converted
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.spaces import MODEL_PIXEL, PIXEL, CoordSpace, convert
-from grounding_rewards.truth import RegionKind
+from grounding_rewards.targets.regions import Regions, converted
+from grounding_rewards.targets.target import RegionKind
 
 _ROUNDING = 1e-12
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from grounding_rewards.columns import PARSED, Predictions, Reason
-from grounding_rewards.explain.facts import Numbers, Read
-from grounding_rewards.explain.wording import plain
+from grounding_rewards.explain.labels import plain
+from grounding_rewards.explain.sections import Numbers, Read
 from grounding_rewards.parsing.parse import MAX_LENGTH, answer_texts, parse, read_responses
+from grounding_rewards.rollouts import PARSED, Predictions, Reason
 from grounding_rewards.scoring import Recipe
 
 MEANINGS: Mapping[Reason, str] = {

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
 from grounding_rewards.combine import Combination, Known, evaluate, is_combination
+from grounding_rewards.explain.arithmetic import workings
 from grounding_rewards.explain.explanation import Term
 from grounding_rewards.explain.formulas import number, work
-from grounding_rewards.explain.wording import called_with, formula_told, made_by
-from grounding_rewards.explain.workings import workings
+from grounding_rewards.explain.labels import called_with, formula_told, made_by
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import StepReturn, Verifier
 
 TOTAL, ACC = "total", "acc"

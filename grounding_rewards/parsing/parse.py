@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from grounding_rewards.actions import NO_ARGUMENTS, Arguments, Objects, canonical, empty, is_known
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Predictions, Reason
-from grounding_rewards.parsing.dialect import MAX_ANSWERS, Answers, Dialect, Found
-from grounding_rewards.parsing.finding import find
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.parsing.base import find
+from grounding_rewards.parsing.pattern_dialect import MAX_ANSWERS, Answers, Dialect, Found
 from grounding_rewards.parsing.texts import Texts, contains
-from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.rollouts import Predictions, Reason
 
 Thinking = Literal["closed", "open", "read"]
 

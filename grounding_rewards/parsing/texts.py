@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.parsing.patterns import for_re
-from grounding_rewards.spaces import COORDINATE_LIMIT
 
 VECTOR_ROWS = 48
 """From this many rows on, setting up the vectorised functions pays."""

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import read_only
 from grounding_rewards.errors import PoolError, TableError, near
-from grounding_rewards.pool.grouped import stats_of
-from grounding_rewards.pool.intervals import pass_at_k, wilson
+from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.stats.intervals import pass_at_k, wilson
 from grounding_rewards.tables.files import JSON_LINES, PARQUET, open_table
 from grounding_rewards.tables.rollout_rows import CORRECT
 from grounding_rewards.tables.rollout_table import open_rollouts

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.pool.intervals import pass_at_k
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.stats.intervals import pass_at_k
 
 NO_SIGNAL = 1e-6
 """Totals of a group that differ by no more teach nothing: equal ones may differ in their last bits."""

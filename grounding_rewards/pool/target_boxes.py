@@ -8,11 +8,11 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.catalogue import RecordedName, list_recipes, recorded_recipe
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import TargetError
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe
-from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.targets import Targets
-from grounding_rewards.truth import NativeForm
+from grounding_rewards.targets.columns import Targets
+from grounding_rewards.targets.target import NativeForm
 
 ACCEPTED = frozenset({ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL})
 """Kinds of targets that are read: all; some have no place."""

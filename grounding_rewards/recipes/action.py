@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from grounding_rewards.combine import best, weighted
+from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.errors import RecipeError, SpaceError
-from grounding_rewards.plain import frozen
-from grounding_rewards.recipes.common import click_example, dialect_named, in_vocabulary, share, shown_with
+from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.recipes._shared import click_example, dialect_named, in_vocabulary, share, shown_with
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Example, Exploit, Recipe, Source
-from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.verifiers import ActionMatch, ActionType, Format, RefusalMatch
 from grounding_rewards.verifiers.action_match import Scrolls
 from grounding_rewards.verifiers.direction import Convention

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from grounding_rewards.actions import CLICKS
 from grounding_rewards.combine import best, weighted
+from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.errors import SpaceError
-from grounding_rewards.plain import frozen
-from grounding_rewards.recipes.common import click_example, dialect_named, length, share, shown_with
+from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.recipes._shared import click_example, dialect_named, length, share, shown_with
 from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Exploit, Recipe, Source
-from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.verifiers import CorrectRefusal, Format, Hit
 
 

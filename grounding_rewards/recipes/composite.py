@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from grounding_rewards.combine import RESERVED, best, is_combination, weighted
+from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.errors import RecipeError, SpaceError, near
-from grounding_rewards.plain import Fields, frozen
-from grounding_rewards.recipes.common import click_example, dialect_named, in_vocabulary, shown_with
+from grounding_rewards.plugins.frozen import Fields, frozen
+from grounding_rewards.recipes._shared import click_example, dialect_named, in_vocabulary, shown_with
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe, Source
-from grounding_rewards.spaces import CoordSpace, as_space
 from grounding_rewards.verifiers import (
     ActionMatch,
     ActionType,

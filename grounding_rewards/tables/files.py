@@ -186,7 +186,7 @@ def _parquet_table(path: Path) -> Table:
 def _parquet_writer(
     file: IO[bytes], path: Path, like: Table, new: NewColumns, note: Note, metadata: Mapping[bytes, bytes] | None
 ) -> Writer:
-    from grounding_rewards.tables.inferred import InferringWriter
+    from grounding_rewards.tables.inferred_schema import InferringWriter
     from grounding_rewards.tables.parquet import ParquetWriter
 
     schema = schema_of(like)

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NewColumns, NoRowsError, no_collision
-from grounding_rewards.unique_keys import unique_keys
+from grounding_rewards.targets.unique_keys import unique_keys
 
 
 class JsonLinesTable:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError
-from grounding_rewards.sizes import read_size
 
 COLUMNS: Mapping[str, Any] = {
     "sample_id": pa.string(),

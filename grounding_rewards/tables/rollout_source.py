@@ -14,11 +14,11 @@ import pyarrow as pa
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Batch, Note, Table
 from grounding_rewards.tables.files import schema_of
-from grounding_rewards.tables.inferred import Inferred, wider
+from grounding_rewards.tables.inferred_schema import Inferred, wider
 from grounding_rewards.tables.json_lines import dumps
-from grounding_rewards.tables.kept import KeptColumns
 from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
+from grounding_rewards.tables.without_columns import KeptColumns
 
 PIECE_ROWS = 1 << 16
 """Rows that are done at once, and once more where a run is killed among them; fewer where rows are large."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Table
 from grounding_rewards.tables.files import schema_of
-from grounding_rewards.tables.kept import FEATURES, features_in
+from grounding_rewards.tables.without_columns import FEATURES, features_in
 
 
 def unified(tables: Sequence[Table]) -> Any:

@@ -8,12 +8,12 @@ from typing import get_args
 import numpy as np
 
 from grounding_rewards.actions import ARGUMENTS, empty
-from grounding_rewards.columns import CLICKED, Predictions, Reason
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.parsing import Answers, Dialect, parse
 from grounding_rewards.parsing.checks import check_patterns
 from grounding_rewards.parsing.texts import VECTOR_ROWS
-from grounding_rewards.spaces import COORDINATE_LIMIT, CoordSpace
-from grounding_rewards.testing.checking import brief, quietly, survives_copies
+from grounding_rewards.rollouts import CLICKED, Predictions, Reason
+from grounding_rewards.testing._checks import brief, quietly, survives_copies
 from grounding_rewards.testing.hostile import hostile_responses
 
 _FEW = VECTOR_ROWS - 1

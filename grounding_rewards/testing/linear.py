@@ -10,15 +10,15 @@ from itertools import cycle, islice
 from types import FrameType
 from typing import Any, NamedTuple, get_args
 
-from grounding_rewards.columns import PARSED
+from grounding_rewards.coords.spaces import PIXEL
 from grounding_rewards.parsing import Answers, Dialect, parse
+from grounding_rewards.rollouts import PARSED
 from grounding_rewards.scoring import Example, Recipe
-from grounding_rewards.spaces import PIXEL
-from grounding_rewards.testing.checking import brief
+from grounding_rewards.testing._checks import brief
+from grounding_rewards.testing._rows import generated_rows, with_extras
+from grounding_rewards.testing._tables import rollouts
 from grounding_rewards.testing.formats import ANSWER_FORMATS
 from grounding_rewards.testing.recipes import examples_of
-from grounding_rewards.testing.rows import generated_rows, with_extras
-from grounding_rewards.testing.tables import rollouts
 from grounding_rewards.verifiers.base import Verifier
 
 ROWS = 256

@@ -9,8 +9,8 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.pool import SampleStats, Selector, sample_stats
-from grounding_rewards.promises import SELECTOR
-from grounding_rewards.testing.checking import brief, check_unchanged, close, declared, quietly, survives_copies
+from grounding_rewards.testing._checks import brief, check_unchanged, close, declared, quietly, survives_copies
+from grounding_rewards.verifiers.contract import SELECTOR
 
 
 def check_selector(selector: Selector, *, seed: int = 0) -> None:

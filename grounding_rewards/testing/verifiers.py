@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import TargetError
-from grounding_rewards.promises import VERIFIER
-from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.testing.checking import (
+from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.testing._checks import (
     brief,
     check_unchanged,
     close,
@@ -25,9 +24,10 @@ from grounding_rewards.testing.checking import (
     same_bits,
     survives_copies,
 )
-from grounding_rewards.testing.rows import NAN, Row, generated_rows, with_extras
-from grounding_rewards.testing.tables import rollouts
+from grounding_rewards.testing._rows import NAN, Row, generated_rows, with_extras
+from grounding_rewards.testing._tables import rollouts
 from grounding_rewards.verifiers.base import Verifier
+from grounding_rewards.verifiers.contract import VERIFIER
 
 
 def check_verifier(

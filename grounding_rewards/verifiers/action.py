@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.actions import canonical
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import PARSED, Predictions, Reason, Rollouts
+from grounding_rewards.rollouts import PARSED, Predictions, Reason, Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 

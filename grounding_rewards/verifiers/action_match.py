@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards import geometry
-from grounding_rewards.alternatives import Alternatives
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Reason, Rollouts
+from grounding_rewards.rollouts import Reason, Rollouts
+from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action import ActionType, in_vocabulary
 from grounding_rewards.verifiers.alternatives import Columns, argument, compared

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.alternatives import Alternatives
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
+from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.targets.alternatives import Alternatives
 
 Columns = tuple[NDArray[Any] | None, NDArray[Any] | None]
 """An argument as predicted and as wanted, a value for each of k alternatives; None where no row has one."""

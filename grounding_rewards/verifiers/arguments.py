@@ -12,8 +12,8 @@ import numpy as np
 from grounding_rewards import geometry
 from grounding_rewards.actions import Objects, key_name
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import RecipeError
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import Columns, argument, compared
 from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN

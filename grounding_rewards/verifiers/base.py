@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, TargetError, VerifierError, short_repr
-from grounding_rewards.promises import is_bound, read_needs, within
+from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.verifiers.contract import is_bound, read_needs, within
 
 NEEDS_NOTHING: frozenset[str] = frozenset()
 NEEDS_SCREEN = frozenset({"screen"})

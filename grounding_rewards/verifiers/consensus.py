@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards import votes as voting
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Reason, Rollouts
+from grounding_rewards.groups import voting
+from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.verifiers import options
 
 NEEDS_GROUPS = frozenset({"groups"})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers.base import NEEDS_SCREEN
 from grounding_rewards.verifiers.screen import screens
 

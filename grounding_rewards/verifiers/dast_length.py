@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
-from grounding_rewards.plain import frozen
-from grounding_rewards.promises import VERIFIER, complaint
+from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import Verifier, scored
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS
+from grounding_rewards.verifiers.contract import VERIFIER, complaint
 from grounding_rewards.verifiers.named import verifier_named
 
 

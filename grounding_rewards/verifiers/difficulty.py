@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import RecipeError, TargetError
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from grounding_rewards.actions import Objects, opposite
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import argument, compared
 from grounding_rewards.verifiers.base import NEEDS_NOTHING

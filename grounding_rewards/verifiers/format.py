@@ -10,10 +10,10 @@ from typing import Any, cast
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing.patterns import complaint
 from grounding_rewards.parsing.texts import as_texts, matches
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
 from grounding_rewards.parsing.texts import Texts, as_texts, contains, matches
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 
 

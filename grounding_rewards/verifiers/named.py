@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from grounding_rewards.building import Kind, Own
-from grounding_rewards.promises import VERIFIER
+from grounding_rewards.plugins.named import Kind, Own
 from grounding_rewards.verifiers.base import Verifier, verifier
+from grounding_rewards.verifiers.contract import VERIFIER
 
 _KIND = Kind("verifier", VERIFIER, "Rollouts", verifier, beside=("verifier", "weight"))
 
@@ -31,7 +31,7 @@ def verifier_named(name: str, arguments: Mapping[str, Any] | None = None) -> Ver
     Traceback (most recent call last):
     grounding_rewards.errors.RecipeError: unknown verifier 'hti'; did you mean 'hit'? ...
     """
-    from grounding_rewards.plugins import registry
+    from grounding_rewards.plugins.registry import registry
 
     found: Verifier = _KIND.named(name, registry().verifiers, arguments, OwnVerifier)
     return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, get_args
 
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.spaces import COORDINATE_LIMIT
 
 
 def is_number(value: Any) -> bool:

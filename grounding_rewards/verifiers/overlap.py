@@ -10,7 +10,7 @@ import numpy as np
 
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import CLICKED, Reason, Rollouts
+from grounding_rewards.rollouts import CLICKED, Reason, Rollouts
 from grounding_rewards.verifiers.base import NEEDS_NOTHING
 
 _CLICKED = np.isin(np.arange(len(Reason)), CLICKED)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
+from grounding_rewards.coords.spaces import extents
 from grounding_rewards.errors import MISSING, RecipeError, TargetError
-from grounding_rewards.grouping import LARGE, by_size, neighbours
-from grounding_rewards.spaces import extents
+from grounding_rewards.groups.blocks import LARGE, by_size, neighbours
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers.base import NEEDS_SCREEN
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS, clicks
 from grounding_rewards.verifiers.hit import check_reach, within

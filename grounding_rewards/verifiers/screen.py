@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
+from grounding_rewards.coords.spaces import extents
 from grounding_rewards.errors import MISSING, TargetError
-from grounding_rewards.regions import PerSample
-from grounding_rewards.spaces import extents
+from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.targets.regions import PerSample
 
 
 def screens(

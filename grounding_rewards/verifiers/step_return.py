@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
 from grounding_rewards.errors import MISSING, RecipeError, TargetError
-from grounding_rewards.returns import GAMMA, step_returns
+from grounding_rewards.groups.returns import GAMMA, step_returns
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import Verifier
 

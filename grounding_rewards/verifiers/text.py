@@ -9,7 +9,7 @@ from functools import partial
 from typing import Literal
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.columns import Rollouts
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import argument, compared
 from grounding_rewards.verifiers.base import NEEDS_NOTHING

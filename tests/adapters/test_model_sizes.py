@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import grounding_rewards as gr
-from grounding_rewards.spaces import model_image_size
+from grounding_rewards.coords.spaces import model_image_size
 from grounding_rewards_adapters import _scorers, easyr1
 from grounding_rewards_adapters import verl as verl_adapter
 from grounding_rewards_adapters.trl import reward_funcs

@@ -10,7 +10,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.cli.where import TRAINERS
-from grounding_rewards.tables.rollouts import read_rollouts
+from grounding_rewards.tables.recorder import read_rollouts
 from grounding_rewards_adapters import _scorers, easyr1, verl
 from grounding_rewards_adapters._settings import Settings
 

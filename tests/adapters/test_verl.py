@@ -213,7 +213,7 @@ def test_32_threads_build_the_recipe_once(tmp_path: Path) -> None:
     with ThreadPoolExecutor(32) as pool:
         found = list(pool.map(lambda text: call(text, recipe=f"{path}:build")["score"], texts))
     assert found == [1.0, 0.0] * 100
-    from grounding_rewards.loading import load
+    from grounding_rewards.plugins.loading import load
 
     assert load(f"{path}:CALLS") == [1]
 

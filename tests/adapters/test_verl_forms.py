@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.loading import load
+from grounding_rewards.plugins.loading import load
 from grounding_rewards_adapters import _scorers
 from grounding_rewards_adapters.verl import compute_score, compute_score_async, compute_score_batch, compute_total
 from tests.adapters.own_terms import BOX, PAID, write_terms

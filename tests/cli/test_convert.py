@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from grounding_rewards.cli import converter
+from grounding_rewards.converting import run as converter
 from tests.cli.command import names, read_rows, write_rows
 
 ROW = {"instruction": "打开", "bbox": [1, 2, 3, 4], "width": 640, "height": 480, "id": "a", "app": "ä"}

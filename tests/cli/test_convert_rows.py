@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from grounding_rewards.cli import converter
-from grounding_rewards.image_header import ENOUGH
+from grounding_rewards.converting import run as converter
+from grounding_rewards.coords.image_header import ENOUGH
 from tests.cli.command import read_rows, write_rows
 from tests.cli.test_convert import PIXEL, PNG, ROW, png
-from tests.test_image_header import exif, turned_jpeg
+from tests.coords.test_image_header import exif, turned_jpeg
 
 BARE = {"instruction": "Save", "bbox": [1, 2, 3, 4], "id": "a"}
 

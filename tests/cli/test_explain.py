@@ -10,7 +10,7 @@ import types
 import pytest
 
 from grounding_rewards.explain import Case
-from grounding_rewards.plugins import collect
+from grounding_rewards.plugins.registry import collect
 from tests.cli.command import write_rows
 
 TARGET = "[0.1, 0.1, 0.3, 0.2]"

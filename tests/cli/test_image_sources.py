@@ -8,8 +8,8 @@ import json
 import pytest
 
 from tests.cli.command import write_rows
+from tests.coords.test_image_header import PNG
 from tests.image_sources import OUT, WHY, command, hostile
-from tests.test_image_header import PNG
 
 ROW = {"instruction": "Save", "bbox": [1, 2, 3, 4], "image_size": [1920, 1080]}
 TRAINERS = ("verl", "trl", "easyr1")

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from grounding_rewards import plugins
 from grounding_rewards.hookspecs import hookimpl
 from grounding_rewards.parsing import PatternDialect
-from grounding_rewards.plugins import collect
+from grounding_rewards.plugins import registry as plugins
+from grounding_rewards.plugins.registry import collect
 from grounding_rewards.verifiers import Hit
 
 

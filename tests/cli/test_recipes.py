@@ -10,11 +10,13 @@ from types import MappingProxyType
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards import catalogue, plugins, wire
-from grounding_rewards.cli import described
+from grounding_rewards import catalogue
 from grounding_rewards.combine import weighted
+from grounding_rewards.explain import describe as described
 from grounding_rewards.parsing import BARE_TUPLE
+from grounding_rewards.plugins import registry as plugins
 from grounding_rewards.scoring import Exploit, Recipe, Source
+from grounding_rewards.targets import read as wire
 from grounding_rewards.verifiers import Hit
 
 GELATO = """\
@@ -339,7 +341,7 @@ def test_a_plugins_recipe_that_cannot_be_built_is_a_warning(run, plugin):
 
 def test_a_recipe_of_a_file(run, tmp_path):
     path = tmp_path / "own.py"
-    path.write_text("from grounding_rewards.recipes.gelato import gelato as mine\n")
+    path.write_text("from grounding_rewards.recipes.published.gelato import gelato as mine\n")
     found = json.loads(run("recipes", f"{path}:mine", "--json").out)
     assert found["name"] == f"{path}:mine"
     assert found["example"]["total"] == pytest.approx(1.0)

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from grounding_rewards import plugins
 from grounding_rewards.cli.where import where
+from grounding_rewards.plugins import registry as plugins
 from grounding_rewards_adapters import _scorers
 from tests.adapters.own_terms import BOX, PAID, named_in_a_config, write_plugin, write_terms
 from tests.contracts import easyr1

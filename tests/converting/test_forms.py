@@ -5,9 +5,9 @@ import json
 import pytest
 
 from grounding_rewards.converting import FORMS, Columns, Reading, Truths, Wording, read_rows
-from grounding_rewards.converting.form import images_of
+from grounding_rewards.converting.layout import images_of
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import ConvertError
-from grounding_rewards.spaces import CoordSpace
 
 ROW = {"ask": "打开", "box": [1, 2, 3, 4], "img": "a.png", "size": [640, 480], "id": "a", "from": "web"}
 WIRE = '{"bbox": [1, 2, 3, 4], "space": "pixel", "image_size": [640, 480], "id": "a"}'

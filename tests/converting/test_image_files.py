@@ -17,8 +17,8 @@ from PIL import Image as Pillow
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.converting.images import Image, Seen, read_images
 from grounding_rewards.errors import ConvertError, PictureError
+from tests.coords.test_image_header import ALL, JPEG, PNG, exif, turned_jpeg
 from tests.image_sources import python
-from tests.test_image_header import ALL, JPEG, PNG, exif, turned_jpeg
 
 FILES = ImageFiles()
 

@@ -7,8 +7,8 @@ import pytest
 from grounding_rewards import recipe
 from grounding_rewards.converting import Columns, Reading, Truths, Wording, read_rows
 from grounding_rewards.converting.images import Seen
-from grounding_rewards.converting.truths import NO_SPACE
-from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.converting.targets import NO_SPACE
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.tables.sample_ids import sample_id
 
 PIXEL = Truths(space=CoordSpace.PIXEL)

@@ -14,9 +14,9 @@ import grounding_rewards as gr
 from docs.gallery.make import DOCS, make, shown, text
 from docs.gallery.overview import overview, same_target
 from docs.gallery.page import page
-from grounding_rewards.cli import described
-from grounding_rewards.explain.picture import picture
-from grounding_rewards.plugins import collect
+from grounding_rewards.explain import describe as described
+from grounding_rewards.explain.plot.picture import picture
+from grounding_rewards.plugins.registry import collect
 from tests.cli.command import names
 
 NAMES = list(collect([]).recipes)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards import catalogue
-from grounding_rewards.columns import Reason
 from grounding_rewards.explain import Case, explain
 from grounding_rewards.explain.reading import MEANINGS
 from grounding_rewards.explain.terms import worked_out
-from grounding_rewards.plugins import collect
+from grounding_rewards.plugins.registry import collect
+from grounding_rewards.rollouts import Reason
 from grounding_rewards.testing.hostile import short_responses
 
 NAMES = list(collect([]).recipes)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import grounding_rewards as gr
-from grounding_rewards.sizes import read_size
+from grounding_rewards.coords.image_sizes import read_size
 from tests.golden.departures import ORACLES, agentcpm_gui, btl_ui
 from tests.golden.departures.oracle import Line, Oracle, extra_of, truth_of
 

@@ -3,9 +3,9 @@
 import math
 
 from grounding_rewards.actions import ARGUMENTS
-from grounding_rewards.columns import Reason
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import parse
-from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.rollouts import Reason
 
 
 def act(text, dialect, answers="only", thinking="closed"):

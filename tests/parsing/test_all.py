@@ -2,7 +2,7 @@
 
 import pytest
 
-from grounding_rewards.plugins import collect
+from grounding_rewards.plugins.registry import collect
 from grounding_rewards.testing import check_dialect, hostile_responses
 
 DIALECTS = collect([]).parsers

@@ -5,10 +5,10 @@ import time
 import numpy as np
 import pytest
 
-from grounding_rewards.columns import Reason
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AUTO, BARE_TUPLE, BARE_TUPLE_WHOLE, parse
 from grounding_rewards.parsing.parse import MAX_ANSWERS, MAX_LENGTH
-from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.rollouts import Reason
 from tests.parsing.reading import read
 
 

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.columns import Predictions, Reason
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import AUTO, BARE_TUPLE, BARE_TUPLE_WHOLE, REFUSAL, AutoDialect, PatternDialect, parse
-from grounding_rewards.parsing.actions.dialect import ActionDialect
-from grounding_rewards.parsing.actions.guards import Gated
+from grounding_rewards.parsing.action_dialect import ActionDialect
 from grounding_rewards.parsing.checks import check_patterns
-from grounding_rewards.parsing.reader import ReaderDialect
+from grounding_rewards.parsing.dialects.actions._limits import Gated
+from grounding_rewards.parsing.reader_dialect import ReaderDialect
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, matches
-from grounding_rewards.recipes.gta1 import _THINK_ANSWER
-from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.recipes.published.gta1 import _THINK_ANSWER
+from grounding_rewards.rollouts import Predictions, Reason
 from grounding_rewards.testing import check_dialect
 from tests.parsing.fragments import ANSWERS, responses
 

@@ -6,12 +6,13 @@ import pytest
 from grounding_rewards.errors import SelectorError
 from grounding_rewards.pool import SampleStats, sample_stats, select, selector
 from grounding_rewards.pool.curriculum import Curriculum, Gate, RateBand, Stage, check_bands, stage_sets
-from grounding_rewards.pool.curriculum.declared import declared_bands
+from grounding_rewards.pool.curriculum.bands import declared_bands
 from grounding_rewards.pool.curriculum.progress import Progress
 from grounding_rewards.pool.selection import next_pool
-from grounding_rewards.pool.selection.judges import judged
+from grounding_rewards.pool.selection.two_models import judged
 from grounding_rewards.pool.selectors import FunctionSelector, MeanBand, Spread
-from grounding_rewards.pool.temperature import bootstrap, highest, sweep
+from grounding_rewards.pool.temperature import highest, sweep
+from grounding_rewards.stats import bootstrap
 
 
 def of_ten(*right):

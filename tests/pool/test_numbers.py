@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from grounding_rewards.pool.grouped import stats_of
+from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.tables.rollout_table import open_rollouts
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.pool.grouped import stats_of
+from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.transitions import transitions
 from grounding_rewards.tables.rollout_table import open_rollouts

@@ -8,7 +8,7 @@ import pytest
 
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool import SampleStats, sample_stats, stats_table
-from grounding_rewards.pool.grouped import ALL
+from grounding_rewards.pool.aggregate import ALL
 from grounding_rewards.pool.stats_table import from_table, in_tables, read_stats, to_table
 from grounding_rewards.pool.summary import summary
 from grounding_rewards.tables.parted import write_file

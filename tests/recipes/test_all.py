@@ -13,7 +13,7 @@ import grounding_rewards as gr
 from grounding_rewards import catalogue
 from grounding_rewards.combine import RESERVED
 from grounding_rewards.explain.case import Case
-from grounding_rewards.plugins import BUILT_IN, collect
+from grounding_rewards.plugins.registry import BUILT_IN, collect
 from tests.golden.departures import ORACLES
 
 NAMES = list(collect([]).recipes)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.combine import RESERVED
-from grounding_rewards.loading import load
+from grounding_rewards.plugins.loading import load
 from tests.parsing.fragments import responses
 
 ROOT = Path(__file__).parents[2]

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing.actions.gui_r1 import read_answer_point
+from grounding_rewards.parsing.dialects.actions.gui_r1 import read_answer_point
 from grounding_rewards.parsing.texts import VECTOR_ROWS
 from tests.golden import harness
 from tests.golden.departures import gui_r1 as gui_r1_deviations
-from tests.recipes.test_gui_r1 import BOX, GUI_R1, answer, answered, parts, target
+from tests.recipes.published.test_gui_r1 import BOX, GUI_R1, answer, answered, parts, target
 
 
 def stated(response, truth):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grounding_rewards.tables.messages import prompt_text
+from grounding_rewards.tables.prompts import prompt_text
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_hidden_ones_are_left_alone(tmp_path):
 def test_recorded_rollouts(tmp_path):
     folder = folders(tmp_path)["rollouts-0000000a-000002.parquet"]
     os.mkfifo(folder / "rollouts-0000000a-000002.parquet")
-    code = f"from grounding_rewards.tables.rollouts import read_rollouts as r; r({str(folder)!r})"
+    code = f"from grounding_rewards.tables.recorder import read_rollouts as r; r({str(folder)!r})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
     assert done.stderr.splitlines()[-1] == (
         f"grounding_rewards.errors.TableError: {folder}/rollouts-0000000a-000002.parquet: is a FIFO; expected a "

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.pool.grouped import stats_of
+from grounding_rewards.pool.aggregate import stats_of
+from grounding_rewards.tables.recorder import RolloutRecorder
 from grounding_rewards.tables.rollout_table import open_rollouts
-from grounding_rewards.tables.rollouts import RolloutRecorder
 
 
 def parquet(path, **columns):

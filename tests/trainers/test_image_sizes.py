@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from grounding_rewards.coords.spaces import model_image_size
 from grounding_rewards.errors import ResizeError
-from grounding_rewards.spaces import model_image_size
 
 pytestmark = [
     pytest.mark.xdist_group("verl"),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.tables.rollouts import read_rollouts
+from grounding_rewards.tables.recorder import read_rollouts
 from grounding_rewards_adapters.trl import reward_funcs, reward_weights
 from tests.trainers.trl_tiny import MARKS, Spy, text_policy, train
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grounding_rewards.loading import load
+from grounding_rewards.plugins.loading import load
 from tests.trainers.test_trl import policy, pytestmark, train  # noqa: F401 (policy is a fixture)
 
 BOX = [0.1, 0.1, 0.6, 0.6]

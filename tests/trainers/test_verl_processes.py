@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from grounding_rewards.loading import load
+from grounding_rewards.plugins.loading import load
 from grounding_rewards_adapters import _scorers
 from grounding_rewards_adapters import verl as adapter
 from tests.adapters.own_terms import BOX, PAID

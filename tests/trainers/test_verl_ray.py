@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from grounding_rewards.tables.rollouts import read_rollouts
+from grounding_rewards.tables.recorder import read_rollouts
 from grounding_rewards_adapters import verl as adapter
 from tests.adapters.own_terms import BOX, PAID, named_in_a_config
 from tests.contracts import easyr1

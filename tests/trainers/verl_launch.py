@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards_adapters
-from grounding_rewards import plugins
+from grounding_rewards.plugins import registry as plugins
 from tests.adapters.own_terms import BOX, PAID, write_plugin, write_terms
 
 MARKS = [

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from grounding_rewards.actions import Arguments, columns
-from grounding_rewards.columns import Reason
+from grounding_rewards.rollouts import Reason
 from tests.verifiers.judging import rollouts
 
 REFUSED = "refused"

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from grounding_rewards.columns import Predictions, Reason, Rollouts
-from grounding_rewards.spaces import CoordSpace
-from grounding_rewards.targets import Targets
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.rollouts import Predictions, Reason, Rollouts
+from grounding_rewards.targets.columns import Targets
 
 
 def rollouts(points, targets, *, reasons=None, actions=None, text=None, size=None, space=CoordSpace.PIXEL, extras=None):

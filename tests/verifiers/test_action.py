@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.actions import ACTIONS, Act
-from grounding_rewards.columns import Reason
+from grounding_rewards.rollouts import Reason
 from grounding_rewards.verifiers import ActionType
 from tests.verifiers.acting import REFUSED, acting, judged
 

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from grounding_rewards.plugins import collect
+from grounding_rewards.plugins.registry import collect
 from grounding_rewards.testing import check_verifier
 
 VERIFIERS = collect([]).verifiers

@@ -3,7 +3,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.actions import Act
-from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.verifiers import ArgumentMatch, DurationMatch, EndHit, KeysMatch
 from tests.verifiers.acting import REFUSED, acting, judged
 

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.verifiers import BoxSize
 from tests.verifiers.boxing import boxed, judge_boxes
 

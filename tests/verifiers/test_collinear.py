@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.columns import Reason
+from grounding_rewards.rollouts import Reason
 from grounding_rewards.verifiers import NotCollinear
 from grounding_rewards.verifiers.collinear import collinear
 from tests.verifiers.judging import rollouts

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.columns import Reason
+from grounding_rewards.rollouts import Reason
 from grounding_rewards.verifiers import Consensus, InConsensus
 from tests.verifiers.boxing import boxed
 from tests.verifiers.judging import rollouts

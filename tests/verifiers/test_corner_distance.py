@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.verifiers import CornerDistance
 from tests.verifiers.judging import judge, rollouts
 

@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.testing import check_verifier
 from grounding_rewards.verifiers import DenseDistance, InsideDistance, ScreenDistance
 from tests.verifiers.judging import judge

@@ -3,7 +3,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.columns import Reason
+from grounding_rewards.rollouts import Reason
 from grounding_rewards.verifiers import Format, GradedFormat
 from tests.verifiers.judging import judge
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.combine import product
-from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.verifiers import Hit, NearPoint
 from tests.verifiers.judging import judge, rollouts
 

@@ -1,7 +1,7 @@
 import pytest
 
-from grounding_rewards.columns import Reason
 from grounding_rewards.combine import best, weighted
+from grounding_rewards.rollouts import Reason
 from grounding_rewards.verifiers import CorrectRefusal, FalseClick, FalseRefusal, Hit
 from tests.verifiers.judging import judge, rollouts
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.columns import Reason
 from grounding_rewards.combine import gate, weighted
-from grounding_rewards.grouping import LARGE
-from grounding_rewards.spaces import CoordSpace
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.groups.blocks import LARGE
+from grounding_rewards.rollouts import Reason
 from grounding_rewards.verifiers import Hit, Novelty, Repetition
 from tests.verifiers.judging import rollouts
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.columns import Reason
+from grounding_rewards.rollouts import Reason
 from grounding_rewards.verifiers import (
     CorrectRefusal,
     DenseDistance,

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grounding_rewards.cli import layout, options, terminal
+from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.report.wording import percent
 from grounding_rewards.tables.files import JSON_LINES, PARQUET, overlap
-from grounding_rewards.unique_keys import unique_keys
+from grounding_rewards.targets.unique_keys import unique_keys
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.curriculum import Curriculum
@@ -95,7 +96,7 @@ def read_stages(path: Path) -> Curriculum:
     Raises:
         PoolError: it is not there, is neither, or does not fit; names the file.
     """
-    from grounding_rewards.pool.curriculum.form import read
+    from grounding_rewards.pool.curriculum.config import read
 
     kinds: dict[str, Callable[[str], Any]] = {
         ".json": partial(json.loads, object_pairs_hook=unique_keys),
@@ -115,7 +116,7 @@ def read_stages(path: Path) -> Curriculum:
 
 def _validate(stats: Path, plan: Curriculum, column: str | None, by: str, rounds: Sequence[int] | None) -> Validation:
     from grounding_rewards.pool.curriculum import validate_stats
-    from grounding_rewards.pool.curriculum.declared import declared_bands
+    from grounding_rewards.pool.curriculum.bands import declared_bands
 
     found, bands = declared_bands(stats, column, by, rounds)
     checked = validate_stats(found, bands, plan)
@@ -152,8 +153,8 @@ def _write(
     checked: Validation | None,
 ) -> dict[str, Any]:
     from grounding_rewards._version import __version__
-    from grounding_rewards.cli.pool.files.pools import Data
-    from grounding_rewards.cli.pool.files.stages import write_curriculum, write_weights
+    from grounding_rewards.pool.curriculum.files import write_curriculum, write_weights
+    from grounding_rewards.pool.files import Data
     from grounding_rewards.pool.stats_table import read_stats
     from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
     from grounding_rewards.tables.folders import open_rows

@@ -13,11 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.pool.files.drawing import Settings, run
-from grounding_rewards.cli.pool.files.pools import pool_paths
-from grounding_rewards.cli.pool.show_next import line, say
+from grounding_rewards.cli.render.next import line, say
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import Band
+from grounding_rewards.pool.files import pool_paths
+from grounding_rewards.pool.run import Settings, run
 
 _FILTERS = "What is left out"
 

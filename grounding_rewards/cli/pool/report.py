@@ -20,11 +20,11 @@ from grounding_rewards.cli.options import (
     TargetSpace,
     target_recipe,
 )
-from grounding_rewards.cli.pool.files import report_samples
-from grounding_rewards.cli.pool.files.report_inputs import Inputs, Options, read_inputs
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.errors import PictureError
-from grounding_rewards.explain.plot import figures
+from grounding_rewards.explain.plot.figure import figures
+from grounding_rewards.pool.report import sample_rows as report_samples
+from grounding_rewards.pool.report.inputs import Inputs, Options, read_inputs
 
 PAGE = "report.html"
 _DATA = "Screenshots"

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from grounding_rewards.batch.row_scoring import Columns, Resizing
 from grounding_rewards.cli import options, terminal
+from grounding_rewards.coords.spaces import MODELS, PIPELINES
 from grounding_rewards.errors import RecipeError, near
 from grounding_rewards.pool.report.wording import percent
-from grounding_rewards.spaces import MODELS, PIPELINES
-from grounding_rewards.table_scoring import Columns, Resizing
 
 _PANEL = "The size of the image that the model saw"
 Bound = Annotated[int | None, typer.Option(metavar="PIXELS", help="As the launch sets it.", rich_help_panel=_PANEL)]
@@ -63,7 +63,7 @@ def score_rollouts(
 
     Example: `grounding-rewards pool score run1/rollouts --recipe gelato --out run1/scored`
     """
-    from grounding_rewards.rescoring import rescore
+    from grounding_rewards.batch import rescore
 
     resizing = _resizing(model, min_pixels, max_pixels, processor_min_pixels, processor_max_pixels)
     if model is not None and response_space is None:

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from grounding_rewards.cli import layout, options, terminal
-from grounding_rewards.cli.pool.show_next import say_rounds
+from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli.render import tables as layout
+from grounding_rewards.cli.render.next import say_rounds
 from grounding_rewards.errors import TableError
 from grounding_rewards.pool.report.wording import percent
 
@@ -38,7 +39,7 @@ def stats(
 
     Example: `grounding-rewards pool stats rollouts/ --out stats.parquet --pass-at 4`
     """
-    from grounding_rewards.pool.grouped import ALL, stats_of
+    from grounding_rewards.pool.aggregate import ALL, stats_of
     from grounding_rewards.pool.stats_table import in_tables, is_stats
     from grounding_rewards.pool.summary import SUMMED, summary
     from grounding_rewards.tables.files import check_output

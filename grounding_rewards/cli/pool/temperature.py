@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grounding_rewards.cli import layout, terminal
-from grounding_rewards.cli.pool.files.sides import (
+from grounding_rewards.cli import terminal
+from grounding_rewards.cli.render import tables as layout
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.sides import (
     Side,
     counted_side,
     holds_statistics,
@@ -18,7 +20,6 @@ from grounding_rewards.cli.pool.files.sides import (
     stats_at,
     warmths,
 )
-from grounding_rewards.errors import PoolError
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.stats import SampleStats
@@ -112,7 +113,7 @@ def _stats(sides: list[Side]) -> dict[float, SampleStats]:
 
 
 def _of_group(group: list[Side]) -> list[tuple[float, SampleStats]]:
-    from grounding_rewards.pool.grouped import stats_of
+    from grounding_rewards.pool.aggregate import stats_of
     from grounding_rewards.pool.transitions.paired import temperatures
     from grounding_rewards.tables.rollout_table import open_rollouts
 

@@ -11,9 +11,9 @@ from typing import Annotated
 import typer
 
 from grounding_rewards.cli import terminal
-from grounding_rewards.cli.pool.files.sides import Side, read_warm_side, stats_of_side
-from grounding_rewards.cli.pool.show_transitions import show
+from grounding_rewards.cli.render.transitions import show
 from grounding_rewards.errors import PoolError, TableError
+from grounding_rewards.pool.sides import Side, read_warm_side, stats_of_side
 from grounding_rewards.tables.atomic import atomic_file
 
 _WHAT = (
@@ -57,7 +57,7 @@ def transitions(
     Example: `grounding-rewards pool transitions rollouts.parquet@1 rollouts.parquet@2 --prior fit`
     """
     from grounding_rewards.pool.transitions import transitions as compare
-    from grounding_rewards.pool.transitions.cautions import FEW
+    from grounding_rewards.pool.transitions.warnings import FEW
 
     if null is not None and prior is not None:
         raise PoolError("--null and --prior: a measured null needs no prior; give one of them")

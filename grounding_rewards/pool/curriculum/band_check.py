@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.curriculum.stages import Curriculum
-from grounding_rewards.pool.intervals import Z, wilson
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.stats.intervals import Z, wilson
 
 Counts = Mapping[str, tuple[int, int]]
 """Band to how many rollouts were right, and of how many."""

@@ -6,13 +6,13 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.catalogue import RecordedName
+from grounding_rewards.coords.spaces import UNIT, CoordSpace
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.pool.target_boxes import ACCEPTED, target_form
-from grounding_rewards.regions import Regions
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.spaces import UNIT, CoordSpace
-from grounding_rewards.targets import Targets
-from grounding_rewards.truth import RegionKind
+from grounding_rewards.targets.columns import Targets
+from grounding_rewards.targets.regions import Regions
+from grounding_rewards.targets.target import RegionKind
 
 _CORNERS = 72  # of the polygon that stands for a circle
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from grounding_rewards._version import __version__
+from grounding_rewards.coords.image_header import image_size
 from grounding_rewards.errors import PictureError
-from grounding_rewards.image_header import image_size
 from grounding_rewards.pool.report.data import Report
 from grounding_rewards.pool.report.pictures import Drawing
 from grounding_rewards.pool.report.sections import Section, sections

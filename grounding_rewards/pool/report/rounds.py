@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.pool.intervals import Z
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.summary import NO_SIGNAL, counts
+from grounding_rewards.stats.intervals import Z
 
 Numbers = dict[str, Any]
 """Plain values, as JSON has them: None where nobody knows."""

@@ -12,7 +12,7 @@ from grounding_rewards.pool.report.samples import Shown, shortened
 from grounding_rewards.pool.report.verdicts import verdict
 from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points
 from grounding_rewards.pool.transitions.beta import told
-from grounding_rewards.pool.transitions.chance import BETA_BINOMIAL
+from grounding_rewards.pool.transitions.null import BETA_BINOMIAL
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from grounding_rewards.errors import PoolError, SelectorError
 from grounding_rewards.pool.selection.funnel import Funnel
 from grounding_rewards.pool.selectors import Band, Selector, select
 from grounding_rewards.pool.selectors.protocol import called
-from grounding_rewards.pool.selectors.weighing import built
+from grounding_rewards.pool.selectors.weights import built
 from grounding_rewards.pool.stats import SampleStats
 
 Given = Selector | str | Mapping[str, Any]

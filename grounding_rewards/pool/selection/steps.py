@@ -13,7 +13,6 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, near
 from grounding_rewards.pool.selection.filters import Given, filters, several, weigh
 from grounding_rewards.pool.selection.funnel import Funnel, Step
-from grounding_rewards.pool.selection.judges import judged
 from grounding_rewards.pool.selection.quotas import (
     check_seed,
     check_whole,
@@ -22,9 +21,10 @@ from grounding_rewards.pool.selection.quotas import (
     share_of_zeros,
     zero_quota,
 )
-from grounding_rewards.pool.selection.suspicion import suspects as are_suspects
-from grounding_rewards.pool.selectors.keeping import Band, among
-from grounding_rewards.pool.selectors.weighing import sources_of
+from grounding_rewards.pool.selection.suspects import suspects as are_suspects
+from grounding_rewards.pool.selection.two_models import judged
+from grounding_rewards.pool.selectors.bands import Band, among
+from grounding_rewards.pool.selectors.weights import sources_of
 from grounding_rewards.pool.stats import SampleStats
 
 Rows = NDArray[np.int64]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.building import Kind, Own
 from grounding_rewards.errors import RecipeError, short_repr
+from grounding_rewards.plugins.named import Kind, Own
 from grounding_rewards.pool.selectors.protocol import FunctionSelector, Selector
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.promises import SELECTOR, is_bound
+from grounding_rewards.verifiers.contract import SELECTOR, is_bound
 
 
 def _lift(fn: Callable[[SampleStats], Floats], *, low: Any, high: Any) -> FunctionSelector:
@@ -43,7 +43,7 @@ def selector(name: str | Mapping[str, Any], /, **arguments: Any) -> Selector:
     grounding_rewards.errors.RecipeError: unknown selector 'bnad'; did you mean 'band'? There are: band, every, \
 learnability, mean_band, min_rollouts, source, spread, unsolved; your own by module:attr or /path/file.py:attr
     """
-    from grounding_rewards.plugins import registry
+    from grounding_rewards.plugins.registry import registry
 
     given: dict[str, Any] = dict(name) if isinstance(name, Mapping) else {"name": name}
     if "name" not in given:

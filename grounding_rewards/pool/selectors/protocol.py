@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.building import Own
 from grounding_rewards.errors import SelectorError, short_repr
-from grounding_rewards.plugins import origin
+from grounding_rewards.plugins.named import Own
+from grounding_rewards.plugins.registry import origin
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.promises import SELECTOR, complaint, within
+from grounding_rewards.verifiers.contract import SELECTOR, complaint, within
 
 
 class Selector(Protocol):

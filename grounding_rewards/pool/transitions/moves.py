@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from grounding_rewards.pool.intervals import wilson
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.transitions.paired import Difference, difference, number, ordered
+from grounding_rewards.stats.intervals import wilson
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.intervals import Z
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.stats.intervals import Z
 
 _SHOWN = 3
 

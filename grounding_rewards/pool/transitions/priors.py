@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, near
-from grounding_rewards.pool.intervals import check_prior
 from grounding_rewards.pool.transitions.beta import COMMON, common_rate
-from grounding_rewards.pool.transitions.likeness import contradiction
+from grounding_rewards.pool.transitions.prior_check import contradiction
+from grounding_rewards.stats.intervals import check_prior
 
 JEFFREYS = (0.5, 0.5)
 NAMED = {"jeffreys": JEFFREYS, "uniform": (1.0, 1.0)}

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.intervals import mcnemar
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.transitions.cautions import NULL, of_rounds
-from grounding_rewards.pool.transitions.chance import Chance, computed, measured
 from grounding_rewards.pool.transitions.moves import Moves, by_source, moves_of
+from grounding_rewards.pool.transitions.null import Chance, computed, measured
 from grounding_rewards.pool.transitions.paired import in_common, number, rows_of_all, shared, temperatures
 from grounding_rewards.pool.transitions.priors import prior_of
+from grounding_rewards.pool.transitions.warnings import NULL, of_rounds
+from grounding_rewards.stats.intervals import mcnemar
 
 MOST = 1024
 """Scored rollouts a sample: the matrix has a row and a column for each number of right ones."""

@@ -14,7 +14,7 @@ from grounding_rewards.errors import TableError
 from grounding_rewards.tables.data_paths import regular_files
 
 if TYPE_CHECKING:
-    from grounding_rewards.tables.trainer_logs.log import TrainerLog
+    from grounding_rewards.tables.trainer_logs.base import TrainerLog
 
 
 def trainer_log(path: str | os.PathLike[str]) -> TrainerLog | None:

@@ -19,8 +19,8 @@ from typing import Any
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.fingerprints import digest
 from grounding_rewards.tables.sample_ids import from_json
-from grounding_rewards.tables.trainer_logs.log import TrainerLog
-from grounding_rewards.tables.trainer_logs.logged import Logged
+from grounding_rewards.tables.trainer_logs.base import TrainerLog
+from grounding_rewards.tables.trainer_logs.rollout import Logged
 
 KIND = "easyr1"
 NAME = "generations.log"

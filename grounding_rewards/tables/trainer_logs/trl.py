@@ -20,17 +20,17 @@ from typing import Any
 
 import pyarrow as pa
 
+from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError
-from grounding_rewards.sizes import read_size
 from grounding_rewards.tables.base import NoRowsError
 from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.fingerprints import digest
 from grounding_rewards.tables.json_lines import dumps
-from grounding_rewards.tables.messages import answer
 from grounding_rewards.tables.parquet import ParquetTable
+from grounding_rewards.tables.prompts import answer
 from grounding_rewards.tables.sample_ids import as_json
-from grounding_rewards.tables.trainer_logs.log import TrainerLog
-from grounding_rewards.tables.trainer_logs.logged import VERDICTS, Logged, name, number, told
+from grounding_rewards.tables.trainer_logs.base import TrainerLog
+from grounding_rewards.tables.trainer_logs.rollout import VERDICTS, Logged, name, number, told
 from grounding_rewards.tables.trainer_logs.trl_columns import OTHERS, USUAL, Names
 
 KIND = "trl"

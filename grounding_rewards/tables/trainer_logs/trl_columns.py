@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.rollout_columns import COLUMNS
-from grounding_rewards.tables.trainer_logs.logged import VERDICTS
+from grounding_rewards.tables.trainer_logs.rollout import VERDICTS
 
 USUAL = ("step", "prompt", "completion", "advantage")
 """What every table of completions has."""

@@ -20,8 +20,8 @@ from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.fingerprints import digest
 from grounding_rewards.tables.json_lines import JsonLinesTable
 from grounding_rewards.tables.rollout_columns import COLUMNS
-from grounding_rewards.tables.trainer_logs.log import TrainerLog
-from grounding_rewards.tables.trainer_logs.logged import VERDICTS, Logged, missing, number
+from grounding_rewards.tables.trainer_logs.base import TrainerLog
+from grounding_rewards.tables.trainer_logs.rollout import VERDICTS, Logged, missing, number
 
 KIND = "verl"
 TORN = "cut short in writing"

@@ -16,8 +16,8 @@ STEPS = ("open", "os.rename", "os.remove", "os.rmdir", "os.mkdir")
 """What changes files: opening one for writing, and what the system's calls of these names do."""
 
 PRELOADED = (
-    "grounding_rewards.cli", "grounding_rewards.cli.pool.files.pools", "grounding_rewards.rescoring",
-    "grounding_rewards.cli.pool.show_next", "grounding_rewards.cli.pool.files.stages", "grounding_rewards.pool.grouped",
+    "grounding_rewards.cli", "grounding_rewards.pool.files", "grounding_rewards.batch",
+    "grounding_rewards.cli.render.next", "grounding_rewards.pool.curriculum.files", "grounding_rewards.pool.aggregate",
     "grounding_rewards.pool.selection.steps", "grounding_rewards.pool.stats_table",
     "grounding_rewards.tables.parted",
     "grounding_rewards.tables.trainer_logs.trl", "rich.progress",

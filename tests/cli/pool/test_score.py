@@ -10,9 +10,9 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.tables import rollout_source
 from grounding_rewards.tables.rollout_columns import COLUMNS
+from tests.batch.made import BOX, HIT, rollouts, table
 from tests.cli.command import names, write_rows
 from tests.cli.pool.scoring import GELATO, SCORE
-from tests.rescoring.made import BOX, HIT, rollouts, table
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.tables import rollout_source
+from tests.batch.made import contents, rollouts, table
 from tests.cli.command import names, write_rows
 from tests.cli.pool.scoring import GELATO, SCORE
 from tests.disks import full_disk
-from tests.rescoring.made import contents, rollouts, table
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from grounding_rewards.recipes.gelato import read_numerals
+from grounding_rewards.recipes.published.gelato import read_numerals
 from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of, zero
 
 _HUGE = re.compile(r"[0-9]{300}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from grounding_rewards.recipes.gta1 import read_native
+from grounding_rewards.recipes.published.gta1 import read_native
 from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of, zero
 
 

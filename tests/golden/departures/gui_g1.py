@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.parsing.literal import LiteralError, read_literal
-from grounding_rewards.spaces import COORDINATE_LIMIT
 from tests.golden.departures.oracle import Line, Oracle, bad_target, extra_of, text_of, truth_of
 
 _FENCE = "```json"

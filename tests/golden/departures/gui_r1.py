@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.parsing.literal import LiteralError, read_literal
-from grounding_rewards.spaces import COORDINATE_LIMIT
 from tests.golden.departures.oracle import Line, Oracle, Unreadable, text_of, zero
 
 _WRITING = ("type", "select", "scroll")

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from grounding_rewards.spaces import COORDINATE_LIMIT
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from tests.golden.departures.oracle import Line, Oracle, bad_target, extra_of, text_of
 
 _CITED = re.compile(r"([^\[]*)\[(\s*[^\[\]{\s][^\[\]]*)\]")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import grounding_rewards as gr
-from grounding_rewards.sizes import read_size
-from grounding_rewards.targets import Targets
+from grounding_rewards.coords.image_sizes import read_size
+from grounding_rewards.targets.columns import Targets
 
 Line = Mapping[str, Any]
 """A ``response``, its ``ground_truth``, and what comes ``extra``, as a published function gets them."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from grounding_rewards.spaces import COORDINATE_LIMIT
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of
 
 _CLICK = "click"

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from grounding_rewards.spaces import COORDINATE_LIMIT
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of, truth_of
 
 _ACTION = re.compile(r"<action>(.*?)</action>", re.DOTALL)

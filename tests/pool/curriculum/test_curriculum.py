@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import SampleStats, sample_stats
 from grounding_rewards.pool.curriculum import Gate, stage_sets, stage_weights, validate, validate_stats
-from grounding_rewards.pool.curriculum.form import plain, read
+from grounding_rewards.pool.curriculum.config import plain, read
 from grounding_rewards.pool.curriculum.progress import Progress
 from grounding_rewards.pool.curriculum.stages import BETWEEN, UNMEASURED, Curriculum, RateBand, Stage, assign
 

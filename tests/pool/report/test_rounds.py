@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.pool.intervals import wilson
 from grounding_rewards.pool.report.rounds import Round, histogram, mean_rate, signal, summary
+from grounding_rewards.stats.intervals import wilson
 from tests.pool.report.made import rounds, stats
 
 COUNTS = st.lists(st.integers(0, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), max_size=30)

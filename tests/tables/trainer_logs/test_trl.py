@@ -12,9 +12,9 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.errors import TableError
-from grounding_rewards.pool.grouped import stats_of
+from grounding_rewards.pool.aggregate import stats_of
+from grounding_rewards.tables.recorder import read_rollouts
 from grounding_rewards.tables.rollout_table import open_rollouts
-from grounding_rewards.tables.rollouts import read_rollouts
 from grounding_rewards.tables.sample_ids import sample_id
 from grounding_rewards.tables.trainer_logs import trainer_log
 from grounding_rewards_adapters.trl import reward_funcs

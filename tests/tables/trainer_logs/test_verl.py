@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.pool.grouped import stats_of
+from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.tables.base import NoRowsError
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.rollout_table import open_rollouts
@@ -220,7 +220,7 @@ def test_batches_are_of_the_types_of_rollout_tables_and_bounded(tmp_path: Path) 
 
 
 def test_long_texts_make_small_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grounding_rewards.tables.trainer_logs.log.BATCH_BYTES", 100)
+    monkeypatch.setattr("grounding_rewards.tables.trainer_logs.base.BATCH_BYTES", 100)
     write(tmp_path, 1, *[{"output": "x" * length} for length in (60, 60, 200, 1, 1)])
     assert [len(batch) for batch in log(tmp_path).batches(["response"])] == [2, 1, 2]
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.explain import panel
-from grounding_rewards.explain.picture import closer
-from grounding_rewards.explain.scene import Scene, Window
+from grounding_rewards.coords.spaces import PIXEL, UNIT
+from grounding_rewards.explain.plot import panel
+from grounding_rewards.explain.plot.picture import closer
+from grounding_rewards.explain.plot.scene import Scene, Window
 from grounding_rewards.pool.report.figures.style import COLOURS, NORMAL, SMALL, WIDTH
 from grounding_rewards.pool.report.samples import Shown
-from grounding_rewards.spaces import PIXEL, UNIT
 
 Image = NDArray[Any]
 """(h, w) shades of grey."""
@@ -50,7 +50,7 @@ def sample(shown: Shown) -> Figure:
     Args:
         shown: the sample; below it is its screenshot, if it has one.
     """
-    from grounding_rewards.explain.plot import figures
+    from grounding_rewards.explain.plot.figure import figures
 
     scene = screen(shown)
     views = [("", scene.window), *closer_views(scene, shown)]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from grounding_rewards.explain.plot import figures
+from grounding_rewards.explain.plot.figure import figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

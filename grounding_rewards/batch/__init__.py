@@ -1,0 +1,5 @@
+"""Rollouts into the same rollouts with a recipe's scores, piece by piece; ``cli/pool/score`` has the words."""
+
+from grounding_rewards.batch.rescore import Rescored, rescore
+
+__all__ = ["Rescored", "rescore"]

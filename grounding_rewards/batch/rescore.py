@@ -1,0 +1,223 @@
+"""Rollouts scored anew: what is read, piece by piece, what is written, and what became of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from grounding_rewards._version import __version__
+from grounding_rewards.batch.earlier import left_out
+from grounding_rewards.batch.grouped_rows import GroupedRows
+from grounding_rewards.batch.keys import check_given
+from grounding_rewards.batch.row_scorer import RowScorer
+from grounding_rewards.batch.row_scoring import Columns, Resizing, Scorer
+from grounding_rewards.batch.work import Straight, Work
+from grounding_rewards.batch.written import MANIFEST, summary, write
+from grounding_rewards.errors import RecipeError, TableError
+from grounding_rewards.further import reads_further
+from grounding_rewards.own_code import files_of_code
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.base import Note, Table
+from grounding_rewards.tables.files import overlap
+from grounding_rewards.tables.fingerprints import digest
+from grounding_rewards.tables.manifests import read_manifest
+from grounding_rewards.tables.resumable import OUTPUTS, Pieces, directory_in_pieces
+from grounding_rewards.tables.rollout_columns import COLUMNS, rollout_schema
+from grounding_rewards.tables.rollout_shards import PREFIX
+from grounding_rewards.tables.rollout_source import LoggedTable, Source, state_of, types_of
+from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
+
+Advance = Callable[[float], None]
+
+_READING = 0.1
+"""The share of the work that reading the files once before is taken for."""
+
+_BY_DEFAULT = Columns()
+
+
+@dataclass(frozen=True)
+class Rescored:
+    """What became of rollouts.
+
+    Attributes:
+        manifest: what the directory says of itself.
+        made: pieces that were made now.
+        found: pieces that were there.
+    """
+
+    manifest: Mapping[str, Any]
+    made: int
+    found: int
+
+
+def rescore(
+    rollouts: RolloutTable | Sequence[str | os.PathLike[str]],
+    recipe: Recipe,
+    out: str | os.PathLike[str],
+    *,
+    columns: Columns = _BY_DEFAULT,
+    resizing: Resizing | None = None,
+    bad_target: str = "raise",
+    overwrite: bool = False,
+    advance: Advance = lambda done: None,
+    note: Note = lambda text: None,
+    warn: Note = lambda text: None,
+) -> Rescored:
+    r"""Score rollouts, or score them anew, into a directory that is a rollout table and appears when it is whole.
+
+    Where a run was killed, the same call goes on; where the directory is there, made of the same rollouts by the same
+    recipe, nothing is done, and nothing read but what tells that. Rows that a recipe compares are written by sample,
+    round, train_step and rollout, all others in their order.
+
+    Args:
+        rollouts: rows with responses and targets, or the files of them.
+        recipe: which scores; one that ``recipe`` built, for its name and options tell what the directory is made with.
+        out: the directory.
+        columns: what holds what.
+        resizing: what makes the sizes that the model saw, where rows do not say; None for nothing.
+        bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"`` from scoring it.
+        overwrite: whether a directory, or an unfinished run, that was made of something else gives way.
+        advance: is told the share that is done, 0 to 1.
+        note: is told what becomes of columns.
+        warn: takes warnings about rollouts and targets; the manifest has them, too.
+
+    Raises:
+        TableError: the rollouts cannot be read or scored, or the directory is another one already.
+        PoolError: a sample has a rollout twice in a round.
+        RecipeError: the recipe adds up trajectories, or ``bad_target`` is neither word.
+        OSError: the directory cannot be written.
+
+    >>> import pathlib, tempfile
+    >>> from grounding_rewards import recipe
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file, out = pathlib.Path(folder, "rollouts.jsonl"), pathlib.Path(folder, "scored")
+    ...     _ = file.write_text('{"sample_id": "a", "response": "(500, 500)", "target": [0.4, 0.4, 0.6, 0.6]}\n')
+    ...     done = rescore([file], recipe("gelato"), out)
+    ...     open_rollouts([out]).read(["sample_id", "total"]).to_pylist(), done.made, done.manifest["hit_rate"]
+    ([{'sample_id': 'a', 'total': 1.0}], 1, 1.0)
+    """
+    if "trajectories" in recipe.needs:
+        raise RecipeError(
+            f"{recipe.name} adds up a trajectory, and rollouts of a pool do not say which steps are of one attempt; "
+            "score a file of whole attempts with `grounding-rewards score`"
+        )
+    table = rollouts if isinstance(rollouts, RolloutTable) else open_rollouts(rollouts)
+    scorer = Scorer(recipe, columns, bad_target, resizing, warn)
+    done = _Rescorer(scorer, table, advance, note).run(Path(out), overwrite=overwrite)
+    for text in done.manifest.get("warnings", ()):
+        warn(text)
+    return done
+
+
+@dataclass(frozen=True, eq=False)
+class _Rescorer:
+    """One run: the arguments of ``rescore``."""
+
+    scorer: Scorer
+    rollouts: RolloutTable
+    advance: Advance
+    note: Note
+
+    def run(self, out: Path, *, overwrite: bool) -> Rescored:
+        _check_apart(self.rollouts, out)
+        tables = [_table(each) for each in (*self.rollouts.parquet, *self.rollouts.rows)]
+        for table in tables:
+            self.scorer.columns.check(table, label_free=self.scorer.recipe.label_free)
+        states = [state_of(table) for table in tables]  # before their content is told, for they may grow meanwhile
+        with directory_in_pieces(out, MANIFEST, self._identity(), overwrite=overwrite) as pieces:
+            if pieces is None:
+                manifest = read_manifest(out / MANIFEST)
+                return Rescored(manifest, 0, len(manifest[OUTPUTS]))
+            check_given(self.rollouts, tables, self.scorer.columns.id)
+            warned = list[str]()
+            return self._make(pieces, self._sources(tables, states, warned.append), warned)
+
+    def _sources(self, tables: Sequence[Table], states: Sequence[tuple[int, int]], warn: Note) -> list[Source]:
+        """The files, read once for what is not known before: types of JSON, and what scored them earlier."""
+        scorer, sources = self.scorer, list[Source]()
+        gone = left_out(self.rollouts, tables, scorer.recipe, scorer.columns, self.note, warn)
+        for table, state in zip(tables, states, strict=True):
+            sources.append(Source.of(table, gone, state, self.note))
+            self.advance(_READING * len(sources) / len(tables))
+        return sources
+
+    def _make(self, pieces: Pieces, sources: Sequence[Source], warned: Sequence[str]) -> Rescored:
+        schema = _schema(sources, self.scorer.recipe)
+        work = self._work(sources, schema)
+        names = [f"{PREFIX}{number:06d}.parquet" for number in range(work.count)]
+        missing = [number for number, name in enumerate(names) if name not in pieces]
+        work.prepare(pieces.folder, missing)
+        rows = sum(source.rows for source in sources) * len(missing) / max(len(names), 1)
+        done = 0
+
+        def scored(batches: Iterable[tuple[int, Any]]) -> Iterator[Any]:
+            nonlocal done
+            for _, found in batches:
+                yield (batch := work.scored(found))
+                done += len(batch)
+                self.advance(_READING + (1 - _READING) * min(done / rows, 1.0))
+
+        for number, batches in groupby(work.rows(pieces.folder, missing), key=itemgetter(0)):
+            with pieces.write(names[number]) as file:
+                write(file, schema, scored(batches))
+                for source in sources:
+                    source.check()  # before the piece has its name: what another file said is never kept
+        manifest = pieces.finish(names, summary(pieces.folder, names, self.scorer.recipe, warned))
+        return Rescored(manifest, len(missing), len(names) - len(missing))
+
+    def _work(self, sources: Sequence[Source], schema: Any) -> Work:
+        numbered = any("rollout" in each.table.columns for each in sources)
+        scorer = RowScorer(self.scorer, schema, first=int(numbered and len(sources) > 1))
+        columns = frozenset(vars(self.scorer.columns).values())
+        if reads_further(self.scorer.recipe):
+            columns = frozenset(name for source in sources for name in source.table.columns)
+        grouped = "groups" in self.scorer.recipe.needs
+        return GroupedRows(scorer, sources, columns) if grouped else Straight(scorer, sources, columns)
+
+    def _identity(self) -> dict[str, Any]:
+        scorer = self.scorer
+        said = scorer.recipe.to_dict()
+        return {
+            "version": __version__,
+            "recipe": said,
+            "code": [{"path": str(file), "sha256": digest(file)} for file in files_of_code(said, scorer.recipe)],
+            "columns": dict(vars(scorer.columns)),
+            "bad_target": str(scorer.bad_target),
+            "resizing": None if scorer.resizing is None else dict(vars(scorer.resizing)),
+            "inputs": self.rollouts.inputs(),
+        }
+
+
+def _check_apart(rollouts: RolloutTable, out: Path) -> None:
+    """Check that the output is no part of the input, nor the input of the output.
+
+    Raises:
+        TableError: it is.
+    """
+    for path in rollouts.paths:
+        if overlap(out, path):
+            raise TableError(f"{out}: lies in the input {path}, or holds it; write to another directory")
+
+
+def _table(rows: Any) -> Table:
+    found: Table = rows.table if hasattr(rows, "table") else LoggedTable(rows)
+    return found
+
+
+def _schema(sources: Sequence[Source], recipe: Recipe) -> Any:
+    """The columns of every rollout table, further ones of the files, and the recipe's parts.
+
+    Raises:
+        TableError: a part bears the name of another column, or two files disagree on a column.
+    """
+    rollout_schema(recipe.parts)  # which refuses the name of another column
+    metadata = next((each.kept.metadata for each in sources if each.kept.metadata), None)
+    parts = [(name, pa.float64()) for name in recipe.parts]
+    return pa.schema([*COLUMNS.items(), *types_of(sources).items(), *parts], metadata)

@@ -1,0 +1,197 @@
+"""Rows of rollouts to rows of a scored rollout table: what names and numbers them, what they were given for it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.batch.row_scoring import Scorer
+from grounding_rewards.coords.spaces import UNIT, convert
+from grounding_rewards.errors import PoolError, TableError
+from grounding_rewards.rollouts import Reason, Rollouts, Scores
+from grounding_rewards.tables import Batch
+from grounding_rewards.tables.prompts import image_path, prompt_text
+from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
+from grounding_rewards.tables.rollout_source import Source, some
+from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS, SOURCE_COLUMNS, name_of, sample_id
+
+SCORES = ("recipe", "total", "acc", "reason", "x_unit", "y_unit")
+"""Columns that are written anew; the recipe's parts are, too."""
+
+_REASONS = pa.array([reason.name for reason in Reason])
+
+Arrays = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RowScorer:
+    """Scores rows of rollouts anew.
+
+    Attributes:
+        scorer: how.
+        schema: the columns that are written: those of every rollout table, further ones, and the recipe's parts.
+        first: the number of the first file; files whose rollouts have no numbers count them from ``file << 32``.
+    """
+
+    scorer: Scorer
+    schema: Any
+    first: int = 0
+
+    def unscored(self, source: Source, place: int, batch: Batch) -> Any:
+        """A batch without scores: names and numbers that were missing are there.
+
+        Args:
+            source: the file.
+            place: the number of the file among all.
+            batch: rows of it.
+
+        Raises:
+            TableError: a row cannot be named or numbered, or a value is not of its column's type.
+        """
+        columns = self.scorer.columns
+        own = {"sample_id": columns.id, **{name: getattr(columns, name) for name in _MAPPED}}
+        sizes = self.scorer.bad_target == "abstain"
+        found: Arrays = {}
+        for field in self.schema:
+            name, kind = field.name, field.type
+            if name in SCORES or name not in COLUMNS:
+                found[name] = pa.nulls(len(batch), kind) if name in SCORES else source.further(batch, name, kind)
+            elif name == "sample_id":
+                found[name] = self._names(source, batch)
+            else:
+                lossy = name in ("image_size", "model_image_size") and sizes
+                found[name] = source.column(batch, own.get(name, name), kind, lossy=lossy)
+        if not found["source"].null_count < len(batch):
+            found["source"] = source.column(batch, "data_source", pa.string())
+        found["rollout"] = self._numbers(source, place, batch, found["rollout"])
+        return pa.RecordBatch.from_arrays([found[name] for name in self.schema.names], schema=self.schema)
+
+    def scored(self, table: Any, batch: Batch, rows: Any, groups: Sequence[Hashable] | None = None) -> Any:
+        """The same batch with its scores; rows without a response have none.
+
+        Args:
+            table: the file, which errors name.
+            batch: rows with the columns that scoring needs.
+            rows: what ``unscored`` made of them.
+            groups: which of them are compared, where the recipe compares rows.
+
+        Raises:
+            TableError: as of ``Scorer.score``.
+        """
+        answered = np.flatnonzero(rows.column("response").is_valid().to_numpy(zero_copy_only=False))
+        if not len(answered):
+            return self._replaced(rows, {"recipe": arrow([self.scorer.recipe.name] * len(rows), pa.string())})
+        if len(answered) < len(rows):
+            self.scorer.responses(table, batch)
+            batch = some(batch, answered.tolist())
+            groups = None if groups is None else [groups[row] for row in answered.tolist()]
+        rollouts, scores = self.scorer.judged(table, batch, groups=groups)
+        return self._replaced(rows, self._columns(scores, rollouts, rows, answered))
+
+    def _columns(self, scores: Scores, rollouts: Rollouts, rows: Any, answered: Any) -> Arrays:
+        recipe, count = self.scorer.recipe, len(rows)
+        usable = scores.valid > 0
+        xy = convert(scores.predictions.xy, recipe.space, UNIT, rollouts.image_sizes, rollouts.model_image_sizes)
+        numbers = {"total": scores.total, "acc": scores.acc, **scores.parts}
+        numbers = {name: np.where(usable, values, np.nan) for name, values in numbers.items()}
+        numbers.update(x_unit=xy[:, 0], y_unit=xy[:, 1])
+        reason, none = np.zeros(count, dtype=np.int8), np.ones(count, dtype=np.bool_)
+        reason[answered], none[answered] = scores.reason, False
+        found: Arrays = {name: _spread(values, answered, count) for name, values in numbers.items()}
+        found["reason"] = _REASONS.take(pa.array(reason, mask=none))
+        found["recipe"] = arrow([recipe.name], pa.string()).take(pa.array(np.zeros(count, dtype=np.int64)))
+        for name, sizes in (("image_size", rollouts.image_sizes), ("model_image_size", rollouts.model_image_sizes)):
+            if rows.column(name).null_count:
+                found[name] = _filled(rows.column(name), sizes, answered)
+        return found
+
+    def _replaced(self, rows: Any, columns: Mapping[str, Any]) -> Any:
+        arrays = [columns.get(name, rows.column(name)) for name in self.schema.names]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _names(self, source: Source, batch: Batch) -> Any:
+        """The names of samples: as they came, else their target's id, else made of what rows say."""
+        column = self.scorer.columns.id
+        if isinstance(batch.whole, list):
+            given = batch.column(column)
+        elif column not in batch.whole.schema.names:
+            given = [None] * len(batch)
+        elif pa.types.is_string(batch.whole.column(column).type) and not batch.whole.column(column).null_count:
+            return batch.whole.column(column)
+        else:
+            given = batch.whole.column(column).to_pylist()
+        names = [name_of(name) for name in given]
+        for row, (came, name) in enumerate(zip(given, names, strict=True)):
+            if name is None and came is not None and came == came:
+                raise TableError(
+                    f"{source.table.path}, {batch.place(row)}: {column}: got {came!r:.60}; expected the sample's name, "
+                    "a text or a whole number, or null"
+                )
+        unnamed = [row for row, name in enumerate(names) if name is None]
+        targets = [_cell(batch, row, self.scorer.columns.target) for row in unnamed]
+        read = self.scorer.recipe.read_targets(targets, bad_target="abstain", warn=False).rows if unnamed else ()
+        for row, target, known in zip(unnamed, targets, read, strict=True):
+            own = None if known is None or known.id is None else str(known.id)
+            names[row] = own or _made(source, batch, row, target)
+        return pa.array(names, pa.string())
+
+    def _numbers(self, source: Source, place: int, batch: Batch, given: Any) -> Any:
+        if "rollout" not in _names_in(source, batch) or given.null_count == len(given):
+            start = ((self.first + place) << 32) + batch.start
+            return pa.array(np.arange(start, start + len(batch)))
+        if given.null_count:
+            row = given.is_valid().index(False).as_py()
+            raise TableError(
+                f"{source.table.path}, {batch.place(row)}: rollout: got null; expected a number in every row of the "
+                "file, or in none"
+            )
+        return given
+
+
+_MAPPED = ("response", "target", "image_size", "model_image_size", "token_length")
+
+
+def _names_in(source: Source, batch: Batch) -> Any:
+    return source.table.columns if isinstance(batch.whole, list) else batch.whole.schema.names
+
+
+def _cell(batch: Batch, row: int, name: str) -> Any:
+    """One value of a row, also of columns that scoring does not need."""
+    if isinstance(batch.whole, list):
+        return batch.whole[row].get(name)
+    return batch.whole.column(name)[row].as_py() if name in batch.whole.schema.names else None
+
+
+def _made(source: Source, batch: Batch, row: int, target: Any) -> str:
+    """A name made of what a row says."""
+    image, instruction, origin = (
+        next((found for name in names if (found := read(_cell(batch, row, name))) is not None), None)
+        for names, read in ((IMAGE_COLUMNS, image_path), (INSTRUCTION_COLUMNS, prompt_text), (SOURCE_COLUMNS, name_of))
+    )
+    counted = image is None and instruction is None
+    index, split = (_cell(batch, row, name) if counted else None for name in ("index", "split"))
+    try:
+        return sample_id(source=origin, image=image, instruction=instruction, target=target, index=index, split=split)
+    except (PoolError, ValueError, RecursionError) as error:
+        raise TableError(f"{source.table.path}, {batch.place(row)}: sample_id: got null; {error}") from None
+
+
+def _spread(values: Floats, answered: Any, count: int) -> Any:
+    """Numbers of some rows as a column of all; null where there is none."""
+    found = np.full(count, np.nan)
+    found[answered] = values
+    return pa.array(found, mask=np.isnan(found))
+
+
+def _filled(given: Any, sizes: Floats, answered: Any) -> Any:
+    """A column of sizes, with those that scoring knew where it has none."""
+    values = given.to_pylist()
+    for row, size in zip(answered.tolist(), sizes.tolist(), strict=True):
+        if values[row] is None and size[0] == size[0]:
+            values[row] = size
+    return pa.array(values, given.type)

@@ -1,0 +1,290 @@
+"""Batches of a table to scores: the mapping of columns, and errors that say where in the file something is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
+
+import numpy as np
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.image_sizes import read_size, read_sizes
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT, model_image_sizes
+from grounding_rewards.errors import RecipeError, TableError, TargetError
+from grounding_rewards.further import reads_further
+from grounding_rewards.rollouts import Rollouts, Scores
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables import Batch, Table
+from grounding_rewards.tables.base import Note, require_column
+from grounding_rewards.tables.sample_ids import name_of
+from grounding_rewards.targets.columns import BadTarget, Targets
+from grounding_rewards.targets.findings import Finding, findings
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns hold what."""
+
+    response: str = "response"
+    target: str = "target"
+    image_size: str = "image_size"
+    model_image_size: str = "model_image_size"
+    id: str = "sample_id"
+    token_length: str = "token_length"
+
+    def check(self, table: Table, *, label_free: bool = False) -> None:
+        """Check that the table has what it must have, and what was named other than by default.
+
+        Args:
+            table: the file.
+            label_free: whether it may go without targets.
+
+        Raises:
+            TableError: a column is missing.
+        """
+        needed = ("response",) if label_free else ("response", "target")
+        for role, default in vars(Columns()).items():
+            name = getattr(self, role)
+            if role in needed or name != default:
+                require_column(table, name, f"--{role.replace('_', '-')}-column")
+
+
+Sizes = Sequence[tuple[float, float] | None] | None
+"""Widths and heights, None where unknown; or None for none at all."""
+
+
+@dataclass(frozen=True)
+class Resizing:
+    """How images became those that the model saw: see ``spaces.model_image_size``, whose arguments these are.
+
+    Raises:
+        SpaceError: the pipeline is unknown, or does not take such bounds.
+    """
+
+    pipeline: str
+    min_pixels: int | None = None
+    max_pixels: int | None = None
+    processor_min_pixels: int | None = None
+    processor_max_pixels: int | None = None
+
+    def __post_init__(self) -> None:
+        model_image_sizes([], *vars(self).values())
+
+    def sizes(self, image_sizes: Floats) -> tuple[Floats, dict[int, str]]:
+        """Sizes after resizing, and why it refuses some, by row."""
+        return model_image_sizes(image_sizes, *vars(self).values())
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Scores batches of a table, and says where in the file something is wrong.
+
+    Attributes:
+        recipe: which scores.
+        columns: what holds what.
+        bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"``.
+        resizing: what makes the sizes that the model saw, where rows do not say; None for nothing.
+        warn: gets what looks wrong with the rows.
+        found: gets what looks wrong with targets, batch by batch; None does not look.
+
+    Raises:
+        RecipeError: ``bad_target`` is neither.
+    """
+
+    recipe: Recipe
+    columns: Columns
+    bad_target: str = "raise"
+    resizing: Resizing | None = None
+    warn: Note = field(default=lambda text: None, repr=False, compare=False)
+    found: Callable[[list[Finding]], None] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.bad_target not in (choices := get_args(BadTarget)):
+            raise RecipeError(f"bad_target: got {self.bad_target!r:.60}; expected one of {', '.join(choices)}")
+
+    def batches(self, table: Table, *, by: Sequence[str] = (), whole: bool) -> Iterator[Batch]:
+        """The table's batches with the columns that scoring needs; one batch where a row's score needs other rows."""
+        self.columns.check(table, label_free=self.recipe.label_free)
+        for name in by:
+            require_column(table, name, "--by")
+        if "groups" in self.recipe.needs and self.columns.target not in table.columns:
+            require_column(table, self.columns.id, "--id-column")
+        columns = None if reads_further(self.recipe) else [*vars(self.columns).values(), *by]
+        size = np.iinfo(np.int32).max if self.recipe.needs & {"groups", "trajectories"} else None
+        return table.batches(columns, whole=whole, size=size)
+
+    def score(self, table: Table, batch: Batch) -> tuple[Scores, Targets]:
+        """Score a batch.
+
+        Raises:
+            TableError: a response is no text, a size or length cannot be read, a sample has no name where rows are
+                compared, or a target cannot be used and should stop us; names the file and the row.
+        """
+        rollouts, scores = self.judged(table, batch)
+        return scores, rollouts.targets
+
+    def judged(
+        self, table: Table, batch: Batch, *, groups: Sequence[Hashable] | None = None
+    ) -> tuple[Rollouts, Scores]:
+        """What the recipe's verifiers saw of a batch, and its scores.
+
+        Args:
+            table: the file.
+            batch: rows of it.
+            groups: which rows are compared, where the recipe compares rows; None: those of one sample.
+
+        Raises:
+            TableError: as of ``score``.
+        """
+        responses, targets, rest = self._given(table, batch, groups)
+        rollouts = self.recipe.rollouts(responses, targets, **rest)
+        scores = self.recipe.judge(rollouts)
+        self.check(table, batch, scores)
+        if self.found and (found := findings(rollouts.targets, self.recipe)):
+            self.found([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in found])
+        return rollouts, scores
+
+    def check(self, table: Table, batch: Batch, scores: Scores) -> None:
+        """Stop at targets that cannot be used, where they should.
+
+        Raises:
+            TableError: there is one; names the file and the row.
+        """
+        if self.bad_target == "raise" and not scores.valid.all():
+            raise self._bad_target(table, batch, *next(iter(scores.errors.items())))
+
+    def _given(
+        self, table: Table, batch: Batch, groups: Sequence[Hashable] | None = None
+    ) -> tuple[list[str | None], Targets, dict[str, Any]]:
+        """Responses, targets, and what else ``Recipe.score`` takes."""
+        responses = self.responses(table, batch)
+        sizes = [self.sizes(table, batch, name) for name in (self.columns.image_size, self.columns.model_image_size)]
+        targets = self.recipe.read_targets(batch.column(self.columns.target), bad_target="abstain", warn=False)
+        further = reads_further(self.recipe)
+        if groups is None and "groups" in self.recipe.needs:
+            groups = self.samples(table, batch, targets)
+        return responses, targets, {
+            "image_sizes": sizes[0],
+            "model_image_sizes": self.seen(table, batch, targets, *sizes),
+            "groups": groups,
+            "token_lengths": self.lengths(table, batch) if further else None,
+            "extras": _extras(table, batch) if further else None,
+            "bad_target": "abstain",
+        }  # fmt: skip
+
+    def seen(
+        self, table: Table, batch: Batch, targets: Targets, image_sizes: Sizes, model_image_sizes: Sizes
+    ) -> Floats | Sizes:
+        """The sizes of the images that the model saw: those of the column, else of targets, else what resizing makes.
+
+        Raises:
+            TableError: an image cannot be resized so; names the file and the row.
+        """
+        if self.resizing is None:
+            return model_image_sizes
+        rows = len(targets)
+        image = targets.image_sizes if image_sizes is None else read_sizes("image_sizes", image_sizes, rows)
+        known = targets.model_image_sizes
+        if model_image_sizes is not None:
+            given = read_sizes("model_image_sizes", model_image_sizes, rows)
+            known = np.where(np.isnan(given), known, given)
+        image = np.where(np.isnan(image), targets.image_sizes, image)
+        found, refused = self.resizing.sizes(np.where(np.isnan(known), image, np.nan))
+        for row, why in refused.items() if self.bad_target == "raise" else ():
+            raise TableError(f"{table.path}, {batch.place(row)}: {self.columns.image_size}: {why}")
+        return np.where(np.isnan(known), found, known)
+
+    def responses(self, table: Table, batch: Batch) -> list[str | None]:
+        """The column of responses.
+
+        Raises:
+            TableError: one is neither a string nor null; names the file and the row.
+        """
+        responses = batch.column(self.columns.response)
+        for row, text in enumerate(responses):
+            if text is not None and not isinstance(text, str):
+                came = f"{type(text).__name__} {text!r:.60}"
+                raise TableError(
+                    f"{table.path}, {batch.place(row)}: {self.columns.response}: got {came}; expected a string or null"
+                )
+        return responses
+
+    def samples(self, table: Table, batch: Batch, targets: Targets) -> list[Hashable]:
+        """The name of each row's sample, as text: in its column, else the ``id`` of its target.
+
+        A row without one whose target cannot be read is a sample of its own.
+
+        Raises:
+            TableError: a row has neither; names the file and the row.
+        """
+        found: list[Hashable] = []
+        for row, given in enumerate(batch.column(self.columns.id)):
+            target = targets.rows[row]
+            if given is None:
+                given = targets.errors[row].sample if target is None else target.id
+                if target is None and given == row:
+                    found.append(("unread", row))
+                    continue
+            name = name_of(given)
+            if name is None:
+                came = "null" if given is None else f"{given!r:.60}"
+                raise TableError(
+                    f"{table.path}, {batch.place(row)}: {self.columns.id}: got {came}; expected the sample's name, a "
+                    f"text or a whole number, in this column (--id-column) or as id of the target: {self.recipe.name} "
+                    "compares the rollouts of one sample"
+                )
+            found.append(name)
+        if 1 < len(found) == len(set(found)):
+            self.warn(f"{self.recipe.name} compares the rollouts of one sample, and no sample here has two")
+        return found
+
+    def lengths(self, table: Table, batch: Batch) -> list[int] | None:
+        """The column of lengths in tokens, or None where no row has one.
+
+        Raises:
+            TableError: one is no whole number from 0, or some rows have none; names the file and the row.
+        """
+        given = batch.column(self.columns.token_length)
+        if all(length is None for length in given):
+            return None
+        for row, length in enumerate(given):
+            if type(length) not in (int, float) or length != length // 1 or not 0 <= length <= COORDINATE_LIMIT:
+                came = "null" if length is None else f"{length!r:.60}"
+                raise TableError(
+                    f"{table.path}, {batch.place(row)}: {self.columns.token_length}: got {came}; expected how many "
+                    "tokens the response has, a whole number from 0, in every row or in none"
+                )
+        return [int(length) for length in given]
+
+    def sizes(self, table: Table, batch: Batch, name: str) -> list[tuple[float, float] | None] | None:
+        """One column of sizes, or None where no row has one. Under "abstain" an unreadable size counts as none."""
+        found: list[tuple[float, float] | None] = []
+        for row, value in enumerate(batch.column(name)):
+            size = read_size(value)
+            if size is None and value is not None and self.bad_target == "raise":
+                came = f"{value!r:.60}"
+                raise TableError(
+                    f"{table.path}, {batch.place(row)}: {name}: got {came}; expected [width, height] or null"
+                )
+            found.append(size)
+        return found if any(found) else None
+
+    def _bad_target(self, table: Table, batch: Batch, row: int, error: TargetError) -> TableError:
+        """What is wrong with the target of one row, and where in the file that row stands."""
+        name = batch.rows[row].get(self.columns.id)
+        named = error.named(batch.number(row) if name is None else str(name))
+        return TableError(f"{table.path}, {batch.place(row)}: {named}{self._size_hint(table, error.field)}")
+
+    def _size_hint(self, table: Table, field: str) -> str:
+        name = getattr(self.columns, field, None) if field.endswith("image_size") else None
+        absent = name is not None and name not in table.columns
+        return f"; the file has no column {name!r} (--{field.replace('_', '-')}-column)" if absent else ""
+
+
+def _extras(table: Table, batch: Batch) -> dict[str, list[Any]]:
+    """All columns of a batch, as verifiers find them in ``Rollouts.extras``."""
+    return {
+        name: batch.column(name)
+        for name in dict.fromkeys([*table.columns, *(key for row in batch.rows for key in row)])
+    }

@@ -1,0 +1,1 @@
+"""Checks of responses and scores against annotations."""

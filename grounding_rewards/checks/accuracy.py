@@ -1,0 +1,203 @@
+"""Scores to accuracies: counts, their Wilson intervals, and the same by field."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.rollouts import CLICKED, PARSED, Reason, Scores
+from grounding_rewards.stats.intervals import wilson
+
+NONE = "(none)"
+"""The value that rows without a field count under."""
+
+
+@dataclass(frozen=True)
+class Refusals:
+    """What a model did where it should, and should not, have refused.
+
+    Attributes:
+        targets: valid rows whose target is a refusal.
+        correct: those that were refused.
+        false_clicks: those that were answered with a place, in the image or outside it.
+        false_refusals: valid rows with another target that were refused.
+    """
+
+    targets: int
+    correct: int
+    false_clicks: int
+    false_refusals: int
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Counts over rollouts, and what follows from them.
+
+    Attributes:
+        n: valid rows, those whose target could be used.
+        correct: valid rows with ``acc`` 1.
+        parsed: valid rows whose response was read: a place or a refusal.
+        not_valid: rows whose target could not be used; they count nowhere else but in ``reasons``.
+        reasons: rows by reason, by name, in the order of ``Reason``; only those that occur.
+        refusals: counts around refusals; None where they were not asked for.
+        by: the same for the rows of each value of each field, the most frequent value first.
+    """
+
+    n: int
+    correct: int
+    parsed: int
+    not_valid: int
+    reasons: Mapping[str, int]
+    refusals: Refusals | None = None
+    by: Mapping[str, Mapping[str, Evaluation]] = field(default_factory=dict)
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share of rows that are right: correct / n; None where n = 0."""
+        return self.correct / self.n if self.n else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % Wilson interval of the accuracy; (0, 1) where n = 0."""
+        low, high = wilson(self.correct, self.n)
+        return float(low), float(high)
+
+    @property
+    def parse_rate(self) -> float | None:
+        """Share of responses that were read: parsed / n; None where n = 0."""
+        return self.parsed / self.n if self.n else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON; ``refusals`` and ``by`` only where there are some."""
+        plain: dict[str, Any] = {
+            "n": self.n,
+            "correct": self.correct,
+            "accuracy": self.accuracy,
+            "interval": list(self.interval),
+            "parse_rate": self.parse_rate,
+            "not_valid": self.not_valid,
+            "reasons": dict(self.reasons),
+        }
+        if self.refusals is not None:
+            plain["refusals"] = asdict(self.refusals)
+        if self.by:
+            plain["by"] = {
+                name: {value: part.to_dict() for value, part in parts.items()} for name, parts in self.by.items()
+            }
+        return plain
+
+
+def evaluate(
+    scores: Scores, *, refusals: NDArray[np.bool_] | None = None, by: Mapping[str, Sequence[Any]] | None = None
+) -> Evaluation:
+    """Count scores.
+
+    Args:
+        scores: n rows.
+        refusals: (n,) True where the target is a refusal (``Targets.refusal``); without it nothing is said about them.
+        by: fields to break down by, each a sequence of n values. A list counts under each of its values, once; None,
+            NaN and an empty list count under "(none)".
+
+    Returns:
+        The counts; rates and intervals follow from them.
+
+    Raises:
+        ValueError: ``refusals`` or a field has another length than the scores.
+
+    >>> from grounding_rewards import recipe
+    >>> scores = recipe("gelato").score(["(200, 150)", "(900, 900)", "?"], [[0.1, 0.1, 0.3, 0.2]] * 3)
+    >>> found = evaluate(scores, by={"kind": ["icon", ["icon", "text"], None]})
+    >>> found.correct, found.n, found.reasons
+    (1, 3, {'OK': 2, 'NO_ANSWER': 1})
+    >>> {value: (part.correct, part.n) for value, part in found.by["kind"].items()}
+    {'icon': (1, 2), '(none)': (0, 1), 'text': (0, 1)}
+    """
+    for name, column in {"refusals": refusals, **(by or {})}.items():
+        if column is not None and len(column) != len(scores):
+            raise ValueError(f"{name}: got {len(column)} values; expected one for each of {len(scores)} rows")
+    everything = np.arange(len(scores))
+    return replace(
+        _count(scores, refusals, everything),
+        by={
+            name: _ordered({value: _count(scores, refusals, rows) for value, rows in _rows_by_value(column).items()})
+            for name, column in (by or {}).items()
+        },
+    )
+
+
+def merge(evaluations: Iterable[Evaluation]) -> Evaluation:
+    """Evaluations of disjoint rows as one, such as those of a file's batches.
+
+    >>> one = Evaluation(n=2, correct=1, parsed=2, not_valid=0, reasons={"OK": 2})
+    >>> merge([one, one])
+    Evaluation(n=4, correct=2, parsed=4, not_valid=0, reasons={'OK': 4}, refusals=None, by={})
+    """
+    found = list(evaluations)
+    reasons: Counter[str] = sum((Counter(each.reasons) for each in found), Counter())
+    parts: dict[str, dict[str, list[Evaluation]]] = {}
+    for each in found:
+        for name, values in each.by.items():
+            for value, part in values.items():
+                parts.setdefault(name, {}).setdefault(value, []).append(part)
+    return Evaluation(
+        n=sum(each.n for each in found),
+        correct=sum(each.correct for each in found),
+        parsed=sum(each.parsed for each in found),
+        not_valid=sum(each.not_valid for each in found),
+        reasons={reason.name: reasons[reason.name] for reason in Reason if reason.name in reasons},
+        refusals=_add([each.refusals for each in found if each.refusals is not None]),
+        by={name: _ordered({value: merge(same) for value, same in values.items()}) for name, values in parts.items()},
+    )
+
+
+def _add(counts: Sequence[Refusals]) -> Refusals | None:
+    return Refusals(*np.sum([astuple(each) for each in counts], axis=0).tolist()) if counts else None
+
+
+def _count(scores: Scores, refusals: NDArray[np.bool_] | None, rows: NDArray[np.int64]) -> Evaluation:
+    valid, reason = scores.valid[rows] == 1, scores.reason[rows]
+    codes = np.bincount(reason, minlength=len(Reason))
+    return Evaluation(
+        n=int(valid.sum()),
+        correct=int((scores.acc[rows] == 1).sum()),
+        parsed=int((valid & np.isin(reason, PARSED)).sum()),
+        not_valid=int((~valid).sum()),
+        reasons={name.name: int(codes[name]) for name in Reason if codes[name]},
+        refusals=None if refusals is None else _refusals(refusals[rows] & valid, reason, valid),
+    )
+
+
+def _refusals(asked: NDArray[np.bool_], reason: NDArray[np.int8], valid: NDArray[np.bool_]) -> Refusals:
+    refused = reason == Reason.REFUSED
+    return Refusals(
+        targets=int(asked.sum()),
+        correct=int((asked & refused).sum()),
+        false_clicks=int((asked & np.isin(reason, CLICKED)).sum()),
+        false_refusals=int((valid & ~asked & refused).sum()),
+    )
+
+
+def _rows_by_value(column: Sequence[Any]) -> dict[str, NDArray[np.int64]]:
+    found: dict[str, list[int]] = {}
+    for row, value in enumerate(column):
+        value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+        values = value if isinstance(value, list | tuple) else [value]
+        for label in dict.fromkeys(map(_label, values)) or [NONE]:
+            found.setdefault(label, []).append(row)
+    return {label: np.array(rows, dtype=np.int64) for label, rows in found.items()}
+
+
+def _label(value: Any) -> str:
+    if value is None or value != value:
+        return NONE
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _ordered(parts: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+    return dict(sorted(parts.items(), key=lambda part: (-part[1].n - part[1].not_valid, part[0])))

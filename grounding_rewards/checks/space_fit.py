@@ -1,0 +1,273 @@
+"""Whether a recipe was told the wrong coordinate space: which space responses and targets would fit better.
+
+The same rows are scored as declared and then under each *hypothesis*: the responses in another space, or the targets
+that name none in another. A hypothesis is better where all of these hold:
+
+- it has at least twice the hits (``Scores.acc``) of the declared spaces;
+- it has at least twice the hits that it owes to chance: those of each response against the targets of other rows,
+  the mean of three rearrangements. A model that clicks one place whatever it is asked gains nothing from its luck;
+- P(X >= wins) < 0.001 / h for X ~ Binomial(wins + losses, 1/2), with h the number of hypotheses, and wins and losses
+  the numbers of *distinct targets* whose rows have more and fewer hits than as declared. The rollouts of one sample
+  count once: they are right and wrong together. It takes 10 wins at the least, 13 with six
+  hypotheses;
+- it does not bring the points of clearly more distinct targets (the same test, at 0.001) farther from the centre of
+  the place. A model that always misses by a little hits under a space where it misses by much, now and then.
+
+Rows whose target cannot be used under a space are no hits under it. Only the recipe's ``success`` is looked at.
+
+Responses and targets that are both in another space than declared, and in the same, can look like either fault: then
+``better`` is the one with most hits, of equal ones that of the responses, and ``rivals`` has the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.spaces import SPACES, CoordSpace
+from grounding_rewards.errors import GroundingRewardsError
+from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, Recipe
+from grounding_rewards.targets.columns import Targets
+
+Role = Literal["response_space", "target_space"]
+
+_LEVEL = 0.001
+_TIMES = 2
+_SHIFTS = (0.25, 0.5, 0.75)
+_PLACES = {BBOX, POLYGON, CIRCLE, POINT}
+_WHOSE = {"response_space": "responses", "target_space": "targets"}
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """What one option could be instead.
+
+    Attributes:
+        role: the option.
+        space: another value for it.
+        hits: how many rows are hits with it.
+    """
+
+    role: Role
+    space: CoordSpace
+    hits: int
+
+    def __str__(self) -> str:
+        return f"{_WHOSE[self.role]} fit {self.space}"
+
+
+@dataclass(frozen=True)
+class SpaceFit:
+    """What was found; ``str`` makes a sentence of it.
+
+    Attributes:
+        declared: the space declared for responses.
+        declared_target: the space declared for targets that name none.
+        rows: rows whose target can be used, as declared or under a hypothesis.
+        hits: how many of them are hits as declared.
+        hypotheses: what was tried: all that the sizes at hand let be judged.
+        better: the hypothesis that is better, if there is one.
+        rivals: others that are better than what is declared, with at least half the hits of ``better``.
+        why: why nothing could be tried; "" where something was.
+    """
+
+    declared: CoordSpace
+    declared_target: CoordSpace
+    rows: int = 0
+    hits: int = 0
+    hypotheses: tuple[Hypothesis, ...] = ()
+    better: Hypothesis | None = None
+    rivals: tuple[Hypothesis, ...] = ()
+    why: str = ""
+
+    def __str__(self) -> str:
+        if self.why:
+            return f"no other space was tried: {self.why}"
+        if self.better is None:
+            return f"no space fits clearly better than the declared ones ({self.hits} of {self.rows} hit)"
+        declared = self.declared if self.better.role == "response_space" else self.declared_target
+        also = "".join(f"; or else {rival} ({rival.hits})" for rival in self.rivals)
+        counts = f"({self.better.hits} of {self.rows} hit)"
+        return f"{self.better} better {counts} than the declared {declared} ({self.hits}){also}"
+
+
+def fit_spaces(
+    recipe: Recipe,
+    responses: Sequence[str | None],
+    targets: Any,
+    *,
+    image_sizes: Any = None,
+    model_image_sizes: Any = None,
+) -> SpaceFit:
+    """Look for a space that responses or targets fit clearly better than the declared one; the rule stands above.
+
+    Args:
+        recipe: the recipe, with the spaces that were declared.
+        responses: n texts, as of ``Recipe.score``.
+        targets: n targets. Unusable ones count for nothing. Prepared ``Targets`` read with a space leave no doubt
+            about it.
+        image_sizes: as of ``Recipe.score``.
+        model_image_sizes: as of ``Recipe.score``. Without them, and none in the targets, nothing is said about
+            ``model_pixel``, unless that is the space of the targets.
+
+    Returns:
+        What was found. Nothing is tried for recipes that judge no places, compare nothing with targets, or whose
+        success needs more than responses and targets.
+
+    Raises:
+        TypeError: a response is neither a string nor None.
+        RecipeError: lengths differ.
+
+    >>> from grounding_rewards import recipe
+    >>> boxes = [[x, y, x + 40, y + 30] for x in (200, 300, 400) for y in (90, 290, 490, 690)]
+    >>> answers = [f"({(x1 + 20) / 1.92:.0f}, {(y1 + 15) / 1.08:.0f})" for x1, y1, *_ in boxes]  # thousandths
+    >>> print(fit_spaces(recipe("click", response_space="pixel"), answers, boxes, image_sizes=[1920, 1080]))
+    responses fit thousandths better (12 of 12 hit) than the declared pixel (0)
+    """
+    judge = replace(recipe, reward=recipe.success)
+    sizes = {"image_sizes": image_sizes, "model_image_sizes": model_image_sizes}
+    rows = _Rows(responses, _read(judge, targets), sizes)
+    unfit = SpaceFit(recipe.response_space, recipe.target_space)
+    if why := _unfit(judge):
+        return replace(unfit, why=why)
+    declared = rows.outcome(judge)
+    if declared is None:
+        return replace(unfit, why="its success needs more than responses, targets and sizes")
+    others = [found for other in _others(judge, rows.targets) if (found := rows.outcome(other)) and found.valid.any()]
+    level = _LEVEL / max(1, len(others))
+    clear = [
+        found
+        for found in others
+        if rows.prefer(found, declared, level) and found.hits.sum() >= _TIMES * rows.by_chance(found.recipe)
+    ]
+    better = [_hypothesis(found, judge) for found in sorted(clear, key=lambda found: -found.hits.sum())]
+    return replace(
+        unfit,
+        rows=int(np.logical_or.reduce([found.valid for found in (declared, *others)]).sum()),
+        hits=int(declared.hits.sum()),
+        hypotheses=tuple(_hypothesis(found, judge) for found in others),
+        better=better[0] if better else None,
+        rivals=tuple(rival for rival in better[1:] if _TIMES * rival.hits >= better[0].hits),
+    )
+
+
+def _unfit(recipe: Recipe) -> str:
+    """Why a recipe says nothing about spaces; "" where it does."""
+    if recipe.label_free:
+        return f"{recipe.name} compares nothing with targets"
+    if not recipe.accepts & _PLACES:
+        return f"{recipe.name} judges no places"
+    return f"success under {recipe.name} depends on other rows" if "groups" in recipe.needs else ""
+
+
+def _read(recipe: Recipe, targets: Any) -> Targets:
+    """Targets as they came, without a space where they name none; what cannot be read is kept as unusable."""
+    if isinstance(targets, Targets):
+        return targets
+    return Targets.from_list(targets, native=recipe.native, bad_target="abstain", label_free=recipe.label_free)
+
+
+def _others(recipe: Recipe, targets: Targets) -> list[Recipe]:
+    """The recipe under each hypothesis."""
+    others = [replace(recipe, response_space=space) for space in SPACES if space != recipe.response_space]
+    if None in targets.spaces:
+        others += [replace(recipe, target_space=space) for space in SPACES if space != recipe.target_space]
+    return others
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """What becomes of n rows under a recipe: (n,) hits, usable targets, distances of points from places."""
+
+    recipe: Recipe
+    hits: NDArray[np.bool_]
+    valid: NDArray[np.bool_]
+    distance: Floats
+
+
+def _hypothesis(found: _Outcome, declared: Recipe) -> Hypothesis:
+    hits, other = int(found.hits.sum()), found.recipe
+    if other.response_space != declared.response_space:
+        return Hypothesis("response_space", other.response_space, hits)
+    return Hypothesis("target_space", other.target_space, hits)
+
+
+def _distances(rollouts: Rollouts) -> Floats:
+    """(n,) from each point to the centre of the nearest place, in the recipe's space; NaN where either is missing."""
+    regions, found = rollouts.targets.regions, np.full(len(rollouts), np.nan)
+    away = rollouts.predictions.xy[regions.row] - (regions.box[:, :2] + regions.box[:, 2:]) / 2
+    np.fmin.at(found, regions.row, np.hypot(away[:, 0], away[:, 1]))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """What all hypotheses are tried on."""
+
+    responses: Sequence[str | None]
+    targets: Targets
+    sizes: Mapping[str, Any]
+
+    def outcome(self, recipe: Recipe, responses: Sequence[str | None] | None = None) -> _Outcome | None:
+        """What becomes of the rows under a hypothesis; None where its success cannot be judged."""
+        given = self.responses if responses is None else responses
+        rollouts = recipe.rollouts(given, self.targets, **self.sizes, bad_target="abstain")
+        try:
+            scores = recipe.judge(rollouts)
+        except GroundingRewardsError:  # a verifier of somebody's own may want columns that are not here
+            return None
+        return _Outcome(recipe, scores.acc > 0, scores.valid > 0, _distances(rollouts))
+
+    @cached_property
+    def _codes(self) -> NDArray[np.int64]:
+        """(n,) equal for rows of the same target."""
+        known: dict[Any, int] = {}
+        same = [
+            (target.id, target.regions, target.image_size) if target else row
+            for row, target in enumerate(self.targets.rows)
+        ]
+        return np.array([known.setdefault(key, len(known)) for key in same], dtype=np.int64)
+
+    def prefer(self, found: _Outcome, declared: _Outcome, level: float) -> bool:
+        """Whether distinct targets prefer a hypothesis clearly to what was declared."""
+        if found.hits.sum() < max(1, _TIMES * declared.hits.sum()):
+            return False
+        more, fewer = self._votes(found.hits.astype(np.float64) - declared.hits.astype(np.float64))
+        nearer, farther = self._votes(np.sign(np.nan_to_num(declared.distance - found.distance)))
+        return sign_test(more, fewer) < level and sign_test(farther, nearer) >= _LEVEL
+
+    def _votes(self, votes: Floats) -> tuple[int, int]:
+        """How many distinct targets have votes above 0 on the whole, and how many below."""
+        sums = np.bincount(self._codes, weights=votes)
+        return int((sums > 0).sum()), int((sums < 0).sum())
+
+    def by_chance(self, recipe: Recipe) -> float:
+        """Mean hits of responses that answer another row."""
+        order = np.argsort(self._codes, kind="stable")
+        counts = []
+        for share in _SHIFTS:
+            source = np.empty_like(order)
+            source[order] = np.roll(order, int(len(order) * share))
+            found = self.outcome(recipe, [self.responses[row] for row in source.tolist()])
+            counts.append(found.hits.sum() if found else math.inf)
+        return float(np.mean(counts))
+
+
+def sign_test(wins: int, losses: int) -> float:
+    """P(X >= wins) for X ~ Binomial(wins + losses, 1/2): how often a fair coin does as well; 1.0 without any toss.
+
+    >>> round(sign_test(10, 0) * 1024, 9), round(sign_test(3, 1), 9)
+    (1.0, 0.3125)
+    """
+    tosses = wins + losses
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, tosses + 1)))))
+    heads = np.arange(wins, tosses + 1)
+    return float(np.exp(logs[tosses] - logs[heads] - logs[tosses - heads] - tosses * math.log(2)).sum())

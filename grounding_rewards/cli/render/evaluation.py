@@ -1,0 +1,113 @@
+"""Evaluations as tables on the terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+
+from rich.table import Table
+
+from grounding_rewards.checks.accuracy import Evaluation
+from grounding_rewards.cli.render import tables as layout
+from grounding_rewards.cli.terminal import printable
+from grounding_rewards.pool.report.wording import percent
+from grounding_rewards.rollouts import Reason
+
+Found = Sequence[tuple[str, Evaluation]]
+
+
+def evaluations(found: Found, *, label_free: bool = False) -> None:
+    """Print evaluations, a path and its counts each: accuracies, reasons, refusals and breakdowns.
+
+    Args:
+        found: what to print.
+        label_free: whether ``acc`` stands for something else than being right, which nobody knows.
+    """
+    heads = _LABEL_FREE if label_free else _FIGURES
+    console = layout.console()
+    paths = [Path(path) for path, _ in found]
+    counts = [each for _, each in found]
+    files = _named([path.stem for path in paths], paths, counts)
+    console.print(layout.table(["file", *heads], rows=[[name, *_figures(each)] for name, each in files], figures=heads))
+    parts = _named(_differing([path.stem for path in paths]), paths, counts)
+    layout.section(console, "Responses by reason", _reasons(parts), indent=0)
+    if any(each.refusals and each.refusals.targets for each in counts):
+        layout.section(console, "Refusals", _refusals(parts), indent=0)
+    for name in counts[0].by:
+        layout.section(console, f"By {printable(name)}", _breakdown(name, parts, heads), indent=0)
+
+
+def _reasons(parts: Found) -> Table:
+    rows = {
+        reason.name: {
+            name: [str(each.reasons[reason.name]), percent(each.reasons[reason.name] / (each.n + each.not_valid))]
+            for name, each in parts
+            if reason.name in each.reasons
+        }
+        for reason in Reason
+    }
+    return _grouped("reason", ["rows", "share"], rows, parts)
+
+
+def _refusals(parts: Found) -> Table:
+    heads = ["to refuse", "refused", "clicked", "refused wrongly"]
+    rows = [
+        [name, *map(str, (counts.targets, counts.correct, counts.false_clicks, counts.false_refusals))]
+        for name, each in parts
+        if (counts := each.refusals)
+    ]
+    return layout.table(["file", *heads], rows=rows, figures=heads)
+
+
+def _breakdown(field: str, parts: Found, heads: list[str]) -> Table:
+    # Beside a column of file names the parse rate would not fit into 80 columns.
+    shown = heads if len(parts) == 1 else heads[:-1]
+    totals: Counter[str] = Counter()
+    for _, each in parts:
+        totals.update({value: part.n + part.not_valid for value, part in each.by[field].items()})
+    rows = {
+        value: {name: _figures(each.by[field][value])[: len(shown)] for name, each in parts if value in each.by[field]}
+        for value in sorted(totals, key=lambda value: (-totals[value], value))
+    }
+    return _grouped(field, shown, rows, parts)
+
+
+def _grouped(head: str, heads: list[str], rows: Mapping[str, Mapping[str, list[str]]], parts: Found) -> Table:
+    """A value's row; where there are several files a row each, the value on the first of them."""
+    files = ["file"] if len(parts) > 1 else []
+    table = layout.table([printable(head), *files, *heads], figures=heads)
+    for value, by_file in rows.items():
+        for place, (name, figures) in enumerate(by_file.items()):
+            layout.row(table, ["" if place else printable(value), *([name] if files else []), *figures])
+    return table
+
+
+_FIGURES = ["n", "correct", "accuracy", "95 % interval", "parsed"]
+_LABEL_FREE = ["n", "acc = 1", "mean acc", "95 % interval", "parsed"]
+
+
+def _figures(found: Evaluation) -> list[str]:
+    low, high = found.interval
+    interval = layout.interval(low, high) if found.n else "-"
+    return [str(found.n), str(found.correct), percent(found.accuracy), interval, percent(found.parse_rate)]
+
+
+def _differing(names: list[str]) -> list[str]:
+    """Names without the words that all of them begin with.
+
+    >>> _differing(["osworld-g-gta1-7b", "osworld-g-gelato-30b"])
+    ['gta1-7b', 'gelato-30b']
+    """
+    words = [name.split("-") for name in names]
+    shared = sum(1 for _ in takewhile(lambda each: len(set(each)) == 1, zip(*words, strict=False)))
+    return (
+        names if len(names) == 1 else ["-".join(each[shared:]) or name for each, name in zip(words, names, strict=True)]
+    )
+
+
+def _named(names: list[str], paths: Sequence[Path], counts: Sequence[Evaluation]) -> Found:
+    """Counts under short names where these tell the files apart, else under their paths."""
+    unique = len(set(names)) == len(names)
+    return list(zip(names if unique else map(str, paths), counts, strict=True))

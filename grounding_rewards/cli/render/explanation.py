@@ -1,0 +1,198 @@
+"""An explanation on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.table import Table
+
+from grounding_rewards.cli.render import tables as layout
+from grounding_rewards.cli.render import terms as show_terms
+from grounding_rewards.cli.render.group import MOST, together
+from grounding_rewards.cli.render.terms import Rows, range_of
+from grounding_rewards.cli.render.values import action_of, clipped, fields_of, listed, point_of, written
+from grounding_rewards.explain.comparing import Compared
+from grounding_rewards.explain.explanation import Explanation
+from grounding_rewards.explain.formulas import number
+from grounding_rewards.explain.sections import Conversion, Extent, Position, Read, Told
+
+LONGEST = 800
+"""Characters of a response that are shown."""
+
+_ANSWERS = {
+    "only": "only a single one counts", "first": "the first counts", "last": "the last counts", "all": "all count",
+}  # fmt: skip
+_THINKING = {
+    "closed": "what stands before </think> is no answer",
+    "open": "the prompt opened it: what stands before </think> is no answer",
+    "read": "is read like the rest",
+}
+
+
+def explanation(found: Explanation) -> None:
+    """Print all about one score."""
+    console = layout.console()
+    console.print(layout.text(found.recipe if found.options else found.name, "bold"))
+    console.print(layout.indented(layout.text(_verdict(found))))
+    for title, section in {**_given(found), **(_scored(found, console.width - 2))}.items():
+        layout.section(console, title, section)
+
+
+def comparison(found: Sequence[Compared], left_out: Mapping[str, Sequence[str]]) -> None:
+    """Print what several recipes pay for one response."""
+    console = layout.console()
+    table = layout.table(["recipe", "total", "range", "acc", "reason", "answers in"], ["total", "range"])
+    for each in found:
+        total, acc = ("-" if value is None else number(value) for value in (each.total, each.acc))
+        cells = [each.recipe, total, range_of(each.low, each.high), acc, each.reason or "-", each.response_space]
+        layout.row(table, cells)
+    layout.section(console, "Compared: the same text, and the same target", table)
+    notes = [f"{each.name}: {each.error}" for each in found if each.error is not None]
+    notes += [f"{name} does not take {', '.join(options)}: left out" for name, options in left_out.items()]
+    for note in notes:
+        console.print(layout.indented(layout.text(note)))
+
+
+def _given(found: Explanation) -> dict[str, Table]:
+    """What was there before any score."""
+    said = clipped(found.response, LONGEST).splitlines() or ["(no text)"]
+    sections = {"Response": layout.lines(said), "Read": layout.facts(_read(found.read))}
+    if found.target is not None:
+        sections["Target"] = layout.facts(_target(found.target))
+    if found.error is not None:
+        sections["The target cannot be used"] = layout.lines([found.error])
+    return sections
+
+
+def _scored(found: Explanation, width: int) -> dict[str, Table]:
+    """How the score came about; nothing where there is none."""
+    if found.reward is None:
+        return {}
+    sections = {
+        "Conversions": layout.facts(_conversions(found)),
+        "On the screen": layout.facts(_position(found)),
+        "Reward": show_terms.total(found, width),
+        "Parts": show_terms.parts(found.reward),
+        "acc": show_terms.acc(found, width),
+    }
+    if found.together is not None:
+        sections[f"The {found.together.what}"] = together(found.together)
+    sections["Formulas"] = layout.facts(show_terms.formulas(found), apart=True)
+    return sections
+
+
+def _verdict(found: Explanation) -> str:
+    if found.total is None or found.acc is None:
+        return f"not scored · {found.reason}"
+    return f"total {number(found.total)} · acc {number(found.acc)} · {found.reason}"
+
+
+def _read(read: Read) -> Rows:
+    rows = [("reason", f"{read.reason}: {read.meaning}"), ("dialect", _dialect(read)), ("answer", _answer(read))]
+    if read.arguments:
+        rows.append(("says", fields_of(read.arguments)))
+    if read.found:
+        points = [point_of(point) if point else "one without a place" for point in read.found[:MOST]]
+        more = [f"{len(read.found) - MOST} more"] if len(read.found) > MOST else []
+        rows.append(("found", f"{', '.join([*points, *more])}; of several, {_ANSWERS[read.answers]}"))
+    elif read.reason in ("SEVERAL_ANSWERS", "TOO_MANY"):
+        rows.append(("answers", f"of several, {_ANSWERS[read.answers]}"))
+    if read.left_out or read.thinking != "closed":
+        kept = f"; {read.left_out} characters left out" if read.left_out else ""
+        rows.append(("thinking", f"{_THINKING[read.thinking]}{kept}"))
+    if read.cut:
+        rows.append(("cut", f"the first {read.cut} characters are not read: it is too long"))
+    return rows
+
+
+def _dialect(read: Read) -> str:
+    if len(read.tried) == 1:
+        return read.tried[0]
+    matched = read.dialect or "none matched"
+    return f"{matched}, of {len(read.tried)} that were tried in order"
+
+
+def _answer(read: Read) -> str:
+    action = read.action or ""
+    if read.box is not None:
+        return f"{action} box {listed(read.box)}, its centre {point_of(read.point or ())}, in {read.space}".lstrip()
+    if read.point is not None:
+        return f"{action} {point_of(read.point)} in {read.space}".lstrip()
+    return action or ("a refusal" if read.reason == "REFUSED" else "none")
+
+
+def _target(target: Told) -> Rows:
+    several = len(target.places) > 1
+    rows: Rows = [("refusal", "nothing on the screen fits")] if target.refusal else []
+    for index, place in enumerate(target.places):
+        name = f"place {index + 1}" if several else "place"
+        marked = f", marked at {point_of(place.point)}" if place.point else ""
+        action = f", {action_of(place.action)}" if place.action else ""
+        alone = f"; alone it would earn {number(place.alone)}" if place.alone is not None else ""
+        rows.append((name, f"{place.kind} {listed(place.numbers)} in {target.space}{marked}{action}{alone}"))
+    rows += [("action", action_of(action)) for action in (target.action, *target.actions) if action]
+    rows += [(name, listed(value) if name.endswith("size") else written(value)) for name, value in target.says.items()]
+    if not target.compared:
+        rows.append(("note", "nothing is compared with what it says"))
+    if target.form == "native":
+        rows.append(("form", "that of the recipe's source"))
+    return rows
+
+
+def _conversions(found: Explanation) -> Rows:
+    rows: Rows = []
+    for move in found.conversions:
+        if move.axes:
+            rows.append((move.what, f"{move.source} -> {move.into}"))
+            rows += [("", line) for line in _axes(move)]
+        elif move.source == move.into:
+            rows.append((move.what, f"{move.source}, the space of the formula: not converted"))
+        else:
+            rows.append((move.what, f"{move.source} -> {move.into}: the size is not known, so that it lies nowhere"))
+    return [*rows, *[(each.space, _extent(each)) for each in found.extents]]
+
+
+def _axes(move: Conversion) -> list[str]:
+    """A line a coordinate; of a polygon, all numbers and how x and y were scaled."""
+    lines = []
+    for each in move.axes[:4]:
+        scale = number(each.source) if move.into == "unit" else f"({number(each.into)} / {number(each.source)})"
+        sign = "/" if move.into == "unit" else "·"
+        lines.append(f"{each.axis}: {number(each.value)} {sign} {scale} = {number(each.result)}")
+    if len(move.axes) <= 4:
+        return lines
+    return [*lines[:2], f"and so on: {listed(tuple(each.result for each in move.axes))}"]
+
+
+def _extent(extent: Extent) -> str:
+    if extent.origin == "always":
+        return f"both sides are {number(extent.width)}"
+    return f"{number(extent.width)} x {number(extent.height)}, {extent.origin}"
+
+
+def _position(found: Explanation) -> Rows:
+    where = found.position
+    if where is None:
+        return []
+    of_original = "px of the original image" if where.space == "pixel" else where.space
+    name = f"place {where.nearest + 1}, the nearest" if len(where.places) > 1 else "target"
+    if found.positions:
+        rows = [(name, listed(where.places[where.nearest]))]
+        rows += [(f"answer {index + 1}", _lies(each, of_original)) for index, each in enumerate(found.positions[:MOST])]
+        more = len(found.positions) - MOST
+        return [*rows, *([("...", f"{more} more")] if more > 0 else [])]
+    answer = f"box {listed(where.box)}, its centre {point_of(where.point)}" if where.box else point_of(where.point)
+    rows = [
+        ("answer", f"{answer}, in {of_original}"),
+        (name, listed(where.places[where.nearest])),
+        ("so it is", where.words),
+    ]
+    if found.acc is not None and where.inside != (found.acc > 0):
+        own = "the recipe's own rule decides, of borders or of more than the place: see acc and Formulas"
+        rows.append((f"acc is {number(found.acc)}", own))
+    return rows
+
+
+def _lies(where: Position, space: str) -> str:
+    nearest = f", of place {where.nearest + 1}" if len(where.places) > 1 else ""
+    return f"{point_of(where.point)}, in {space}: {where.words}{nearest}"

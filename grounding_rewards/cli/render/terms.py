@@ -1,0 +1,93 @@
+"""The composition of a reward on the terminal: formulas with their numbers, and a table of the parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from rich.table import Table
+
+from grounding_rewards.cli.render import tables as layout
+from grounding_rewards.explain.explanation import Explanation, Term
+from grounding_rewards.explain.formulas import number
+
+Rows = list[tuple[str, str]]
+
+_LINE_BREAK = re.compile(r"\n(?!\w+ = )")
+
+
+def parts(reward: Term) -> Table:
+    """A row a part: its score, and what it adds to the total or how else it enters."""
+    table = layout.table(["part", "score", "range", "adds", "enters"], ["part", "score", "range"])
+    for depth, term in _walk(reward):
+        adds = "" if term.contribution is None else number(term.contribution)
+        name = f"{'  ' * depth}{term.name}"
+        layout.row(table, [name, number(term.score), range_of(term.low, term.high), adds, term.enters])
+        if term.constant:
+            layout.row(table, [f"{'  ' * (depth + 1)}constant", "", "", number(term.constant), ""])
+    return table
+
+
+def total(found: Explanation, width: int) -> Table:
+    """What makes the total: the recipe's formula, then the compositions with their numbers."""
+    table = layout.lines(found.formula.splitlines())
+    rows = worked(found.reward, width) if found.reward else []
+    if found.formula and rows:
+        layout.row(table, [""])
+    table.add_row(layout.facts(rows, gap=1))
+    return table
+
+
+def acc(found: Explanation, width: int) -> Table:
+    """What makes acc, in words and, of a combination, with its numbers."""
+    made_so = found.acc_is
+    if found.success is not None and not found.success.numbers and made_so.endswith(" is above 0"):
+        made_so += f"; it is {number(found.success.score)}"
+    table = layout.lines([f"{number(found.acc or 0.0)}: {made_so}"])
+    if found.success is not None and found.success.numbers:
+        table.add_row(layout.facts(worked(found.success, width), gap=1))
+    return table
+
+
+def worked(whole: Term, width: int) -> Rows:
+    """Each combination's formula, with its numbers and its score: in one line where that fits."""
+    combined = [term for _, term in _walk(whole) if term.numbers]
+    room = width - 1 - max((len(term.name) for term in combined), default=0)
+    return [(term.name, _equation(term, room)) for term in combined]
+
+
+def _equation(term: Term, room: int) -> str:
+    if term.in_words:
+        return f"= {number(term.score)}, of {term.numbers}"
+    pieces = [term.formula, term.numbers]
+    if term.numbers != number(term.score):
+        pieces.append(number(term.score))
+    line = "= " + " = ".join(pieces)
+    return line if len(line) <= room else "\n".join(f"= {piece}" for piece in pieces)
+
+
+def _walk(term: Term, depth: int = 0) -> Iterable[tuple[int, Term]]:
+    yield depth, term
+    for part in term.parts:
+        yield from _walk(part, depth + 1)
+
+
+def formulas(found: Explanation) -> Rows:
+    """What each verifier says of itself, once."""
+    rows: dict[str, str] = {}
+    for whole in (found.reward, found.success):
+        for _, term in _walk(whole) if whole else ():
+            head = "" if term.formula.startswith(term.made_by) else f"{term.made_by}\n"
+            if term.in_words:
+                rows.setdefault(f"{head}{_flowing(term.formula)}", term.name)
+    return [(name, told) for told, name in rows.items()]
+
+
+def _flowing(text: str) -> str:
+    """Paragraphs without the line breaks of a docstring, but for those before a line that is a formula."""
+    return "\n".join(_LINE_BREAK.sub(" ", paragraph) for paragraph in text.split("\n\n"))
+
+
+def range_of(low: float, high: float) -> str:
+    """The scores that there can be."""
+    return f"{number(low)} to {number(high)}"

@@ -1,0 +1,136 @@
+"""Transitions as tables on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from grounding_rewards.cli.render import tables as layout
+from grounding_rewards.pool.report.wording import percent
+from grounding_rewards.pool.transitions.beta import told
+
+if TYPE_CHECKING:
+    from grounding_rewards.pool.transitions import Transitions
+    from grounding_rewards.pool.transitions.moves import Moves
+    from grounding_rewards.pool.transitions.null import Chance
+
+_COLUMNS = 9
+"""So many fit into 80 characters."""
+
+
+def show(found: Transitions, by: str) -> None:
+    """Print the matrix, its row shares beside chance, the life of the never-solved, and samples by source."""
+    console = layout.console()
+    bins = binned(found.counts.shape[1])
+    console.print(layout.text("Samples by right rollouts before (rows) and after (columns)", "bold"))
+    console.print(_matrix(found, bins))
+    layout.section(console, "Shares of each row in per cent, and by chance alone", _shares(found, bins), indent=0)
+    layout.section(console, "", layout.facts(_facts(found)), indent=0)
+    if len(found.by_source) > 1 or found.by_source[0].source is not None:
+        layout.section(console, f"By {by}", _by_source(found.by_source), indent=0)
+
+
+def binned(columns: int) -> list[range]:
+    """Numbers of right rollouts that share a column: 0 and the largest alone, the others in equal parts.
+
+    >>> [len(each) for each in binned(9)], [(each[0], each[-1]) for each in binned(17)]
+    ([1, 1, 1, 1, 1, 1, 1, 1, 1], [(0, 0), (1, 3), (4, 6), (7, 9), (10, 12), (13, 15), (16, 16)])
+    """
+    if columns <= _COLUMNS:
+        return [range(each, each + 1) for each in range(columns)]
+    between, size = columns - 2, -(-(columns - 2) // (_COLUMNS - 2))
+    return [
+        range(0, 1),
+        *(range(start, min(start + size, between + 1)) for start in range(1, between + 1, size)),
+        range(columns - 1, columns),
+    ]
+
+
+def _matrix(found: Transitions, bins: Sequence[range]) -> Table:
+    heads = [*map(_name, bins), "all"]
+    table = layout.table(["", *heads], figures=heads)
+    for right, row in enumerate(found.counts):
+        if row.sum():
+            layout.row(table, [str(right), *(_count(row[list(each)].sum()) for each in bins), f"{row.sum():,}"])
+    layout.row(table, ["all", *(_count(found.after[list(each)].sum()) for each in bins), f"{found.both:,}"])
+    return table
+
+
+def _shares(found: Transitions, bins: Sequence[range]) -> Table:
+    heads = [*map(_name, bins)]
+    table = layout.table(["", "", *heads], figures=heads)
+    table.columns[1].justify = "right"
+    chances = found.chance.expected
+    for right, row in enumerate(found.counts):
+        if row.sum():
+            total = row.sum()
+            layout.row(table, [str(right), "seen", *(_share(row[list(each)].sum() / total) for each in bins)])
+            layout.row(table, ["", "chance", *(_share(chances[right, list(each)].sum() / total) for each in bins)])
+    return table
+
+
+def _facts(found: Transitions) -> Iterable[tuple[str, str]]:
+    moves, chance = found.moves, found.chance
+    yield "never solved before", f"{moves.never_solved:,} of {moves.both:,} samples"
+    if moves.never_solved:
+        yield "solved after", f"{moves.escaped:,}, {_interval(moves.escape_share, moves.low, moves.high)}"
+        if chance.samples:
+            interval = _interval(chance.escape_share, chance.low, chance.high)
+            yield "by chance alone", f"{interval}; p = {chance.p_value:.2g}"
+            yield "", _kind(chance)
+        else:
+            yield "by chance alone", "unknown: the null holds none of them"
+    yield "up, same, down", f"{moves.up:,}, {moves.same:,}, {moves.down:,}; right rollouts {found.net:+,}"
+    gap = moves.difference
+    ends = "" if gap.low != gap.low else f", 95 % {100 * gap.low:+.1f} to {100 * gap.high:+.1f}"
+    yield "mean pass rate", f"{percent(gap.before)} to {percent(gap.after)}: {100 * gap.mean:+.1f} points{ends}"
+    if found.discordant is not None:
+        each = found.discordant
+        text = f"{each.only_before:,} before alone, {each.only_after:,} after alone; McNemar p = {each.p_value:.2g}"
+        yield "right in one round", text
+    left = f"{len(found.dropped):,} before alone, {len(found.new):,} after alone"
+    yield "not compared", left + (f", {found.unscored:,} not scored in both" if found.unscored else "")
+
+
+def _kind(chance: Chance) -> str:
+    if chance.prior is None:
+        return f"measured on {chance.samples:,} samples"
+    kind = "beta-binomial, {} prior" if chance.prior.rate is None else "binomial, {}:"
+    return f"{kind.format(chance.prior.name)} {told(chance.prior.a, chance.prior.b)}"
+
+
+def _by_source(moves: Sequence[Moves]) -> Table:
+    heads = ["both", "never", "solved", "share", "95 % interval", "up", "down", "points"]
+    table = layout.table(["source", *heads], figures=heads)
+    for each in moves:
+        share = percent(None if not each.never_solved else each.escape_share)
+        ends = layout.interval(each.low, each.high) if each.never_solved else "-"
+        counts = [f"{each.both:,}", f"{each.never_solved:,}", f"{each.escaped:,}"]
+        cells = [*counts, share, ends, f"{each.up:,}", f"{each.down:,}", f"{100 * each.difference.mean:+.1f}"]
+        layout.row(table, ["(none)" if each.source is None else each.source, *cells])
+    return table
+
+
+def _interval(share: float, low: float, high: float) -> str:
+    return f"{percent(share)}, 95 % {100 * low:.1f} to {100 * high:.1f}"
+
+
+def _name(bin_: range) -> str:
+    return str(bin_[0]) if len(bin_) == 1 else f"{bin_[0]}-{bin_[-1]}"
+
+
+def _count(number: Any) -> str:
+    return f"{number:,}" if number else "."
+
+
+def _share(share: Any) -> str:
+    """In per cent; a point for none.
+
+    >>> _share(0.0), _share(0.004), _share(0.5), _share(float("nan"))
+    ('.', '<1', '50', '-')
+    """
+    if share != share:
+        return "-"
+    return "." if share == 0 else "<1" if share < 0.01 else f"{100 * share:.0f}"

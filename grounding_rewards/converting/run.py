@@ -1,0 +1,218 @@
+"""The files of ``convert``: reads batches, has them converted, writes them, and says what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from grounding_rewards.converting import Form, Reading, Sample, Survey, Truths, Wording, find_columns, read_rows
+from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
+from grounding_rewards.converting.layout import IMAGES, images_of
+from grounding_rewards.converting.merged import MergedColumns, empty_row, merged_columns
+from grounding_rewards.converting.repeated import Names
+from grounding_rewards.converting.result import (  # fmt: skip
+    SOURCE,
+    Converted,
+    NotConvertedError,
+    say_columns,
+    say_input,
+    say_samples,
+)
+from grounding_rewards.errors import ConvertError, near
+from grounding_rewards.tables import Batch, Table, write_table
+from grounding_rewards.tables.files import PARQUET, schema_of
+from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables.reporting import SILENT, Reporting
+from grounding_rewards.tables.without_columns import IMAGES_FEATURE, KeptColumns
+
+DECIDING = 256
+"""So many rows without one that can be converted mean that the columns or the space are wrong."""
+_FIRST = 16
+_HINT = "; name the folder of relative paths by --image-root, or give --no-image-check where images lie elsewhere"
+
+
+@dataclass(frozen=True)
+class Converter:
+    """Settings of one conversion; those of ``grounding-rewards convert``, whose help explains them."""
+
+    form: Form
+    truths: Callable[[str | None], Truths]
+    given: Mapping[str, str | None]
+    wording: Wording
+    source: str | None = None
+    split: str | None = None
+    folder: str | None = None
+    max_image_bytes: int = MAX_IMAGE_BYTES
+    max_image_pixels: int = MAX_IMAGE_PIXELS
+    dropped: tuple[str, ...] = ()
+    skip_bad: bool = False
+    label_free: bool = False
+    image_check: bool = True
+    all_in_json: bool = False
+    reporting: Reporting = SILENT
+
+    def run(self, file: Path, out: Path) -> Converted:
+        """Convert a file or a directory.
+
+        Raises:
+            ConvertError: columns cannot be told, or rows cannot be converted and ``skip_bad`` is False.
+            TableError: the input cannot be read, or the output not be written.
+        """
+        table = open_rows(file, self.split, tolerant=True)
+        if file.is_dir() and out.absolute().is_relative_to(file.absolute()):
+            raise ConvertError(f"{out}: lies in the input, of which it would become a part; write somewhere else")
+        found = Converted(split=getattr(table, "split", None), files=_files(table), reporting=self.reporting)
+        say_input(found, table)
+        survey = self._survey(table, file, found)
+        reading, remarks = self._reading(survey, file, found)
+        fields = self._as_fields(table, reading, out)
+        images = self._images(file)
+        turning = fields or self.form.decoded
+        reading = replace(reading, look=partial(images.look, turning=turning, files=self.image_check))
+        merged = [name for name in self.form.merged if survey.objects(name) and name not in self.dropped]
+        found.left_out = self._in_the_way(survey, reading, merged)
+        say_columns(found, self.form, reading, remarks)
+        new = merged_columns(self.form, table, reading, merged, fields, _is_parquet(out), found.note)
+        kept, names = self._kept(table, survey, reading, new, fields), Names()
+        read = [*reading.columns.read, *merged]
+        with (
+            self.reporting.progress(f"converting {file.name}") as advance,
+            write_table(out, like=kept, new=new.types, note=found.note, metadata=kept.metadata) as writer,
+        ):
+            for batch in table.batches(read):
+                samples, rows = self._convert(batch, reading, new, fields, found)
+                if samples:
+                    stay = [sample.index - batch.start for sample in samples]
+                    columns = {name: [row[name] for row in rows] for name in new.types}
+                    writer.write(kept.cut(batch, None if len(stay) == len(batch) else stay), columns)
+                    names.add(samples)
+                    found.count(samples)
+                self._check_wiring(found)
+                advance(batch.done)
+            self._check_wiring(found, ended=True)
+            self._refuse(found)
+        found.written = found.rows - len(found.problems)
+        if found.problems:
+            found.list_problems(all_in_json=self.all_in_json)
+        looked_up = images.root if self.image_check else None
+        say_samples(found, self.form, reading, names, fields=fields, looked_up=looked_up)
+        return found
+
+    def _images(self, file: Path) -> ImageFiles:
+        root = self.folder or str((file if file.is_dir() else file.parent).absolute())
+        return ImageFiles(root, self.max_image_bytes, self.max_image_pixels, _HINT)
+
+    def _survey(self, table: Table, file: Path, found: Converted) -> Survey:
+        """What columns there are: as the schema says, else as all rows do."""
+        survey, schema = Survey(), schema_of(table)
+        if schema is not None:
+            survey.add([empty_row(schema), *next(table.batches(size=_FIRST)).rows])
+            return survey
+        with self.reporting.progress(f"looking at {file.name}") as advance:
+            for batch in table.batches():
+                survey.add(batch.rows)
+                if not survey.names:
+                    found.rows += len(batch)
+                    found.problems += [(batch.start + row, batch.place(row), why) for row, why in batch.unread.items()]
+                    self._check_wiring(found)
+                advance(batch.done)
+        if not survey.names:
+            self._check_wiring(found, ended=True)
+        found.rows, found.problems = 0, []
+        return survey
+
+    def _reading(self, survey: Survey, file: Path, found: Converted) -> tuple[Reading, list[str]]:
+        """How rows are read, and what is to be said of columns that are not read."""
+        for name in self.dropped:
+            if name not in survey.names:
+                hint = near(name, survey.names) or "."
+                raise ConvertError(f"no column {name!r} (--drop-column){hint} There are: {', '.join(survey.names)}")
+        given = dict(self.given) if self.source is None else {**self.given, "source": ""}
+        columns, guesses, remarks = find_columns(
+            survey.rows(), given, optional={"target"} if self.label_free else (), dropped=self.dropped
+        )
+        truths = self.truths(columns.target)
+        unnamed = file.stem.encode("utf-8", "backslashreplace").decode()
+        if SOURCE in self.form.types() and self.source is None and columns.source is None:
+            guesses["source"] = unnamed
+        found.guesses, found.space = guesses, None if truths.space is None else str(truths.space)
+        reading = Reading(
+            columns, truths, self.wording, folder=self.folder, source=self.source, unnamed=unnamed,
+            split=self.split or "", chosen=frozenset(role for role, name in self.given.items() if name is not None),
+        )  # fmt: skip
+        return reading, remarks
+
+    def _as_fields(self, table: Table, reading: Reading, out: Path) -> bool:
+        """Whether images are written with their bytes, or as what ``datasets`` opens, and not as paths."""
+        column, schema = reading.columns.image, schema_of(table)
+        if column is not None and schema is not None:
+            from grounding_rewards.tables.parquet import holds_bytes, refuse_bytes
+
+            top = schema.field(column if column in schema.names else column.partition(".")[0])
+            if holds_bytes(top.type):
+                if not _is_parquet(out):
+                    refuse_bytes(table.path, [top])
+                return True
+        return self.form.decoded and _is_parquet(out)
+
+    def _kept(self, table: Table, survey: Survey, reading: Reading, new: MergedColumns, fields: bool) -> KeptColumns:
+        image = reading.columns.image
+        gone = {*new.types, *self.form.taken(survey.names), *self.dropped, *([image] if image else [])}
+        return KeptColumns(table, gone, {IMAGES: IMAGES_FEATURE} if fields and image else {})
+
+    def _in_the_way(self, survey: Survey, reading: Reading, merged: Sequence[str]) -> list[str]:
+        """Columns that were not asked to go, hold nothing that is packed, and yet make room."""
+        images = [IMAGES] if reading.columns.image else []
+        names = {*self.form.types(), *images, *self.form.taken(survey.names)}
+        packed = {*reading.columns.read, *self.dropped, *merged}
+        return [name for name in survey.names if name in names and name not in packed]
+
+    def _convert(
+        self, batch: Batch, reading: Reading, new: MergedColumns, fields: bool, found: Converted
+    ) -> tuple[list[Sample], list[dict[str, Any]]]:
+        """The samples of a batch that can be converted, and their new columns."""
+        read = read_rows(batch.rows, reading, batch.start)
+        problems, samples, rows = {**read.problems, **batch.unread}, list[Sample](), list[dict[str, Any]]()
+        for place, sample in enumerate(read.samples):
+            if sample is None:
+                continue
+            try:
+                row = new.merge(batch.rows[place], self.form.row(sample))
+            except ConvertError as error:
+                problems[place] = str(error)
+                continue
+            samples.append(sample)
+            rows.append({**row, IMAGES: images_of(sample.images, fields)})
+        found.rows += len(batch)
+        found.problems += [(batch.start + place, batch.place(place), problems[place]) for place in sorted(problems)]
+        found.findings += [replace(each, first=batch.place(each.row)) for each in read.findings]
+        return samples, rows
+
+    def _check_wiring(self, found: Converted, *, ended: bool = False) -> None:
+        """Stop where no row can be converted: then it is not the rows."""
+        if found.rows and len(found.problems) == found.rows and (ended or found.rows >= DECIDING):
+            found.list_problems(all_in_json=self.all_in_json)
+            _, place, why = found.problems[0]
+            raise NotConvertedError(f"not one of the first {found.rows} rows can be converted: {place}: {why}", found)
+
+    def _refuse(self, found: Converted) -> None:
+        if found.problems and not self.skip_bad:
+            found.list_problems(all_in_json=self.all_in_json)
+            raise NotConvertedError(
+                f"{len(found.problems)} of {found.rows} rows cannot be converted, so nothing is written; fix them, or "
+                "leave them out by --skip-bad",
+                found,
+            )
+
+
+def _files(table: Table) -> list[str]:
+    """Names of the files of a directory, as they lie in it."""
+    tables = getattr(table, "tables", ())
+    return [str(each.path.relative_to(table.path)) for each in tables]
+
+
+def _is_parquet(out: Path) -> bool:
+    return out.suffix.lower() in PARQUET

@@ -1,0 +1,50 @@
+"""The sizes of images, as data sets, files, configs and callers write them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.resizing import size_table
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
+from grounding_rewards.errors import RecipeError
+
+
+def read_size(value: Any) -> tuple[float, float] | None:
+    """A width and a height, from a list, tuple or array of the two, or from its JSON; None where it is none of them.
+
+    >>> read_size([1920, 1080]), read_size("[16, 16]"), read_size("large"), read_size([0, 5])
+    ((1920.0, 1080.0), (16.0, 16.0), None, None)
+    """
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return None
+    width, height = (side.item() if isinstance(side, np.generic) else side for side in value)
+    if not all(type(side) in (int, float) and 1 <= side <= COORDINATE_LIMIT for side in (width, height)):
+        return None
+    return float(width), float(height)
+
+
+def read_sizes(name: str, sizes: Any, rows: int) -> Floats:
+    """Return (n, 2) sizes of a caller's (n, 2), one for all, or a list with None where a row has none, which is NaN.
+
+    Raises:
+        RecipeError: they are none of these; names ``name``.
+    """
+    table = size_table(sizes)
+    if rows == 0 and table.size == 0:
+        return np.zeros((0, 2))
+    if table.shape not in ((2,), (rows, 2)):
+        raise RecipeError(
+            f"{name}: got {sizes!r:.80}; expected [width, height], or one such pair for each of {rows} rows"
+        )
+    return np.broadcast_to(table, (rows, 2))

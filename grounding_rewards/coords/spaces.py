@@ -1,0 +1,151 @@
+"""Coordinate spaces: the only place where coordinates change units.
+
+==============  ====================================================  ==================
+space           coordinates run over                                  extent (w, h)
+==============  ====================================================  ==================
+``pixel``       the original image                                    ``image_size``
+``model_pixel`` the image that the model saw after resizing           ``model_image_size``
+``unit``        the image's sides as 0 to 1                           (1, 1)
+``thousandths`` the image's sides as 0 to 1000                        (1000, 1000)
+==============  ====================================================  ==================
+
+``model_image_size`` says what a trainer and a model's image processor make of an image's size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.resizing import PIPELINES as PIPELINES
+from grounding_rewards.coords.resizing import model_image_size as model_image_size
+from grounding_rewards.coords.resizing import model_image_sizes as model_image_sizes
+from grounding_rewards.errors import SpaceError
+
+COORDINATE_LIMIT = 1e12
+"""Numbers beyond this, positive or negative, belong to no screen: responses' are read as this, targets' are errors."""
+
+
+class CoordSpace(StrEnum):
+    """The four units in which a place on a screen is written."""
+
+    PIXEL = "pixel"
+    MODEL_PIXEL = "model_pixel"
+    UNIT = "unit"
+    THOUSANDTHS = "thousandths"
+
+    @property
+    def extent(self) -> float | None:
+        """Length of both sides where the space fixes it (unit 1, thousandths 1000), else None."""
+        return _FIXED.get(self)
+
+    @property
+    def size_field(self) -> str | None:
+        """The target field that gives the extent, or None where the space fixes it."""
+        return _SIZE_FIELD.get(self)
+
+
+SizeField = Literal["image_size", "model_image_size"]
+
+PIXEL, MODEL_PIXEL, UNIT, THOUSANDTHS = SPACES = tuple(CoordSpace)
+CODES = {space: code for code, space in enumerate(SPACES)}
+UNDECLARED = -1
+"""Stands for "no space declared" where spaces are kept as codes, indices into SPACES."""
+
+MODELS: Mapping[str, CoordSpace] = MappingProxyType(
+    {"qwen2_vl": THOUSANDTHS, "qwen2_5_vl": MODEL_PIXEL, "qwen3_vl": THOUSANDTHS}
+)
+"""Models by the name that ``PIPELINES`` have for them, and the space in which each answers."""
+
+_FIXED = {CoordSpace.UNIT: 1.0, CoordSpace.THOUSANDTHS: 1000.0}
+_SIZE_FIELD = {CoordSpace.PIXEL: "image_size", CoordSpace.MODEL_PIXEL: "model_image_size"}
+_BY_NAME = {str(space): space for space in CoordSpace}
+
+
+def as_space(name: Any) -> CoordSpace:
+    """Read a space by name.
+
+    Raises:
+        SpaceError: the name is none of the four.
+
+    >>> as_space("unit")
+    <CoordSpace.UNIT: 'unit'>
+    >>> as_space("pixels")
+    Traceback (most recent call last):
+    grounding_rewards.errors.SpaceError: unknown space 'pixels'; use one of pixel, model_pixel, unit, thousandths
+    """
+    space = _BY_NAME.get(name) if isinstance(name, str) else None
+    if space is None:
+        raise SpaceError(f"unknown space {name!r}; use one of {', '.join(CoordSpace)}")
+    return space
+
+
+@cache
+def sizes_needed(*spaces: CoordSpace | None, into: CoordSpace) -> tuple[str, ...]:
+    """Names of the size fields that converting from ``spaces`` into ``into`` reads.
+
+    >>> sizes_needed(CoordSpace.THOUSANDTHS, into=CoordSpace.UNIT)
+    ()
+    >>> sizes_needed(CoordSpace.THOUSANDTHS, into=CoordSpace.PIXEL)
+    ('image_size',)
+    """
+    if all(space is None or space == into for space in spaces):
+        return ()
+    fields = {space.size_field for space in (*spaces, into) if space is not None}
+    return tuple(sorted(field for field in fields if field))
+
+
+def extents(space: CoordSpace, image_sizes: Floats, model_image_sizes: Floats) -> Floats:
+    """Width and height of the image in ``space``, one row a sample: (n, 2), NaN where unknown."""
+    if space.extent is not None:
+        return np.full(image_sizes.shape, space.extent)
+    return image_sizes if space == CoordSpace.PIXEL else model_image_sizes
+
+
+def convert(
+    coordinates: Floats,
+    source: CoordSpace,
+    into: CoordSpace,
+    image_sizes: Floats,
+    model_image_sizes: Floats,
+) -> Floats:
+    """Bring x, y pairs from one space into another, in one step.
+
+    With w the extent of ``source`` and W that of ``into``: x * (W / w), and x / w into ``unit``, so that 405
+    thousandths are exactly 0.405.
+
+    Args:
+        coordinates: (n, 2) points or (n, 4) boxes x1 y1 x2 y2, in ``source``.
+        source: space of ``coordinates``.
+        into: space of the result.
+        image_sizes: (n, 2) width and height of the original images in pixels; NaN where unknown.
+        model_image_sizes: (n, 2) the same for the images that the model saw.
+
+    Returns:
+        An array of the same shape, in ``into``; NaN where a size that the step needs is unknown.
+
+    >>> convert(np.array([[500., 250.]]), CoordSpace.THOUSANDTHS, CoordSpace.PIXEL,
+    ...         np.array([[1920., 1080.]]), np.array([[np.nan, np.nan]]))
+    array([[960., 270.]])
+    """
+    if source is into:
+        return coordinates
+    old = _extents(source, image_sizes, model_image_sizes, coordinates)
+    if into is UNIT:
+        return coordinates / old
+    return coordinates * (_extents(into, image_sizes, model_image_sizes, coordinates) / old)
+
+
+def _extents(space: CoordSpace, image_sizes: Floats, model_image_sizes: Floats, like: Floats) -> Floats | float:
+    """The extent that each column of ``like`` runs over."""
+    fixed = space.extent
+    if fixed is not None:
+        return fixed
+    pairs = image_sizes if space is PIXEL else model_image_sizes
+    return pairs if like.shape[-1] == 2 else np.concatenate((pairs, pairs), axis=-1)

@@ -1,0 +1,120 @@
+"""All that a picture of one recipe shows: the whole screen, a closer view of a small target, the answer's pay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.explain.case import Case
+from grounding_rewards.explain.plot.reward_map import CELLS, Advance, RewardMap, reward_map
+from grounding_rewards.explain.plot.scene import Scene, Window, centre, scene
+from grounding_rewards.rollouts import Reason
+from grounding_rewards.scoring import Recipe
+
+SMALL, AROUND, AROUND_ANSWERS, CLOSER = 1 / 5, 5.0, 3.0, 0.5
+"""A closer view is as wide and high as so many times the longer side of the target, or of what a group answers (of a
+point: this share of the screen's shorter side), if that is no more than this share of the screen."""
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """One recipe on one case.
+
+    Attributes:
+        name: what the picture is called: the recipe.
+        scene: the screen, and what stands on it.
+        views: the whole screen and, where the target is small, what is around it.
+        total: what the answer is paid.
+        acc: whether it is a full success.
+        reason: what became of the response.
+    """
+
+    name: str
+    scene: Scene
+    views: tuple[RewardMap, ...]
+    total: float
+    acc: float
+    reason: str
+
+    @property
+    def paid(self) -> str:
+        """What the answer is paid, in words."""
+        return f"paid {self.total:.6g}, acc {self.acc:.0f}, {self.reason}"
+
+
+def picture(recipe: Recipe, case: Case, *, cells: int = CELLS, advance: Advance | None = None) -> Picture:
+    """Draw up what a recipe pays on a case.
+
+    Args:
+        recipe: the reward.
+        case: the rollout to show.
+        cells: about how many each view has.
+        advance: is told how much is done, 0 to 1.
+
+    Raises:
+        TargetError: the row's target cannot be used.
+        RecipeError: the place cannot be exchanged, or something that the recipe needs is missing.
+
+    >>> from grounding_rewards import recipe
+    >>> found = picture(recipe("gelato"), Case(("(200, 150)",), ([0.1, 0.1, 0.2, 0.2],)), cells=100)
+    >>> found.paid, [view.window for view in found.views]
+    ('paid 0.646447, acc 1, OK', [(0.0, 0.0, 1.0, 1.0), (0.0, 0.0, 0.5, 0.5)])
+    """
+    shown, scores = scene(recipe, case), case.score(recipe)
+    windows = [shown.window, *closer(shown)]
+
+    def done(before: int) -> Advance:
+        return lambda share: advance((before + share) / len(windows)) if advance else None
+
+    views = tuple(
+        reward_map(recipe, case, window=window, cells=cells, shown=shown, advance=done(before))
+        for before, window in enumerate(windows)
+    )
+    row = case.row
+    reason = Reason(scores.reason[row]).name
+    return Picture(recipe.name, shown, views, float(scores.total[row]), float(scores.acc[row]), reason)
+
+
+def closer(shown: Scene) -> tuple[Window, ...]:
+    """The window around a small target; none where the target can be seen on the whole screen, or where there is none.
+
+    Of several places it is around all if they are close together, else around the one that is nearest to the answer.
+    Without a target it is around the group's answers and what they agree on, or what of these is about the answer.
+    """
+    screen, times = np.array([shown.width, shown.height]), AROUND if len(shown.boxes) else AROUND_ANSWERS
+    for focus in _foci(shown):
+        longest = (focus[2:] - focus[:2]).max()
+        side = np.minimum(times * longest if longest > 0 else SMALL * screen.min(), screen)
+        if side.prod() <= CLOSER * screen.prod():
+            start = np.clip((focus[:2] + focus[2:]) / 2 - side / 2, 0.0, screen - side)
+            x1, y1, x2, y2 = np.hstack((start, start + side)).tolist()
+            return ((x1, y1, x2, y2),)
+    return ()
+
+
+def _foci(shown: Scene) -> Iterator[Floats]:
+    """Boxes (4,) to look at closely, the best one first."""
+    if len(shown.boxes):
+        yield _around(*shown.boxes)
+        yield shown.boxes[np.argmin(_distances(shown.boxes, shown.answer))]
+        return
+    answer = [] if shown.answer is None else [shown.answer]
+    agreed = [] if shown.consensus is None else [shown.consensus.ravel()]
+    if agreed or len(shown.others):
+        for places in ([*answer, *agreed, *shown.others], [*answer, *agreed], answer):
+            if places:
+                yield _around(*places)
+
+
+def _around(*places: Floats) -> Floats:
+    """The box (4,) about points and boxes."""
+    corners = np.vstack([place.reshape(-1, 2) for place in places])
+    return np.hstack((corners.min(axis=0), corners.max(axis=0)))
+
+
+def _distances(places: Floats, answer: Floats | None) -> Floats:
+    centres = (places[:, :2] + places[:, 2:]) / 2
+    return np.zeros(len(places)) if answer is None else np.hypot(*(centres - centre(answer)).T)

@@ -1,0 +1,204 @@
+"""The total paid for a click, or a box, at every place of a screen, through the whole pipeline from text on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.explain.case import Case
+from grounding_rewards.explain.plot.scene import Scene, Window, scene, with_its_group
+from grounding_rewards.explain.plot.template import Template, template
+from grounding_rewards.rollouts import Scores
+from grounding_rewards.scoring import Recipe
+
+CELLS = 160 * 90
+MOST_ROWS, MOST_PAIRS, MOST_CHARACTERS, MOST_TRAJECTORIES = 300_000, 50_000_000, 30_000_000, 1_000
+"""What scoring a map may take: rows, pairs of rows of one group, characters of all responses, calls one by one."""
+
+AT_ONCE = 40_000  # rows that are scored in one call
+
+Advance = Callable[[float], None]
+"""Takes the share that is done, 0 to 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class RewardMap:
+    """What is paid for the same response with its place at the centre of each of w x h cells.
+
+    Attributes:
+        window: x1 y1 x2 y2 of what is covered, in ``space``.
+        space: the space of ``window``, ``x`` and ``y``.
+        x: (w,) the cells' centres from left to right.
+        y: (h,) the same from top to bottom.
+        total: (h, w) the reward.
+        acc: (h, w) 1.0 for full success, else 0.0.
+        low: the lowest total that the recipe can pay.
+        high: the highest.
+        box: width and height of the box answered at every place, before the screen cuts it off; None for a click.
+        answered: what is answered at every place, in words.
+        exemplary: whether the recipe's example is what moves, because the response answers with no place.
+        step: (2,) how far apart the places are that the response can say, in ``space``.
+    """
+
+    window: Window
+    space: CoordSpace
+    x: Floats
+    y: Floats
+    total: Floats
+    acc: Floats
+    low: float
+    high: float
+    box: tuple[float, float] | None
+    answered: str
+    exemplary: bool
+    step: tuple[float, float]
+
+    @property
+    def coarse(self) -> bool:
+        """Whether several cells show what one and the same answer is paid."""
+        x1, y1, x2, y2 = self.window
+        return self.step[0] > (x2 - x1) / len(self.x) or self.step[1] > (y2 - y1) / len(self.y)
+
+
+def reward_map(
+    recipe: Recipe,
+    case: Case,
+    *,
+    window: Window | None = None,
+    cells: int = CELLS,
+    shown: Scene | None = None,
+    advance: Advance | None = None,
+) -> RewardMap:
+    """What a recipe pays for an answer at every place of the screen.
+
+    The place in the case's response is exchanged for the centre of each cell, or for a box of the target's size there,
+    cut off at the edges of the screen; numbers are as exact as the response's own. A response that answers with no
+    place is replaced by the recipe's example. All other responses of the group or the trajectory stay; those whose
+    target cannot be used are not valid.
+
+    Args:
+        recipe: the reward.
+        case: the rollout whose place moves, with those that its score depends on.
+        window: x1 y1 x2 y2 of what to cover, in the space of ``scene``; the whole screen if None.
+        cells: about how many there may be; fewer where a group or a trajectory is scored for each.
+        shown: the case's scene, where it is known.
+        advance: is told how much is done.
+
+    Raises:
+        TargetError: the row's target cannot be used.
+        RecipeError: the place cannot be exchanged, the window is empty, or something that the recipe needs is missing.
+
+    >>> from grounding_rewards import recipe
+    >>> found = reward_map(recipe("gelato"), Case(("(200, 150)",), ([0.0, 0.0, 0.5, 1.0],)), cells=4)
+    >>> found.x, found.y, found.acc
+    (array([0.25, 0.75]), array([0.25, 0.75]), array([[1., 0.],
+           [1., 0.]]))
+    """
+    shown = shown or scene(recipe, case)
+    window = window or shown.window
+    width, height = window[2] - window[0], window[3] - window[1]
+    if not (width > 0 and height > 0 and cells > 0):
+        raise RecipeError(
+            f"{recipe.name}: window {window}, cells {cells}: expected x1 < x2, y1 < y2 and 1 cell or more"
+        )
+    written, exemplary = _template(recipe, case, shown)
+    own = with_its_group(recipe, case)
+    columns, rows = _grid(width / height, _affordable(recipe, own, cells))
+    x, y = _centres(window[0], width, columns), _centres(window[1], height, rows)
+    centres = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    box, answered = _box_size(shown) if written.box else (None, "a click")
+    places = centres if box is None else _boxes(centres, box, shown)
+    texts = written.write(shown.converted(places, shown.space, recipe.response_space))
+    total, acc = _scored(recipe, own, texts, advance or (lambda done: None))
+    shape = rows, columns
+    return RewardMap(
+        window, shown.space, x, y, total.reshape(shape), acc.reshape(shape), recipe.low, recipe.high, box, answered,
+        exemplary, _step(recipe, shown, written),
+    )  # fmt: skip
+
+
+def _template(recipe: Recipe, case: Case, shown: Scene) -> tuple[Template, bool]:
+    """The response's, or else that of the recipe's example, and whether it is the example's."""
+    extent = shown.extent_in(recipe.response_space)
+    found = template(recipe, case.response, extent)
+    if found is not None:
+        return found, False
+    if recipe.example is not None:
+        found = template(recipe, recipe.example.response, extent)
+    if found is None:
+        raise RecipeError(
+            f"{recipe.name}: neither the response nor the recipe's example answers with a place, so that there is no "
+            "map; give --response with an answer"
+        )
+    return found, True
+
+
+def _step(recipe: Recipe, shown: Scene, written: Template) -> tuple[float, float]:
+    width, height = shown.extent_in(recipe.response_space)
+    return shown.width / width * 10.0**-written.decimals, shown.height / height * 10.0**-written.decimals
+
+
+def _affordable(recipe: Recipe, own: Case, cells: int) -> int:
+    if "trajectories" in recipe.needs:
+        return min(cells, MOST_TRAJECTORIES)
+    rows, length = len(own.responses), sum(len(response or "") for response in own.responses)
+    return max(1, min(cells, MOST_ROWS // rows, MOST_PAIRS // rows**2, MOST_CHARACTERS // max(length, 1)))
+
+
+def _grid(aspect: float, cells: int) -> tuple[int, int]:
+    """Columns and rows of nearly square cells, ``cells`` of them at most."""
+    rows = min(max(math.floor(math.sqrt(cells / aspect)), 1), cells)
+    return max(min(math.floor(rows * aspect + 1e-9), cells // rows), 1), rows
+
+
+def _centres(start: float, length: float, cells: int) -> Floats:
+    return start + (np.arange(cells, dtype=np.float64) + 0.5) * (length / cells)
+
+
+def _box_size(shown: Scene) -> tuple[tuple[float, float], str]:
+    """That of the target's first place that has an extent; else of the answer; else a tenth of the screen."""
+    told = [(box, "a box of the target's size") for box in shown.boxes]
+    if shown.answer is not None and len(shown.answer) == 4:
+        told.append((shown.answer, "a box of the answer's size"))
+    for (x1, y1, x2, y2), words in told:
+        if x2 > x1 and y2 > y1:
+            return (float(x2 - x1), float(y2 - y1)), words
+    return (shown.width / 10, shown.height / 10), "a box of a tenth of the screen"
+
+
+def _boxes(centres: Floats, size: tuple[float, float], shown: Scene) -> Floats:
+    half = np.array(size) / 2
+    extent = (shown.width, shown.height) if shown.known else (np.inf, np.inf)
+    return np.hstack((np.maximum(centres - half, 0.0), np.minimum(centres + half, extent)))
+
+
+def _scored(recipe: Recipe, own: Case, texts: list[str], advance: Advance) -> tuple[Floats, Floats]:
+    """Total and acc (k,) of the row with each text."""
+    by_name, rows = "trajectories" in recipe.needs, len(own.responses)
+    total, acc, step = np.zeros(len(texts)), np.zeros(len(texts)), 1 if by_name else max(1, AT_ONCE // rows)
+    for start in range(0, len(texts), step):
+        part = slice(start, start + step)
+        found = own.score(recipe, texts[start]) if by_name else _together(recipe, own, texts[part])
+        total[part], acc[part] = found.total[own.row :: rows], found.acc[own.row :: rows]
+        advance(min(start + step, len(texts)) / len(texts))
+    return total, acc
+
+
+def _together(recipe: Recipe, own: Case, texts: list[str]) -> Scores:
+    """The scores of every row, the group repeated for each text."""
+    cells = len(texts)
+    responses = [*own.responses] * cells
+    responses[own.row :: len(own.responses)] = texts
+    given: dict[str, Any] = {
+        name: None if column is None else [*column] * cells for name, column in own.given().items() if name != "extras"
+    }
+    given["groups"] = np.repeat(np.arange(cells), len(own.responses))
+    given["extras"] = {name: column * cells for name, column in own.given()["extras"].items()}
+    return recipe.judge(recipe.rollouts(responses, [*own.targets] * cells, **given, bad_target="abstain"))

@@ -1,0 +1,201 @@
+"""The screen that a picture shows, and what stands on it: the target's places, the answer, other answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL, CoordSpace, convert, extents, sizes_needed
+from grounding_rewards.explain.case import Case
+from grounding_rewards.groups.consensus import consensus_region
+from grounding_rewards.rollouts import CLICKED, Predictions, Rollouts
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.targets.regions import Regions
+from grounding_rewards.targets.target import RegionKind
+from grounding_rewards.verifiers import InConsensus
+
+Window = tuple[float, float, float, float]
+"""x1 y1 x2 y2 of what a picture shows, in the space of the scene."""
+
+_MARGIN = 1.5
+_CORNERS = 72  # of the polygon that stands for a circle
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """One screen.
+
+    Attributes:
+        space: the space that is pictured, and that everything here is in.
+        width: of the screen; where nobody knows it, of a frame around the places.
+        height: the same from top to bottom.
+        known: whether the size is known.
+        outlines: each place of the target as corners (k, 2); a single corner is a point.
+        boxes: (m, 4) the bounding box of each place.
+        marks: (m, 2) the point marked in each bbox; NaN where there is none.
+        answer: (2,) the point or (4,) the box that was answered; None where the response answers with no place.
+        others: (k, 2) the points that the other responses of the group answer with, where they matter.
+        consensus: (k, 2) corners of the region on which the group agrees, where nothing but that is right; else None.
+        sizes: (2, 2) width and height of the original image and of the one that the model saw; NaN where unknown.
+    """
+
+    space: CoordSpace
+    width: float
+    height: float
+    known: bool
+    outlines: tuple[Floats, ...]
+    boxes: Floats
+    marks: Floats
+    answer: Floats | None
+    others: Floats
+    consensus: Floats | None
+    sizes: Floats
+
+    @property
+    def window(self) -> Window:
+        """The whole screen."""
+        return (0.0, 0.0, self.width, self.height)
+
+    @property
+    def visible(self) -> bool:
+        """Whether the answer lies on the screen, or there is none that could."""
+        if self.answer is None:
+            return True
+        x, y = centre(self.answer).tolist()
+        return bool(0.0 <= x <= self.width and 0.0 <= y <= self.height)
+
+    def converted(self, places: Floats, source: CoordSpace, into: CoordSpace) -> Floats:
+        """Points (n, 2) or boxes (n, 4) of this screen in another space."""
+        return convert(places, source, into, *_each(self.sizes, len(places)))
+
+    def extent_in(self, space: CoordSpace) -> tuple[float, float]:
+        """Width and height of the screen in another space."""
+        corner = self.converted(np.array([[self.width, self.height]]), self.space, space)[0]
+        return corner[0].item(), corner[1].item()
+
+
+def scene(recipe: Recipe, case: Case) -> Scene:
+    """What a recipe's picture of a case shows.
+
+    It is in pixels of the original image where their number is known, else of the image that the model saw, else in
+    the space in which the recipe's formula works.
+
+    Raises:
+        TargetError: a target cannot be used.
+        RecipeError: something that the recipe needs is missing.
+
+    >>> from grounding_rewards import recipe
+    >>> found = scene(recipe("gui-g2"), Case(("[10,20,50,40]",), ([100, 100, 300, 200],), image_sizes=((800, 600),)))
+    >>> found.space.value, found.window, found.boxes, found.answer
+    ('pixel', (0.0, 0.0, 800.0, 600.0), array([[100., 100., 300., 200.]]), array([10., 20., 50., 40.]))
+    """
+    rollouts = case.rollouts(recipe)
+    sizes = np.stack((rollouts.image_sizes[case.row], rollouts.model_image_sizes[case.row]))
+    space = _pictured(recipe, sizes)
+    regions = rollouts.targets.regions
+    mine = regions.row == case.row
+    boxes = convert(regions.box[mine], recipe.space, space, *_each(sizes, int(mine.sum())))
+    points = np.where(regions.kind[:, None] == RegionKind.BBOX, regions.point, np.nan)
+    marks = convert(points[mine], recipe.space, space, *_each(sizes, int(mine.sum())))
+    shapes = _shapes(regions, mine)
+    outlines = tuple(convert(corners, recipe.space, space, *_each(sizes, len(corners))) for corners in shapes)
+    answer, others = _answers(recipe, case, rollouts, space, sizes)
+    agreed = _consensus(recipe, case)
+    if agreed is not None:
+        agreed = convert(agreed, recipe.space, space, *_each(sizes, len(agreed)))
+    extent = extents(space, sizes[:1], sizes[1:])[0]
+    known = not np.isnan(extent).any()
+    if not known:
+        extent = _frame(boxes, answer, others)
+    return Scene(
+        space, float(extent[0]), float(extent[1]), known, outlines, boxes, marks, answer, others, agreed, sizes
+    )  # fmt: skip
+
+
+def centre(answer: Floats) -> Floats:
+    """(2,) the point itself, or the middle of the box (4,)."""
+    middle: Floats = answer.reshape(-1, 2).mean(axis=0)
+    return middle
+
+
+def with_its_group(recipe: Recipe, case: Case) -> Case:
+    """The case with no rows but those that the score of its row depends on."""
+    if "trajectories" in recipe.needs:
+        return case
+    rows = [case.row]
+    if "groups" in recipe.needs and case.groups is not None:
+        rows = [row for row, group in enumerate(case.groups) if group == case.groups[case.row]]
+    chosen = {
+        name: tuple(column[row] for row in rows)
+        for name, column in vars(case).items()
+        if name != "row" and column is not None
+    }
+    return Case(**chosen, row=rows.index(case.row))
+
+
+def _each(sizes: Floats, rows: int) -> tuple[Floats, Floats]:
+    return np.tile(sizes[0], (rows, 1)), np.tile(sizes[1], (rows, 1))
+
+
+def _pictured(recipe: Recipe, sizes: Floats) -> CoordSpace:
+    image, model_image = (not np.isnan(pair).any() for pair in sizes)
+    known = {PIXEL.size_field: image, MODEL_PIXEL.size_field: model_image}
+    for space in (PIXEL, MODEL_PIXEL):
+        needed = (*sizes_needed(recipe.space, recipe.response_space, into=space), space.size_field)
+        if all(known[name] for name in needed):
+            return space
+    return recipe.space
+
+
+def _shapes(regions: Regions, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[Floats]:
+    """Corners of each place, in the space of the regions."""
+    found = []
+    for row in np.flatnonzero(mine):
+        kind, (x1, y1, x2, y2) = regions.kind[row], regions.box[row]
+        if kind == RegionKind.POLYGON:
+            found.append(regions.vertices[regions.offsets[row] : regions.offsets[row + 1]])
+        elif kind == RegionKind.CIRCLE:
+            turns = np.linspace(0.0, 2 * np.pi, _CORNERS, endpoint=False)[:, None]
+            found.append(regions.point[row] + regions.radii[row] * np.hstack((np.cos(turns), np.sin(turns))))
+        elif kind == RegionKind.POINT:
+            found.append(regions.point[row][None])
+        else:
+            found.append(np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]]))
+    return found
+
+
+def _answers(
+    recipe: Recipe, case: Case, rollouts: Rollouts, space: CoordSpace, sizes: Floats
+) -> tuple[Floats | None, Floats]:
+    """The place that the row to explain answers with, and the points of the rows that its score depends on."""
+    found: Predictions = rollouts.predictions
+    placed = np.isin(found.reason, CLICKED) & ~np.isnan(found.xy).any(axis=1)
+    sized = _each(sizes, len(found))
+    points = convert(found.xy, recipe.space, space, *sized)
+    boxes = convert(found.box, recipe.space, space, *sized)
+    others = placed & (rollouts.groups == rollouts.groups[case.row])
+    others[case.row] = False
+    answer = points[case.row] if np.isnan(boxes[case.row]).any() else boxes[case.row]
+    return (answer if placed[case.row] else None), points[others & ("groups" in recipe.needs)]
+
+
+def _consensus(recipe: Recipe, case: Case) -> Floats | None:
+    """Corners (k, 2), in the recipe's space."""
+    if not isinstance(recipe.success, InConsensus):
+        return None
+    found = consensus_region(with_its_group(recipe, case).rollouts(recipe).predictions, recipe.success.size)
+    return None if found is None or found.votes < recipe.success.votes else np.array(found.polygon).reshape(-1, 2)
+
+
+def _frame(boxes: Floats, answer: Floats | None, others: Floats) -> Floats:
+    """Width and height of a screen that holds all places with a margin; a far answer does not stretch it."""
+    places = np.vstack((boxes[:, 2:], others))
+    if len(places) == 0:
+        places = np.ones((1, 2)) if answer is None else answer[-2:][None]
+    extent = np.maximum(_MARGIN * places.max(axis=0), 1.0)
+    if answer is not None and (answer[-2:] <= 3 * extent).all():
+        extent = np.maximum(extent, 1.1 * answer[-2:])
+    whole: Floats = np.ceil(extent)
+    return whole

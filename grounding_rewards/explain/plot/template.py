@@ -1,0 +1,138 @@
+"""A response with gaps for a place, so that the same answer can be given anywhere on the screen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT, UNIT
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing.parse import MAX_LENGTH, parse
+from grounding_rewards.rollouts import CLICKED
+from grounding_rewards.scoring import Recipe
+
+_NUMERAL = re.compile(r"(?<![A-Za-z0-9_.])[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_ORDERS = {2: ((0, 1), (1, 0)), 4: ((0, 1, 2, 3), (1, 0, 3, 2))}
+"""How the numbers of a point, and of a box, may follow each other: x first, or y first."""
+_TRIES = 60
+_DECIMALS = (6, 4, 3, 2, 1, 0)
+_PROBES = np.array([[0.5, 0.5], [0.13, 0.71], [0.83, 0.29], [0.97, 0.04], [0.02, 0.9]])
+
+
+@dataclass(frozen=True)
+class Template:
+    """A response in which one place can be exchanged, everything else staying as it is.
+
+    Attributes:
+        pieces: the text before, between and after the numbers.
+        order: which number of the place stands in each gap: 0 for x (or x1), 1 for y (or y1), 2 for x2, 3 for y2.
+        decimals: how many each number gets; 0 writes whole numbers.
+    """
+
+    pieces: tuple[str, ...]
+    order: tuple[int, ...]
+    decimals: int = 0
+
+    @property
+    def box(self) -> bool:
+        """Whether the place is a box."""
+        return len(set(self.order)) == 4
+
+    def rounded(self, places: Floats) -> Floats:
+        """The places (n, 2) or (n, 4) that the texts say, as near as the format comes."""
+        near: Floats = np.round(places, self.decimals) + 0.0
+        return near
+
+    def write(self, places: Floats) -> list[str]:
+        """The response with each place in turn.
+
+        Args:
+            places: (n, 2) points or (n, 4) boxes x1 y1 x2 y2, in the space of the responses.
+
+        >>> Template(("click(", ", ", ")"), (0, 1)).write(np.array([[200.0, 149.7]]))
+        ['click(200, 150)']
+        """
+        columns = [[f"{value:.{self.decimals}f}" for value in column] for column in self.rounded(places).T.tolist()]
+        whole = "%s".join(piece.replace("%", "%%") for piece in self.pieces)
+        return [whole % numbers for numbers in zip(*(columns[number] for number in self.order), strict=True)]
+
+
+def template(recipe: Recipe, response: str | None, extent: tuple[float, float]) -> Template | None:
+    """The template that a response makes, tried out: what it writes is read back as the place that was meant.
+
+    Args:
+        recipe: how responses are read.
+        response: one response; its last 64 KiB are read.
+        extent: width and height of the screen in the space of the responses, for the places to try it with.
+
+    Returns:
+        The template; None where the response answers with no place, so that there is nothing to exchange.
+
+    Raises:
+        RecipeError: the response answers with a place, but not in numbers that can be exchanged.
+
+    >>> from grounding_rewards import recipe
+    >>> template(recipe("gelato"), "(200, 150)", (1000, 1000))
+    Template(pieces=('(', ', ', ')'), order=(0, 1), decimals=0)
+    """
+    response = (response or "")[-MAX_LENGTH:]
+    place = _read(recipe, [response])[0]
+    if np.isnan(place).any():
+        return None
+    for tried in islice(_candidates(response, place, recipe.response_space is UNIT), _TRIES):
+        probes = _probes(place, extent)
+        if _same(_read(recipe, tried.write(probes)), tried.rounded(probes)):
+            return tried
+    raise RecipeError(
+        f"{recipe.name}: the place in this response cannot be exchanged for others, so that there is no map of it; "
+        f"give --response with a plain answer{_such_as(recipe)}"
+    )
+
+
+def _such_as(recipe: Recipe) -> str:
+    return f", such as {recipe.example.response!r}" if recipe.example else ""
+
+
+def _read(recipe: Recipe, responses: list[str]) -> Floats:
+    """The places (n, 4) if the first response answers with a box, else (n, 2); NaN where there is none."""
+    found = parse(
+        responses, recipe.dialect, space=recipe.response_space, answers=recipe.answers, thinking=recipe.thinking
+    )
+    places = found.xy if np.isnan(found.box[0]).any() else found.box
+    return np.where(np.isin(found.reason, CLICKED)[:, None], places, np.nan)
+
+
+def _candidates(response: str, place: Floats, unit: bool) -> Iterator[Template]:
+    """Ways to exchange the place: where it was written last, the time before that, ..., everywhere."""
+    numerals = list(_NUMERAL.finditer(response))
+    values = np.clip([float(numeral[0]) for numeral in numerals], -COORDINATE_LIMIT, COORDINATE_LIMIT).tolist()
+    length = len(place)
+    for order in _ORDERS[length]:
+        written = [place[number].item() for number in order]
+        found = [at for at in range(len(values) - length + 1) if values[at : at + length] == written]
+        for some in [*([at] for at in reversed(found)), *([found] if len(found) > 1 else [])]:
+            chosen = [numerals[index] for at in some for index in range(at, at + length)]
+            if len(set(chosen)) < len(chosen):
+                continue  # places that share numbers cannot be exchanged together
+            ends = [0, *(numeral.end() for numeral in chosen)]
+            starts = [*(numeral.start() for numeral in chosen), len(response)]
+            pieces = tuple(response[end:start] for end, start in zip(ends, starts, strict=True))
+            for decimals in _DECIMALS if unit or any("." in numeral[0] for numeral in chosen) else (0,):
+                yield Template(pieces, order * len(some), decimals)
+
+
+def _probes(place: Floats, extent: tuple[float, float]) -> Floats:
+    """Places to try a template with, the response's own first."""
+    if len(place) == 2:
+        return np.vstack((place, _PROBES * extent))
+    half = np.array([0.02, 0.02, -0.02, -0.02])
+    return np.vstack((place, np.tile(_PROBES * extent, 2) - half * np.tile(extent, 2)))
+
+
+def _same(read: Floats, meant: Floats) -> bool:
+    return read.shape == meant.shape and np.allclose(read, meant, rtol=0.0, atol=1e-9)

@@ -1,0 +1,1 @@
+"""Rows of one sample: voting, consensus, returns."""

@@ -1,0 +1,240 @@
+"""From the rewards of single steps to those of whole trajectories: discounted returns, and advantages of both.
+
+A trajectory is one task's demonstration, a step is its place in it, and a rollout is one attempt at the trajectory:
+the rows of a rollout are one response to each step. Rows come in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
+from grounding_rewards.errors import RecipeError
+
+Codes = NDArray[np.int64]
+Names = Sequence[Hashable] | NDArray[Any]
+
+GAMMA = 0.5
+"""The usual discount."""
+
+EPSILON = 1e-6
+"""What is added to a standard deviation that divides."""
+
+NO_SIGNAL = 1e-6
+"""A group whose largest and smallest value are no farther apart is without variance."""
+
+_FINITE = float(np.finfo(np.float64).max)
+_SQUARABLE = 400  # powers of two; the squares of millions of such numbers add up to a float
+
+
+def step_returns(
+    rewards: ArrayLike,
+    matched: ArrayLike,
+    trajectories: Names,
+    steps: ArrayLike,
+    rollouts: Names | None = None,
+    *,
+    gamma: float = GAMMA,
+) -> Floats:
+    """The discounted sum of what a rollout earns from each step on, up to its first step that did not match.
+
+    R(t) = r(t) + gamma · R(t + 1) where step t matched and the rollout has a step t + 1 in the batch, else r(t). So
+    the step that did not match counts, and those after it do not: there the policy was on a path of its own. A gap in
+    the steps ends the sum, too, for nobody knows whether the missing step matched; steps may start at any number.
+
+    Args:
+        rewards: (n,) what each step earned.
+        matched: (n,) whether it did what the demonstration did: True, or a number above 0.
+        trajectories: (n,) the trajectory of each row, as text or numbers.
+        steps: (n,) whole numbers, the place of each row in its trajectory.
+        rollouts: (n,) which attempt at its trajectory each row belongs to. Without it, the k-th row of the same step of
+            the same trajectory belongs to rollout k, and every step of a trajectory must have as many rows.
+        gamma: the discount, 0 to 1.
+
+    Returns:
+        (n,) returns, in the order of the rows; sums that no float holds are the largest, or the least.
+
+    Raises:
+        RecipeError: lengths differ; rewards or steps are not finite or not whole; gamma is no number from 0 to 1; a
+            name cannot be looked up, such as a list; two rows are the same step of one rollout; or, without
+            ``rollouts``, one step of a trajectory has more rows than another, so that nobody knows which goes on.
+
+    >>> step_returns([1, 1, 0, 1], [1, 1, 0, 1], ["a"] * 4, [0, 1, 2, 3])
+    array([1.5, 1. , 0. , 1. ])
+    >>> step_returns([1, 0, 1, 1], [1, 0, 1, 1], ["a"] * 4, [0, 0, 1, 1])  # two rollouts of two steps
+    array([1.5, 0. , 1. , 1. ])
+    """
+    earned = _numbers("rewards", rewards)
+    rows = len(earned)
+    step = _whole("steps", steps, rows)
+    goes_on = _column("matched", matched, rows) > 0
+    if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not 0 <= gamma <= 1:
+        raise RecipeError(f"gamma: got {gamma!r}; expected a number from 0 to 1")
+    trajectory = _codes("trajectories", trajectories, rows)
+    rollout = _rollouts(trajectory, step, rollouts)
+    order = np.lexsort((step, rollout, trajectory))
+    trajectory, rollout, step = trajectory[order], rollout[order], step[order]
+    same = (trajectory[1:] == trajectory[:-1]) & (rollout[1:] == rollout[:-1])
+    if (same & (step[1:] == step[:-1])).any():
+        raise RecipeError("rollouts: two rows are the same step of one rollout; expected one row for each of its steps")
+    linked = same & (step[1:] - step[:-1] == 1) & goes_on[order[:-1]]
+    sums = earned[order].tolist()
+    for here in reversed(np.flatnonzero(linked).tolist()):
+        sums[here] += gamma * sums[here + 1]
+    found = np.empty(rows)
+    found[order] = sums
+    return np.clip(found, -_FINITE, _FINITE)
+
+
+def step_and_episode_advantages(
+    returns: ArrayLike,
+    trajectories: Names,
+    steps: ArrayLike,
+    rollouts: Names | None = None,
+    *,
+    episode_weight: float = 1.0,
+    step_weight: float = 1.0,
+    epsilon: float = EPSILON,
+) -> Floats:
+    """A = w_e · A_episode + w_s · A_step: how much better a rollout is as a whole, and its step among like steps.
+
+    A_step is a row's return among the rows of the same step of the same trajectory. A_episode, the same for all rows of
+    a rollout, is the return of its first step in the batch among those of the trajectory's other rollouts, each of
+    which counts once. Either is (value - mean) / (std + epsilon) within its group, as GRPO has it, with the unbiased
+    standard deviation (of m - 1); a group without variance, which a group of one is, has advantage 0.
+
+    Args:
+        returns: (n,) values of the rows, such as those of ``step_returns``.
+        trajectories: (n,) as in ``step_returns``.
+        steps: (n,) as there.
+        rollouts: (n,) as there.
+        episode_weight: w_e.
+        step_weight: w_s.
+        epsilon: added to standard deviations, above 0.
+
+    Weights and epsilon are at most 1e12.
+
+    Returns:
+        (n,) advantages, in the order of the rows.
+
+    Raises:
+        RecipeError: as in ``step_returns``; or a weight is no such number, or epsilon not above 0.
+
+    >>> step_and_episode_advantages([1.5, 0.0, 1.0, 1.0], ["a"] * 4, [0, 0, 1, 1]).round(3)
+    array([ 1.414, -1.414,  0.707, -0.707])
+    """
+    value = _numbers("returns", returns)
+    rows = len(value)
+    for name, weight in (("episode_weight", episode_weight), ("step_weight", step_weight), ("epsilon", epsilon)):
+        number = isinstance(weight, int | float) and not isinstance(weight, bool) and abs(weight) <= COORDINATE_LIMIT
+        if not number or (name == "epsilon" and weight <= 0):
+            raise RecipeError(f"{name}: got {weight!r:.60}; expected a number{' above 0' * (name == 'epsilon')}")
+    step, trajectory = _whole("steps", steps, rows), _codes("trajectories", trajectories, rows)
+    rollout = _rollouts(trajectory, step, rollouts)
+    if not rows:
+        return np.zeros(0)
+    episode = _pairs(trajectory, rollout)
+    order = np.lexsort((step, episode))
+    first = order[np.append(True, episode[order][1:] != episode[order][:-1])]  # the first step of each episode
+    of_episode = _normalised(value[first], trajectory[first], epsilon)[episode]
+    return episode_weight * of_episode + step_weight * _normalised(value, _pairs(trajectory, step), epsilon)
+
+
+def _normalised(value: Floats, group: Codes, epsilon: float) -> Floats:
+    """(value - mean) / (std + epsilon) within each group, 0.0 where the group has no variance; codes are from 0."""
+    size = np.bincount(group)
+    scale = _scale(value, group, len(size))
+    value = value / scale[group]
+    centred = value - (np.bincount(group, weights=value) / np.maximum(size, 1))[group]
+    std = np.sqrt(np.bincount(group, weights=centred**2) / np.maximum(size - 1, 1))
+    largest, smallest = np.full(len(size), -np.inf), np.full(len(size), np.inf)
+    np.maximum.at(largest, group, value)
+    np.minimum.at(smallest, group, value)
+    varied = (largest - smallest > NO_SIGNAL / scale)[group]
+    return np.where(varied, centred / (std + epsilon / scale)[group], 0.0)
+
+
+def _scale(value: Floats, group: Codes, groups: int) -> Floats:
+    """What each group is divided by so that no square overflows: mostly 1, else a power of two, for exactness."""
+    largest = np.zeros(groups)
+    np.maximum.at(largest, group, np.abs(value))
+    _, exponent = np.frexp(largest)
+    scale: Floats = np.ldexp(1.0, np.maximum(exponent - _SQUARABLE, 0))
+    return scale
+
+
+def _rollouts(trajectory: Codes, step: Codes, given: Names | None) -> Codes:
+    """The rollout of each row: as given, else how many rows before it are the same step of the same trajectory."""
+    if given is not None:
+        return _codes("rollouts", given, len(step))
+    same = _pairs(trajectory, step)
+    rows, most = np.bincount(same)[same], np.zeros(len(same), dtype=np.int64)
+    np.maximum.at(most, trajectory, rows)
+    short = np.flatnonzero(rows < most[trajectory])
+    if len(short):
+        row = short[0]
+        raise RecipeError(
+            f"rollouts: step {step[row]} of the trajectory of row {row} has {rows[row]} rows and another of its steps "
+            f"{most[trajectory[row]]}; expected as many, or the rollout of every row: rollouts=, and extras['rollout'] "
+            "where a recipe is scored"
+        )
+    order = np.argsort(same, kind="stable")
+    start = np.searchsorted(same[order], same[order])
+    found = np.empty(len(step), dtype=np.int64)
+    found[order] = np.arange(len(step)) - start
+    return found
+
+
+def _pairs(first: Codes, second: Codes) -> Codes:
+    """One code for each pair that occurs, from 0."""
+    order = np.lexsort((second, first))
+    first, second = first[order], second[order]
+    new = np.ones(len(order), dtype=np.int64)
+    new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
+    found = np.empty_like(new)
+    found[order] = np.cumsum(new) - 1
+    return found
+
+
+def _codes(name: str, values: Names, rows: int) -> Codes:
+    """Whole numbers from 0 that are equal where the values are."""
+    if len(values) != rows:
+        raise RecipeError(f"{name}: got {len(values)}; expected one for each of {rows} rows")
+    seen: dict[Hashable, int] = {}
+    plain = values.tolist() if isinstance(values, np.ndarray) else values
+    try:
+        return np.array([seen.setdefault(value, len(seen)) for value in plain], dtype=np.int64)
+    except TypeError:
+        raise RecipeError(f"{name}: got {plain!r:.80}; expected texts or numbers") from None
+
+
+def _numbers(name: str, values: ArrayLike) -> Floats:
+    """(n,) finite numbers."""
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError):
+        found = np.full(1, np.nan)
+    if found.ndim != 1 or not np.isfinite(found).all():
+        raise RecipeError(f"{name}: got {values!r:.80}; expected one finite number for each row")
+    return found
+
+
+def _column(name: str, values: ArrayLike, rows: int) -> Floats:
+    """(n,) finite numbers, one for each row."""
+    found = _numbers(name, values)
+    if len(found) != rows:
+        raise RecipeError(f"{name}: got {len(found)}; expected one for each of {rows} rows")
+    return found
+
+
+def _whole(name: str, values: ArrayLike, rows: int) -> Codes:
+    """(n,) whole numbers, one for each row."""
+    found = _column(name, values, rows)
+    if (found != np.floor(found)).any() or (np.abs(found) > 2.0**53).any():
+        raise RecipeError(f"{name}: got {values!r:.80}; expected whole numbers")
+    return found.astype(np.int64)

@@ -1,0 +1,191 @@
+"""Dialects that read actions with their arguments: a function says what is right, patterns take the usual forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.actions import Act, Objects, columns, normalised
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing.checks import check_texts, groups_of
+from grounding_rewards.parsing.pattern_dialect import Answers, Found, alone, contain, nothing, places, put
+from grounding_rewards.parsing.reader_dialect import Place, as_place
+from grounding_rewards.parsing.texts import Column, Texts, contains, extract, strings
+
+Read = Callable[[str], Sequence[Act] | None]
+
+_Shape = tuple[tuple[float, float] | None, tuple[float, ...] | None]
+
+_NOWHERE = (float("nan"), float("nan"))
+_PLACES = {"x", "y", "x1", "y1", "x2", "y2", "action"}
+_GROUPS = _PLACES | {"text", "direction", "app", "status", "button"}
+
+
+@dataclass(frozen=True)
+class ActionDialect:
+    """A function that reads the actions of one text, and patterns for the texts that need no such care.
+
+    Args:
+        name: the dialect's name.
+        read: one text to its actions in order, () where one was begun and none can be used, None where nothing can be
+            read. It is called with texts that contain a sign; it must not raise, whatever the text.
+        patterns: whole texts in their usual forms, from ``^`` to ``$``, each with a group ``action`` and any of x and y
+            (or x1, y1, x2 and y2), text, direction, app, status and button; every group takes part in every match. A
+            text that one matches must be one in which ``read`` finds that one action and no other argument.
+        signs: substrings that show that an answer was begun; every answer contains at least one.
+        must: substrings that every answer contains; for speed alone.
+        begin: where what ``read`` looks at begins, at its first occurrence; patterns then begin there. It spares them
+            long thinking.
+        vocabulary: whether actions come in the words of ``actions.ACTIONS``, as ``actions.normalised`` has them; the
+            patterns may then only take actions whose arguments stay as they are.
+    """
+
+    name: str
+    read: Read = field(repr=False)
+    patterns: tuple[str, ...] = field(default=(), repr=False)
+    signs: tuple[str, ...] = ()
+    must: tuple[str, ...] = field(default=(), repr=False)
+    begin: str = field(default="", repr=False)
+    vocabulary: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The dialect itself."""
+        return (self.name,)
+
+    def check_patterns(self) -> None:
+        """Complain of patterns or signs that cannot be used.
+
+        Raises:
+            RecipeError: RE2 and Python's re do not both read one alike, or its groups are others than those.
+        """
+        check_texts(self, "signs", "must", "patterns")
+        for pattern in self.patterns:
+            groups = groups_of(self.name, pattern)
+            if "action" not in groups or not groups <= _GROUPS:
+                raise RecipeError(
+                    f"dialect {self.name}: got groups {sorted(groups)}; expected action, and more of {sorted(_GROUPS)}"
+                )
+
+    def find(self, texts: Texts, answers: Answers) -> Found:
+        """Find the answer that counts in each text; see ``Found``."""
+        if len(texts) == 1 and not texts.vectorised:
+            return self._find_one(texts.values[0], answers)
+        found = nothing(len(texts), answers)
+        if texts.vectorised:
+            left = self._likely(found, texts, self._find_usual(found, texts))
+        else:
+            begun = [any([sign in text for sign in self.signs]) for text in texts.values]  # noqa: C419 (faster so)
+            found.begun[:] = begun
+            left = [row for row, begins in enumerate(begun) if begins]
+        read = [(row, acts) for row in left if (acts := self.read(texts.values[row]))]
+        if read:
+            self._write(found, read, answers)
+        return found
+
+    def _find_one(self, text: str, answers: Answers) -> Found:
+        begun = any([sign in text for sign in self.signs])  # noqa: C419 (faster so)
+        acts = self.read(text) if begun else None
+        if acts and len(acts) == 1:
+            name, (point, box), fields = self._said(acts[0])
+            found = alone(point or _NOWHERE, box, name, answers=answers)
+            if fields:
+                found.arguments.update(columns([fields]))
+            return found
+        found = nothing(1, answers)
+        found.begun[0] = begun
+        if acts:
+            self._write(found, [(0, acts)], answers)
+        return found
+
+    def _said(self, act: Act) -> tuple[str, _Shape, dict[str, Any]]:
+        """An action's name, its point and box, and its arguments."""
+        name, fields = act.name, act.arguments
+        if self.vocabulary:
+            name, fields = normalised(name, fields, act.place)
+        return str(_clean(name)), _place_of(act), {key: _clean(value) for key, value in fields.items()}
+
+    def _find_usual(self, found: Found, texts: Texts) -> NDArray[np.int64]:
+        """Write down the texts that the patterns take; return the other rows."""
+        left = np.arange(len(texts))
+        if self.begin and self.patterns:
+            texts = Texts([text[max(text.find(self.begin), 0) :] for text in texts.values])
+        for pattern in self.patterns:
+            if not len(left):
+                break
+            rest = texts.take(left)
+            groups = extract(rest.column, pattern)
+            matched = _is_there(groups["action"])
+            if not matched.any():
+                continue
+            some = nothing(len(rest), "first")
+            some.xy[:], some.box[:] = places(groups, len(rest))
+            some.actions[:] = strings(groups["action"])  # patterns hold the names, which are ASCII
+            some.count[:], some.begun[:], some.dialect[:] = 1, True, 0
+            for name in set(groups) - _PLACES:
+                some.arguments[name] = _texts(groups[name])
+            put(found, left[matched], some, np.flatnonzero(matched))
+            left = left[~matched]
+        return left
+
+    def _likely(self, found: Found, texts: Texts, left: NDArray[np.int64]) -> list[int]:
+        """Of the other rows, those in which there may be an answer."""
+        for signs in (self.signs, *((part,) for part in self.must)):
+            if not len(left):
+                break
+            rest = texts.take(left)
+            held = contain(rest, signs) if len(signs) != 1 else contains(rest, signs[0])
+            if signs is self.signs:
+                found.begun[left] |= held
+            left = left[held]
+        rows: list[int] = left.tolist()
+        return rows
+
+    def _write(self, found: Found, read: list[tuple[int, Sequence[Act]]], answers: Answers) -> None:
+        """Write down what was read in some rows."""
+        rows, arguments = np.array([row for row, _ in read]), []
+        some = nothing(len(read), answers)
+        for index, (_, acts) in enumerate(read):
+            name, (point, box), fields = self._said(acts[-1 if answers == "last" else 0])
+            if point is not None:
+                some.xy[index] = point
+            if box is not None:
+                some.box[index] = box
+            some.actions[index] = name
+            arguments.append(fields)
+            some.count[index] = 1 if answers in ("first", "last") else len(acts)
+            if some.points is not None and len(acts) > 1:
+                some.points[index] = np.array([_place_of(each)[0] or _NOWHERE for each in acts])
+        some.begun[:], some.dialect[:] = True, 0
+        some.arguments.update(columns(arguments))
+        put(found, rows, some)
+
+
+def _place_of(act: Act) -> _Shape:
+    place: Place = act.place
+    return as_place(place) if place else (None, None)
+
+
+def _clean(value: object) -> object:
+    """Text without lone surrogates, as arrow has it; anything else as it is."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "replace").decode()
+    return value
+
+
+def _is_there(column: Column) -> NDArray[np.bool_]:
+    if isinstance(column, list):
+        return np.array([value is not None for value in column], dtype=np.bool_)
+    return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def _texts(column: Column) -> Objects:
+    """A column of strings, None where there is no match."""
+    values = [_clean(value) for value in column] if isinstance(column, list) else column.to_pylist()
+    found = np.empty(len(values), dtype=np.object_)
+    found[:] = values
+    return found

@@ -1,0 +1,1 @@
+"""Dialects: one family of answer formats a file."""

@@ -1,0 +1,110 @@
+"""Objects in a text, as JSON or as Python writes them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from grounding_rewards.parsing.literal import LiteralError, read_literal
+from grounding_rewards.parsing.nesting import is_shallow
+from grounding_rewards.parsing.pattern_dialect import MAX_ANSWERS
+from grounding_rewards.parsing.texts import SPACE
+
+MOST = MAX_ANSWERS + 1
+"""Objects read from either end of a text; more show that there are too many."""
+
+# Objects without a quote hold no key: a run of them is skipped as a whole.
+_TOKEN = re.compile(r"""(?:\{[^{}"']*\}[^{}"']*)+|[{}]|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?""", re.DOTALL)
+
+# In single quotes, up to a quote behind which there is a colon, the next key or the end. Nothing is read twice.
+_LOOSE = re.compile(
+    rf""""(?:[^"\\]++|\\.)*+(?:"|$)|'((?:[^'\\]++|\\.|'(?!{SPACE}(?:[:}}\]]|,{SPACE}["'])))*+)(?:'|$)""", re.DOTALL
+)
+
+
+def objects(text: str) -> list[dict[Any, Any]]:
+    r"""The outermost complete objects of a text, in order, without those that are neither JSON nor Python.
+
+    Braces that never close do not matter, nor do quotes outside of objects. Of more than 2 · ``MOST`` objects, as many
+    are read from either end.
+
+    >>> objects("I'd {try [{'action': 'wait'}, {\"a\": {\"b\": \"}\"}}]")
+    [{'action': 'wait'}, {'a': {'b': '}'}}]
+    """
+    start, end = text.find("{"), text.rfind("}") + 1
+    if start < 0 or end <= start:
+        return []
+    whole = text[start:end]
+    if whole.count("{") == 1 and whole.count("}") == 1:
+        return _dicts([whole])
+    value = _json(whole)
+    if isinstance(value, dict):
+        return [value]
+    spans = _spans(text, start)
+    if len(spans) > 2 * MOST:
+        spans = spans[:MOST] + spans[-MOST:]
+    return _dicts([text[first:last] for first, last in spans])
+
+
+def decoded(text: str) -> Any:
+    """The value that a text writes down, in JSON or Python; None where it is neither.
+
+    >>> decoded("{'a': (1, None)}"), decoded("[1, true]"), decoded("{a}")
+    ({'a': (1, None)}, [1, True], None)
+    """
+    # In quotes of one kind JSON and Python mean the same, and JSON takes a tenth of the time.
+    value = _json(text if '"' in text or "\\" in text else text.replace("'", '"'))
+    if value is not None:
+        return value
+    try:
+        return read_literal(text)
+    except LiteralError:
+        return _mended(text)
+
+
+def _mended(text: str) -> Any:
+    """The value of an object in which texts in single quotes hold apostrophes: they end where the object goes on."""
+    if text.count("{") != 1 or "'" not in text:
+        return None
+    return _json(_LOOSE.sub(_in_json, text))
+
+
+def _in_json(found: re.Match[str]) -> str:
+    return found[0] if found[1] is None else json.dumps(found[1].replace("\\'", "'"))
+
+
+def _dicts(texts: list[str]) -> list[dict[Any, Any]]:
+    return [value for value in map(decoded, texts) if isinstance(value, dict)]
+
+
+def _json(text: str) -> Any:
+    try:  # not strict: models break lines in strings
+        return json.loads(text, strict=False) if is_shallow(text) else None
+    except ValueError:
+        return None
+
+
+def _spans(text: str, start: int) -> list[tuple[int, int]]:
+    """Where the outermost complete pairs of braces begin and end; the first brace opens at ``start``."""
+    spans: list[tuple[int, int]] = []
+    opened: list[int] = []
+    while True:
+        if not opened:  # what stands between objects is passed over: a quote there opens no string
+            start = text.find("{", start)
+            if start < 0:
+                break
+        token = _TOKEN.search(text, start)
+        if token is None:
+            break
+        first, start = token.span()
+        sign = text[first]
+        if sign == "{":
+            if start == first + 1:
+                opened.append(first)
+        elif sign == "}":
+            first = opened.pop()
+            while spans and spans[-1][0] > first:
+                spans.pop()
+            spans.append((first, start))
+    return spans

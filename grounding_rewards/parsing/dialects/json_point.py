@@ -1,0 +1,98 @@
+"""One JSON object with ``point_2d`` and nothing around it but a fence, as UI-RFT answers.
+
+{"point_2d": [512, 384], "label": "save"}
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
+from grounding_rewards.parsing.nesting import is_shallow
+from grounding_rewards.parsing.reader_dialect import ReaderDialect
+from grounding_rewards.parsing.texts import SPACE
+
+POINT_KEY = "point_2d"
+JSON_SPACE = "[ \t\n\r]*"
+
+# Whole numbers have at most 12 digits here: none goes beyond COORDINATE_LIMIT.
+_NUMBER = r"(?:0|-?[1-9][0-9]{0,11})(?:\.[0-9]+)?"
+_FENCE, _END = "```json", "```"
+
+
+def usual_point(x: str = "", y: str = "") -> str:
+    """The pattern of an object as models nearly always write it: the point, then at most a label.
+
+    Args:
+        x: name of the group that holds x; none is captured without.
+        y: the same of y.
+    """
+    groups = [rf"(?P<{name}>{_NUMBER})" if name else _NUMBER for name in (x, y)]
+    tokens = (r"\{", f'"{POINT_KEY}"', ":", r"\[", groups[0], ",", groups[1], r"\]")
+    label = JSON_SPACE.join((",", '"label"', ":", r'"[^"\\\[\]\x00-\x1f]*"', ""))
+    return rf"{JSON_SPACE.join(tokens)}{JSON_SPACE}(?:{label})?\}}"
+
+
+def decoded(text: str, start: int = 0) -> Any:
+    """The JSON value that begins at ``start``, whatever follows it; None where there is none, and for null.
+
+    Numbers are strict JSON, but for Python's NaN and Infinity; whole numbers of more digits than Python reads (4300)
+    are none.
+
+    >>> decoded('see [1, {"a": 2.5}] and more', 4), decoded("[.5]"), decoded("[" * 100_000)
+    ([1, {'a': 2.5}], None, None)
+    """
+    try:
+        return _DECODER.raw_decode(text, start)[0] if is_shallow(text[start:]) else None
+    except ValueError:
+        return None
+
+
+_DECODER = json.JSONDecoder()
+
+
+def point_of(item: Any) -> tuple[float, float] | None:
+    """The two numbers of an object's ``point_2d``; None where it has no such pair.
+
+    JSON's true and false are 1 and 0, as in Python. NaN is far outside any screen, like numbers beyond the limit.
+
+    >>> point_of({"point_2d": [512, 384.5], "label": "save"}), point_of({"point_2d": ["512", "384"]})
+    ((512.0, 384.5), None)
+    """
+    pair = item.get(POINT_KEY) if isinstance(item, dict) else None
+    if not isinstance(pair, list) or len(pair) != 2:
+        return None
+    x, y = pair
+    if not isinstance(x, int | float) or not isinstance(y, int | float):
+        return None
+    return _limited(x), _limited(y)
+
+
+def _limited(number: float) -> float:
+    # In this order NaN gives the limit, and whole numbers too large for a float are compared as they are.
+    return float(max(-COORDINATE_LIMIT, min(COORDINATE_LIMIT, number)))
+
+
+def read_json_point(text: str) -> list[tuple[float, float]] | None:
+    """The point of a text that is one JSON object, each half of the fence around it being optional.
+
+    >>> read_json_point('```json {"point_2d": [512, 384]} ```'), read_json_point('{"point_2d": [512, 384]} done.')
+    ([(512.0, 384.0)], None)
+    """
+    try:
+        item = json.loads(text.strip().removeprefix(_FENCE).removesuffix(_END).strip()) if is_shallow(text) else None
+    except ValueError:
+        return None
+    point = point_of(item)
+    return None if point is None else [point]
+
+
+JSON_POINT = ReaderDialect(
+    "json_point",
+    read_json_point,
+    rf"^{SPACE}(?:{_FENCE}{SPACE})?{usual_point('x', 'y')}{SPACE}(?:{_END}{SPACE})?$",
+    (POINT_KEY,),
+    must=("}",),
+)
+"""The whole text is one object in strict JSON, in a ```json fence or not."""

@@ -1,0 +1,189 @@
+"""JSON5 as plain values: nothing recurses, and time is linear in the text.
+
+Read is all of JSON, and what JSON5 adds to it: single quotes, keys without quotes, trailing commas, comments, decimals
+that begin or end with a point, hexadecimal numbers, a plus sign, Infinity and NaN, more escapes in strings, more kinds
+of white space. Not read are escapes in keys without quotes, whole numbers of more than 4300 digits, what nests deeper
+than ``DEEPEST``, and more than ``MOST_TOKENS`` tokens where it is not plain JSON. A key that occurs twice is an error,
+though JSON lets the last one win.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from grounding_rewards.parsing.nesting import is_shallow
+
+DEEPEST = 200
+"""Brackets inside brackets beyond this are an error."""
+
+MOST_TOKENS = 8192
+"""Tokens of a text that is not plain JSON; one that has more is no answer, and takes a while."""
+
+_MOST_DIGITS = 4300
+_ENDS = "\n\r\u2028\u2029"
+_BLANK = rf" \t\v\f{_ENDS}\xa0\ufeff\u1680\u2000-\u200a\u202f\u205f\u3000"
+_LETTER = rf"[A-Za-z_$]|[^\x00-\x7f{_BLANK}]"
+_BODY = r"""{0}[^{0}\\\n\r]*(?:\\(?:\r\n|[\s\S])[^{0}\\\n\r]*)*{0}"""
+_TOKEN = re.compile(
+    rf"(?P<blank>[{_BLANK}]+|//[^{_ENDS}]*"
+    r"|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)"
+    r"|(?P<punctuation>[\[\]{},:])"
+    rf"|(?P<string>{_BODY.format(chr(34))}|{_BODY.format(chr(39))})"
+    r"|(?P<hex>[+-]?0[xX][0-9a-fA-F]+)"
+    r"|(?P<number>[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-](?:Infinity|NaN))"
+    rf"|(?P<name>(?:{_LETTER})(?:{_LETTER}|[0-9])*)"
+)
+_PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a character beyond 16 bits, in two escapes
+_ESCAPE = re.compile(rf"\\(?:(\r\n|[{_ENDS}]|{_PAIR}|x[0-9a-fA-F]{{2}}|u[0-9a-fA-F]{{4}}|0(?![0-9])|[^0-9xu])|[\s\S])")
+_ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "\r\n": ""}
+_ESCAPED.update(dict.fromkeys(_ENDS, ""))
+_WORDS = {"true": True, "false": False, "null": None, "Infinity": math.inf, "NaN": math.nan}
+_JOINERS = re.compile("(?<=.)[\u200c\u200d]|[$]")  # characters of names that Python's have not
+_NONE = object()
+
+
+class Json5Error(ValueError):
+    """The text is no JSON5."""
+
+
+class _Open:
+    """A list or an object that has not closed yet, or the whole text, whose ``closer`` is ""."""
+
+    __slots__ = ("closer", "items", "key", "mapping")
+
+    def __init__(self, closer: str) -> None:
+        self.closer, self.key = closer, _NONE
+        self.items: list[Any] = []
+        self.mapping: dict[str, Any] = {}
+
+    def add(self, value: Any) -> None:
+        """Another value; in an object that of the key before it."""
+        if self.closer != "}":
+            self.items.append(value)
+        else:
+            self.mapping[self.key] = value  # type: ignore[index]
+            self.key = _NONE
+
+    def name(self, key: str) -> None:
+        """The key of the next value."""
+        if key in self.mapping:
+            raise Json5Error(f"{key!r:.40} occurs twice")
+        self.key = key
+
+    @property
+    def value(self) -> Any:
+        return self.mapping if self.closer == "}" else self.items
+
+
+def read_json5(text: str) -> Any:
+    """The value that a text writes down.
+
+    Raises:
+        Json5Error: it is no JSON5, or beyond what is read.
+
+    >>> read_json5("{POINT: [.5, +0x1F,], 'thought': 't', /* still */ to: 'up'} // done")
+    {'POINT': [0.5, 31], 'thought': 't', 'to': 'up'}
+    >>> read_json5('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    grounding_rewards.parsing.json5.Json5Error: 'a' occurs twice
+    """
+    if is_shallow(text):
+        try:
+            return _DECODER.decode(text)
+        except Json5Error:
+            raise
+        except ValueError:
+            pass
+    return _read(text)
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise Json5Error(f"{key!r:.40} occurs twice")
+        found[key] = value
+    return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_without_twins)
+
+
+def _read(text: str) -> Any:
+    """Token by token; ``wanted`` is what may come next: a value, a key, a colon or what follows a value."""
+    stack, wanted, place, tokens = [_Open("")], "value", 0, 0
+    while place < len(text):
+        found, tokens = _TOKEN.match(text, place), tokens + 1
+        if found is None or tokens > MOST_TOKENS:
+            raise Json5Error(f"{text[place]!r} at {place}")
+        kind, part, top, place = found.lastgroup, found[0], stack[-1], found.end()
+        if kind == "blank":
+            continue
+        if kind != "punctuation":
+            wanted = _put(top, wanted, kind, part)
+        elif part in "[{" and wanted == "value" and len(stack) <= DEEPEST:
+            stack.append(_Open("]" if part == "[" else "}"))
+            wanted = "value" if part == "[" else "key"
+        elif part == top.closer and top.key is _NONE:
+            stack.pop()
+            stack[-1].add(top.value)
+            wanted = "more"
+        elif part == ":" and wanted == "colon":
+            wanted = "value"
+        elif part == "," and wanted == "more" and top.closer:
+            wanted = "key" if top.closer == "}" else "value"
+        else:
+            raise Json5Error(f"{part!r} at {found.start()}")
+    if len(stack) > 1 or wanted != "more":
+        raise Json5Error("the text ends too early")
+    return stack[0].items[0]
+
+
+def _put(top: _Open, wanted: str, kind: str | None, part: str) -> str:
+    """A key or a scalar value; returns what may come next."""
+    if wanted == "key" and kind == "string":
+        top.name(_string(part))
+        return "colon"
+    if wanted == "key" and kind == "name" and _JOINERS.sub("_", part).isidentifier():
+        top.name(part)
+        return "colon"
+    if wanted == "value":
+        top.add(_scalar(kind, part))
+        return "more"
+    raise Json5Error(f"{part!r:.40} where a {wanted} was expected")
+
+
+def _scalar(kind: str | None, part: str) -> Any:
+    if kind == "string":
+        return _string(part)
+    if kind == "hex":
+        return int(part, 16)
+    if kind == "name":
+        if part not in _WORDS:
+            raise Json5Error(f"{part!r:.40} is no value")
+        return _WORDS[part]
+    digits = part.lstrip("+-")
+    if digits.isdigit():
+        if len(digits) > _MOST_DIGITS:
+            raise Json5Error(f"a whole number of {len(digits)} digits")
+        return int(part)
+    return float(part)
+
+
+def _string(part: str) -> str:
+    return part[1:-1] if "\\" not in part else _ESCAPE.sub(_escaped, part[1:-1])
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """What an escape stands for; a character that none is named after stands for itself."""
+    code = found[1]
+    if code is None:
+        raise Json5Error(f"{found[0]} in a string, without what must follow")
+    if len(code) == 1 or code in _ESCAPED:
+        return _ESCAPED.get(code, code)
+    if len(code) <= len("u0000"):
+        return chr(int(code[1:], 16))
+    return chr(0x10000 + ((int(code[1:5], 16) & 0x3FF) << 10) + (int(code[7:], 16) & 0x3FF))

@@ -1,0 +1,129 @@
+"""Dialects whose answers a function reads, with one pattern in front that takes the usual way of writing them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing.checks import check_texts, groups_of
+from grounding_rewards.parsing.pattern_dialect import Answers, Found, alone, contain, nothing, places
+from grounding_rewards.parsing.texts import Texts, contains, extract
+
+Place = Sequence[float]
+"""x, y of a point, or x1, y1, x2, y2 of a box."""
+
+Read = Callable[[str], Sequence[Place] | None]
+
+
+@dataclass(frozen=True)
+class ReaderDialect:
+    """A function that reads one text, and a pattern for the texts that need no such care.
+
+    The pattern is what makes n texts fast; the function says what is right. A text that the pattern matches must be
+    one for which ``read`` returns exactly the captured place.
+
+    Args:
+        name: the dialect's name.
+        read: one text to its answers in order, () where the text holds an answer without a place, None where it
+            cannot be read. It is called with texts that contain a sign; it must not raise, whatever the text.
+        pattern: a whole text in its usual form, with groups x and y, or x1 y1 x2 y2.
+        signs: substrings that show that an answer was begun; every answer contains at least one.
+        must: substrings that every answer contains; for speed alone.
+    """
+
+    name: str
+    read: Read = field(repr=False)
+    pattern: str = field(repr=False)
+    signs: tuple[str, ...]
+    must: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The dialect itself."""
+        return (self.name,)
+
+    def check_patterns(self) -> None:
+        """Complain of a pattern or signs that cannot be used.
+
+        Raises:
+            RecipeError: RE2 and Python's re do not both read it alike, or its groups say no place.
+        """
+        check_texts(self, "signs", "must")
+        groups = groups_of(self.name, self.pattern)
+        if not {"x", "y"} <= groups and not {"x1", "y1", "x2", "y2"} <= groups:
+            raise RecipeError(
+                f"dialect {self.name}: got groups {sorted(groups)}; expected x and y, or x1, y1, x2 and y2"
+            )
+
+    def find(self, texts: Texts, answers: Answers) -> Found:
+        """Find the answer that counts in each text; see ``Found``."""
+        if len(texts) == 1:
+            return self._find_one(texts.values[0], answers)
+        found = nothing(len(texts), answers)
+        if texts.vectorised:
+            usual = self._find_usual(found, texts)
+            left = self._likely(found, texts, np.flatnonzero(~usual))
+            found = replace(found, usual=usual)
+        else:
+            begun = [any([sign in text for sign in self.signs]) for text in texts.values]  # noqa: C419 (faster so)
+            found.begun[:] = begun
+            left = [row for row, begins in enumerate(begun) if begins]
+        for row in left:
+            answer = self.read(texts.values[row])
+            if answer:
+                self._write(found, row, answer, answers)
+        return found
+
+    def _find_one(self, text: str, answers: Answers) -> Found:
+        begun = any([sign in text for sign in self.signs])  # noqa: C419 (faster so)
+        answer = self.read(text) if begun else None
+        if answer and len(answer) == 1:
+            return alone(*as_place(answer[0]), answers=answers)
+        found = nothing(1, answers)
+        found.begun[0] = begun
+        if answer:
+            self._write(found, 0, answer, answers)
+        return found
+
+    def _find_usual(self, found: Found, texts: Texts) -> NDArray[np.bool_]:
+        """The texts that the pattern takes: (n,)."""
+        xy, box = places(extract(texts.arrow, self.pattern), len(texts))
+        usual = ~np.isnan(xy[:, 0] + xy[:, 1])
+        found.xy[:], found.box[:], found.count[:], found.begun[:] = xy, box, usual, usual
+        found.dialect[usual] = 0
+        return usual
+
+    def _likely(self, found: Found, texts: Texts, left: NDArray[np.int64]) -> list[int]:
+        """Of the other rows, those in which there may be an answer."""
+        rest = texts.take(left)
+        begun = contain(rest, self.signs)
+        found.begun[left] = begun
+        left, rest = left[begun], rest.take(np.flatnonzero(begun))
+        for part in self.must:
+            held = contains(rest, part)
+            left, rest = left[held], rest.take(np.flatnonzero(held))
+        rows: list[int] = left.tolist()
+        return rows
+
+    def _write(self, found: Found, row: int, answer: Sequence[Place], answers: Answers) -> None:
+        point, box = as_place(answer[-1 if answers == "last" else 0])
+        found.xy[row], found.dialect[row] = point, 0
+        found.count[row] = 1 if answers in ("first", "last") else len(answer)
+        if box is not None:
+            found.box[row] = box
+        if found.points is not None and len(answer) > 1:
+            found.points[row] = np.array([as_place(place)[0] for place in answer])
+
+
+def as_place(place: Place) -> tuple[tuple[float, float], tuple[float, ...] | None]:
+    """A place's point and box, if it is one, within ±COORDINATE_LIMIT."""
+    numbers = [max(min(COORDINATE_LIMIT, float(number)), -COORDINATE_LIMIT) for number in place]  # so NaN is far, too
+    if len(numbers) == 2:
+        return (numbers[0], numbers[1]), None
+    x1, y1, x2, y2 = numbers
+    return ((x1 + x2) / 2, (y1 + y2) / 2), (x1, y1, x2, y2)

@@ -1,0 +1,336 @@
+"""Names to dialects, verifiers, recipes and selectors. Built-ins come through the same hooks as anybody's plugin."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from grounding_rewards.errors import GroundingRewardsError, PluginError, RecipeError, short_repr
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    import pluggy
+
+BUILT_IN = "grounding-rewards"
+LOAD = "GROUNDING_REWARDS_PLUGINS"
+"""Environment variable: plugins to load, separated by commas; set but empty loads none; unset loads all."""
+
+KINDS = ("parsers", "verifiers", "recipes", "selectors")
+"""What a plugin may offer, as the hooks call it."""
+
+Offer = tuple[str, str, Any]
+"""A plugin: its name, its distribution, and the module or object with the hooks."""
+
+
+@dataclass(frozen=True)
+class Registry:
+    """What can be named, by kind, and the plugins beside the built-ins."""
+
+    parsers: Mapping[str, Any]
+    verifiers: Mapping[str, Any]
+    recipes: Mapping[str, Any]
+    selectors: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    plugins: tuple[Offer, ...] = field(default=(), kw_only=True)
+
+
+def registry() -> Registry:
+    """The registry of this process: built-ins and the installed plugins.
+
+    Raises:
+        PluginError: a plugin does not load, or two claim one name.
+        RecipeError: a plugin asks while it loads; becomes a PluginError that names it.
+    """
+    if _LOADING.get():
+        raise RecipeError("it builds a recipe while plugins load; do that inside a function that it registers")
+    return _registry()
+
+
+@cache
+def _registry() -> Registry:
+    points = installed()
+    wanted = chosen()
+    known = {point.name for point in points}
+    for name in sorted(wanted or ()):
+        if name not in known:
+            raise PluginError(f"plugin {name!r}, named in {LOAD}, is not installed; there are: {sorted(known)}")
+    return collect([loaded(point) for point in points if wanted is None or point.name in wanted])
+
+
+_LOADING = ContextVar("_LOADING", default=False)
+
+
+@contextmanager
+def _loading() -> Iterator[None]:
+    """While a plugin's own code runs, there is no registry."""
+    token = _LOADING.set(True)
+    try:
+        yield
+    finally:
+        _LOADING.reset(token)
+
+
+def installed() -> list[EntryPoint]:
+    """The entry points of all installed plugins, loaded or not, by name."""
+    from importlib.metadata import entry_points
+
+    from grounding_rewards import hookspecs
+
+    return sorted(entry_points(group=hookspecs.GROUP), key=lambda point: (point.name, distribution_of(point)))
+
+
+def chosen() -> frozenset[str] | None:
+    """Names of the plugins that ``GROUNDING_REWARDS_PLUGINS`` asks for; None for all."""
+    wanted = os.environ.get(LOAD)
+    return None if wanted is None else frozenset(name.strip() for name in wanted.split(",") if name.strip())
+
+
+def left_out(name: Any) -> str:
+    """What an error adds where a name is unknown because its plugin is left out; "" where that is not why.
+
+    >>> left_out("plugin/brief")
+    ''
+    """
+    plugin, slash, _ = str(name).partition("/")
+    wanted = chosen()
+    if not slash or wanted is None or plugin in wanted or plugin not in {point.name for point in installed()}:
+        return ""
+    return f"; plugin {plugin!r} is installed, but {LOAD} leaves it out."
+
+
+def distribution_of(point: EntryPoint) -> str:
+    """What pip calls the package that a plugin came with."""
+    return point.dist.name if point.dist else point.value
+
+
+def loaded(point: EntryPoint) -> Offer:
+    """Import a plugin.
+
+    Raises:
+        PluginError: it does not load.
+    """
+    distribution = distribution_of(point)
+    try:
+        with _loading():
+            return point.name, distribution, point.load()
+    except (Exception, SystemExit) as error:  # a script that was meant to be run ends the process that imports it
+        raise PluginError(
+            f"plugin {point.name!r} of {distribution} does not load ({type(error).__name__}: {error}); "
+            f"fix or uninstall it, or leave it out of {LOAD}"
+        ) from error
+
+
+def add_origin(error: GroundingRewardsError) -> None:
+    """Add the plugin that the term at fault comes from, if any, to the error's message."""
+    if error.term is not None:
+        error.args = (f"{error}{origin(error.term)}",)
+        error.term = None  # the error can be pickled, whatever the term
+
+
+def origin(thing: Any) -> str:
+    """Where a verifier, dialect, selector or recipe's function comes from, for errors; "" where no plugin is known.
+
+    Never raises, and is slow: only errors ask.
+
+    Args:
+        thing: an instance, or what was registered: a class or a function.
+
+    >>> from grounding_rewards.verifiers import Hit
+    >>> origin(Hit())
+    ''
+    """
+    try:
+        found = _owner(registry(), thing)
+    except Exception:  # whatever is wrong with a plugin, the error that asks is the one to see
+        return ""
+    return f" (plugin {found[0]!r} of {found[1]})" if found else ""
+
+
+def _owner(known: Registry, thing: Any) -> Offer | None:
+    """The plugin that offers a thing, its class or the function inside it; else the one whose package defines that."""
+    inner = getattr(thing, "inner", None) or thing  # a verifier named by its place in code
+    for _ in range(_DEEP):  # a function lifted to a verifier, or with its arguments filled in
+        inner = getattr(inner, "fn", inner)
+    forms = [each for one in (thing, inner) for each in (one, type(one))]
+    things = [(name, each) for kind in KINDS for name, each in getattr(known, kind).items()]
+    if any(_same(each, form) for name, each in things if "/" not in name for form in forms):
+        return None
+    for name, each in things:
+        if "/" in name and any(_same(each, form) for form in forms):
+            return next(offer for offer in known.plugins if offer[0] == name.partition("/")[0])
+    package = _package(inner if isinstance(inner, type) or inspect.isroutine(inner) else type(inner))
+    offers = [offer for offer in known.plugins if _package(offer[2]) == package]
+    return offers[0] if len(offers) == 1 else None
+
+
+_DEEP = 4
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether it is the same thing, or a copy that came from another process."""
+    return one is other or bool(type(one) is type(other) and not inspect.isclass(one) and one == other)
+
+
+def _package(thing: Any) -> str:
+    """The package in which a module, a class or a function is; an object stands for its class."""
+    name = getattr(thing, "__name__", "") if inspect.ismodule(thing) else getattr(thing, "__module__", "")
+    return str(name).partition(".")[0]
+
+
+def collect(plugins: Iterable[Offer]) -> Registry:
+    """Run every plugin's hooks once.
+
+    Args:
+        plugins: (plugin name, distribution, module or object with hooks), beside the built-ins.
+
+    Raises:
+        PluginError: a hook has a wrong signature or fails, offers something of the wrong kind or under an impossible
+            name, or two distributions claim one name.
+    """
+    import pluggy
+
+    from grounding_rewards import hookspecs
+    from grounding_rewards.plugins import builtins as default_plugin
+
+    manager = pluggy.PluginManager(hookspecs.GROUP)
+    manager.add_hookspecs(hookspecs)
+    offers = list(plugins)
+    owners: dict[str, tuple[str, str]] = {}
+    for name, distribution, plugin in [("", BUILT_IN, default_plugin), *offers]:
+        if (name or BUILT_IN) in owners:
+            other = owners[name or BUILT_IN][1]
+            both = f"by both {other} and {distribution}" if other != distribution else f"twice by {distribution}"
+            raise PluginError(f"plugin {name!r} is offered {both}; uninstall one")
+        if name and not _is_name(name):
+            raise PluginError(f"plugin {name!r} of {distribution}: {_NAME}; rename its entry point")
+        try:
+            manager.register(plugin, name=name or BUILT_IN)
+            manager.check_pending()
+        except (Exception, SystemExit) as error:  # it is somebody's object that is looked at
+            raise PluginError(f"plugin {name!r} of {distribution} is not valid: {error}") from error
+        _check_hooks(manager, plugin, name, distribution)
+        owners[name or BUILT_IN] = (name, distribution)
+    return Registry(**{kind: _gather(manager, owners, kind) for kind in KINDS}, plugins=tuple(offers))
+
+
+def _check_hooks(manager: pluggy.PluginManager, plugin: Any, name: str, distribution: str) -> None:
+    """Complain of hooks that would never run: those without the mark, and a plugin that has none."""
+    marked = [caller.name for caller in manager.get_hookcallers(plugin) or ()]
+    hooks = [f"register_{kind}" for kind in KINDS]
+    start = f"plugin {name!r} of {distribution}"
+    if isinstance(plugin, type):
+        raise PluginError(f"{start} is {short_repr(plugin)}; let its entry point name an instance of it, or a module")
+    for each in sorted(set(dir(plugin)) - set(marked)):
+        if (meant := _hook_meant(each, hooks)) and callable(getattr(plugin, each, None)):
+            misspelt = "" if each == meant else f" and is no hook: call it {meant}"
+            raise PluginError(
+                f"{start}: its {each} has no mark{misspelt}; write @hookimpl above it "
+                "(from grounding_rewards.hookspecs import hookimpl)"
+            )
+    if not marked and getattr(getattr(plugin, "__spec__", None), "_initializing", False):
+        raise PluginError(f"{start} builds a recipe while it is imported; do that inside a function that it registers")
+    if not marked:
+        raise PluginError(
+            f"{start} offers nothing: {short_repr(plugin)} has none of {', '.join(hooks)}; "
+            "let its entry point name the module that has"
+        )
+
+
+def _hook_meant(name: str, hooks: list[str]) -> str:
+    """The hook that a name is, or is misspelt from; "" for none."""
+    if not name.startswith("register_"):
+        return ""
+    import difflib  # a good plugin has no such name without the mark
+
+    return next(iter(difflib.get_close_matches(name, hooks, n=1, cutoff=0.85)), "")
+
+
+@dataclass
+class _Register:
+    """What a hook is given to offer things with, while it runs."""
+
+    kind: str
+    plugin: str
+    distribution: str
+    found: dict[str, Any]
+    closed: bool = False
+
+    def __call__(self, name: str, thing: Any) -> None:
+        full = f"{self.plugin}/{name}" if self.plugin else name
+        what, owner = f"{self.kind[:-1]} {full!r}", f"plugin {self.plugin!r} of {self.distribution}"
+        if self.closed:
+            raise PluginError(f"{owner}: {what} comes too late: register_{self.kind} has returned; call register in it")
+        if wrong := _wrong(self.kind, name, thing):
+            raise PluginError(f"{owner}: {what}: {wrong}")
+        if full in self.found:
+            raise PluginError(f"{what} is offered twice by {self.distribution}; rename one")
+        self.found[full] = thing
+
+
+def _gather(manager: pluggy.PluginManager, owners: Mapping[str, tuple[str, str]], kind: str) -> Mapping[str, Any]:
+    found: dict[str, Any] = {}
+    for implementation in getattr(manager.hook, f"register_{kind}").get_hookimpls():
+        plugin, distribution = owners[implementation.plugin_name]
+        register = _Register(kind, plugin, distribution, found)
+        try:
+            with _loading():
+                returned = implementation.function(register)
+        except PluginError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise PluginError(
+                f"plugin {plugin!r} of {distribution} fails in register_{kind} ({type(error).__name__}: {error})"
+            ) from error
+        register.closed = True
+        if returned is not None:  # a dict of things, or the rest of a hook with yield or async, would be lost
+            if inspect.iscoroutine(returned):
+                returned.close()
+            raise PluginError(
+                f"plugin {plugin!r} of {distribution}: its register_{kind} returned {short_repr(returned)}; "
+                "expected None: call register(name, thing) for each thing, "
+                "without return, yield, async and wrapper=True"
+            )
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+_NAME = "a name is a text without spaces, ',', ':' and '/'"
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and bool(name) and name.isprintable() and not set(name) & set(" ,:/")
+
+
+def _wrong(kind: str, name: Any, thing: Any) -> str:
+    """What is wrong with something that a plugin registers; "" where nothing is."""
+    if not _is_name(name):
+        return _NAME
+    fits, expected = _FITS[kind]
+    return "" if fits(thing) else f"got {short_repr(thing)}; expected {expected}"
+
+
+def is_dialect(thing: Any) -> bool:
+    """Whether it is a dialect, rather than a class of them."""
+    finds = not isinstance(thing, type) and callable(getattr(thing, "find", None)) and hasattr(thing, "names")
+    return finds and isinstance(getattr(thing, "name", None), str)
+
+
+def makes_callables(thing: Any) -> bool:
+    """Whether it can be called or, of a class, whether what it makes can be."""
+    if isinstance(thing, type):
+        return any("__call__" in vars(each) for each in thing.__mro__)
+    return callable(thing)
+
+
+_FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "parsers": (is_dialect, "a dialect with name, names and find, such as a PatternDialect"),
+    "verifiers": (makes_callables, "a class of verifiers, a frozen dataclass with low, high, needs and __call__"),
+    "recipes": (callable, "a function of keyword-only options that returns a Recipe"),
+    "selectors": (makes_callables, "a class of selectors, a frozen dataclass with low, high and __call__"),
+}

@@ -1,0 +1,277 @@
+"""A rollout table grouped by sample: the statistics that selection, transitions and reports start from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, fields
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from grounding_rewards.arrays import read_only
+from grounding_rewards.catalogue import RecordedName
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.errors import PoolError, TargetError, near
+from grounding_rewards.pool.sql import LARGEST, TOTAL, chosen, counted, further
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.target_boxes import not_installed, shares, target_boxes
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.base import Note
+from grounding_rewards.tables.check_unique import check_once
+from grounding_rewards.tables.rollout_parquet import quoted
+from grounding_rewards.tables.rollout_table import RolloutTable
+
+ALL = tuple(each.name for each in fields(SampleStats))
+"""Every column of statistics."""
+
+_TARGETS = ("target_area", "target_diagonal")
+_LOOKED_AT = ("n", "num_correct", "source", "unnamed", "several", "other", "unclear")
+_PAID = {"mean", "variance", "lowest", "highest"}
+_READ = ("target", "image_size", "recipe")
+_KEY = ("sample_id", "acc", "total", "round", "rollout", "temperature")
+_USED = (*_KEY, "reason", "x_unit", "y_unit", "response", *_READ)
+
+
+def stats_of(
+    table: RolloutTable,
+    *,
+    rounds: Collection[int] | None = None,
+    temperature: float | None = None,
+    by: str = "source",
+    columns: Collection[str] = ALL,
+    target_space: CoordSpace | str | None = None,
+    recipe: Recipe | None = None,
+    warn: Note = lambda text: None,
+) -> SampleStats:
+    r"""Statistics of the samples of a rollout table, one row a sample, sorted by its name.
+
+    Rollouts of all rounds count together, unless ``rounds`` chooses some. The order of rollouts changes nothing, to the
+    last bit: means and variances are those of totals rounded to 2^-60 and 2^-40 of the largest, of 1 at least, summed
+    exactly.
+
+    Args:
+        table: rollouts; they need ``sample_id`` and ``acc``.
+        rounds: those that count.
+        temperature: only rollouts sampled at this one count.
+        by: the column that becomes ``source``; it may be any.
+        columns: which columns are wanted beside ``n``, ``num_correct`` and ``unscored``; the fewer, the quicker.
+            Without ``sample_id`` there are neither names nor an order.
+        target_space: the space of targets that name none; else it is their recipe's.
+        recipe: the recipe whose form and space targets have, where rollouts name none that is built in or installed. A
+            name in the table is only looked up; it never loads code.
+        warn: takes a line on recipes that are not installed, whose targets are not read.
+
+    Raises:
+        TableError: a file cannot be read, or lacks a column.
+        PoolError: a rollout is there twice, has no sample, or its ``acc`` is neither 0, 1 nor null; no rollout is left.
+
+    >>> import pathlib, tempfile
+    >>> from grounding_rewards.tables.rollout_table import open_rollouts
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "rollouts.jsonl")
+    ...     _ = file.write_text('{"sample_id": "b", "acc": 1}\n{"sample_id": "a", "acc": null}\n')
+    ...     found = stats_of(open_rollouts([file]))
+    >>> found.sample_id.tolist(), found.n.tolist(), found.num_correct.tolist()
+    (['a', 'b'], [0, 1], [0, 1])
+    """
+    _check_arguments(rounds, temperature, columns)
+    chosen_by = {"round": rounds, "temperature": temperature, by: None if by == "source" else by}
+    table.need("sample_id", "acc", *(name for name, value in chosen_by.items() if value is not None))
+    where = _where(rounds, temperature)
+    wanted = {*columns, *(_READ if set(_TARGETS) & set(columns) else ())}
+    largest, rounds_differ = _extent(table, where, paid=bool(wanted & _PAID))
+    table.check_names()
+    inner = counted(table.columns, by if "source" in wanted else None, rounds=rounds_differ)
+    more = {name: sql for name, sql in further(table.columns, largest).items() if name in wanted}
+    outer = chosen(inner, more, names="sample_id" in wanted)
+    order = " ORDER BY sample_id" if "sample_id" in wanted else ""
+    used = [name for name in dict.fromkeys((*_USED, by)) if name in table.columns]
+    sql = f"SELECT sample_id, {_listed({**inner, **more})} FROM {{rollouts}}{where} GROUP BY sample_id"
+    with closing(table.stream(f"SELECT {_listed(outer)} FROM ({sql}){order}", used)) as batches:
+        parts, odd = _gathered(batches, _Reading(target_space, recipe, warn))
+    if not parts:
+        raise PoolError(_none_left(table, rounds, temperature))
+    _check(table, where, odd, by)
+    return _stats(parts)
+
+
+def _check_arguments(rounds: Collection[Any] | None, temperature: Any, columns: Collection[str]) -> None:
+    for each in rounds or ():
+        if isinstance(each, bool) or not isinstance(each, int | np.integer):
+            raise PoolError(f"rounds: got {each!r:.80}; expected whole numbers")
+    if temperature is not None and not math.isfinite(temperature):
+        raise PoolError(f"temperature: got {temperature}; expected a finite number")
+    for name in [columns] if isinstance(columns, str) else columns:
+        if name not in ALL or name is columns:
+            hint = "" if name in ALL else near(name, ALL)
+            raise PoolError(f"columns: got {name!r:.80}{hint or ';'} expected a list of these: {', '.join(ALL)}")
+
+
+def _listed(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{sql} AS {quoted(name)}" for name, sql in columns.items())
+
+
+def _where(rounds: Collection[int] | None, temperature: float | None) -> str:
+    found = []
+    if rounds is not None:
+        found.append(f"round IN ({', '.join(str(int(each)) for each in rounds) or 'NULL'})")
+    if temperature is not None:
+        found.append(f"abs(temperature - {float(temperature)!r}) < 1e-6")
+    return f" WHERE {' AND '.join(found)}" if found else ""
+
+
+def _extent(table: RolloutTable, where: str, *, paid: bool) -> tuple[float, bool]:
+    """The size of the largest total, where it is asked for, and whether there are several rounds."""
+    needed = [name for name in ("acc", "round", "temperature", *(["total"] if paid else ())) if name in table.columns]
+    largest = f"max(abs({TOTAL}))" if "total" in needed else "0.0"
+    number = "coalesce(round, -1)" if "round" in needed else "0"
+    sql = f"SELECT {largest} AS largest, min({number}) <> max({number}) AS rounds FROM {{rollouts}}{where}"
+    found = table.query(sql, needed).to_pylist()[0]
+    if found["largest"] and not found["largest"] < LARGEST:
+        raise _wrong(table, where, "total", f"abs({TOTAL}) >= {LARGEST!r}", "a number of a size below 1e12, or null")
+    return float(found["largest"] or 0.0), bool(found["rounds"])
+
+
+def _wrong(table: RolloutTable, where: str, name: str, condition: str, expected: str) -> PoolError:
+    joined = f"{where} AND" if where else " WHERE"
+    needed = [each for each in _KEY if each in table.columns]
+    sql = f"SELECT sample_id, {name} AS found FROM {{rollouts}}{joined} {condition} ORDER BY 1, 2 LIMIT 1"
+    first = table.query(sql, needed).to_pylist()[0]
+    return PoolError(
+        f"{_paths(table)}: {name} of a rollout of sample {first['sample_id']!r}: got {first['found']:g}; "
+        f"expected {expected}"
+    )
+
+
+def _paths(table: RolloutTable) -> str:
+    return ", ".join(map(str, table.paths))
+
+
+def _gathered(
+    batches: Iterable[pa.RecordBatch], reading: _Reading
+) -> tuple[dict[str, list[Any]], list[dict[str, Any]]]:
+    """Columns of statistics in parts, batch by batch, for tables of all samples are large; and rows that look wrong."""
+    parts: dict[str, list[Any]] = {}
+    odd: list[dict[str, Any]] = []
+    for batch in batches:
+        grouped = pa.Table.from_batches([batch])
+        odd += (
+            grouped.filter(_odd(grouped))
+            .select([name for name in _LOOKED_AT if name in grouped.column_names])
+            .to_pylist()
+        )
+        found = {name: _array(name, grouped[name]) for name in grouped.column_names if name in ALL}
+        found.setdefault("sample_id", np.broadcast_to(np.array(None, dtype=np.object_), len(grouped)))
+        if "target" in grouped.column_names:
+            found |= reading.targets(grouped)
+        for name, column in found.items():
+            parts.setdefault(name, []).append(column)
+    reading.describe()
+    return parts, odd
+
+
+def _odd(grouped: pa.Table) -> pa.ChunkedArray:
+    """Which samples have no name, a rollout neither right nor wrong, several sources, or rollouts that may be twice."""
+    wrong = pc.greater(grouped["num_correct"], grouped["n"]).fill_null(True)
+    found = pc.or_(grouped["unnamed"], wrong)
+    for name in ("several", "unclear"):
+        found = pc.or_(found, grouped[name].is_valid()) if name in grouped.column_names else found
+    return found
+
+
+def _check(table: RolloutTable, where: str, odd: list[dict[str, Any]], by: str) -> None:
+    """Check that every rollout has a sample, is right or not, and is there once, and each sample one source."""
+    if any(found["unnamed"] for found in odd):
+        raise PoolError(f"{_paths(table)}: some rollouts have no sample_id; expected the name of the sample in each")
+    if any(found["n"] is None or found["num_correct"] > found["n"] for found in odd):
+        raise _wrong(table, where, "acc", "acc <> 0 AND acc <> 1", "0 or 1, or null where it was not scored")
+    several = [found for found in odd if found.get("several") is not None]
+    for found in sorted(several, key=itemgetter("several"))[:1]:
+        raise PoolError(
+            f"{_paths(table)}: sample {found['several']!r} has several values of {by}, {found['source']!r} and "
+            f"{found['other']!r}; expected one: samples of one name count as one, so tell them apart by their names"
+        )
+    unclear = [found["unclear"] for found in odd if found.get("unclear") is not None]
+    if unclear:
+        check_once(table, where, unclear)  # numbers modulo 64 do not say so
+
+
+def _none_left(table: RolloutTable, rounds: Collection[int] | None, temperature: float | None) -> str:
+    asked, there = "", list[str]()
+    if rounds is not None:
+        asked += f" of round {', '.join(map(str, rounds)) or '(none)'}"
+        there.append(f"rounds that are there: {_known(table.rounds())}")
+    if temperature is not None:
+        asked += f" at temperature {temperature:g}"
+        of_these = "" if rounds is None else " in these rounds"
+        there.append(f"temperatures that are there{of_these}: {_known(table.temperatures(rounds))}")
+    return "; ".join([f"{_paths(table)}: no rollouts{asked}", *there])
+
+
+def _known(found: Iterable[float | None]) -> str:
+    return ", ".join(f"{each:g}" for each in found if each is not None) or "none"
+
+
+def _stats(parts: dict[str, list[Any]]) -> SampleStats:
+    found = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
+    stats = SampleStats(**found)
+    read_only(*vars(stats).values())
+    return stats
+
+
+def _array(name: str, column: pa.ChunkedArray) -> Any:
+    if name == "source":  # few texts of many samples: each is made once
+        coded = column.combine_chunks().dictionary_encode()
+        texts = np.array([*coded.dictionary.to_pylist(), None], dtype=np.object_)
+        return texts[coded.indices.fill_null(len(texts) - 1).to_numpy()]
+    if pa.types.is_string(column.type):
+        return column.to_numpy(zero_copy_only=False).astype(np.object_, copy=False)
+    if name in ("distinct", "round"):
+        column = column.fill_null(-1)
+    return np.array(column.to_numpy(zero_copy_only=False))  # a view would keep all of its batch
+
+
+@dataclass
+class _Reading:
+    """Targets of a table, read batch by batch; remembers which recipes are not installed."""
+
+    target_space: CoordSpace | str | None
+    recipe: Recipe | None
+    warn: Note
+    unknown: dict[str, int] = field(default_factory=dict)
+    unreadable: int = 0
+    first: str = ""
+
+    def targets(self, known: pa.Table) -> dict[str, Any]:
+        """Return sizes of targets, NaN where they cannot be read."""
+        sizes = np.array([size or (np.nan, np.nan) for size in known["image_size"].to_pylist()], dtype=np.float64)
+        names = [None if text is None else RecordedName(text) for text in known["recipe"].to_pylist()]
+        errors: dict[int, TargetError] = {}
+        boxes = target_boxes(known["target"].to_pylist(), sizes, names, self.target_space, self.recipe, errors)
+        if errors and not self.unreadable:
+            row, error = min(errors.items())
+            sample = known["sample_id"][row].as_py() if "sample_id" in known.column_names else row
+            self.first = str(error.named(sample))
+        self.unreadable += len(errors)
+        area, diagonal = shares(boxes, sizes)
+        unread = [name for name, size in zip(names, area.tolist(), strict=True) if size != size]
+        for text in not_installed(unread):
+            self.unknown[text] = self.unknown.get(text, 0) + unread.count(RecordedName(text))
+        return {"target_area": area, "target_diagonal": diagonal}
+
+    def describe(self) -> None:
+        """Warn of targets that cannot be read, and of recipes that are not installed and whose targets are not read."""
+        if self.unreadable:
+            self.warn(f"{self.unreadable} samples have a target that cannot be read, the first: {self.first}")
+        if self.unknown and self.target_space is None and self.recipe is None:
+            some = ", ".join(f"{name!r:.80}" for name in sorted(self.unknown)[:3])
+            self.warn(
+                f"{sum(self.unknown.values())} samples have a target that is not read, because their recipe is neither "
+                f"built in nor installed, and a name in a file is never loaded as code: {some}; totals and acc are the "
+                "table's own; for the sizes of their targets give --recipe NAME or --target-space SPACE"
+            )

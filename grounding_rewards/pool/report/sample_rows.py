@@ -1,0 +1,193 @@
+"""The samples that a report shows one by one: their clicks and targets from rollouts, their screenshots from data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grounding_rewards.converting.image_files import ImageFiles
+from grounding_rewards.converting.images import Image, read_images
+from grounding_rewards.coords.image_sizes import read_size
+from grounding_rewards.errors import ConvertError, PictureError, PoolError
+from grounding_rewards.pool.report.inputs import Options
+from grounding_rewards.pool.report.sweeps import Part
+from grounding_rewards.tables.prompts import prompt_text
+
+if TYPE_CHECKING:
+    from grounding_rewards.pool.report.samples import Shown
+
+_READ = ("sample_id", "acc", "x_unit", "y_unit", "target", "image_size", "recipe", "response")
+_INSTRUCTIONS = ("instruction", "prompt", "problem", "question")
+_SHRUNK = 3840  # pixels of a screenshot's longer side at most
+_ASPECT = 0.05  # by which a screenshot's aspect may differ: models' sizes are rounded
+
+
+@dataclass(frozen=True)
+class Data:
+    """Training data with screenshots.
+
+    Attributes:
+        path: of the data.
+        image_column: where images are; None looks for ``images`` and ``image``.
+        images: how image files are read; one without a root reads those in the data's own folder.
+        id_column: where names are; None looks where ``convert`` puts them.
+        split: which split.
+    """
+
+    path: Path
+    image_column: str | None = None
+    images: ImageFiles = field(default_factory=ImageFiles)
+    id_column: str | None = None
+    split: str | None = None
+
+
+def shown_samples(part: Part, most: int, options: Options) -> tuple[list[Shown], list[Shown]]:
+    """The hardest samples of a round, and its suspects, without screenshots.
+
+    Args:
+        part: the round.
+        most: so many of each at most.
+        options: how targets are read.
+    """
+    from grounding_rewards.pool.report.samples import first_of, hardest
+    from grounding_rewards.pool.selection import suspects
+
+    stats = part.round.stats
+    doubtful = suspects(stats)
+    rows = [hardest(stats, most, doubtful), first_of(stats, doubtful, most)]
+    ids = [stats.sample_id[row] for chosen in rows for row in chosen.tolist()]
+    read = _rollouts(part, ids)
+    return tuple([_shown(part, row, read, options) for row in chosen.tolist()] for chosen in rows)  # type: ignore[return-value]
+
+
+def _rollouts(part: Part, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
+    """The rollouts of some samples, by their names."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    if part.table is None or not ids:
+        return found
+    columns = [*_READ, *(["instruction"] if "instruction" in part.table.columns else [])]
+    for row in part.table.read(columns, samples=ids, rounds=part.rounds).to_pylist():
+        found.setdefault(str(row["sample_id"]), []).append(row)
+    return found
+
+
+def _shown(part: Part, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> Shown:
+    from grounding_rewards.catalogue import RecordedName
+    from grounding_rewards.pool.report.outlines import outlines
+    from grounding_rewards.pool.report.samples import Shown, commonest
+
+    stats = part.round.stats
+    name, source = str(stats.sample_id[row]), stats.source[row]
+    rollouts = read.get(name, [])
+    placed = [each for each in rollouts if each["x_unit"] is not None and each["y_unit"] is not None]
+    first: dict[str, Any] = next((each for each in rollouts if each["target"] is not None), {})
+    size = read_size(next((each["image_size"] for each in rollouts if each["image_size"] is not None), None))
+    name_of_recipe = None if first.get("recipe") is None else RecordedName(first["recipe"])
+    places = outlines(
+        first.get("target"), size, name=name_of_recipe, target_space=options.target_space, recipe=options.recipe
+    ) if first else ()  # fmt: skip
+    return Shown(
+        sample_id=name,
+        n=int(stats.n[row]),
+        clicks=np.array([[each["x_unit"], each["y_unit"]] for each in placed], dtype=np.float64).reshape(-1, 2),
+        right=np.array([each["acc"] == 1 for each in placed], dtype=np.bool_),
+        outlines=places,
+        image_size=size,
+        instruction=next((str(each["instruction"]) for each in rollouts if each.get("instruction")), None),
+        source=None if source is None else str(source),
+        responses=commonest([each["response"] for each in rollouts]),
+        unscored=int(stats.unscored[row]),
+    )
+
+
+def with_screenshots(samples: Sequence[Shown], data: Data) -> tuple[list[Shown], list[str]]:
+    """The same with what the data know of them, and what to keep in mind about that.
+
+    Raises:
+        TableError: the data cannot be read, lack the column, or name no sample.
+        PoolError: they hold none of the samples.
+    """
+    from grounding_rewards.pool.report.wording import plural
+    from grounding_rewards.tables.base import require_column
+    from grounding_rewards.tables.folders import open_rows
+    from grounding_rewards.tables.sample_ids import sample_names
+
+    table = open_rows(data.path, data.split)
+    if data.image_column is not None:
+        require_column(table, data.image_column, "--image-column")
+    column = data.image_column or next((name for name in ("images", "image") if name in table.columns), None)
+    said = next((name for name in _INSTRUCTIONS if name in table.columns), None)
+    wanted = {each.sample_id: each for each in samples}
+    names = sample_names(table, data.id_column)
+    missing = [name for name in wanted if name not in set(names)]
+    if wanted and len(missing) == len(wanted):
+        raise PoolError(
+            f"{data.path}: holds none of the {plural(len(wanted), 'sample')} to show, such as {missing[0]!r}; it names "
+            f"{', '.join(map(repr, names[:3]))}: expected the data of these rollouts, or --id-column NAME"
+        )
+    folder = data.path if data.path.is_dir() else data.path.parent
+    images = data.images if data.images.root else replace(data.images, root=str(folder))
+    found, failed, other = dict[str, "Shown"](), list[str](), list[str]()
+    for batch in table.batches([name for name in (column, said) if name], whole=False):
+        for index, row in enumerate(batch.rows):
+            name = names[batch.start + index]
+            if name in wanted:
+                try:
+                    found[name], size = _seen(wanted[name], row, column, said, images)
+                except (ConvertError, PictureError) as error:
+                    failed.append(f"{batch.place(index)}, {name!r:.80}: {error}")
+                    found[name], size = _seen(wanted[name], row, None, said, images)
+                other += _other_aspect(found[name], size)
+    told = [
+        f"{plural(len(failed), 'screenshot')} cannot be read, the first: {failed[0]}" if failed else "",
+        f"{plural(len(other), 'screenshot')} not of the shape that rollouts name: {other[0]}" if other else "",
+        f"{data.path} lacks {plural(len(missing), 'sample')} that the page shows, such as {missing[0]!r}"
+        if missing else "",
+    ]  # fmt: skip
+    return [found.get(each.sample_id, each) for each in samples], [*filter(None, told)]
+
+
+def _seen(
+    shown: Shown, row: Mapping[str, Any], column: str | None, said: str | None, images: ImageFiles
+) -> tuple[Shown, tuple[float, float] | None]:
+    """A sample with its instruction and its screenshot, and the screenshot's size."""
+    text = row.get(said) if said else None
+    told = replace(shown, instruction=(text if isinstance(text, str) else _last_text(text)) or shown.instruction)
+    value = row.get(column) if column else None
+    if value is None:
+        return told, None
+    image, size = _opened(read_images(value)[-1], images)
+    return replace(told, image=image, image_size=told.image_size or size), size
+
+
+def _other_aspect(shown: Shown, size: tuple[float, float] | None) -> list[str]:
+    """That a screenshot is not of the shape of the image that clicks and target lie on, where it is not."""
+    if size is None or shown.image_size is None:
+        return []
+    (wide, high), (width, height) = size, shown.image_size
+    if abs(wide * height - high * width) <= _ASPECT * high * width:
+        return []
+    return [f"{shown.sample_id!r} is {wide:g} x {high:g}, its image_size {width:g} x {height:g}"]
+
+
+def _last_text(messages: Any) -> str | None:
+    """What the last message of a prompt says."""
+    return prompt_text(messages[-1]) if isinstance(messages, list) and messages else None
+
+
+def _opened(image: Image, images: ImageFiles) -> tuple[Any, tuple[float, float]]:
+    """Return an image in shades of grey, turned as EXIF says, no larger than a picture can show, and its full size.
+
+    Raises:
+        PictureError: it cannot be read.
+    """
+    from PIL import ImageOps
+
+    upright = ImageOps.exif_transpose(images.decode(image))  # as trainers open it
+    grey = upright.convert("L")
+    grey.thumbnail((_SHRUNK, _SHRUNK))
+    return np.asarray(grey), (float(upright.width), float(upright.height))

@@ -1,0 +1,126 @@
+"""Columns of ``SampleStats`` in SQL, over rollouts grouped by sample; the order of rollouts changes nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+from grounding_rewards.rollouts import PARSED, Reason
+from grounding_rewards.tables.rollout_parquet import quoted
+
+LARGEST = 1e12
+"""Totals of this size or beyond belong to no reward."""
+
+RIGHT = 1 << 32
+"""What a right rollout adds to the packed counts, beside 1."""
+
+_PARSED, _REASONS = (", ".join(f"'{reason.name}'" for reason in some) for some in (PARSED, Reason))
+TOTAL = "CASE WHEN acc IS NOT NULL THEN total END"
+"""What a rollout was paid, if it counts."""
+
+_CLICK = "x_unit IS NOT NULL AND y_unit IS NOT NULL"
+_SIDE = "image_size[{0}] > 0 AND isfinite(image_size[{0}])"
+_SIZED = f"{_CLICK} AND {_SIDE.format(1)} AND {_SIDE.format(2)}"
+_ACROSS = "sqrt(image_size[1] * image_size[1] + image_size[2] * image_size[2])"
+_FAR, _FAR_BITS = 1000.0, 10
+"""Points farther out than so many images count as being so far."""
+
+
+def counted(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, str]:
+    """What all statistics have, by sample.
+
+    ``scored`` packs two counts into one sum, n in its lower 32 bits and num_correct above; an ``acc`` that is neither 0
+    nor 1 makes num_correct exceed n, several make both null. ``other`` differs from ``source`` where a sample has
+    several. ``bits`` of ``rollouts`` are set where their numbers differ modulo 64.
+
+    Args:
+        has: the columns of the table.
+        by: the column that becomes ``source``; None for none.
+        rounds: whether rollouts are of several rounds.
+    """
+    both = (
+        f"CASE WHEN acc = 1 THEN {RIGHT + 1} WHEN acc = 0 THEN 1 WHEN acc IS NULL THEN 0 ELSE {RIGHT * RIGHT // 4} END"
+    )
+    found = {"scored": f"TRY_CAST(sum({both}) AS BIGINT)", "rollouts": "count(*)"}
+    if by is not None and by in has:
+        found |= {"source": f"min({quoted(by)}::VARCHAR)", "other": f"max({quoted(by)}::VARCHAR)"}
+    if "rollout" in has:
+        number = "(rollout & 63) + 31 * (coalesce(round, 0) & 63)" if rounds else "rollout"
+        found["bits"] = f"bit_count(bit_or(1::UBIGINT << (({number}) & 63)))"
+    return found
+
+
+def chosen(inner: Collection[str], further: Collection[str], *, names: bool) -> dict[str, str]:
+    """What is taken of a sample's row with the columns of ``counted`` and ``further``.
+
+    ``unclear`` names samples whose rollouts may be there twice, ``several`` those with several sources.
+    """
+    found = {"sample_id": "sample_id"} if names else {}
+    found |= {"unnamed": "coalesce(sample_id, '') = ''"}
+    found |= {"n": f"scored & {RIGHT - 1}", "num_correct": f"scored >> {RIGHT.bit_length() - 1}"}
+    found |= {"unscored": f"rollouts - (scored & {RIGHT - 1})"}
+    if "source" in inner:
+        found |= {
+            "source": "source",
+            "several": "CASE WHEN source <> other THEN sample_id END",
+            "other": "CASE WHEN source <> other THEN other END",
+        }
+    if "bits" in inner:
+        found["unclear"] = "CASE WHEN bits <> rollouts THEN sample_id END"
+    return found | {name: quoted(name) for name in further}
+
+
+def further(has: Collection[str], largest: float) -> dict[str, str]:
+    """All other columns that can be told from the columns that a table has.
+
+    Args:
+        has: the columns of the table.
+        largest: the size of the largest total.
+    """
+    found: dict[str, str] = {}
+    if "total" in has:
+        bits = max(0, math.ceil(math.log2(largest))) if largest else 0
+        equal = f"WHEN min({TOTAL}) = max({TOTAL}) THEN min({TOTAL})"  # which a rounded mean need not be
+        found |= {"mean": f"CASE {equal} ELSE {_mean(TOTAL, bits)} END", "variance": _variance(TOTAL, bits)}
+        found |= {"lowest": f"min({TOTAL})", "highest": f"max({TOTAL})"}
+    if "reason" in has:
+        found["parse_rate"] = f"count_if(reason IN ({_PARSED})) / nullif(count_if(reason IN ({_REASONS})), 0)"
+    if {"x_unit", "y_unit"} <= set(has):
+        found |= _clicks("image_size" in has)
+    if "response" in has:
+        found["distinct"] = "nullif(count(DISTINCT response), 0)"
+    if {"target", "image_size"} <= set(has):
+        found |= {"target": "min(target)", "image_size": "min(image_size)"}
+        found["recipe"] = "min(recipe)" if "recipe" in has else "NULL::VARCHAR"
+    if "round" in has:
+        found["round"] = "max(round)"
+    if "temperature" in has:
+        found["temperature"] = "CASE WHEN min(temperature) = max(temperature) THEN min(temperature) END"
+    return found
+
+
+def _clicks(sized: bool) -> dict[str, str]:
+    found = {"clicks": f"coalesce(count_if({_CLICK}), 0)::BIGINT"}
+    found |= {name: _mean(_near(name, _CLICK), _FAR_BITS) for name in ("x_unit", "y_unit")}
+    if sized:
+        sides = (_near(f"{axis}_unit", _SIZED, f" * image_size[{side}] / {_ACROSS}") for axis, side in ("x1", "y2"))
+        squares = " + ".join(_variance(side, _FAR_BITS) for side in sides)
+        found["dispersion"] = f"CASE WHEN count_if({_SIZED}) >= 2 THEN sqrt({squares}) END"
+    return found
+
+
+def _near(name: str, condition: str, times: str = "") -> str:
+    return f"CASE WHEN {condition} THEN greatest(-{_FAR}, least({_FAR}, {name})){times} END"
+
+
+def _mean(value: str, bits: int) -> str:
+    """The mean of values below 2^bits, rounded to 2^(bits - 60): a sum of whole numbers, which has no order."""
+    fine = f"{2.0 ** (60 - bits)!r}::DOUBLE"
+    return f"sum((({value}) * {fine})::HUGEINT)::DOUBLE / count({value}) / {fine}"
+
+
+def _variance(value: str, bits: int) -> str:
+    """Their variance, rounded to 2^(bits - 40), likewise: (n Σx² - (Σx)²) / n²."""
+    whole = f"(({value}) * {2.0 ** (40 - bits)!r}::DOUBLE)::HUGEINT"
+    of_squares = f"count({value}) * sum({whole} * {whole}) - sum({whole}) * sum({whole})"
+    return f"({of_squares})::DOUBLE / count({value}) / count({value}) / {2.0 ** (80 - 2 * bits)!r}"

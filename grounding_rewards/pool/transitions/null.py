@@ -1,0 +1,148 @@
+"""The null of a transition matrix: what a second look at the same policy shows, with nothing learnt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.pool.transitions.paired import number
+from grounding_rewards.pool.transitions.priors import Prior
+from grounding_rewards.stats.intervals import beta_binomial, mcnemar, wilson
+
+BETA_BINOMIAL, MEASURED = "beta-binomial", "measured"
+_NEGLIGIBLE = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """What the matrix and the escapes of never-solved samples would be by chance alone.
+
+    Attributes:
+        kind: "beta-binomial", computed from a prior, or "measured", a second set of rollouts of the same policy.
+        prior: the prior; None where it was measured.
+        samples: how many never-solved samples it speaks of.
+        expected: (B + 1, A + 1) counts; of the shape of the matrix. NaN in rows that the measured null does not hold.
+        escape_share: the share of the never-solved that is expected to be solved once; NaN where there is none.
+        low: the lower end of where 95 % of such shares lie (of the measured: its Wilson interval).
+        high: the upper end.
+        p_value: two-sided: how likely chance alone has as far from expected a number of escapes as were seen (of the
+            measured: McNemar's exact test over the samples in all three); NaN where there is none.
+    """
+
+    kind: str
+    prior: Prior | None
+    samples: int
+    expected: Floats
+    escape_share: float
+    low: float
+    high: float
+    p_value: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; None for NaN."""
+        shares = {name: number(getattr(self, name)) for name in ("escape_share", "low", "high", "p_value")}
+        return {
+            "kind": self.kind,
+            "prior": {**vars(self.prior), "rate": self.prior.rate} if self.prior else None,
+            "samples": self.samples,
+            **shares,
+            "expected": [[number(cell) for cell in row] for row in self.expected.tolist()],
+        }
+
+
+def computed(
+    correct: NDArray[np.int64],
+    n: NDArray[np.int64],
+    n_after: NDArray[np.int64],
+    shape: tuple[int, int],
+    escaped: int,
+    prior: Prior,
+) -> Chance:
+    """The null from a prior of pass rates: each sample's second count is beta-binomial, given its first.
+
+    The number of escapes is a sum of independent draws, whose distribution is exact but for the prior: that of a fit is
+    taken as known.
+
+    Args:
+        correct: (m,) right rollouts before.
+        n: (m,) of how many.
+        n_after: (m,) rollouts after.
+        shape: of the matrix.
+        escaped: how many of the never-solved were solved after.
+        prior: Beta(a, b).
+    """
+    expected = np.zeros(shape)
+    leaving: list[tuple[float, int]] = []
+    sides = shape[0], shape[0], shape[1]
+    kinds, counts = np.unique(np.ravel_multi_index((correct, n, n_after), sides), return_counts=True)
+    for *each, count in zip(*np.unravel_index(kinds, sides), counts, strict=True):
+        right, of, later, count = map(int, (*each, count))
+        chances = beta_binomial(later, right, of, prior.a, prior.b)
+        expected[right, : later + 1] += count * chances
+        leaving += [(float(1 - chances[0]), count)] if right == 0 else []
+    samples = sum(count for _, count in leaving)
+    if not samples:
+        return Chance(BETA_BINOMIAL, prior, 0, expected, np.nan, np.nan, np.nan, np.nan)
+    share = sum(chance * count for chance, count in leaving) / samples
+    start, chances = _number_of_escapes(leaving)
+    reached = np.cumsum(chances)
+    low, high = (start + int(np.searchsorted(reached, edge)) for edge in (0.025, 0.975))
+    places = start + np.arange(len(chances))
+    tails = chances[places <= escaped].sum(), chances[places >= escaped].sum()
+    p_value = min(1.0, 2 * float(min(tails)))
+    return Chance(BETA_BINOMIAL, prior, samples, expected, share, low / samples, min(1.0, high / samples), p_value)
+
+
+def measured(
+    before: NDArray[np.int64],
+    null: NDArray[np.int64],
+    solved_null: NDArray[np.bool_],
+    solved_after: NDArray[np.bool_],
+) -> Chance:
+    """The null from a second set of rollouts of the policy before.
+
+    Args:
+        before: (B + 1,) how many samples of the matrix had 0, 1, ... right rollouts before.
+        null: (B + 1, A + 1) counts of samples from before to the second set.
+        solved_null: (s,) whether the second set solved each of the never-solved samples that it holds.
+        solved_after: (s,) whether the rollouts after did.
+    """
+    totals = null.sum(axis=1, keepdims=True)
+    shares = np.divide(null, totals, out=np.full(null.shape, np.nan), where=totals > 0)
+    expected = np.where(before[:, None] > 0, before[:, None] * shares, 0.0)
+    samples, escaped = len(solved_null), int(solved_null.sum())
+    low, high = (float(end) for end in wilson(escaped, samples))
+    if not samples:
+        return Chance(MEASURED, None, 0, expected, np.nan, np.nan, np.nan, np.nan)
+    p_value = mcnemar(int((solved_null & ~solved_after).sum()), int((solved_after & ~solved_null).sum()))
+    return Chance(MEASURED, None, samples, expected, escaped / samples, low, high, p_value)
+
+
+def _number_of_escapes(leaving: list[tuple[float, int]]) -> tuple[int, Floats]:
+    """The distribution of how many of some samples escape: the first number with a chance worth keeping, and chances.
+
+    Args:
+        leaving: how likely a sample escapes, and how many samples there are of this kind.
+    """
+    start, chances = 0, np.ones(1)
+    for chance, count in leaving:
+        first, others = _binomial(count, chance)
+        start, chances = start + first, np.convolve(chances, others)
+    return start, chances / chances.sum()
+
+
+def _binomial(n: int, chance: float) -> tuple[int, Floats]:
+    """The binomial distribution without its negligible tails, and the number at which it begins."""
+    if not 0 < chance < 1:
+        return (n if chance >= 1 else 0), np.ones(1)
+    right = np.arange(n)
+    steps = np.log((n - right) / (right + 1)) + np.log(chance) - np.log1p(-chance)
+    logs = np.concatenate([np.zeros(1), np.cumsum(steps)])
+    shares = np.exp(logs - logs.max())
+    shares = shares / shares.sum()
+    kept = np.flatnonzero(shares > _NEGLIGIBLE)
+    return int(kept[0]), shares[kept[0] : kept[-1] + 1]

@@ -1,0 +1,158 @@
+"""What recipe files share: option checks, native forms and deviations that several sources have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
+
+from grounding_rewards.coords.spaces import CoordSpace, sizes_needed
+from grounding_rewards.errors import RecipeError, near, short_repr
+from grounding_rewards.parsing import Dialect
+from grounding_rewards.parsing.checks import check_patterns
+from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.scoring import Deviation, Example
+from grounding_rewards.verifiers.options import is_number
+
+_EDGES = ("x1", "y1", "x2", "y2")
+
+
+def share(name: str, value: float) -> float:
+    """A weight between 0 and 1.
+
+    Raises:
+        RecipeError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1 or math.isnan(value):
+        raise RecipeError(f"option {name}: got {value!r}; expected a number from 0 to 1")
+    return float(value)
+
+
+def length(name: str, value: float) -> float:
+    """A finite length from 0.
+
+    Raises:
+        RecipeError: it is none.
+    """
+    if not is_number(value) or value < 0:
+        raise RecipeError(f"option {name}: got {value!r}; expected a number from 0")
+    return float(value)
+
+
+def bare_box(value: Any) -> dict[str, Any] | None:
+    """``[x1, y1, x2, y2]`` as a bbox; None for other values.
+
+    >>> bare_box([10, 20, 30, 40])
+    {'bbox': [10, 20, 30, 40]}
+    """
+    return {"bbox": value} if isinstance(value, list) and len(value) == 4 else None
+
+
+def box_by_edges(value: Any) -> dict[str, Any] | None:
+    """``{"x1": .., "y1": .., "x2": .., "y2": ..}`` as a bbox, sizes and names beside it kept; None for other values.
+
+    >>> box_by_edges({"x1": 1, "y1": 2, "x2": 3, "y2": 4, "id": "a"})
+    {'bbox': [1, 2, 3, 4], 'id': 'a'}
+    """
+    if not isinstance(value, dict) or not set(_EDGES) <= set(value) or "bbox" in value:
+        return None
+    return {"bbox": [value[edge] for edge in _EDGES], **{key: value[key] for key in value if key not in _EDGES}}
+
+
+def dialect_named(name: str) -> Dialect:
+    """A dialect by name, built in or from a plugin; or by ``module:attr`` or ``/path/file.py:attr``.
+
+    Raises:
+        RecipeError: there is none of that name, or RE2 and Python's re do not read its patterns alike.
+    """
+    from grounding_rewards.plugins.loading import current, load, names_code
+    from grounding_rewards.plugins.registry import is_dialect, left_out, origin, registry
+
+    known: Mapping[str, Dialect] = registry().parsers
+    if not isinstance(name, str) or (name not in known and not names_code(name)):
+        own = f"or your own by module:attr or /path/file.py:attr{left_out(name) or near(name, known)}"
+        raise RecipeError(f"option dialect: got {name!r:.80}; expected one of {', '.join(known)}; {own}")
+    found: Any = known[name] if name in known else load(current(name))
+    if not is_dialect(found):
+        expected = "a dialect with name, names and find, such as a PatternDialect"
+        raise RecipeError(f"option dialect: {name} is {short_repr(found)}; expected {expected}")
+    if name not in known or "/" in name:  # tests check those that are built in: it takes time
+        try:
+            check_patterns(found)
+        except RecipeError as error:
+            raise RecipeError(f"option dialect: {name}{origin(found)}: {error}") from error
+    return cast(Dialect, found)
+
+
+def in_vocabulary(dialect: Dialect, judge: str) -> Dialect:
+    """The same dialect, whose actions are in the words of ``actions.ACTIONS``, in which ``judge`` compares them.
+
+    Raises:
+        RecipeError: it names actions otherwise; says which dialects do not.
+    """
+    if getattr(dialect, "vocabulary", False):
+        return dialect
+    from grounding_rewards.plugins.registry import registry
+
+    known = [name for name, each in registry().parsers.items() if getattr(each, "vocabulary", False)]
+    raise RecipeError(
+        f"option dialect: {dialect.name} does not share the vocabulary of actions, in which {judge} compares them; use "
+        f"auto_action, or another of {', '.join(known)}, or your own with vocabulary=True"
+    )
+
+
+Build = TypeVar("Build", bound=Callable[..., Any])
+
+
+def shown_with(**options: Any) -> Callable[[Build], Build]:
+    """Say with which options to show a recipe that cannot be built without any, in lists and examples."""
+
+    def mark(build: Build) -> Build:
+        vars(build)["shown_with"] = options
+        return build
+
+    return mark
+
+
+_WRITTEN = {
+    **dict.fromkeys(("auto", "bare_tuple"), "({}, {})"),
+    "json_2d": '{{"point_2d": [{}, {}]}}',
+    "tool_call": '{{"name": "computer_use", "arguments": {{"action": "left_click", "coordinate": [{}, {}]}}}}',
+}
+_CENTRE = {
+    CoordSpace.PIXEL: (200, 150),
+    CoordSpace.MODEL_PIXEL: (100, 75),
+    CoordSpace.UNIT: (0.2, 0.3),
+    CoordSpace.THOUSANDTHS: (200, 300),
+}
+
+
+def written(dialect: str, point: tuple[float, float]) -> str | None:
+    """A point as an answer of a dialect; None for dialects that are not known here.
+
+    >>> written("json_2d", (200, 150))
+    '{"point_2d": [200, 150]}'
+    """
+    return _WRITTEN[dialect].format(*point) if dialect in _WRITTEN else None
+
+
+def click_example(response_space: CoordSpace, space: CoordSpace, dialect: str) -> Example | None:
+    """A click on the centre of a box in pixels, as a model of that space writes it; None for other dialects."""
+    answer = written(dialect, _CENTRE[response_space])
+    if answer is None:
+        return None
+    needed = sizes_needed(response_space, CoordSpace.PIXEL, into=space)
+    return Example(
+        answer,
+        frozen({"bbox": [100, 100, 300, 200]}),
+        image_size=(1000, 500) if "image_size" in needed else None,
+        model_image_size=(500, 250) if "model_image_size" in needed else None,
+    )
+
+
+BAD_TARGET = Deviation(
+    "bad-target", "A target that does not fit is an error, or abstains; the source pays 0 in silence, or raises."
+)
+UNICODE_DIGITS = Deviation(
+    "unicode-digits", "Only ASCII digits are digits; the source reads full-width and other scripts' digits as numbers."
+)

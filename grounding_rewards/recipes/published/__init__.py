@@ -1,0 +1,1 @@
+"""Published rewards: one paper a file."""

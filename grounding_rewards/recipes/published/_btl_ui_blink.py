@@ -1,0 +1,167 @@
+"""Is the target among the boxes that a response looks at first?"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards import geometry
+from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace, convert
+from grounding_rewards.parsing.dialects.actions.btl_ui import BLANK, BLINK, USUAL_BOXES, fenced, loaded
+from grounding_rewards.parsing.pattern_dialect import MAX_ANSWERS
+from grounding_rewards.parsing.texts import Texts, as_texts, contains, extract
+from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.targets.regions import Regions
+from grounding_rewards.targets.target import RegionKind
+from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.base import NEEDS_NOTHING
+
+Ints = NDArray[np.int64]
+
+_BOX_KEY = "bbox_2d"
+_LIMIT = COORDINATE_LIMIT
+_BBOX = np.int8(RegionKind.BBOX)
+_USUAL = rf"^{BLANK}<blink>{BLANK}```json(?P<boxes>[^<`]*)```{BLANK}</blink>"
+_SHAPE = rf"^{BLANK}{USUAL_BOXES}{BLANK}$"
+_BESIDE_NUMBERS = str.maketrans("", "", '[]{}": \n')
+
+
+@dataclass(frozen=True)
+class Blink:
+    """1.0 where one of the boxes in ``<blink>`` fits the target's box and no two of them are alike, else 0.0.
+
+    P fits B where |P ∩ B| / |P ∪ B| > ``overlap``; two boxes are alike where the same holds of them, so that
+    suppressing all but one of those that are alike (NMS) leaves the list as it is. 1.0 for a target without a box,
+    whatever the response. No list of boxes, a list of more than 256, or anything but boxes in it: 0.0. Several boxes
+    of the target: any of them.
+
+    Args:
+        response_space: the space that the model answers in; the boxes are brought from it into the recipe's.
+        overlap: the share that two boxes have in common.
+    """
+
+    response_space: CoordSpace
+    overlap: float = 0.5
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __post_init__(self) -> None:
+        options.number(self, "overlap", high=1.0)
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        """Score n rollouts: (n,)."""
+        targets, into, rows = rollouts.targets, rollouts.predictions.space, len(rollouts)
+        boxes, owner = _boxes_of(as_texts(rollouts.text))
+        if self.response_space is not into:
+            sizes = targets.image_sizes[owner], targets.model_image_sizes[owner]
+            boxes = convert(boxes, self.response_space, into, *sizes)
+        score, fits = np.ones(rows), np.zeros(rows, dtype=np.bool_)
+        for row, truth in _by_rank(targets.regions, rows):
+            score[row] = 0.0
+            fits[owner[self._alike(boxes, truth[owner])]] = True
+        fits[self._crowded(boxes, owner, fits)] = False
+        score[fits] = 1.0
+        return score
+
+    def _alike(self, a: Floats, b: Floats) -> geometry.Bools:
+        shared = geometry.shared_area(a, b)
+        # A box with its corners out of order shares nothing, and its area may be below 0.
+        alike: geometry.Bools = shared > np.maximum(self.overlap * (geometry.area(a) + geometry.area(b) - shared), 0.0)
+        return alike
+
+    def _crowded(self, boxes: Floats, owner: Ints, chosen: geometry.Bools) -> Ints:
+        """Those of the chosen rows in which two boxes are alike."""
+        found: list[Ints] = []
+        left = np.flatnonzero(chosen[owner])
+        if len(left) < 2:
+            return left[:0]
+        boxes, owner = boxes[left], owner[left]
+        first, apart = np.arange(len(owner)), 1
+        while len(first := first[first < len(owner) - apart]):
+            first = first[owner[first] == owner[first + apart]]
+            found.append(owner[first[self._alike(boxes[first], boxes[first + apart])]])
+            apart += 1
+        return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+
+
+def _by_rank(regions: Regions, rows: int) -> list[tuple[Any, Floats]]:
+    """The targets' boxes, the first of each sample, then the second: which rows have one, and (n, 4) with NaN."""
+    if regions.aligned and regions.plain:
+        return [(slice(None), regions.box)]
+    chosen = np.flatnonzero(regions.kind == _BBOX)
+    owner = regions.row[chosen]
+    rank, found = np.arange(len(owner)) - np.searchsorted(owner, owner), []
+    for each in range(rank.max(initial=-1) + 1):
+        mine = rank == each
+        truth = np.full((rows, 4), np.nan)
+        truth[owner[mine]] = regions.box[chosen[mine]]
+        found.append((owner[mine], truth))
+    return found
+
+
+def _boxes_of(texts: Texts) -> tuple[Floats, Ints]:
+    """The boxes that n texts look at: (k, 4), and whose each is, in order."""
+    if not texts.vectorised:
+        read = [read_boxes(text) if BLINK in text else [] for text in texts.values]
+        return _flat(read, np.arange(len(texts)))
+    bodies = extract(texts.arrow, _USUAL)["boxes"]
+    import pyarrow.compute as pc
+
+    usual = pc.fill_null(pc.match_substring_regex(bodies, pattern=_SHAPE), False)
+    is_usual = np.asarray(usual.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    boxes, owner = _usual_boxes(bodies.filter(usual).to_pylist(), np.flatnonzero(is_usual))
+    left = np.flatnonzero(~is_usual)
+    for sign in ("</blink>", "```json"):
+        left = left[contains(texts.take(left), sign)]
+    if not len(left):
+        return boxes, owner
+    others, whose = _flat([read_boxes(texts.values[row]) for row in left.tolist()], left)
+    boxes, owner = np.concatenate((boxes, others)), np.concatenate((owner, whose))
+    order = np.argsort(owner, kind="stable")
+    return boxes[order], owner[order]
+
+
+def _usual_boxes(bodies: list[str], rows: Ints) -> tuple[Floats, Ints]:
+    """The boxes of lists in the usual form, which hold nothing but numbers beside brackets and keys."""
+    counts = [body.count("{") for body in bodies]
+    kept = [body for body, count in zip(bodies, counts, strict=True) if 0 < count <= MAX_ANSWERS]
+    numbers = ",".join(kept).replace(_BOX_KEY, "").translate(_BESIDE_NUMBERS)
+    boxes = np.array(json.loads(f"[{numbers}]"), dtype=np.float64).reshape(-1, 4)
+    return boxes, rows.repeat([count if count <= MAX_ANSWERS else 0 for count in counts])
+
+
+def _flat(read: list[list[tuple[float, ...]]], rows: Ints) -> tuple[Floats, Ints]:
+    boxes = [box for each in read for box in each]
+    found = np.array(boxes, dtype=np.float64) if boxes else np.zeros((0, 4))
+    return found, rows.repeat([len(each) for each in read])
+
+
+def read_boxes(text: str) -> list[tuple[float, ...]]:
+    """The boxes that one text looks at; none where the list has too many, or anything else in it.
+
+    >>> read_boxes('<blink>```json [{"bbox_2d": [1, 2, 3.5, 4]}, {"bbox_2d": [5, 6, 7, 8]}] ```</blink>')
+    [(1.0, 2.0, 3.5, 4.0), (5.0, 6.0, 7.0, 8.0)]
+    >>> read_boxes('<blink>```json [{"bbox_2d": [1, 2, 3.5, 4]}, {}] ```</blink>')
+    []
+    """
+    body = fenced(text, BLINK)
+    items = None if body is None else loaded(body)
+    if not isinstance(items, list) or len(items) > MAX_ANSWERS:
+        return []
+    boxes = [box for item in items if (box := _box(item)) is not None]
+    return boxes if len(boxes) == len(items) else []
+
+
+def _box(item: Any) -> tuple[float, ...] | None:
+    box = item.get(_BOX_KEY) if isinstance(item, dict) else None
+    if not isinstance(box, list) or len(box) != 4 or not all(isinstance(edge, int | float) for edge in box):
+        return None
+    # In this order NaN gives the limit, and whole numbers too large for a float are compared as they are.
+    return tuple([float(max(-_LIMIT, min(_LIMIT, edge))) for edge in box])

@@ -1,0 +1,73 @@
+"""Solutions: targets written as the answers of UI-R1 are, with a box in place of the point."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from grounding_rewards.errors import MISSING
+from grounding_rewards.targets.read import PLACES
+
+CLICK = "click"
+"""The action that always has a place; the numbers of others are zeros where they have none."""
+
+SOLUTION = "<answer>[{'action': 'click' ,'coordinate': [100, 100, 300, 200] }]</answer>"
+"""A solution, for examples."""
+
+SIZES = (1000, 800), (500, 400)
+"""The sizes of the original image and of the one the model saw, for examples."""
+
+_TAGS = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
+_NAME = re.compile(r"""["']action["']\s*:\s*(?:["'](\w+)["']|(\w+))""")
+_NUMERAL = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_PLACES = {*PLACES, "regions"}
+_LIST = re.compile(r"\[([^\[\]{}]*)\]")
+
+
+def read_solution(value: Any) -> tuple[str, list[Any]] | None:
+    """The action of a solution, and what stands in its first list; None for what is no solution.
+
+    What is no number stays text, for the reader of targets to complain about.
+
+    >>> read_solution(SOLUTION), read_solution("<answer>[{'action': 'wait' ,'coordinate': [0, 0, 0, 0] }]</answer>")
+    (('click', [100.0, 100.0, 300.0, 200.0]), ('wait', [0.0, 0.0, 0.0, 0.0]))
+    >>> read_solution("<answer>{'action': 'click', 'coordinate': [1, two]}</answer>"), read_solution("click")
+    (('click', [1.0, ' two']), None)
+    >>> read_solution("<answer>{'action': 'click', 'coordinate': [1.5, 2_00, 1e2, ４]}</answer>")
+    ('click', [1.5, ' 2_00', ' 1e2', ' ４'])
+    """
+    answer = _TAGS.search(value) if isinstance(value, str) else None
+    named = _NAME.search(answer[1]) if answer else None
+    if answer is None or named is None:
+        return None
+    return named[1] or named[2], _numbers(answer[1])
+
+
+def _numbers(answer: str) -> list[Any]:
+    found = _LIST.search(answer)
+    return [_number(part) for part in found[1].split(",")] if found else [answer]
+
+
+def _number(text: str) -> float | str:
+    return float(text) if _NUMERAL.fullmatch(text.strip()) else text
+
+
+def clicks_with_places(fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A target of the wire form, with a box that is missing wherever a click has no place; None where all have one.
+
+    >>> clicks_with_places({"regions": [{"action": {"name": "click"}}, {"action": "wait"}]})
+    {'regions': [{'action': {'name': 'click'}, 'bbox': MISSING}, {'action': 'wait'}]}
+    >>> clicks_with_places({"action": "click", "bbox": [1, 2, 3, 4]})
+    """
+    action = fields.get("action")
+    name = action.get("name") if isinstance(action, Mapping) else action
+    if isinstance(name, str) and name == CLICK and not _PLACES & fields.keys():
+        return {**fields, "bbox": MISSING}
+    regions = fields.get("regions")
+    if not isinstance(regions, list):
+        return None
+    placed = [clicks_with_places(region) if isinstance(region, Mapping) else None for region in regions]
+    if not any(placed):
+        return None
+    return {**fields, "regions": [new or old for new, old in zip(placed, regions, strict=True)]}

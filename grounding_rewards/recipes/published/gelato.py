@@ -1,0 +1,131 @@
+"""Gelato: distance to the centre inside the target, nothing outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grounding_rewards.combine import weighted
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.parsing import BARE_TUPLE_WHOLE
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, share
+from grounding_rewards.scoring import BBOX, POLYGON, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.targets.target import NativeForm
+from grounding_rewards.verifiers import Format, InsideDistance
+
+_PAPER = "Gelato: Click-100k and Gelato-30B-A3B"
+_COMMIT = "1f83dad"
+_ACCEPTS = frozenset({BBOX, POLYGON})
+
+
+def gelato(*, format_weight: float = 0.0) -> Recipe:
+    """Gelato-30B's reward: answers ``(x, y)`` in thousandths, targets in unit space.
+
+    total = (1 - w) · distance + w · format, with distance = 1 - ||p - c|| / diagonal inside the target, else 0, and
+    format = 1 where the whole response is one integer tuple. A hit is worth 0.5 (corner) to 1 (centre).
+
+    Args:
+        format_weight: w, 0 to 1; the source's configs use 0.
+
+    Returns:
+        A recipe with parts ``distance`` and ``format``, 0 <= total <= 1; ``acc`` is the hit.
+
+    Source: Gelato 1f83dad, ``training_configs/rewards/norm_gui_reward.py``.
+    """
+    return _recipe("gelato", "norm_gui_reward.py", CoordSpace.UNIT, CoordSpace.THOUSANDTHS, format_weight, _DEVIATIONS)
+
+
+def gelato_pixel(*, format_weight: float = 0.0) -> Recipe:
+    """Gelato's reward for UI-TARS-1.5: as ``gelato``, but answers and targets in pixels of the image the model saw.
+
+    Args:
+        format_weight: w, 0 to 1; the source's configs use 0.
+
+    Returns:
+        A recipe with parts ``distance`` and ``format``, 0 <= total <= 1; ``acc`` is the hit.
+
+    Source: Gelato 1f83dad, ``training_configs/rewards/gui_reward.py``.
+    """
+    space = CoordSpace.MODEL_PIXEL
+    return _recipe("gelato-pixel", "gui_reward.py", space, space, format_weight, _PIXEL_DEVIATIONS)
+
+
+def _recipe(
+    name: str,
+    file: str,
+    space: CoordSpace,
+    response_space: CoordSpace,
+    weight: float,
+    deviations: tuple[Deviation, ...],
+) -> Recipe:
+    weight = share("format_weight", weight)
+    miss = Example("(900, 900)", _TARGET[space])
+    blind = Exploit("blind-format", "any well-formed tuple is paid the format weight", weight, miss)
+    native = _NATIVE[space]
+    distance = InsideDistance(polygon="half_open")  # above 0 for every hit, which is how the source counts success
+    return Recipe(
+        name=name,
+        dialect=BARE_TUPLE_WHOLE,
+        reward=weighted(
+            distance=(1.0 - weight, distance),
+            format=(weight, Format()),
+        ),
+        success=distance,
+        space=space,
+        response_space=response_space,
+        target_space=space,
+        accepts=_ACCEPTS,
+        source=Source(_PAPER, "Gelato", _COMMIT, (f"training_configs/rewards/{file}",)),
+        thinking="read",
+        native=native,
+        deviations=deviations,
+        exploits=(blind,) if weight else (),
+        formula=(
+            "total = (1 - format_weight) · distance + format_weight · format\n"
+            "distance = 1 - ||p - c|| / diagonal inside, 0 outside"
+        ),
+        example=Example("(200, 150)", _TARGET[space]),
+    )  # fmt: skip
+
+
+def read_bare_list(value: Any) -> dict[str, Any] | None:
+    """4 numbers are a box, 6 or more (an even count) a polygon."""
+    if not isinstance(value, list) or len(value) < 4 or len(value) % 2:
+        return None
+    return {"bbox": value} if len(value) == 4 else {"polygon": value}
+
+
+def read_numerals(value: Any) -> dict[str, Any] | None:
+    """The same, with numbers in strings read as numbers, as the source's unit-space reward does."""
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        try:
+            value = [float(item) for item in value]
+        except ValueError:
+            return None
+    return read_bare_list(value)
+
+
+_TARGET = {CoordSpace.UNIT: (0.1, 0.1, 0.3, 0.2), CoordSpace.MODEL_PIXEL: (100, 100, 300, 200)}
+_ROWS = "a bare list, 4 numbers x1 y1 x2 y2 or a polygon's x1 y1 x2 y2 x3 y3 ..."
+_NATIVE = {
+    CoordSpace.UNIT: NativeForm(_ROWS, read_numerals),
+    CoordSpace.MODEL_PIXEL: NativeForm(_ROWS, read_bare_list),
+}
+
+
+_NOT_TEXT = Deviation(
+    "not-text",
+    "A response that is neither a string nor None is a TypeError; the source reads str(response), or pays 0.",
+)
+_SPACES = Deviation(
+    "spaces",
+    "White space around the tuple, after ( and before a comma or ) is read over; the source pays such answers 0.",
+)
+_HUGE_NUMBER = Deviation(
+    "huge-number",
+    "Numbers of 300 and more digits are a miss far outside the image; the source raises OverflowError or ValueError.",
+)
+_NO_EXTENT = Deviation(
+    "no-extent", "An exact hit on a box without extent pays 1; the source pays 0, or raises ZeroDivisionError."
+)
+_DEVIATIONS = (_NOT_TEXT, BAD_TARGET, UNICODE_DIGITS, _HUGE_NUMBER, _NO_EXTENT)
+_PIXEL_DEVIATIONS = (_NOT_TEXT, BAD_TARGET, UNICODE_DIGITS, _SPACES, _HUGE_NUMBER, _NO_EXTENT)

@@ -1,0 +1,125 @@
+"""GUI-G2: how likely the box's centre, and the box, are under a Gaussian of the target's place and size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grounding_rewards.combine import weighted
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.parsing import BOX_LIST
+from grounding_rewards.parsing.dialects.box_list import TURN
+from grounding_rewards.parsing.texts import SPACE
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, length
+from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.targets.target import NativeForm
+from grounding_rewards.verifiers import Format, GaussianCoverage, GaussianPoint, Hit
+
+_ACCEPTS = frozenset({BBOX})
+_TARGET = (100, 100, 300, 200)
+_DIGITS = 3
+_COMMA = f"{SPACE},{SPACE}"
+_WHOLE_BOX = rf"^(?s:.*{TURN})?{SPACE}\[{SPACE}{_COMMA.join(['[0-9]+'] * 4)}{SPACE}\]{SPACE}$"
+
+
+def gui_g2(*, alpha: float = 0.5, format_weight: float = 1.0) -> Recipe:
+    r"""GUI-G2's Gaussian rewards: answers ``[x1,y1,x2,y2]`` and targets in pixels of the original image.
+
+    total = point + coverage + w · format. point = exp(-½ [(dx / σx)² + (dy / σy)²]), with (dx, dy) from the target's
+    centre to that of the predicted box, and σ = alpha times the target's sides. coverage = the Bhattacharyya
+    coefficient of such Gaussians about both boxes. Both are rounded to 3 decimals. format = 1 where the answer is four
+    unsigned whole numbers in brackets and nothing else. The first list of four numbers after the last
+    ``assistant\n`` counts.
+
+    Args:
+        alpha: σ as a share of a box's sides, above 0; the source uses 0.5.
+        format_weight: w, from 0; the source trains with 1.
+
+    Returns:
+        A recipe with parts ``point``, ``coverage`` and ``format``, 0 <= total <= 2 + w; ``acc`` is the hit of the
+        centre.
+
+    Source: GUI-G2 5c5c365, ``src/gui_g2/src/open_r1/gaussian_grpo.py``.
+    """
+    weight = length("format_weight", format_weight)
+    point, coverage = (kind(alpha=alpha, digits=_DIGITS) for kind in (GaussianPoint, GaussianCoverage))
+    return Recipe(
+        name="gui-g2",
+        dialect=BOX_LIST,
+        reward=weighted(point=(1.0, point), coverage=(1.0, coverage), format=(weight, Format(_WHOLE_BOX))),
+        success=Hit(),
+        space=CoordSpace.PIXEL,
+        response_space=CoordSpace.PIXEL,
+        target_space=CoordSpace.PIXEL,
+        accepts=_ACCEPTS,
+        source=Source(
+            "GUI-G2: Gaussian Reward Modeling for GUI Grounding",
+            "GUI-G2",
+            "5c5c365",
+            ("src/gui_g2/src/open_r1/gaussian_grpo.py",),
+        ),
+        answers="first",
+        thinking="read",
+        native=NATIVE,
+        deviations=_DEVIATIONS,
+        exploits=_exploits(weight),
+        formula=(
+            "total = point + coverage + format_weight · format\n"
+            "point = exp(-½ [(dx / σx)² + (dy / σy)²]), σ = alpha · (width, height) of the target\n"
+            "coverage = Bhattacharyya coefficient of such Gaussians about both boxes"
+        ),
+        example=Example("[100,100,300,200]", _TARGET),
+    )
+
+
+def _exploits(weight: float) -> tuple[Exploit, ...]:
+    giant = Example("[-899999999800,-899999999850,900000000200,900000000150]", _TARGET)
+    screen = Example("[0,0,1920,1080]", (860, 490, 1060, 590))
+    miss = Example("[0,0,9,9]", (1000, 700, 1100, 750))
+    blind = Exploit("blind-format", "any four numbers are paid the format weight", weight, miss)
+    return (
+        Exploit("giant-box", "the point asks for the centre of the box alone, so that its size is free", 1.0, giant),
+        Exploit(
+            "whole-screen", "the whole screen is paid the point, and something for coverage, where the target is in "
+            "the middle", 1.195 + weight, screen,
+        ),
+        Exploit(
+            "inverted-box", "corners in the wrong order are paid like those in the right one", 2.0 + weight,
+            Example("[300,200,100,100]", _TARGET),
+        ),
+        *((blind,) if weight else ()),
+    )  # fmt: skip
+
+
+def read_native(value: Any) -> dict[str, Any] | None:
+    """``[x1, y1, x2, y2]``; numbers in strings are numbers, as the source reads them."""
+    if not isinstance(value, list) or len(value) != 4:
+        return None
+    if all(isinstance(item, str) for item in value):
+        try:
+            value = [float(item) for item in value]
+        except ValueError:
+            return None
+    return {"bbox": value}
+
+
+NATIVE = NativeForm("a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image", read_native)
+
+_DEVIATIONS = (
+    BAD_TARGET,
+    UNICODE_DIGITS,
+    Deviation(
+        "spaces",
+        "White space before and after the box is good format; the source pays 0 for a line feed at the end.",
+    ),
+    Deviation(
+        "huge-number",
+        "Numbers beyond 1e12 are read as 1e12; with 155 and more digits the source's coverage is no number.",
+    ),
+    Deviation(
+        "thin-box",
+        "Where the target has a side below 1 pixel, or the answer has one and the target less than 1600 square "
+        "pixels, the coverage is the exact coefficient, and a target without extent is hit exactly at its centre; "
+        "there the source's additions of 1e-8 to determinants count, and pay 200 for boxes in unit space, infinity or "
+        "0 where a side is 0.",
+    ),
+)

@@ -1,0 +1,330 @@
+"""GUI-R1: the action with its point or text, and the format around it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from operator import is_not
+from typing import Any
+
+import numpy as np
+
+from grounding_rewards import geometry
+from grounding_rewards.arrays import Floats
+from grounding_rewards.combine import weighted
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.errors import MISSING
+from grounding_rewards.parsing import GUI_R1
+from grounding_rewards.parsing.dialects.actions.gui_r1 import CLOSE, OPEN, PLAIN_TEXT, WHOLE, answer_span, usual_answer
+from grounding_rewards.parsing.literal import LiteralError, read_literal
+from grounding_rewards.parsing.texts import SPACE, compiled
+from grounding_rewards.recipes._shared import share
+from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.scoring import ACTION, BBOX, POINT, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.targets.target import NativeForm, RegionKind
+from grounding_rewards.targets.unique_keys import unique_keys
+from grounding_rewards.verifiers import JudgedFormat
+from grounding_rewards.verifiers.base import NEEDS_NOTHING
+
+REACH = 140.0
+"""How far from a target that is only a point a click may be, in pixels of the image the model saw."""
+
+_KEYS = ("action", "gt_bbox", "input_text")
+_CLICK, _NO_ACTION, _NO_TEXT = "click", "no action", "no input text"
+_PLACES = ("bbox", "point", "polygon", "circle", "regions")
+_WRITING = ("type", "select", "scroll")
+_NAMING = ("type", "select", "open_app")
+_DIRECTIONS = ("left", "right", "up", "down")
+_ACCEPTS = frozenset({ACTION, BBOX, POINT})
+_BRACKETS = str.maketrans("", "", "[]")
+_ANSWER = "<think>-</think> <answer>[{{'action': '{}', 'point': {}, 'input_text': '{}'}}]</answer>"
+_SIGNS = ("<think>", OPEN, CLOSE)
+_START, _JOINT = "<think>", re.compile(f"</think>{SPACE}{OPEN}")
+_JSON_WORD = re.compile(
+    r'"""(?:[^\\]|\\[\s\S])*?"""' r"|'{3}(?:[^\\]|\\[\s\S])*?'{3}"
+    r"|\"(?:[^\"\\]|\\[\s\S])*\"|'(?:[^'\\]|\\[\s\S])*'|#[^\r\n]*|\b(true|false|null)\b"
+)  # fmt: skip
+_PLACED = rf"', ?'point': ?\[-?{WHOLE}, ?-?{WHOLE}\], ?'input_text': ?'"
+_FREE = "(?:click|doubleclick|rightclick|moveto|press_[a-z]+|enter|wait|complete|impossible|close|hotkey)"
+_USUAL = usual_answer(
+    rf"\[\{{'action': ?'(?:{_FREE}{_PLACED}{PLAIN_TEXT}|(?:type|select|open_app){_PLACED}(?:[^n'\\\[\]{{}}<\r\n\x00]"
+    rf"{PLAIN_TEXT})?|scroll{_PLACED}(?:left|right|up|down))'\}}\]"
+)
+
+
+def gui_r1(*, format_weight: float = 0.2) -> Recipe:
+    """GUI-R1's reward: an action with its point or text, points in pixels of the image the model saw, as targets are.
+
+    total = (1 - w) · matched + w · format. matched = 1 where the action is the target's, in any case, and: a click lies
+    within the target's box, border excluded, or less than 140 pixels from a target that is only a point; what is typed,
+    selected or scrolled has F1 >= 0.5 with the target's text, over their sets of lower-cased words, or both are one
+    word and one is part of the other; of every other action nothing more is asked. The first pair of answer tags is
+    read, in thinking too, and in it the last ``[x, y]``. format = 1 where the response is
+    ``<think>...</think> <answer>[...]</answer>``, and the list in Python's notation holds nothing but dicts with a
+    text for ``action`` and ``input_text`` and whole numbers as the first two of ``point``; ``type``, ``select`` and
+    ``open_app`` need a text other than "no input text", and ``scroll`` a direction.
+
+    A box without width or height counts with its border, since nothing lies within. Targets with an action other than
+    a click may have a place, which nobody looks at; one without a text takes its direction for it.
+
+    Args:
+        format_weight: w, 0 to 1; the source trains with 0.2.
+
+    Returns:
+        A recipe with parts ``matched`` and ``format``, 0 <= total <= 1; ``acc`` is ``matched``.
+
+    Source: GUI-R1 d43eea2, ``verl/utils/reward_score/r1gui.py``.
+    """
+    weight = share("format_weight", format_weight)
+    matched = _Matched()
+    return Recipe(
+        name="gui-r1",
+        dialect=GUI_R1,
+        reward=weighted(matched=(1.0 - weight, matched), format=(weight, JudgedFormat(is_well_formed, _SIGNS, _USUAL))),
+        success=matched,
+        space=CoordSpace.MODEL_PIXEL,
+        response_space=CoordSpace.MODEL_PIXEL,
+        target_space=CoordSpace.MODEL_PIXEL,
+        accepts=_ACCEPTS,
+        source=Source(
+            "GUI-R1: A Generalist R1-Style Vision-Language Action Model for GUI Agents",
+            "GUI-R1",
+            "d43eea2",
+            ("verl/utils/reward_score/r1gui.py",),
+        ),
+        thinking="read",
+        native=NATIVE,
+        deviations=_DEVIATIONS,
+        exploits=_exploits(weight),
+        action_names=("close", "close/delete", "no action"),
+        formula=(
+            "total = (1 - format_weight) · matched + format_weight · format\n"
+            "matched = [same action] · ([click inside, or nearer than 140 px] or [F1 of words >= 0.5])"
+        ),
+        example=Example(_ANSWER.format("click", "[200, 150]", _NO_TEXT), _target("click", "[100, 100, 300, 200]")),
+    )
+
+
+def _target(action: str, place: str = "[-100, -100]", text: str = _NO_TEXT) -> str:
+    return f'{{"action": "{action}", "gt_bbox": {place}, "input_text": "{text}"}}'
+
+
+def _exploits(weight: float) -> tuple[Exploit, ...]:
+    letter = Example(_ANSWER.format("type", "[-100, -100]", "a"), _target("type", text="restaurants"))
+    app = Example(_ANSWER.format("open_app", "[-100, -100]", "WRONG"), _target("open_app", text="Chrome"))
+    far = Example(_ANSWER.format("click", "[339, 200]", _NO_TEXT), _target("click", "[200, 200]"))
+    nothing = Example("<think>-</think> <answer>[]</answer>", _target("click", "[100, 100, 300, 200]"))
+    found = (
+        Exploit("single-letter", "of two single words, one need only be part of the other: a letter is enough", 1.0,
+                letter),
+        Exploit("any-argument", "of actions other than click, type, select and scroll the name alone counts", 1.0, app),
+        Exploit("far-click", "139 pixels away from a target that is only a point is as good as on it", 1.0, far),
+    )  # fmt: skip
+    return (*found, Exploit("empty-list", "a list of no actions is well formed", weight, nothing)) if weight else found
+
+
+@dataclass(frozen=True)
+class _Matched:
+    """1.0 where the action is the target's, case aside, and so is its point or text, else 0.0.
+
+    A click must be in the box, its border outside (but not that of a box without width or height), or less than 140
+    pixels from a target that is only a point. What is typed, selected or scrolled must have F1 >= 0.5 with the target's
+    text or direction, over the sets of lower-cased words, or both are one word and one is part of the other. Of every
+    other action nothing more is asked. Of several alternatives any.
+    """
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        if not rollouts.targets.special:  # nothing but clicks is asked for
+            regions = rollouts.targets.regions
+            clicked = np.array([name == _CLICK for name in _lowered(rollouts.predictions.actions.tolist())], np.bool_)
+            return regions.best((_hits(rollouts) & regions.each(clicked)).astype(np.float64), len(rollouts))
+        alternatives = rollouts.targets.alternatives
+        said = [name or _NO_ACTION for name in _lowered(alternatives.each(rollouts.predictions.actions).tolist())]
+        wanted = [name or _CLICK for name in _lowered(alternatives.names.tolist())]
+        right = np.array([one == other for one, other in zip(said, wanted, strict=True)], dtype=np.bool_)
+        clicks = np.array([name == _CLICK for name in wanted], dtype=np.bool_)
+        if clicks.any():
+            right &= ~clicks | (alternatives.place_scores(_hits(rollouts)) > 0)
+        if not clicks.all():
+            _check_texts(rollouts, wanted, right)
+        return alternatives.best(right.astype(np.float64), len(rollouts))
+
+
+def _lowered(names: list[str]) -> list[str]:
+    lower = {name: name.lower() for name in set(names)}
+    return [lower[name] for name in names]
+
+
+def _hits(rollouts: Rollouts) -> geometry.Bools:
+    """Does each sample's point lie strictly in each of its places? (m,) booleans; a box without area has its border."""
+    regions = rollouts.targets.regions
+    points = regions.each(rollouts.predictions.xy)
+    inside = geometry.in_box(points, regions.box, strict=True)
+    if not regions.plain:
+        away = points - regions.point  # whose squares are compared, since a root would be rounded once more
+        inside |= (regions.kind == RegionKind.POINT) & ((away * away).sum(axis=1) < REACH * REACH)
+    flat = (regions.box[:, :2] == regions.box[:, 2:]).any(axis=1)
+    if not flat.any():
+        return inside
+    lines: geometry.Bools = flat & (regions.kind == RegionKind.BBOX)
+    return inside | (lines & geometry.in_box(points, regions.box))
+
+
+def _check_texts(rollouts: Rollouts, wanted: list[str], right: geometry.Bools) -> None:
+    """Take back what is right but for its text."""
+    alternatives = rollouts.targets.alternatives
+    texts = alternatives.each(rollouts.predictions.arguments.column("text", len(rollouts))).tolist()
+    count = len(alternatives)
+    truths = zip(
+        alternatives.arguments.column("text", count).tolist(),
+        alternatives.arguments.column("direction", count).tolist(),
+        strict=True,
+    )
+    for row, (text, direction) in enumerate(truths):
+        truth = direction if text is None else text
+        if right[row] and truth is not None and wanted[row] in _WRITING:
+            said = texts[row]
+            right[row] = texts_agree(_NO_TEXT if said is None else said, truth)
+
+
+def texts_agree(said: str, wanted: str) -> bool:
+    """F1 >= 0.5 over the sets of lower-cased words, brackets aside; one word in another, where both are one word.
+
+    >>> texts_agree("red hat", "the red shoe"), texts_agree("red hat", "red shoe"), texts_agree("a", "Restaurants")
+    (False, True, True)
+    """
+    one, other = (set(text.translate(_BRACKETS).lower().split()) for text in (said, wanted))
+    if len(one) == len(other) == 1:
+        (word,), (another,) = one, other
+        return word in another or another in word
+    return 4 * len(one & other) >= len(one) + len(other) > 0
+
+
+def is_well_formed(text: str) -> bool:
+    """A list of actions between tags, as the source's prompt asks for it, in Python's notation; nothing is run.
+
+    >>> is_well_formed("<think>-</think> <answer>[{'action': 'wait', 'point': [1, 2], 'input_text': ''}]</answer>")
+    True
+    >>> is_well_formed("<think>-</think> <answer>[{'action': 'scroll', 'point': [1, 2], 'input_text': ''}]</answer>")
+    False
+    """
+    text = text.strip()
+    if compiled(_USUAL).search(text):
+        return True
+    joint = _JOINT.search(text, len(_START)) if text.startswith(_START) and text.endswith(CLOSE) else None
+    span = answer_span(text)
+    if joint is None or span is None or joint.end() > len(text) - len(CLOSE):
+        return False
+    content = text[slice(*span)].strip()
+    try:
+        actions = read_literal(content)
+    except LiteralError:
+        return False
+    formed = isinstance(actions, list) and all(map(_is_action, actions))
+    return formed and not any(_JSON_WORD.findall(content))
+
+
+def _is_action(action: Any) -> bool:
+    if not isinstance(action, dict):
+        return False
+    name, text = action.get("action"), action.get("input_text")
+    try:
+        numbers = action["point"][0], action["point"][1]
+    except (KeyError, TypeError, IndexError):
+        return False
+    if not (isinstance(name, str) and isinstance(text, str) and all(isinstance(number, int) for number in numbers)):
+        return False
+    if name in _NAMING:
+        return text != _NO_TEXT
+    return name != "scroll" or text in _DIRECTIONS
+
+
+def read_native(value: Any) -> dict[str, Any] | None:
+    """``{"action": .., "gt_bbox": [..], "input_text": ..}``; the place matters for clicks alone, which must have one.
+
+    >>> read_native({"action": "click", "gt_bbox": [4, 5], "input_text": "no input text"})
+    {'point': [4, 5]}
+    >>> read_native({"action": "click"})
+    {'action': 'click', 'bbox': MISSING}
+    """
+    if isinstance(value, str) and '"gt_bbox"' in value:  # decoding it here takes half the time
+        try:
+            value = json.loads(value, object_pairs_hook=unique_keys)
+        except (ValueError, RecursionError):
+            return None
+        if isinstance(value, dict):
+            value = {key: field for key, field in value.items() if field is not None}
+    if not isinstance(value, dict):
+        return None
+    if "action" not in value or "gt_bbox" not in value:
+        placed = _placed(value)
+        return None if placed is value else placed
+    wire = {key: each for key, each in value.items() if key not in _KEYS}
+    name, place = str(value["action"]).lower(), value["gt_bbox"]
+    if name == _CLICK:  # which is what a place without an action asks for
+        wire["point" if isinstance(place, list) and len(place) == 2 else "bbox"] = place
+    else:
+        text = value.get("input_text")
+        wire["action"] = {"name": value["action"], "text": MISSING if text is None and name in _WRITING else text}
+    return wire
+
+
+def _placed(fields: dict[str, Any]) -> dict[str, Any]:
+    """The same, with a box that is missing wherever a click has no place: no answer could be right."""
+    action = fields.get("action")
+    name = action.get("name") if isinstance(action, dict) else action
+    if isinstance(name, str) and name.lower() == _CLICK and not any([place in fields for place in _PLACES]):  # noqa: C419
+        return {**{key: each for key, each in fields.items() if key != "input_text"}, "bbox": MISSING}
+    regions = fields.get("regions")
+    if not isinstance(regions, list):
+        return fields
+    placed = [_placed(region) if isinstance(region, dict) else region for region in regions]
+    return {**fields, "regions": placed} if any(map(is_not, placed, regions)) else fields
+
+
+NATIVE = NativeForm(
+    '{"action": .., "gt_bbox": [x1, y1, x2, y2] or [x, y], "input_text": ..} in pixels of the image the model saw',
+    read_native,
+)
+
+_DEVIATIONS = (
+    Deviation(
+        "white-space",
+        "White space around the tags does not count; the source pays no format for a line feed at the end.",
+    ),
+    Deviation(
+        "target",
+        "A target that does not fit is an error, or abstains, and one need not be JSON in a string; the source pays "
+        "nothing but the format for either, in silence.",
+    ),
+    Deviation(
+        "no-eval",
+        "Nothing in a response is run: an answer of Python that is no literal is not well formed. The source gives it "
+        "to eval(), which may do anything, and pays the format for what comes back.",
+    ),
+    Deviation(
+        "quotes",
+        "The action and the text may stand in double quotes and hold apostrophes and escapes, as Python writes them; "
+        "the source's pattern knows single quotes alone, and ends a text at the first.",
+    ),
+    Deviation(
+        "numbers",
+        "Where no pair is as the source reads it, one may have decimals and spaces inside its brackets, and its "
+        "numbers any count of digits; the source takes such a click for one on (0, 0). The format asks for whole "
+        "numbers, as it does in the source.",
+    ),
+    Deviation(
+        "no-point",
+        "A click without two numbers in ASCII digits is no hit; the source takes it for one on (0, 0).",
+    ),
+    Deviation(
+        "no-area",
+        "A box without width or height counts with its border; strictly within it there is nothing, so that the "
+        "source never pays such a target.",
+    ),
+)

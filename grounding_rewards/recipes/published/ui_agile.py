@@ -1,0 +1,202 @@
+"""UI-AGILE: the action, how near a click is to the middle of the box, the format, and what an action says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isfinite
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from grounding_rewards.combine import gate, weighted
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing import UI_AGILE
+from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, length
+from grounding_rewards.recipes.published._solutions import CLICK, SIZES, SOLUTION, read_solution
+from grounding_rewards.recipes.published._ui_agile_parts import BINARY, Done, Grounding, Kind, Named, Parameter, Written
+from grounding_rewards.scoring import ACTION, BBOX, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.targets.target import NativeForm
+from grounding_rewards.verifiers import DastLength, ThinkingLength, Verifier
+from grounding_rewards.verifiers.centredness import SHAPES
+
+Thought = Literal["simple", "plain", "dast"]
+
+_ACCEPTS = frozenset({ACTION, BBOX})
+_RIGHT = 2.0
+"""Above this, the four terms together are right in the eyes of ``"dast"``."""
+_ANSWER = "<think>-</think>\n<answer>[{{'action': '{}', 'coordinate': {}}}]</answer>"
+_NAMED = frozen({"solution": SOLUTION, "parameter": "Save"})
+_OTHER = "<answer>[{{'action': '{}' ,'coordinate': [0, 0, 0, 0] }}]</answer>"
+
+
+def ui_agile(
+    *,
+    shape: str = "gaussian",
+    overlap: Kind = "iou",
+    format_weight: float = 1.0,
+    thinking_length: Thought | None = None,
+    length_weight: float = 1.0,
+) -> Recipe:
+    """UI-AGILE's rewards: an action in any notation, coordinates in pixels of the image the model saw.
+
+    total = action + grounding + w · format + parameter + v · thinking. action = 1 where the name of the target's
+    action is part of the response's. grounding, where it is: 1 of actions other than a click; of a click inside the
+    box 1 + f(n) with f(n) = exp(-4 n²) and n = max(|x - cx| / (width / 2), |y - cy| / (height / 2)), else 0; of an
+    answered box 2 · IoU. Clicks, boxes and targets are first cut to whole pixels of the original image; a target
+    without width or height is worth 0. format = 1 where the response is ``<think>...</think><answer>...</answer>``
+    and, unless it names another action than a click, holds a point. parameter = 1 where the target has a parameter,
+    and the first argument of the response that is a text is part of it in lower case. thinking counts where grounding
+    is above 0. The first answer counts, and in it the first place; see ``read_loose_action``.
+
+    What the source's recorded values leave open is set here: no place is taken from thinking; both sides of a parameter
+    are lower-cased; white space around the thinking is not counted; both forms of its length need the grounding.
+
+    Args:
+        shape: f, one of those of ``Centredness``; or ``"binary"``, under which a hit (of an answered box, by its
+            centre) is worth 1. The source's values for gaussian and binary are known; the other shapes have only their
+            names from it.
+        overlap: what is paid twice of an answered box: iou, or diou or ciou, from 0.
+        format_weight: w, from 0; the source trains with 1.
+        thinking_length: the form of ``ThinkingLength`` that is added; or ``"dast"``, which adds v · ``DastLength`` of
+            the whole response among its group in its place, right where the other terms add up to more than 2; None
+            adds none.
+        length_weight: v, from 0; of use with ``thinking_length``.
+
+    Returns:
+        A recipe with parts ``action``, ``grounding``, ``format`` and ``parameter``, with ``thinking_length`` also
+        ``thinking``, gated by ``grounded``, or ``length``; 0 <= total <= 4 + w + v, and from -v under ``"dast"``, which
+        needs the groups. ``acc`` is 1 where the name is the target's, the place lies in its box, also of another action
+        than a click that has one, and the parameter, if there is one, is the target's but for case. It needs the sizes
+        of the original image and of the one the model saw.
+
+    Source: UI-AGILE a8f7658, ``train/src/trl_train/src/open_r1/reward.py``.
+    """
+    _choice("shape", shape, (*SHAPES, BINARY))
+    _choice("overlap", overlap, get_args(Kind))
+    _choice("thinking_length", thinking_length, (None, *get_args(Thought)))
+    weight, extra = length("format_weight", format_weight), length("length_weight", length_weight)
+    grounding, done = Grounding(shape, overlap), Done()
+    parts: dict[str, tuple[float, Verifier]] = {
+        "action": (1.0, Named()), "grounding": (1.0, grounding), "format": (weight, Written()),
+        "parameter": (1.0, Parameter()),
+    }  # fmt: skip
+    if thinking_length == "dast":
+        parts["length"] = (extra, DastLength(weighted(**parts), above=_RIGHT))
+    elif thinking_length is not None:
+        thought = ThinkingLength(thinking_length)
+        parts["thinking"] = (extra, gate(when=("grounded", grounding), then=("thought", thought)))
+    return Recipe(
+        name="ui-agile",
+        dialect=UI_AGILE,
+        reward=weighted(**parts),
+        success=done,
+        space=CoordSpace.PIXEL,
+        response_space=CoordSpace.MODEL_PIXEL,
+        target_space=CoordSpace.PIXEL,
+        accepts=_ACCEPTS,
+        source=Source(
+            "UI-AGILE: Advancing GUI Agents with Effective Reinforcement Learning and Precise Inference-Time Grounding",
+            "UI-AGILE",
+            "a8f7658",
+            ("train/src/trl_train/src/open_r1/reward.py",),
+        ),
+        answers="first",
+        thinking="read",
+        native=NATIVE,
+        deviations=_DEVIATIONS,
+        exploits=_exploits(shape, weight, thinking_length, extra),
+        formula=(
+            "total = action + grounding + format_weight · format + parameter"
+            + (f" + length_weight · {list(parts)[-1]}" if thinking_length else "")
+            + f"\ngrounding = {_formula(shape, overlap)}, 1 of other actions\n"
+            "n = max(|dx| / half the width, |dy| / half the height)"
+        ),
+        example=Example(_ANSWER.format("click", "[100, 75], 'input_text': 'save'"), _NAMED, *SIZES),
+    )
+
+
+def _choice(name: str, value: Any, known: tuple[Any, ...]) -> None:
+    if not isinstance(value, str | None) or value not in known:
+        raise RecipeError(f"option {name}: got {value!r:.60}; expected one of {', '.join(map(str, known))}")
+
+
+def _formula(shape: str, overlap: str) -> str:
+    if shape == BINARY:
+        return "1 of a click inside"
+    f = "exp(-4 n²)" if shape == "gaussian" else f"{shape}(n)"
+    return f"1 + {f} of a click inside, 2 · {overlap} of a box"
+
+
+def _exploits(shape: str, weight: float, form: Thought | None, extra: float) -> tuple[Exploit, ...]:
+    middle, border = [1.0, 1.0] if shape == BINARY else (1.0 + SHAPES[shape](np.array([0.0, 1.0]))).tolist()
+    # What the one character of thinking is paid in all but the last.
+    thought = extra * float(np.exp(-0.5 * ((1.0 - 150.0) / 75.0) ** 2)) if form == "simple" else 0.0
+    filler = Exploit(
+        "filler", "no thought is read, only counted", 1.0 + middle + weight + extra,
+        Example(_ANSWER.format(CLICK, [100, 75]).replace("-", "a" * 149 + "."), SOLUTION, *SIZES),
+    )  # fmt: skip
+    every = "click_scroll_input_text_open_app_navigate_back_wait"
+    right, cut, miss = _ANSWER.format("notclick", [100, 75]), _ANSWER.format(CLICK, [150.25, 75]), [0, 0]
+    letter = "<think>-</think><answer>{'action': 'input_text', 'input_text': 'a'}</answer>"
+    typing = frozen({"solution": _OTHER.format("input_text"), "parameter": "restaurants"})
+    found = (
+        Exploit("click-anywhere", "the action is paid without its place", 1.0 + weight,
+                Example(_ANSWER.format(CLICK, miss), SOLUTION, *SIZES)),
+        Exploit("longer-name", "a name that contains the right one is right", 1.0 + middle + weight + thought,
+                Example(right, SOLUTION, *SIZES)),
+        Exploit("every-name", "a name that contains all names is right for every target", 2.0 + weight + thought,
+                Example(_ANSWER.format(every, miss), _OTHER.format("wait"), *SIZES)),
+        Exploit("one-letter", "any letter of the parameter is right", 3.0 + weight + thought,
+                Example(letter, typing, *SIZES)),
+        Exploit("cut-click", "clicks are cut to whole pixels of the original image, so that up to a pixel to the right "
+                "of the box, or below it, is in it", 1.0 + border + weight + thought, Example(cut, SOLUTION, *SIZES)),
+        *((filler,) if form in ("simple", "plain") and extra else ()),
+    )  # fmt: skip
+    if form != "dast":
+        return found
+    # Alone in its group, a response is as long as its budget.
+    return tuple(replace(each, payoff=each.payoff + extra * (0.5 if each.payoff > _RIGHT else -0.1)) for each in found)
+
+
+def read_native(value: Any) -> dict[str, Any] | None:
+    """The source's solution, alone or beside its parameter; other actions than clicks have a box or zeros."""
+    parameter = None
+    if isinstance(value, dict) and "solution" in value and set(value) <= {"solution", "parameter"}:
+        value, parameter = value["solution"], value.get("parameter")
+    found = read_solution(value)
+    if found is None or not isinstance(parameter, str | None):
+        return None
+    name, numbers = found
+    wire: dict[str, Any] = {"bbox": numbers} if name == CLICK or _is_box(numbers) else {}
+    if parameter or name != CLICK:
+        wire["action"] = {"name": name, "text": parameter or None}
+    return wire
+
+
+def _is_box(numbers: list[Any]) -> bool:
+    """Four numbers in order and not all zero: the source asks nothing of those of other actions than clicks."""
+    if len(numbers) != 4 or not any(numbers) or not all(isinstance(n, float) and isfinite(n) for n in numbers):
+        return False
+    return bool(numbers[0] <= numbers[2] and numbers[1] <= numbers[3])
+
+
+NATIVE = NativeForm(
+    "a text <answer>[{'action': 'click' ,'coordinate': [x1, y1, x2, y2] }]</answer>, in pixels of the original image, "
+    'or {"solution": such a text, "parameter": what the action says}',
+    read_native,
+)
+
+_DEVIATIONS = (
+    BAD_TARGET,
+    Deviation(
+        "pieces-of-numbers",
+        "The end of a number is no number; the source reads -200 as 200, 2_00 and 200e0 as 0.",
+    ),
+    UNICODE_DIGITS,
+    Deviation(
+        "spaces",
+        "White space before and after the response is good format; the source pays 0 for a line feed at the end.",
+    ),
+)

@@ -1,0 +1,268 @@
+"""UI-R1 and UI-R1-E: one point for the action, one for its coordinate and one for the format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.combine import weighted
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing.dialects.actions.ui_r1 import UI_R1, UI_R1_BRACED
+from grounding_rewards.parsing.texts import SPACE, as_texts, compiled, matches
+from grounding_rewards.recipes._shared import BAD_TARGET, length
+from grounding_rewards.recipes.published._solutions import CLICK, SIZES, SOLUTION, clicks_with_places, read_solution
+from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.scoring import ACTION, BBOX, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.targets.target import NativeForm
+from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.hit import inside_regions
+
+Form = Literal["main", "dast", "nothink"]
+
+_FORMS = get_args(Form)
+_FILE = "src/ui_r1/src/open_r1/grpo_json_action_coord{}.py"
+_ACCEPTS = frozenset({ACTION, BBOX})
+_START, _JOINT, _END = rf"^{SPACE}<think>", rf"</think>{SPACE}<answer>", rf"</answer>{SPACE}$"
+_THOUGHT = (_START, _JOINT, _END)
+_UNTHOUGHT = (rf"^{SPACE}<answer>", _END)
+_TYPING = "<answer>[{'action': 'input_text' ,'coordinate': [0, 0, 0, 0] }]</answer>"
+_ANSWER = "<answer>[{{'action': '{}', 'coordinate': {}}}]</answer>"
+
+
+def ui_r1(*, form: Form = "main", format_weight: float = 1.0) -> Recipe:
+    """UI-R1's rewards: the action in answer tags, its coordinate in pixels of the image the model saw.
+
+    total = action + coord + w · format. action = 1 where the name is the target's, letter for letter. coord = 1 where
+    it is and, of a click, the point lies in the box, borders included, once both its numbers are brought to pixels of
+    the original image and cut to whole ones; of other actions nothing more is asked. format = 1 where the response is
+    ``<think>...</think><answer>...</answer>`` and no more. The first pair of answer tags is read, in thinking too.
+
+    The source's first stage of training also adds a reward for the length of a response among those of its group, which
+    is left out here: ``ui-r1-dast`` has it.
+
+    Args:
+        form: which of the source's files. ``"main"``: the first coordinate in the answer counts. ``"dast"``: the last
+            one behind a ``{``, on whatever line. ``"nothink"``: the same, and format = 1 where the response is
+            ``<answer>...</answer>`` alone.
+        format_weight: w, from 0; the source trains with 1.
+
+    Returns:
+        A recipe with parts ``action``, ``coord`` and ``format``, 0 <= total <= 2 + w; ``acc`` is ``coord``. It needs
+        the sizes of the original image and of the one the model saw.
+
+    Source: UI-R1 2fe9bf0, ``src/ui_r1/src/open_r1/grpo_json_action_coord.py``, ``..._coord-dast.py`` and
+    ``..._coord-nothink.py``.
+    """
+    return of_form("ui-r1", form, format_weight)
+
+
+def ui_r1_e(*, format_weight: float = 1.0) -> Recipe:
+    """UI-R1-E's rewards: as ``ui-r1`` with ``form="nothink"``, for answers without thinking.
+
+    Args:
+        format_weight: w, from 0; the source trains with 1.
+
+    Returns:
+        A recipe with parts ``action``, ``coord`` and ``format``, 0 <= total <= 2 + w; ``acc`` is ``coord``.
+
+    Source: UI-R1 2fe9bf0, ``src/ui_r1/src/open_r1/grpo_json_action_coord-nothink.py``.
+    """
+    return of_form("ui-r1-e", "nothink", format_weight)
+
+
+def of_form(name: str, form: Form, format_weight: float) -> Recipe:
+    """The recipe of one of the source's files, under a name.
+
+    Raises:
+        RecipeError: an option does not fit.
+    """
+    if form not in _FORMS:
+        raise RecipeError(f"option form: got {form!r:.60}; expected one of {', '.join(_FORMS)}")
+    weight, thinks, last = length("format_weight", format_weight), form != "nothink", form != "main"
+    coordinate = _Coordinate()
+    written = _Written(_THOUGHT if thinks else _UNTHOUGHT)
+    return Recipe(
+        name=name,
+        dialect=UI_R1_BRACED if last else UI_R1,
+        reward=weighted(action=(1.0, _Action()), coord=(1.0, coordinate), format=(weight, written)),
+        success=coordinate,
+        space=CoordSpace.PIXEL,
+        response_space=CoordSpace.MODEL_PIXEL,
+        target_space=CoordSpace.PIXEL,
+        accepts=_ACCEPTS,
+        source=Source(
+            "UI-R1: Enhancing Efficient Action Prediction of GUI Agents by Reinforcement Learning",
+            "UI-R1",
+            "2fe9bf0",
+            (_FILE.format("" if form == "main" else f"-{form}"),),
+        ),
+        answers="last" if last else "first",
+        thinking="read",
+        native=NATIVE,
+        deviations=_DEVIATIONS,
+        exploits=_exploits(weight, thinks),
+        formula=(
+            "total = action + coord + format_weight · format\n"
+            "coord = action · [a click is in the box]"
+        ),
+        example=_example(thinks, _ANSWER.format("click", [100, 75]), SOLUTION),
+    )  # fmt: skip
+
+
+def _example(thinks: bool, answer: str, target: str) -> Example:
+    return Example(f"<think>-</think>\n{answer}" if thinks else answer, target, *SIZES)
+
+
+def _exploits(weight: float, thinks: bool) -> tuple[Exploit, ...]:
+    miss = _example(thinks, _ANSWER.format("click", [0, 0]), SOLUTION)
+    typing = _example(thinks, "<answer>{'action': input_text}</answer>", _TYPING)
+    blind = _example(thinks, "<answer></answer>", SOLUTION)
+    found = (
+        Exploit("click-anywhere", "the action is paid without its place: a miss keeps all but one point",
+                1.0 + weight, miss),
+        Exploit("bare-action", "of actions other than a click neither text nor place nor direction is looked at",
+                2.0 + weight, typing),
+    )  # fmt: skip
+    return (
+        (*found, Exploit("blind-format", "the tags are paid, whatever they hold", weight, blind)) if weight else found
+    )
+
+
+@dataclass(frozen=True)
+class _Action:
+    """1.0 where the response names an action, and names it as the target does; a place alone asks for a click."""
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        if not rollouts.targets.special:
+            return _clicks(rollouts).astype(np.float64)
+        alternatives = rollouts.targets.alternatives
+        return alternatives.best(_same(rollouts, _names(rollouts)).astype(np.float64), len(rollouts))
+
+
+@dataclass(frozen=True)
+class _Coordinate:
+    """1.0 where the action is the target's and, of a click, the point, cut to whole pixels, lies in its place.
+
+    Borders count, and no edge is cut: (300.9, 200) lies in a box that ends at 300.
+    """
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        regions = rollouts.targets.regions
+        # Below 0 this cuts away from 0, unlike int(), so that what is outside the image stays outside.
+        inside = inside_regions(np.floor(rollouts.predictions.xy), regions)
+        if not rollouts.targets.special:
+            hit = inside & regions.each(_clicks(rollouts))
+            return regions.best(hit.astype(np.float64), len(rollouts))
+        alternatives, names = rollouts.targets.alternatives, _names(rollouts)
+        free = (names != CLICK) | (alternatives.place < 0)
+        right = _same(rollouts, names) & (free | (alternatives.place_scores(inside) > 0))
+        return alternatives.best(right.astype(np.float64), len(rollouts))
+
+
+def _clicks(rollouts: Rollouts) -> NDArray[np.bool_]:
+    """Whether each response names a click: (n,)."""
+    clicks: NDArray[np.bool_] = rollouts.predictions.actions == CLICK
+    return clicks
+
+
+def _names(rollouts: Rollouts) -> NDArray[np.object_]:
+    """The action that each alternative asks for: (k,)."""
+    names = rollouts.targets.alternatives.names
+    return np.where(names == "", CLICK, names)
+
+
+def _same(rollouts: Rollouts, names: NDArray[np.object_]) -> NDArray[np.bool_]:
+    """Whether the response names the action of each alternative: (k,); one that names none does not."""
+    same: NDArray[np.bool_] = rollouts.targets.alternatives.each(rollouts.predictions.actions) == names
+    return same
+
+
+@dataclass(frozen=True)
+class _Written:
+    """1.0 where the response is the tags of its form and no more, else 0.0: every one of the ``patterns`` occurs."""
+
+    patterns: tuple[str, ...]
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_NOTHING
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        texts = as_texts(rollouts.text)
+        if texts.vectorised:
+            first, *others = [matches(texts, pattern) for pattern in self.patterns]
+            return reduce(np.logical_and, others, first).astype(np.float64)
+        searches = [compiled(pattern).search for pattern in self.patterns]
+        return np.array([float(all([search(text) for search in searches])) for text in texts.values])  # noqa: C419
+
+
+def read_native(value: Any) -> dict[str, Any] | None:
+    """``<answer>[{'action': 'click' ,'coordinate': [x1, y1, x2, y2] }]</answer>``; the box is read for clicks alone.
+
+    A click of the wire form needs a place, too.
+
+    >>> read_native({"action": "click"}), read_native({"action": "wait"})
+    ({'action': 'click', 'bbox': MISSING}, None)
+    """
+    if isinstance(value, Mapping):
+        return clicks_with_places(value)
+    found = read_solution(value)
+    if found is None:
+        return None
+    name, numbers = found
+    # A box alone asks for a click, and tables of boxes are the quickest.
+    return {"bbox": numbers} if name == CLICK else {"action": name}
+
+
+NATIVE = NativeForm(
+    "a text <answer>[{'action': 'click' ,'coordinate': [x1, y1, x2, y2] }]</answer>, in pixels of the original image",
+    read_native,
+)
+
+_DEVIATIONS = (
+    BAD_TARGET,
+    Deviation(
+        "double-quotes",
+        "Keys and names in double quotes are read, as JSON has them, in targets too; the source knows single ones "
+        "alone, and pays 0.",
+    ),
+    Deviation(
+        "spaces",
+        "White space after [, before a comma, a colon or ] is read over where the source finds no name or no pair, in "
+        "targets too; the source takes such a pair for none.",
+    ),
+    Deviation(
+        "unicode-digits",
+        "Only ASCII digits are digits, others make no coordinate; the source reads those of other scripts as numbers.",
+    ),
+    Deviation(
+        "outer-spaces",
+        "White space around the response, such as a last line feed, is no fault of format; the source pays 0 for it.",
+    ),
+    Deviation(
+        "target-numbers",
+        "A target's box may have decimals, as the source's own data have, and signs; the source reads such a box as "
+        "four zeros, which no right answer hits, and one without a coordinate does.",
+    ),
+    Deviation(
+        "decimals",
+        "Coordinates may have decimals and signs where there is no pair of whole numbers; the source takes such a "
+        "pair for none, and tests the point (0, 0).",
+    ),
+    Deviation("no-coordinate", "A click without a coordinate is no hit; the source tests it as the point (0, 0)."),
+)

@@ -1,0 +1,54 @@
+"""UI-RFT: 1 for a click inside the box, read from one JSON object."""
+
+from __future__ import annotations
+
+from grounding_rewards.combine import weighted
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.parsing import JSON_POINT
+from grounding_rewards.recipes._shared import BAD_TARGET, bare_box
+from grounding_rewards.scoring import BBOX, Deviation, Example, Recipe, Source
+from grounding_rewards.targets.target import NativeForm
+from grounding_rewards.verifiers import Hit
+
+_ACCEPTS = frozenset({BBOX})
+
+
+def ui_rft() -> Recipe:
+    """UI-RFT's click reward: ``{"point_2d": [x, y]}`` in pixels of the image the model saw, as are the targets.
+
+    total = hit: 1 where the response is one object in strict JSON, in a ```json fence or not, whose point lies in the
+    box, borders included. Prose around it, thinking included, and a second object make it no answer.
+
+    Returns:
+        A recipe with the part ``hit``, total 0 or 1; ``acc`` is the hit.
+
+    Source: UI-RFT d96b005, ``verl/utils/reward_score/ui100.py``.
+    """
+    hit = Hit()
+    return Recipe(
+        name="ui-rft",
+        dialect=JSON_POINT,
+        reward=weighted(hit=(1.0, hit)),
+        success=hit,
+        space=CoordSpace.MODEL_PIXEL,
+        response_space=CoordSpace.MODEL_PIXEL,
+        target_space=CoordSpace.MODEL_PIXEL,
+        accepts=_ACCEPTS,
+        source=Source("UI-RFT", "UI-RFT", "d96b005", ("verl/utils/reward_score/ui100.py",)),
+        thinking="read",
+        native=NATIVE,
+        deviations=_DEVIATIONS,
+        formula="total = hit",
+        example=Example('```json\n{"point_2d": [200, 150], "label": "save"}\n```', (100, 100, 300, 200)),
+    )
+
+
+NATIVE = NativeForm("a bare list x1 y1 x2 y2 in pixels of the image the model saw", bare_box)
+
+_DEVIATIONS = (
+    BAD_TARGET,
+    Deviation(
+        "no-numbers",
+        'Coordinates that are no numbers, such as ["200", "150"], make no answer; the source raises TypeError.',
+    ),
+)

@@ -1,5 +1,0 @@
-"""Rollouts into the same rollouts with a recipe's scores, piece by piece; ``cli/pool/score`` has the words."""
-
-from grounding_rewards.rescoring.rescorer import Rescored, rescore
-
-__all__ = ["Rescored", "rescore"]

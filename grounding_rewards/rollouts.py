@@ -1,0 +1,157 @@
+"""Tables of n rows as frozen dataclasses of arrays: what verifiers see and what scoring returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.actions import NO_ARGUMENTS, Arguments
+from grounding_rewards.arrays import Floats, read_only
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.errors import TargetError
+from grounding_rewards.targets.columns import Targets
+
+
+class Reason(IntEnum):
+    """What became of a response."""
+
+    OK = 0  #: an answer was read, and it lies in the image
+    EMPTY = 1  #: no text (None, or nothing but white space)
+    NO_ANSWER = 2  #: text, but nothing that looks like an answer
+    SEVERAL_ANSWERS = 3  #: more than one answer where only one counts
+    TOO_MANY = 4  #: more answers than are read at all (256)
+    MALFORMED = 5  #: an answer was begun, but cannot be read
+    OUT_OF_IMAGE = 6  #: an answer was read, and it lies outside the image
+    REFUSED = 7  #: the model said that nothing on the screen fits
+    UNFINISHED = 8  #: thinking that never closed
+    BAD_TARGET = 9  #: the target cannot be used; the row is not valid
+    UNKNOWN_ACTION = 10  #: an action was read, and the vocabulary does not have its name
+
+
+CLICKED = (Reason.OK, Reason.OUT_OF_IMAGE)
+"""Reasons under which the response answered with a place."""
+
+PARSED = (*CLICKED, Reason.REFUSED, Reason.UNKNOWN_ACTION)
+"""Reasons under which the response was read: a place, an action or a refusal."""
+
+_IS_PARSED = np.isin(np.arange(len(Reason)), PARSED)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What was parsed from n responses.
+
+    Attributes:
+        xy: (n, 2) the point answered, the centre of an answered box; NaN where there is none. In ``space``.
+        box: (n, 4) the box answered, x1 y1 x2 y2 as written; NaN where the answer is no box.
+        reason: (n,) ``Reason``.
+        dialect: (n,) index into ``dialects`` of the dialect that matched; -1 where none did.
+        dialects: names of the dialects that were tried, in order.
+        space: coordinate space of ``xy``, ``box`` and ``points``.
+        actions: (n,) the action's name as the response wrote it (from dialects that share the vocabulary, the name
+            that has there), "" where it names none and in rows that answer with neither a place nor an action.
+        points: (k, 2) all answers of all rows, where the policy is ``answers="all"``; else None.
+        offsets: (n + 1,) where each row's answers start and end in ``points``; else None.
+        usual: (n,) True where the whole response, thinking and all, was seen to be the dialect's usual form; None where
+            nobody looked. For speed alone.
+        arguments: what the action says beside its name and place, from dialects that read that.
+    """
+
+    xy: Floats
+    box: Floats
+    reason: NDArray[np.int8]
+    dialect: NDArray[np.int8]
+    dialects: tuple[str, ...]
+    space: CoordSpace
+    actions: NDArray[np.object_]
+    points: Floats | None = None
+    offsets: NDArray[np.int64] | None = None
+    usual: NDArray[np.bool_] | None = None
+    arguments: Arguments = NO_ARGUMENTS
+
+    def __len__(self) -> int:
+        return len(self.reason)
+
+    def make_read_only(self) -> None:
+        """Make the columns read-only."""
+        read_only(self.xy, self.box, self.reason, self.dialect, self.actions, self.points, self.offsets, self.usual)
+        if self.arguments is not NO_ARGUMENTS:
+            read_only(*vars(self.arguments).values())
+
+    @property
+    def parsed(self) -> NDArray[np.bool_]:
+        """(n,) True where an answer was read: a place, an action or a refusal."""
+        parsed: NDArray[np.bool_] = _IS_PARSED[self.reason]
+        return parsed
+
+
+@dataclass(frozen=True, eq=False)
+class Rollouts:
+    """What a verifier sees: predictions and targets of n rollouts, both in the recipe's space.
+
+    Attributes:
+        predictions: what was parsed.
+        targets: what counts as right.
+        text: the responses as they came ("" for None), the last 64 KiB of each.
+        groups: (n,) the sample that each rollout belongs to; every row its own group where none was given.
+        token_lengths: (n,) length of each response in tokens, or None.
+        extras: further columns by name.
+    """
+
+    predictions: Predictions
+    targets: Targets
+    text: Sequence[str]
+    groups: NDArray[np.int64]
+    token_lengths: NDArray[np.int64] | None
+    extras: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.predictions.reason)
+
+    def read_only(self) -> Rollouts:
+        """Make the columns read-only, so that no term changes what the next one reads; return the same rollouts."""
+        self.predictions.make_read_only()
+        read_only(self.groups, self.token_lengths)
+        return self
+
+    @property
+    def image_sizes(self) -> Floats:
+        """(n, 2) width and height of the original images; NaN where unknown."""
+        return self.targets.image_sizes
+
+    @property
+    def model_image_sizes(self) -> Floats:
+        """(n, 2) the same of the images that the model saw."""
+        return self.targets.model_image_sizes
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The scores of n rollouts; every float finite.
+
+    Attributes:
+        total: (n,) the reward, within the recipe's ``low`` and ``high``.
+        acc: (n,) 1.0 for full success, else 0.0.
+        valid: (n,) 0.0 where the target could not be used, else 1.0. Such rows have acc and parts 0.0, and the total
+            between ``low`` and ``high`` that is nearest to 0.0.
+        parts: each named part's own score (n,), before weights.
+        reason: (n,) ``Reason``.
+        predictions: what was parsed, in the recipe's space.
+        errors: why rows are not valid, by row.
+    """
+
+    total: Floats
+    acc: Floats
+    valid: Floats
+    parts: Mapping[str, Floats]
+    reason: NDArray[np.int8]
+    predictions: Predictions
+    errors: Mapping[int, TargetError] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.total)

@@ -1,0 +1,101 @@
+"""What all trainers' logs are once they are opened: rows that are read as rollouts, batch by batch."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, NoRowsError
+from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
+from grounding_rewards.tables.trainer_logs.rollout import FILLED, Logged
+
+LOG = logging.getLogger("grounding_rewards")
+
+Read = Callable[[Counter[str]], Iterator[Logged]]
+"""Reads a log from its start, and counts what it leaves out by why."""
+
+
+class TrainerLog:
+    """A trainer's log, read as rollouts.
+
+    Args:
+        kind: whose it is: ``verl``, ``trl`` or ``easyr1``.
+        path: the file or the directory that was given.
+        files: the files that are read, in order.
+        read: gives the rows.
+        verdicts: whether any row may say that it was right; without, ``acc`` is no column of it.
+        more: which other columns of a rollout table it fills.
+        parts: names of the parts and other numbers it holds.
+
+    Attributes:
+        left_out: how many rows the last pass left out, by why; empty before. The first one also logs it.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        path: Path,
+        files: Sequence[Path],
+        read: Read,
+        *,
+        verdicts: bool,
+        more: Iterable[str] = (),
+        parts: Iterable[str] = (),
+    ) -> None:
+        self.kind, self.path, self.files, self._read = kind, path, tuple(files), read
+        known = {*FILLED, *more} - (set() if verdicts else {"acc"})
+        self.parts = tuple(dict.fromkeys(parts))
+        self.columns = (*(name for name in COLUMNS if name in known), *self.parts)
+        self.left_out: Counter[str] = Counter()
+        self._told = False
+
+    def batches(self, columns: Sequence[str] | None = None, *, size: int = BATCH_ROWS) -> Iterator[Any]:
+        """All rows in order, as record batches.
+
+        Args:
+            columns: what they hold, null where the log does not say; None for what ``columns`` names.
+            size: the most rows in a batch; large ones make smaller batches.
+
+        Raises:
+            TableError: a file cannot be read, there are no rows, or a field of ``columns`` is not what it should be;
+                says where.
+        """
+        wanted = self.columns if columns is None else tuple(columns)
+        schema = pa.schema([(name, self._kind(name)) for name in wanted])
+        self.left_out.clear()
+        found = False
+        for rows in _held(self._read(self.left_out), size):
+            found = True
+            arrays = [self._array(rows, name) for name in wanted]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+        told = ", ".join(f"{count} {why}" for why, count in self.left_out.items())
+        if not found:
+            raise NoRowsError(f"{self.path}: no rollouts in it{f' (left out: {told})' if told else ''}")
+        if told and not self._told:
+            self._told = True
+            LOG.warning("%s: left out of what %s logged: %s", self.path, self.kind, told)
+
+    def _array(self, rows: Sequence[Logged], name: str) -> Any:
+        known = name in self.columns
+        return arrow([row.value(name) if known else None for row in rows], self._kind(name))
+
+    def _kind(self, name: str) -> Any:
+        return COLUMNS.get(name, pa.float64() if name in self.parts else pa.string())
+
+
+def _held(rows: Iterator[Logged], size: int) -> Iterator[list[Logged]]:
+    """So many rows at once, or fewer where their texts are long."""
+    held, length = list[Logged](), 0
+    for row in rows:
+        held.append(row)
+        length += sum(len(text) for text in (row.prompt, row.response, row.target) if isinstance(text, str))
+        if len(held) >= size or length >= BATCH_BYTES:
+            yield held
+            held, length = [], 0
+    if held:
+        yield held

@@ -1,0 +1,137 @@
+"""What would be right, as one table: every place with the action to do there, and actions that need no place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.actions import ARGUMENTS, Arguments, Objects, columns, normalised
+from grounding_rewards.arrays import Floats, read_only
+from grounding_rewards.targets.regions import PerSample, bounding_box
+from grounding_rewards.targets.target import Action, Target
+
+_NOWHERE = (float("nan"), float("nan"))
+
+
+@dataclass(frozen=True, eq=False)
+class Alternatives(PerSample):
+    """What would be right, k rows in sample order; a refusal and a target that cannot be read have none.
+
+    Attributes:
+        row: (k,) the sample that each belongs to, ascending.
+        place: (k,) index into ``Targets.regions``; -1 where the action needs no place.
+        names: (k,) the action as the target has it; "" is a place alone, which asks for a click.
+        arguments: what the action says beside that; ``to`` is (k, 4), and ``raw`` the target's ``extra``.
+        aligned: whether every sample has exactly one.
+        starts: (k, 2) where a drag or swipe with another end begins, in the target's own space; NaN elsewhere.
+    """
+
+    row: NDArray[np.int64]
+    place: NDArray[np.int64]
+    names: Objects
+    arguments: Arguments
+    aligned: bool
+    starts: Floats
+
+    def __post_init__(self) -> None:
+        read_only(self.row, self.place, self.names, self.starts, *vars(self.arguments).values())
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def place_scores(self, scores: NDArray[Any]) -> Floats:
+        """The scores of places, (m,) in the order of ``Targets.regions``, as (k,); 0.0 where there is no place."""
+        if not len(scores):
+            return np.zeros(len(self))
+        return np.where(self.place >= 0, scores[self.place], 0.0)
+
+    @cached_property
+    def normal(self) -> Alternatives:
+        """The same in the vocabulary: names and arguments as ``actions.normalised`` has them; "" is ``click``."""
+        names, fields = [], []
+        for name, arguments, start in zip(self.names.tolist(), self._fields(), self.starts.tolist(), strict=True):
+            name, arguments = normalised(name or "click", arguments, start)
+            names.append(name)
+            fields.append(arguments)
+        found = Arguments(**columns(fields, ends=4))
+        return replace(self, names=_objects(names), arguments=found)
+
+    def with_ends(self, ends: Floats) -> Alternatives:
+        """The same with the ends of drags in another space; directions stay those of the targets as written."""
+        moved = replace(self, arguments=replace(self.arguments, to=ends))
+        vars(moved)["normal"] = replace(self.normal, arguments=replace(self.normal.arguments, to=ends))
+        return moved
+
+    def _fields(self) -> list[dict[str, Any]]:
+        """Each row's arguments by name."""
+        given = [(name, getattr(self.arguments, name)) for name in ARGUMENTS]
+        there = [(name, column) for name, column in given if column is not None]
+        return [
+            {name: column[row] for name, column in there if _is_there(name, column[row])} for row in range(len(self))
+        ]
+
+
+def alternatives_of(targets: Sequence[Target | None]) -> Alternatives:
+    """The alternatives of n targets, in their own spaces."""
+    owners, places, starts, found, extras, place = [], [], [], list[Action | None](), [], 0
+    for row, target in enumerate(targets):
+        if target is None:
+            continue
+        mine: list[tuple[int, Action | None]] = [
+            (place + index, region.action or target.action) for index, region in enumerate(target.regions)
+        ]
+        if not target.regions and target.action is not None:
+            mine.append((-1, target.action))
+        mine += [(-1, action) for action in target.actions]
+        for index, action in mine:
+            starts.append(_start(target, index - place if index >= 0 else -1, action))
+            owners.append(row)
+            places.append(index)
+            found.append(action)
+            extras.append(target.extra)
+        place += len(target.regions)
+    fields = [_arguments(action, extra) for action, extra in zip(found, extras, strict=True)]
+    return Alternatives(
+        row=np.array(owners, dtype=np.int64),
+        place=np.array(places, dtype=np.int64),
+        starts=np.array(starts, dtype=np.float64).reshape(-1, 2),
+        names=_objects([action.name if action else "" for action in found]),
+        arguments=Arguments(**columns(fields, ends=4)),
+        aligned=owners == list(range(len(targets))),
+    )
+
+
+def _start(target: Target, place: int, action: Action | None) -> tuple[float, ...]:
+    """The centre of a target's place, for a drag or a swipe that ends elsewhere."""
+    if action is None or action.to is None or place < 0:
+        return _NOWHERE
+    x1, y1, x2, y2 = bounding_box(target.regions[place])
+    return (x1 + x2) / 2, (y1 + y2) / 2
+
+
+def _arguments(action: Action | None, extra: Any) -> dict[str, Any]:
+    if action is None:
+        return {"raw": extra}
+    to = action.to if action.to is None or len(action.to) == 4 else action.to * 2
+    return {
+        "text": action.text, "direction": action.direction, "button": action.button, "app": action.app,
+        "status": action.status, "keys": action.keys, "to": to, "duration": action.duration, "raw": extra,
+    }  # fmt: skip
+
+
+def _is_there(name: str, value: Any) -> bool:
+    """Whether a row has an argument; nothing is asked of ``raw``, which may be anything."""
+    if name in ("to", "duration"):
+        return not bool(np.isnan(value).any())
+    return value is not None
+
+
+def _objects(values: Sequence[Any]) -> Objects:
+    column = np.empty(len(values), dtype=np.object_)
+    column[:] = values
+    return column

@@ -1,0 +1,334 @@
+"""What counts as right, as columns: one row a sample, its places as one ragged table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.arrays import Floats, nowhere, read_only
+from grounding_rewards.coords.spaces import CODES, SPACES, UNDECLARED, CoordSpace, as_space, convert
+from grounding_rewards.errors import RecipeError, TargetError
+from grounding_rewards.targets.alternatives import Alternatives, alternatives_of
+from grounding_rewards.targets.read import read_target
+from grounding_rewards.targets.regions import Regions, bounding_box, converted, regions_of
+from grounding_rewards.targets.requirements import Use, unusable
+from grounding_rewards.targets.target import NativeForm, Target
+
+BadTarget = Literal["raise", "abstain"]
+
+_BAD_TARGETS = get_args(BadTarget)
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Targets of n samples, read once and scored any number of times.
+
+    Attributes:
+        rows: the targets as read, None where unreadable.
+        errors: why rows could not be read or used (``bad_target="abstain"``), by row, in order.
+        regions: every sample's places.
+        known_image_sizes: (n, 2) width and height of the original images; NaN where a target does not say, None where
+            none does.
+        known_model_image_sizes: the same of the images that the model saw.
+        spaces: the spaces of the places; None stands for places that name none.
+        default: the space of places that name none.
+        into: the space into which all places were brought; None before that.
+        span: the least number of all boxes, the largest x and y, and the least of each box's largest.
+        special: whether any row is unreadable, a refusal, or has an action.
+        odd: whether any row is unreadable, a refusal, or has an action with another end.
+        with_ends: rows of which an action has another end, which is a place, too.
+    """
+
+    rows: tuple[Target | None, ...]
+    errors: Mapping[int, TargetError]
+    regions: Regions
+    known_image_sizes: Floats | None
+    known_model_image_sizes: Floats | None
+    spaces: frozenset[CoordSpace | None]
+    span: tuple[float, float, float, float]
+    special: bool
+    odd: bool = False
+    with_ends: tuple[int, ...] = ()
+    default: CoordSpace | None = None
+    into: CoordSpace | None = None
+    _ready: dict[Any, Targets] = field(default_factory=dict, repr=False)
+    _warned: set[str] = field(default_factory=set, repr=False)  # shared by what is prepared of the same targets
+    _as_written: list[Alternatives] = field(default_factory=list, repr=False)  # of the rows, whatever the space
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def image_sizes(self) -> Floats:
+        """(n, 2) width and height of the original image; NaN where unknown."""
+        return nowhere(len(self.rows), 2) if self.known_image_sizes is None else self.known_image_sizes
+
+    @property
+    def model_image_sizes(self) -> Floats:
+        """(n, 2) the same of the image that the model saw."""
+        return nowhere(len(self.rows), 2) if self.known_model_image_sizes is None else self.known_model_image_sizes
+
+    @cached_property
+    def refusal(self) -> NDArray[np.bool_]:
+        """(n,) True where nothing on the screen fits."""
+        found = np.array([row is not None and row.refusal for row in self.rows], dtype=np.bool_)
+        read_only(found)
+        return found
+
+    @cached_property
+    def acts(self) -> NDArray[np.bool_]:
+        """(n,) True where the target names an action (``rows`` has it)."""
+        found = np.array([row is not None and row.acts for row in self.rows], dtype=np.bool_)
+        read_only(found)
+        return found
+
+    @cached_property
+    def alternatives(self) -> Alternatives:
+        """Every place with the action to do there, and actions that need no place."""
+        if not self._as_written:
+            self._as_written.append(alternatives_of(self.rows))
+        found = self._as_written[0]
+        to, into = found.arguments.to, self.into
+        if to is None or into is None or not self.with_ends:
+            return found
+        own = [(row.space if row and row.space else self.default) or into for row in self.rows]
+        sizes = self.image_sizes[found.row], self.model_image_sizes[found.row]
+        moved = to.copy()
+        for space in set(own) - {into}:
+            mine = np.array([own[row] == space for row in found.row.tolist()], dtype=np.bool_)
+            moved[mine] = convert(to, space, into, *sizes)[mine]
+        return found.with_ends(moved)
+
+    @property
+    def valid(self) -> NDArray[np.bool_]:
+        """(n,) False where the target could not be read or used."""
+        valid = np.ones(len(self.rows), dtype=np.bool_)
+        if self.errors:
+            valid[list(self.errors)] = False
+        return valid
+
+    @cached_property
+    def space_codes(self) -> NDArray[np.int8]:
+        """(n,) index into ``spaces.SPACES`` of each row's space, or ``spaces.UNDECLARED``."""
+        if len(self.spaces) == 1:
+            (space,) = self.spaces
+            return np.full(len(self.rows), UNDECLARED if space is None else CODES[space], dtype=np.int8)
+        spaces = [(row and row.space) or self.default for row in self.rows]
+        return np.array([UNDECLARED if space is None else CODES[space] for space in spaces], dtype=np.int8)
+
+    @classmethod
+    def from_list(
+        cls,
+        items: Iterable[Any],
+        *,
+        native: NativeForm | None = None,
+        space: CoordSpace | str | None = None,
+        bad_target: BadTarget = "raise",
+        label_free: bool = False,
+    ) -> Targets:
+        """Read targets.
+
+        Args:
+            items: n targets, each a mapping, a JSON string, or a bare value in the ``native`` form.
+            native: a recipe's own form (``Recipe.native``), tried first.
+            space: the space of targets that do not name one; None leaves that to the recipe.
+            bad_target: ``"raise"``, or ``"abstain"`` to keep unreadable rows as invalid.
+            label_free: for recipes that compare nothing with targets: they need not say what is right, None will do,
+                and what they say of it is left out.
+
+        Raises:
+            TargetError: a target cannot be read and ``bad_target`` is ``"raise"``.
+
+        >>> targets = Targets.from_list([{"bbox": [0, 0, 10, 20]}, {"refusal": True}])
+        >>> targets.regions.box, targets.refusal
+        (array([[ 0.,  0., 10., 20.]]), array([False,  True]))
+        """
+        declared = None if space is None else as_space(space)
+        _check_choice(bad_target)
+        if not isinstance(items, list) and isinstance(items, str | Mapping):
+            raise TypeError(
+                f"targets: got one {type(items).__name__}; expected a list with one target for each response"
+            )
+        rows: list[Target | None] = []
+        errors: dict[int, TargetError] = {}
+        known: dict[str, Target] = {}  # a text that many rollouts of one sample share is read once
+        for index, item in enumerate(items):
+            if type(item) is str and item in known:
+                rows.append(known[item])
+                continue
+            try:
+                read = read_target(item, row=index, native=native, space=declared, label_free=label_free)
+                rows.append(read)
+                if type(item) is str:
+                    known[item] = read
+            except TargetError as error:
+                if bad_target == "raise":
+                    raise
+                errors[index] = error
+                rows.append(None)
+        found = _columns(tuple(rows), errors)
+        return found.unlabelled() if label_free else found
+
+    def unlabelled(self) -> Targets:
+        """The same without what would be right: names and sizes alone.
+
+        >>> Targets.from_list([{"bbox": [0, 0, 10, 20], "id": "a"}]).unlabelled().rows[0]
+        Target(regions=(), refusal=False, action=None, space=None, image_size=None, model_image_size=None, id='a', \
+task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
+        """
+        if not self.special and not len(self.regions.row):
+            return self
+        blank = [row and replace(row, regions=(), refusal=False, action=None, actions=()) for row in self.rows]
+        found = _columns(tuple(blank), dict(self.errors))
+        sizes = self._known
+        return replace(found, known_image_sizes=sizes[0], known_model_image_sizes=sizes[1], default=self.default)
+
+    def sample(self, row: int) -> str | int:
+        """How errors name a row: the target's id, else the row number."""
+        target = self.rows[row]
+        return row if target is None or target.id is None else str(target.id)
+
+    def prepare(
+        self,
+        into: CoordSpace,
+        *,
+        default: CoordSpace | None,
+        response_space: CoordSpace | None,
+        accepts: frozenset[str],
+        screen: bool = False,
+        trajectories: bool = False,
+        label_free: bool = False,
+        image_sizes: Floats | None = None,
+        model_image_sizes: Floats | None = None,
+        bad_target: BadTarget = "raise",
+    ) -> Targets:
+        """Bring all places into one space, checking what a recipe needs of them; nobody can write into the result.
+
+        Args:
+            into: the space in which the recipe's formula works.
+            default: the space of rows that did not name one.
+            response_space: the space of the responses; sizes needed to convert them are demanded here too.
+            accepts: the kinds of target that the recipe can judge.
+            screen: whether the formula measures in shares of the screen, so that it needs the size of ``into``.
+            trajectories: whether the recipe needs each row's trajectory and step.
+            label_free: whether rows need no place, so that sizes are demanded for the responses alone.
+            image_sizes: (n, 2) sizes from outside; they go before the targets' own.
+            model_image_sizes: (n, 2) the same for the images that the model saw.
+            bad_target: what to do with a row that lacks something, or that could not be read before.
+
+        Raises:
+            TargetError: a row lacks a size or a space, lies far outside its image, or is of a kind not accepted.
+        """
+        _check_choice(bad_target)
+        use = Use(into, response_space, accepts, screen, trajectories, label_free)
+        if image_sizes is None and model_image_sizes is None:
+            key = use, default, bad_target
+            if key not in self._ready:
+                self._ready[key] = self._prepared(into, default, use, bad_target)
+            return self._ready[key]
+        sized = replace(
+            self,
+            known_image_sizes=_override(self.known_image_sizes, image_sizes),
+            known_model_image_sizes=_override(self.known_model_image_sizes, model_image_sizes),
+            _ready={},
+        )
+        return sized._prepared(into, default, use, bad_target)
+
+    def _prepared(self, into: CoordSpace, default: CoordSpace | None, use: Use, bad_target: BadTarget) -> Targets:
+        declared = self if default is None or None not in self.spaces else self._declared(default)
+        found = declared._checked(use, bad_target)._converted(into)
+        read_only(*found._known)
+        found.regions.make_read_only()
+        return found
+
+    def _declared(self, space: CoordSpace) -> Targets:
+        """The same with a space for rows that named none."""
+        return replace(self, default=space, spaces=self.spaces - {None} | {space}, _ready={})
+
+    def _checked(self, use: Use, bad_target: BadTarget) -> Targets:
+        found = unusable(self, use)
+        if not found and not self.errors:
+            return self
+        errors = dict(sorted({**found, **self.errors}.items()))
+        if bad_target == "raise":
+            raise next(iter(errors.values()))
+        known = [None if sizes is None else sizes.copy() for sizes in self._known]
+        for sizes in known:
+            if sizes is not None:
+                sizes[list(errors)] = np.nan
+        return replace(self, errors=errors, known_image_sizes=known[0], known_model_image_sizes=known[1], _ready={})
+
+    def _converted(self, into: CoordSpace) -> Targets:
+        if self.spaces <= {into}:
+            return self if self.into is into else replace(self, into=into, _ready={})
+        regions = self.regions
+        codes = self.space_codes[regions.row]
+        for space in SPACES:
+            if space != into and space in self.spaces:
+                regions = converted(
+                    regions, codes == CODES[space], space, into, self.image_sizes, self.model_image_sizes
+                )
+        return replace(self, regions=regions, spaces=frozenset({into}), into=into, _ready={})
+
+    @property
+    def _known(self) -> tuple[Floats | None, Floats | None]:
+        return self.known_image_sizes, self.known_model_image_sizes
+
+
+def _check_choice(bad_target: str) -> None:
+    if bad_target not in _BAD_TARGETS:
+        raise RecipeError(f"bad_target: got {bad_target!r}; expected one of {', '.join(_BAD_TARGETS)}")
+
+
+def _override(own: Floats | None, given: Floats | None) -> Floats | None:
+    if own is None or given is None:
+        return own if given is None else given
+    return np.where(np.isnan(given), own, given)
+
+
+def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) -> Targets:
+    owners, places, boxes, with_ends, odd, acts = [], [], [], [], False, False
+    spaces: set[CoordSpace | None] = set()
+    for row, target in enumerate(rows):
+        odd = odd or target is None or target.refusal
+        if target is None:
+            continue
+        if target.acts:
+            acts = True
+            if target.ends:
+                with_ends.append(row)
+                spaces.add(target.space)
+        if target.regions:
+            spaces.add(target.space)
+            for place in target.regions:
+                owners.append(row)
+                places.append(place)
+                boxes.append(bounding_box(place))
+    return Targets(
+        rows,
+        errors,
+        regions_of(owners, places, boxes, len(rows)),
+        _sizes([row.image_size if row else None for row in rows]),
+        _sizes([row.model_image_size if row else None for row in rows]),
+        frozenset(spaces),
+        _span(boxes),
+        odd or acts,
+        odd or bool(with_ends),
+        tuple(with_ends),
+    )
+
+
+def _span(boxes: list[tuple[float, ...]]) -> tuple[float, float, float, float]:
+    if not boxes:
+        return np.inf, -np.inf, -np.inf, np.inf
+    x1, y1, x2, y2 = zip(*boxes, strict=True)
+    return min(min(x1), min(y1)), max(x2), max(y2), min(map(max, x2, y2))
+
+
+def _sizes(sizes: Sequence[tuple[float, float] | None]) -> Floats | None:
+    return np.array([size or (np.nan, np.nan) for size in sizes], dtype=np.float64) if any(sizes) else None

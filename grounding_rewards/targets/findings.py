@@ -1,0 +1,184 @@
+"""Findings: targets that a recipe can use and that look wrong. Nothing is refused, and somebody should look.
+
+Two things are. An **action** of a name that neither the vocabulary nor the recipe knows, such as ``clik``: no response
+that names the right action agrees with it. A **place** whose centre lies outside its image. Boxes may reach over the
+border, for elements at the edge of a screen are often half visible, and a box wholly beside the image is a
+``TargetError``. Between them the centre decides: shaped rewards are highest there, and no click can reach it; where
+it lies outside, less than half of the box can be seen along an axis, and mostly its space or the image's size is wrong.
+Where no size is known, only what lies left of the image or above it is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grounding_rewards.actions import WRITTEN, is_known
+from grounding_rewards.arrays import Floats, nowhere
+from grounding_rewards.coords.spaces import SPACES, UNDECLARED, extents
+from grounding_rewards.errors import near
+
+if TYPE_CHECKING:
+    from grounding_rewards.scoring import Recipe
+    from grounding_rewards.targets.columns import Targets
+
+NAMED = 5
+"""So many unknown names of actions are listed, the commonest first."""
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that looks wrong with some targets.
+
+    Attributes:
+        recipe: the recipe's name; "" where none will judge that is known.
+        action: the name that nobody knows; "" where a place is at fault.
+        place: the first place whose centre lies outside its image, as written; "" where an action is at fault.
+        image: what that image covers.
+        count: how many targets.
+        row: the first of them.
+        first: how to find it.
+        known: names of actions that the recipe knows beside the vocabulary.
+    """
+
+    recipe: str
+    count: int
+    row: int
+    first: str
+    action: str = ""
+    place: str = ""
+    image: str = ""
+    known: tuple[str, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        where = f"{_targets(self.count)} (first: {self.first})"
+        if self.place:
+            return (
+                f"{where}: the centre of {self.place} lies outside its image ({self.image}); check the space and the "
+                "size of the image, or leave the target out"
+            )
+        judge = self.recipe and f", nor one of recipe {self.recipe!r}"
+        return (
+            f"{where}: action {self.action!r:.80} is no known name{judge}"
+            f"{near(self.action, (*WRITTEN, *self.known)) or '.'} Declare names of your own: option action_names"
+        )
+
+
+def findings(targets: Targets, recipe: Recipe | None, rows: int | None = None) -> list[Finding]:
+    """Look at targets, read or prepared, of rows that the recipe can use, or with None of any.
+
+    Args:
+        targets: n targets.
+        recipe: which will judge.
+        rows: only the first so many; None for all.
+
+    >>> from grounding_rewards import recipe
+    >>> action = recipe("action", response_space="pixel")
+    >>> found = findings(action.read_targets(['{"bbox": [1, 2, 30, 40], "action": "clik"}'] * 3, warn=False), action)
+    >>> print(found[0])
+    3 targets (first: row 0): action 'clik' is no known name, nor one of recipe 'action'; did you mean 'click'? \
+Declare names of your own: option action_names
+    """
+    if recipe is not None and recipe.label_free:
+        return []
+    rows = len(targets.rows) if rows is None else rows
+    return [*_actions(targets, recipe, rows), *_places(targets, recipe, rows)]
+
+
+def merged(found: Iterable[Finding]) -> list[Finding]:
+    """The findings of several batches as one each: counts added up, the first example kept."""
+    known: dict[tuple[str, str], Finding] = {}
+    for each in found:
+        key = each.recipe, each.action
+        known[key] = replace(known[key], count=known[key].count + each.count) if key in known else each
+    return list(known.values())
+
+
+def described(found: Iterable[Finding]) -> list[str]:
+    """One line for each finding; of unknown names the commonest.
+
+    >>> found = [Finding("action", 10 - row, row, f"row {row}", action=f"act{row}") for row in range(7)]
+    >>> described(found)[-1]
+    "2 further names of actions are no known ones, nor of recipe 'action', in 9 targets"
+    """
+    every = merged(found)
+    names = sorted((each for each in every if each.action), key=lambda each: -each.count)
+    lines = [str(each) for each in names[:NAMED]]
+    if rest := names[NAMED:]:
+        judges = " or ".join(repr(name) for name in sorted({each.recipe for each in rest} - {""}))
+        judges = judges and f", nor of recipe {judges}"
+        lines.append(
+            f"{len(rest):,} further names of actions are no known ones{judges}, in "
+            f"{_targets(sum(each.count for each in rest))}"
+        )
+    return lines + [str(each) for each in every if each.place]
+
+
+def _actions(targets: Targets, recipe: Recipe | None, within: int) -> list[Finding]:
+    """Names of actions that neither the vocabulary nor the recipe knows, one finding each."""
+    if not targets.special or (recipe is not None and "action" not in recipe.accepts):
+        return []
+    known = () if recipe is None else recipe.action_names
+    names = targets.alternatives.names.tolist()
+    unknown = {name for name in set(names) if not is_known(name)} - set(known)
+    if not unknown:
+        return []
+    rows: dict[str, dict[int, None]] = {}
+    for row, name in zip(targets.alternatives.row.tolist(), names, strict=True):
+        if name in unknown and row < within and row not in targets.errors:
+            rows.setdefault(name, {})[row] = None
+    return [_finding(targets, recipe, list(mine), action=name, known=known) for name, mine in rows.items()]
+
+
+def _places(targets: Targets, recipe: Recipe | None, within: int) -> list[Finding]:
+    """Places whose centre lies outside their image, as one finding."""
+    regions = targets.regions
+    if not len(regions.row):
+        return []
+    with np.errstate(invalid="ignore"):
+        beyond = (regions.centre < 0) | (regions.centre > _reach(targets) * (1.0 + _ROUNDING))
+    if not beyond.any():
+        return []
+    outside = np.flatnonzero(beyond.any(axis=1) & (regions.row < within)).tolist()
+    found = [index for index in outside if int(regions.row[index]) not in targets.errors]
+    if not found:
+        return []
+    rows = list(dict.fromkeys(regions.row[found].tolist()))
+    place = found[0] - int(np.searchsorted(regions.row, rows[0]))
+    return [_finding(targets, recipe, rows, **_written(targets, rows[0], place))]
+
+
+def _written(targets: Targets, row: int, place: int) -> dict[str, str]:
+    """One place of a row and its image, in the space in which the target has them."""
+    target = targets.rows[row]
+    assert target is not None  # it has places
+    region, space = target.regions[place], SPACES[targets.space_codes[row]]
+    width, height = extents(space, targets.image_sizes, targets.model_image_sizes)[row].tolist()
+    reach = "left of it or above it" if width != width else f"0..{width:g} by 0..{height:g}"
+    return {"place": f"{region.kind.name.lower()} {list(region.numbers)}", "image": f"{reach}, in {space}"}
+
+
+def _reach(targets: Targets) -> Floats:
+    """(m, 2) the width and height of each place's image, in the place's space; NaN where unknown."""
+    rows = targets.regions.row
+    codes = targets.space_codes[rows]
+    found = nowhere(len(codes), 2)
+    for code in set(codes.tolist()) - {UNDECLARED}:
+        every = extents(SPACES[code], targets.image_sizes, targets.model_image_sizes)[rows]
+        found = np.where((codes == code)[:, None], every, found)
+    return found
+
+
+def _finding(targets: Targets, recipe: Recipe | None, rows: list[int], **what: Any) -> Finding:
+    sample = targets.sample(rows[0])
+    first = f"row {sample}" if isinstance(sample, int) else f"sample {sample!r}"
+    return Finding("" if recipe is None else recipe.name, len(rows), rows[0], first, **what)
+
+
+def _targets(count: int) -> str:
+    return f"{count:,} targets" if count > 1 else "1 target"

@@ -1,0 +1,386 @@
+"""One target's JSON wire form, read tolerantly and checked strictly.
+
+A place is one of ``{"bbox": [x1, y1, x2, y2]}``, ``{"polygon": [x1, y1, x2, y2, x3, y3, ...]}``,
+``{"circle": [x, y, r]}``, ``{"point": [x, y]}`` (alone or beside a bbox) or ``{"regions": [place, ...]}`` (any of
+them counts). ``{"refusal": true}`` says that nothing on the screen fits. ``action`` stands beside a place or alone,
+in the list of ``regions`` too, where a place's own action goes before the one beside the list. It is a name, or
+``{"name": ..., ...}`` with any of
+
+- ``text``: what is typed, answered or selected;
+- ``direction``: up, down, left or right, of a scroll the way the view goes, of a swipe the way the finger goes;
+- ``to``: ``[x, y]`` or a box, where a drag or a swipe ends, in the target's space;
+- ``keys``: a key or several pressed together, such as ``["ctrl", "c"]``;
+- ``app``: what is opened; ``button``: a button of the mouse or the system;
+- ``status``: how the task ended, of ``finished``; ``duration``: a length of time, in the unit of the responses.
+
+The same as a JSON string in which no key comes twice, with numpy arrays and scalars, or with keys that Arrow filled
+with None, reads alike.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace, as_space
+from grounding_rewards.errors import MISSING, SpaceError, TargetError, near
+from grounding_rewards.targets.target import Action, NativeForm, Region, RegionKind, Target
+from grounding_rewards.targets.unique_keys import unique_keys
+
+PLACES = {
+    "bbox": RegionKind.BBOX,
+    "polygon": RegionKind.POLYGON,
+    "circle": RegionKind.CIRCLE,
+    "point": RegionKind.POINT,
+}
+_LARGEST_COUNT = 2**53
+_NUMBERS = {int, float}
+_SCALARS = {str, int, float, bool}
+_BBOX = RegionKind.BBOX
+DIRECTIONS = ("up", "down", "left", "right")
+_TARGET_KEYS = (
+    *PLACES, "regions", "refusal", "action", "space", "image_size", "model_image_size",
+    "id", "task", "trajectory", "step", "num_steps", "extra",
+)  # fmt: skip
+_ACTION_KEYS = ("name", "text", "direction", "to", "button", "keys", "app", "status", "duration")
+_WIRE = '{"bbox": [x1, y1, x2, y2]} or another place, {"refusal": true} or {"action": ...}'
+
+
+def read_target(
+    value: Any,
+    *,
+    row: int = 0,
+    native: NativeForm | None = None,
+    space: CoordSpace | None = None,
+    label_free: bool = False,
+) -> Target:
+    """Read one target.
+
+    Args:
+        value: the wire form as a mapping or JSON string, or a bare value in the ``native`` form.
+        row: names the sample in errors where the target has no ``id``.
+        native: the recipe's own form, tried first; without one a bare list of 4 is a bbox.
+        space: the space of a target that does not name one.
+        label_free: whether it need not say what is right: None will do, and so will a text that is no JSON.
+
+    Returns:
+        The target, all numbers finite, -0.0 as 0.0, box corners in order.
+
+    Raises:
+        TargetError: the value does not fit; names the sample, the field and what was expected.
+
+    >>> read_target('{"bbox": [1, 2, 3, 4], "polygon": null}').regions
+    (Region(kind=<RegionKind.BBOX: 0>, numbers=(1.0, 2.0, 3.0, 4.0), point=None),)
+    >>> read_target([1, 2, 3, 4, 5, 6])
+    Traceback (most recent call last):
+    grounding_rewards.errors.TargetError: target of row 0, field 'target': got [1, 2, 3, 4, 5, 6]; expected 4 numbers \
+x1 y1 x2 y2 in a bare list; write a polygon as {"polygon": [x1, y1, ...]}
+    """
+    if label_free and (value is None or (isinstance(value, str) and not value.lstrip().startswith(("{", "[")))):
+        return Target(space=space)
+    try:
+        fields = _as_mapping(value, row, native)
+    except RecursionError:
+        raise TargetError(row, "target", "deeply nested lists", f"{_WIRE}") from None
+    reader = _Reader(_sample_name(fields, row))
+    if len(fields) == 1 and "bbox" in fields:
+        return Target((Region(_BBOX, reader._bbox("bbox", fields["bbox"])),), space=space)
+    return reader.target(fields, space, label_free)
+
+
+def _sample_name(fields: Mapping[str, Any], row: int) -> str | int:
+    name = fields.get("id")
+    if name is None:
+        return row
+    return str(name) if isinstance(name, str) or _is_whole(name) else row
+
+
+def _as_mapping(value: Any, row: int, native: NativeForm | None) -> dict[str, Any]:
+    """Bring whatever came into the wire form's dict, the native form first."""
+    plain = _plain(value)
+    read = _own(plain, row, native)
+    if read is None and isinstance(plain, str):
+        plain = _from_json(plain, row)
+        read = _own(plain, row, native)
+    if read is not None:
+        return read
+    if isinstance(plain, Mapping):
+        return dict(plain)
+    if native:
+        raise TargetError(row, "target", value, f"{native.description}, or {_WIRE}")
+    if isinstance(plain, list):
+        if len(plain) == 4:
+            return {"bbox": plain}
+        hint = '; write a polygon as {"polygon": [x1, y1, ...]}' if len(plain) > 4 else f"; or {_WIRE}"
+        raise TargetError(row, "target", value, f"4 numbers x1 y1 x2 y2 in a bare list{hint}")
+    raise TargetError(row, "target", MISSING if value is None else value, _WIRE)
+
+
+def _own(value: Any, row: int, native: NativeForm | None) -> dict[str, Any] | None:
+    """What a recipe's own reader makes of a value; where it fails, the value does not fit."""
+    try:
+        return native.read(value) if native else None
+    except Exception as error:
+        description = native.description if native else _WIRE
+        raise TargetError(row, "target", value, f"{description} ({type(error).__name__}: {error!s:.80})") from error
+
+
+def _from_json(text: str, row: int) -> Any:
+    try:
+        return _plain(json.loads(text, object_pairs_hook=unique_keys))
+    except (ValueError, RecursionError) as error:
+        raise TargetError(row, "target", text, f"JSON of a target ({error}), such as {_WIRE}") from None
+
+
+def _plain(value: Any) -> Any:
+    """Numpy to Python, and without the None-filled keys that Arrow adds."""
+    if type(value) in _SCALARS or (type(value) is list and _NUMBERS.issuperset(map(type, value))):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, np.longdouble):
+        return float(value)
+    if isinstance(value, list | tuple):
+        return [item if type(item) in (int, float) else _plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {
+            key: item if key == "extra" else _plain(item)
+            for key, item in value.items()
+            if item is not None and (key == "extra" or not _is_hollow(item))
+        }  # fmt: skip
+    return value
+
+
+def _is_hollow(value: Any) -> bool:
+    """A mapping of nothing but None: how Arrow writes that there is none where other rows have one."""
+    if type(value) in _SCALARS or not isinstance(value, Mapping):
+        return False
+    return bool(value) and all(item is None for item in value.values())
+
+
+class _Reader:
+    """Checks the fields of one sample; every complaint names the sample."""
+
+    def __init__(self, sample: str | int) -> None:
+        self.sample = sample
+
+    def fail(self, field: str, came: Any, expected: str) -> TargetError:
+        return TargetError(self.sample, field, came, expected)
+
+    def target(self, fields: Mapping[str, Any], default: CoordSpace | None, label_free: bool = False) -> Target:
+        self.known(fields, _TARGET_KEYS, "a target")
+        refusal = self.flag(fields.get("refusal"), "refusal")
+        regions, actions = self.regions(fields)
+        action = self.action(fields["action"]) if "action" in fields else None
+        if refusal and regions:
+            raise self.fail("refusal", True, "no place beside a refusal; drop one of the two")
+        if not (refusal or regions or action or actions or label_free):
+            raise self.fail("target", dict(fields), _WIRE)
+        space = self.space(fields.get("space"))
+        if space in (CoordSpace.UNIT, CoordSpace.THOUSANDTHS):
+            self.no_circle(regions, space)
+        return Target(
+            regions, refusal, action, space or default,
+            self.size(fields, "image_size"), self.size(fields, "model_image_size"),
+            self.name(fields, "id"), self.text(fields, "task"), self.name(fields, "trajectory"),
+            self.count(fields, "step"), self.count(fields, "num_steps"), fields.get("extra"), actions,
+        )  # fmt: skip
+
+    def known(self, fields: Mapping[str, Any], keys: tuple[str, ...], where: str, prefix: str = "") -> None:
+        for key in fields:
+            if key not in keys:
+                hint = near(key, keys) or '; put your own fields under "extra" of the target'
+                raise self.fail(f"{prefix}{key}", fields[key], f"one of the keys of {where} ({', '.join(keys)}){hint}")
+
+    def regions(self, fields: Mapping[str, Any]) -> tuple[tuple[Region, ...], tuple[Action, ...]]:
+        """The places, and the actions in their list that need none."""
+        if "regions" in fields:
+            extra = [key for key in PLACES if key in fields]
+            if extra:
+                raise self.fail(extra[0], fields[extra[0]], "no place beside `regions`; move it into the list")
+            return self.region_list(fields["regions"])
+        region = self.region(fields, "")
+        return ((region,) if region else ()), ()
+
+    def region_list(self, value: Any) -> tuple[tuple[Region, ...], tuple[Action, ...]]:
+        if not isinstance(value, list) or not value:
+            raise self.fail("regions", value, 'a list of places such as [{"bbox": [x1, y1, x2, y2]}]')
+        found, actions = [], []
+        for index, item in enumerate(value):
+            where = f"regions[{index}]"
+            place = {"bbox": item} if isinstance(item, list) and len(item) == 4 else item
+            if not isinstance(place, Mapping):
+                raise self.fail(where, item, 'a place such as {"bbox": [x1, y1, x2, y2]}')
+            self.known(place, (*PLACES, "action"), "a place", f"{where}.")
+            region = self.region(place, f"{where}.")
+            action = self.action(place["action"], f"{where}.") if "action" in place else None
+            if region is not None:
+                found.append(region if action is None else replace(region, action=action))
+            elif action is not None:
+                actions.append(action)
+            else:
+                raise self.fail(where, item, 'a place such as {"bbox": [x1, y1, x2, y2]}, or an action')
+        return tuple(found), tuple(actions)
+
+    def region(self, fields: Mapping[str, Any], prefix: str) -> Region | None:
+        names = [name for name in PLACES if name in fields]
+        if not names:
+            return None
+        if len(names) > 1 and names != ["bbox", "point"]:
+            raise self.fail(prefix + names[1], fields[names[1]], "one place; list several under `regions`")
+        name = names[0]
+        numbers = getattr(self, f"_{name}")(prefix + name, fields[name])
+        point = self._point(prefix + "point", fields["point"]) if len(names) == 2 else None
+        if point and not (numbers[0] <= point[0] <= numbers[2] and numbers[1] <= point[1] <= numbers[3]):
+            raise self.fail(prefix + "point", fields["point"], f"a point inside the bbox {fields['bbox']}")
+        return Region(PLACES[name], numbers, point)
+
+    def _bbox(self, field: str, value: Any) -> tuple[float, ...]:
+        x1, y1, x2, y2 = box = self.numbers(field, value, 4, "4 numbers x1 y1 x2 y2")
+        if x1 > x2 or y1 > y2:
+            mended = [min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)]
+            raise self.fail(field, value, f"x1 <= x2 and y1 <= y2 (not x y w h); if two corners are swapped: {mended}")
+        return box
+
+    def _polygon(self, field: str, value: Any) -> tuple[float, ...]:
+        flat = self.numbers(field, value, None, "a flat list x1 y1 x2 y2 x3 y3 ... of at least 3 points")
+        if len(flat) < 6 or len(flat) % 2:
+            raise self.fail(field, value, "an even count of numbers, at least 6: x1 y1 x2 y2 x3 y3 ...")
+        offsets = [(x - flat[0], y - flat[1]) for x, y in zip(flat[2::2], flat[3::2], strict=True)]
+        a, b = next((offset for offset in offsets if offset != (0.0, 0.0)), (0.0, 0.0))
+        if all(a * d == b * c for c, d in offsets):
+            raise self.fail(field, value, "points that enclose an area; these lie on one line")
+        return flat
+
+    def _circle(self, field: str, value: Any) -> tuple[float, ...]:
+        circle = self.numbers(field, value, 3, "3 numbers x y r")
+        if circle[2] <= 0:
+            raise self.fail(field, value, "a radius above 0 as the third number")
+        return circle
+
+    def _point(self, field: str, value: Any) -> tuple[float, float]:
+        x, y = self.numbers(field, value, 2, "2 numbers x y")
+        return (x, y)
+
+    def numbers(self, field: str, value: Any, count: int | None, expected: str) -> tuple[float, ...]:
+        """Finite numbers and nothing else: no strings, booleans or nested lists."""
+        if not isinstance(value, list) or (count is not None and len(value) != count):
+            raise self.fail(field, value, expected)
+        if {int}.issuperset(map(type, value)) and value and max(map(abs, value)) <= COORDINATE_LIMIT:
+            return tuple(map(float, value))  # as below, sooner
+        return tuple([self.number(field, item, value, expected) for item in value])
+
+    def number(self, field: str, item: Any, came: Any, expected: str) -> float:
+        if type(item) is float and -COORDINATE_LIMIT <= item <= COORDINATE_LIMIT:
+            return item + 0.0  # -0.0 is 0.0
+        if type(item) not in (int, float):
+            raise self.fail(field, came, f"{expected}, as numbers ({item!r:.40} is {_kind(item)})")
+        try:
+            number = float(item)
+        except OverflowError:
+            number = math.inf
+        if not abs(number) <= COORDINATE_LIMIT:
+            raise self.fail(field, came, f"{expected}, all of them finite (and within ±{COORDINATE_LIMIT:.0e})")
+        return number
+
+    def no_circle(self, regions: tuple[Region, ...], space: CoordSpace) -> None:
+        for region in regions:
+            if region.kind == RegionKind.CIRCLE:
+                raise self.fail("circle", list(region.numbers), f"a pixel space; a circle in {space} is no circle")
+
+    def space(self, value: Any) -> CoordSpace | None:
+        try:
+            return None if value is None else as_space(value)
+        except SpaceError:
+            raise self.fail("space", value, f"one of {', '.join(CoordSpace)}") from None
+
+    def size(self, fields: Mapping[str, Any], field: str) -> tuple[float, float] | None:
+        if field not in fields:
+            return None
+        size = self.numbers(field, fields[field], 2, "[width, height]")
+        if min(size) < 1:
+            raise self.fail(field, fields[field], "[width, height], both above 0: at least 1 pixel")
+        return (size[0], size[1])
+
+    def flag(self, value: Any, field: str) -> bool:
+        if value is not None and not isinstance(value, bool):
+            raise self.fail(field, value, "true or false")
+        return bool(value)
+
+    def text(self, fields: Mapping[str, Any], field: str, prefix: str = "") -> str | None:
+        value = fields.get(field)
+        if value is not None and not isinstance(value, str):
+            raise self.fail(prefix + field, value, "a string")
+        return value
+
+    def name(self, fields: Mapping[str, Any], field: str) -> str | int | None:
+        value = fields.get(field)
+        if value is not None and not (isinstance(value, str) or _is_whole(value)):
+            raise self.fail(field, value, "a string or a whole number")
+        return value
+
+    def count(self, fields: Mapping[str, Any], field: str) -> int | None:
+        value = fields.get(field)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if value is not None and not (_is_whole(value) and 0 <= value <= _LARGEST_COUNT):
+            raise self.fail(field, fields[field], "a whole number from 0 (and at most 2**53)")
+        return value
+
+    def action(self, value: Any, prefix: str = "") -> Action:
+        where = f"{prefix}action"
+        if isinstance(value, str):
+            value = {"name": value}
+        if not isinstance(value, Mapping):
+            raise self.fail(where, value, 'a name such as "click", or {"name": ..., "text": ...}')
+        self.known(value, _ACTION_KEYS, "an action", f"{where}.")
+        name = self.text(value, "name", f"{where}.")
+        if not name:
+            raise self.fail(f"{where}.name", value.get("name", MISSING), 'the action\'s name, such as "click"')
+        direction = self.text(value, "direction", f"{where}.")
+        if direction is not None and direction not in DIRECTIONS:
+            raise self.fail(f"{where}.direction", direction, f"one of {', '.join(DIRECTIONS)}")
+        texts = {key: self.text(value, key, f"{where}.") for key in ("text", "button", "app", "status")}
+        return Action(
+            name=name, direction=direction, to=self.action_to(value, where), keys=self.action_keys(value, where),
+            duration=self.action_duration(value, where), **texts,
+        )  # fmt: skip
+
+    def action_to(self, fields: Mapping[str, Any], where: str) -> tuple[float, ...] | None:
+        if "to" not in fields:
+            return None
+        ends = "2 numbers x y, or 4 numbers x1 y1 x2 y2"
+        count = len(fields["to"]) if isinstance(fields["to"], list) else 2
+        if count == 4:
+            return self._bbox(f"{where}.to", fields["to"])
+        return self.numbers(f"{where}.to", fields["to"], 2, ends)
+
+    def action_keys(self, fields: Mapping[str, Any], where: str) -> tuple[str, ...] | None:
+        keys = fields.get("keys")
+        if keys is None:
+            return None
+        keys = [keys] if isinstance(keys, str) else keys
+        if not isinstance(keys, list) or not keys or not all(isinstance(key, str) for key in keys):
+            raise self.fail(f"{where}.keys", fields["keys"], 'a key or a list of keys, such as ["ctrl", "c"]')
+        return tuple(keys)
+
+    def action_duration(self, fields: Mapping[str, Any], where: str) -> float | None:
+        if "duration" not in fields:
+            return None
+        duration = self.number(f"{where}.duration", fields["duration"], fields["duration"], "a length of time")
+        if duration < 0:
+            raise self.fail(f"{where}.duration", fields["duration"], "a length of time from 0")
+        return duration
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 64
+
+
+def _kind(value: Any) -> str:
+    return "a nested list" if isinstance(value, list) else f"of type {type(value).__name__}"

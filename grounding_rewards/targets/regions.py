@@ -1,0 +1,188 @@
+"""The places of all samples as one ragged table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.arrays import Floats, read_only
+from grounding_rewards.coords.spaces import CoordSpace, convert
+from grounding_rewards.targets.target import Region, RegionKind
+
+_BBOX = RegionKind.BBOX
+_BOXES = frozenset({_BBOX})
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """What places have beyond a box: ``Regions`` of plain boxes go without.
+
+    Attributes are those of ``Regions``.
+    """
+
+    kind: NDArray[np.int8]
+    point: Floats
+    radii: Floats
+    vertices: Floats
+    offsets: NDArray[np.int64]
+
+
+class PerSample:
+    """What a table of several rows a sample has: ``row`` says which sample, ``aligned`` that each has exactly one."""
+
+    row: NDArray[np.int64]
+    aligned: bool
+
+    def each(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Each sample's value for each of its rows: (n, ...) to (m, ...)."""
+        return values if self.aligned else values[self.row]
+
+    def best(self, scores: Floats, rows: int) -> Floats:
+        """The best row's score of each sample: (m,) to (n,), 0.0 for a sample without any."""
+        if self.aligned:
+            return scores
+        best = np.full(rows, -np.inf)
+        np.maximum.at(best, self.row, scores)
+        return np.where(np.isneginf(best), 0.0, best)
+
+
+@dataclass(frozen=True, eq=False)
+class Regions(PerSample):
+    """The places of all samples, m rows in sample order.
+
+    Attributes:
+        row: (m,) the sample that each place belongs to, ascending.
+        kind: (m,) ``RegionKind``.
+        box: (m, 4) x1 y1 x2 y2: the box itself, the bounding box of a polygon or circle, or a point twice.
+        point: (m, 2) the marked point: a point target, a circle's centre, the point beside a bbox; else NaN.
+        radii: (m, 2) a circle's radius along x and y (they differ after a resize that distorts); else NaN.
+        vertices: (k, 2) the corners of all polygons, one after the other.
+        offsets: (m + 1,) where each place's corners start and end in ``vertices``.
+        kinds: the kinds that occur.
+        aligned: whether every sample has exactly one place.
+    """
+
+    row: NDArray[np.int64]
+    box: Floats
+    kinds: frozenset[RegionKind]
+    aligned: bool
+    shapes: Shapes | None = None
+
+    def make_read_only(self) -> None:
+        """Make the columns read-only."""
+        read_only(self.row, self.box)
+        if self.shapes is not None:
+            read_only(*vars(self.shapes).values())
+
+    @property
+    def kind(self) -> NDArray[np.int8]:  # noqa: D102 (an attribute of the class, as the next ones)
+        return np.zeros(len(self.row), dtype=np.int8) if self.shapes is None else self.shapes.kind
+
+    @property
+    def plain(self) -> bool:
+        """Whether every place is a box."""
+        return self.kinds <= _BOXES
+
+    @property
+    def point(self) -> Floats:  # noqa: D102
+        return np.full((len(self.row), 2), np.nan) if self.shapes is None else self.shapes.point
+
+    @property
+    def radii(self) -> Floats:  # noqa: D102
+        return np.full((len(self.row), 2), np.nan) if self.shapes is None else self.shapes.radii
+
+    @property
+    def vertices(self) -> Floats:  # noqa: D102
+        return np.zeros((0, 2)) if self.shapes is None else self.shapes.vertices
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:  # noqa: D102
+        return np.zeros(len(self.row) + 1, dtype=np.int64) if self.shapes is None else self.shapes.offsets
+
+    @property
+    def centre(self) -> Floats:
+        """(m, 2) centre of each box or bounding box."""
+        return (self.box[:, :2] + self.box[:, 2:]) / 2
+
+
+def regions_of(owners: list[int], places: list[Region], boxes: list[tuple[float, ...]], rows: int) -> Regions:
+    """The places of ``rows`` samples: whose each is, and its box or bounding box."""
+    kinds = frozenset([place.kind for place in places])
+    boxed = kinds <= _BOXES and not any(place.point for place in places)
+    aligned = len(owners) == rows and owners == list(range(rows))
+    return Regions(
+        row=np.arange(rows) if aligned else np.array(owners, dtype=np.int64),
+        box=np.array(boxes, dtype=np.float64) if boxes else np.zeros((0, 4)),
+        kinds=kinds,
+        aligned=aligned,
+        shapes=None if boxed else _shapes(places),
+    )
+
+
+def _shapes(places: Sequence[Region]) -> Shapes:
+    nan = (np.nan, np.nan)
+    corners = [region.numbers if region.kind == RegionKind.POLYGON else () for region in places]
+    return Shapes(
+        kind=np.array([region.kind for region in places], dtype=np.int8),
+        point=np.array([_marked_point(region) or nan for region in places], dtype=np.float64).reshape(-1, 2),
+        radii=np.array([_radii(region) or nan for region in places], dtype=np.float64).reshape(-1, 2),
+        vertices=np.array([number for flat in corners for number in flat], dtype=np.float64).reshape(-1, 2),
+        offsets=np.cumsum([0, *(len(flat) // 2 for flat in corners)], dtype=np.int64),
+    )
+
+
+def bounding_box(region: Region) -> tuple[float, ...]:
+    """x1 y1 x2 y2 around a place."""
+    numbers = region.numbers
+    if region.kind == RegionKind.BBOX:
+        return numbers
+    if region.kind == RegionKind.POINT:
+        return numbers + numbers
+    if region.kind == RegionKind.CIRCLE:
+        x, y, r = numbers
+        return (x - r, y - r, x + r, y + r)
+    return (min(numbers[::2]), min(numbers[1::2]), max(numbers[::2]), max(numbers[1::2]))
+
+
+def _marked_point(region: Region) -> tuple[float, ...] | None:
+    return region.numbers[:2] if region.kind in (RegionKind.POINT, RegionKind.CIRCLE) else region.point
+
+
+def _radii(region: Region) -> tuple[float, float] | None:
+    return (region.numbers[2], region.numbers[2]) if region.kind == RegionKind.CIRCLE else None
+
+
+def converted(
+    regions: Regions,
+    chosen: NDArray[np.bool_],
+    source: CoordSpace,
+    into: CoordSpace,
+    image_sizes: Floats,
+    model_image_sizes: Floats,
+) -> Regions:
+    """The regions with the chosen (m,) places converted; the others are in another space and have their own turn."""
+    sizes = regions.each(image_sizes), regions.each(model_image_sizes)
+    every = bool(chosen.all())
+
+    def moved(values: Floats, mask: NDArray[np.bool_], sizes: tuple[Floats, Floats]) -> Floats:
+        new = convert(values, source, into, *sizes)
+        return new if every else np.where(mask[:, None], new, values)
+
+    box = moved(regions.box, chosen, sizes)
+    if regions.shapes is None:
+        return replace(regions, box=box)
+    owner = np.repeat(np.arange(len(regions.row)), np.diff(regions.offsets))
+    vertex_sizes = sizes[0][owner], sizes[1][owner]
+
+    shapes = Shapes(
+        kind=regions.kind,
+        point=moved(regions.point, chosen, sizes),
+        radii=moved(regions.radii, chosen, sizes),
+        vertices=moved(regions.vertices, chosen[owner], vertex_sizes),
+        offsets=regions.offsets,
+    )
+    return replace(regions, box=box, shapes=shapes)

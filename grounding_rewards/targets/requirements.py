@@ -1,0 +1,239 @@
+"""What a recipe needs of targets, and what is wrong with those that it cannot use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grounding_rewards.actions import CLICKS, is_known
+from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.spaces import (
+    CODES,
+    COORDINATE_LIMIT,
+    SPACES,
+    UNDECLARED,
+    UNIT,
+    CoordSpace,
+    extents,
+    sizes_needed,
+)
+from grounding_rewards.errors import MISSING, TargetError, near
+from grounding_rewards.targets.target import RegionKind
+
+if TYPE_CHECKING:
+    from grounding_rewards.targets.columns import Targets
+
+Found = list[tuple[int, TargetError]]
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a recipe wants targets for.
+
+    Attributes:
+        into: the space in which it works.
+        response_space: the space of the responses; None where nothing is known of them.
+        accepts: the kinds of target that it can judge.
+        screen: whether it measures in shares of the screen.
+        trajectories: whether it needs each row's trajectory and step.
+        label_free: whether it needs no places, so that responses alone are brought into its space.
+    """
+
+    into: CoordSpace
+    response_space: CoordSpace | None
+    accepts: frozenset[str]
+    screen: bool = False
+    trajectories: bool = False
+    label_free: bool = False
+
+    def sizes(self, space: CoordSpace | None) -> tuple[str, ...]:
+        """The size fields that targets in ``space``, or without a place (None), need."""
+        converting = sizes_needed(None if self.label_free else space, self.response_space, into=self.into)
+        own = self.into.size_field if self.screen else None
+        return converting if own is None or own in converting else (*converting, own)
+
+
+def unusable(targets: Targets, use: Use) -> dict[int, TargetError]:
+    """What a recipe cannot use, by row: the first complaint about each.
+
+    Args:
+        targets: as read, with the space of every row declared where it can be.
+        use: what the recipe wants them for.
+
+    Returns:
+        An error for each row that is of a kind not accepted, lacks a space or a size that is needed, has the size of
+        no image, or lies a whole image away from its image.
+    """
+    if _plainly_usable(targets, use):
+        return {}
+    found = _kind_errors(targets, use.accepts) + _action_errors(targets, use.accepts) + _space_errors(targets)
+    found += _circle_errors(targets) + _unusable_sizes(targets)
+    found += _place_errors(targets) if use.trajectories else []
+    found += _size_errors(targets, None, use) if use.label_free else []
+    for code in np.unique(targets.space_codes[targets.valid]):
+        if code != UNDECLARED:
+            space = SPACES[code]
+            found += _size_errors(targets, space, use) + _range_errors(targets, space)
+    return dict(reversed(found))
+
+
+def _plainly_usable(targets: Targets, use: Use) -> bool:
+    """Whether a few looks at the whole table show that no row can be unusable, as is the rule."""
+    if use.trajectories or use.label_free or "bbox" not in use.accepts:
+        return False
+    if targets.odd or targets.errors or not targets.regions.plain:
+        return False
+    if (targets.special and "action" not in use.accepts) or len(targets.spaces) > 1 or None in targets.spaces:
+        return False
+    space = next(iter(targets.spaces), None)
+    if space is None:  # no place anywhere
+        return targets.known_image_sizes is None and targets.known_model_image_sizes is None
+    needed = use.sizes(space)
+    least, right, bottom, end = targets.span
+    for field, sizes in (
+        ("image_size", targets.known_image_sizes), ("model_image_size", targets.known_model_image_sizes),
+    ):  # fmt: skip
+        if sizes is None and field in needed:
+            return False
+        if sizes is not None and not ((sizes >= 1) & (sizes <= COORDINATE_LIMIT)).all():
+            return False
+        if sizes is not None and space.size_field == field and not _covers(sizes, right, bottom):
+            return False
+    extent = space.extent
+    return least >= 0 and (extent is None or max(right, bottom) <= extent) and (space is UNIT or end > 1)
+
+
+def _covers(sizes: Floats, right: float, bottom: float) -> bool:
+    """Whether even the smallest image reaches that far."""
+    width, height = sizes.min(axis=0).tolist()
+    return bool(right <= width and bottom <= height)
+
+
+def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:
+    """Places and refusals that the recipe has no rule for."""
+    found: Found = []
+    names = [kind.name.lower() for kind in RegionKind]
+    expected = f"one of {', '.join(sorted(accepts))}: this recipe judges nothing else"
+    for kind in RegionKind:
+        if names[kind] not in accepts:
+            hint = "; an option point_radius, where a recipe has one, gives points a reach"
+            hint = hint if kind == RegionKind.POINT else ""
+            for index in np.flatnonzero(targets.regions.kind == kind):
+                found.append(_region_error(targets, int(index), expected + hint))
+    if "refusal" not in accepts:
+        for row in np.flatnonzero(targets.refusal):
+            found.append((int(row), TargetError(targets.sample(int(row)), "refusal", True, expected)))
+    return found
+
+
+def _action_errors(targets: Targets, accepts: frozenset[str]) -> Found:
+    """Actions that a recipe of places would pass over: all but clicks, which a place alone stands for."""
+    found: Found = []
+    if "action" in accepts:
+        return found
+    expected = f"a click on one of {', '.join(sorted(accepts - {'refusal'}))}: this recipe judges no other action"
+    for row in map(int, np.flatnonzero(targets.acts)):
+        target = targets.rows[row]
+        names = [each.name for each in target.every_action()] if target else []
+        other = next((name for name in names if name not in CLICKS), names[0] if target and target.placeless else None)
+        if other is not None:
+            hint = "" if is_known(other) else near(other, CLICKS).rstrip(".")
+            found.append((row, TargetError(targets.sample(row), "action", other, expected + hint)))
+    return found
+
+
+def _region_error(targets: Targets, index: int, expected: str) -> tuple[int, TargetError]:
+    """The error about one place, with its numbers as they came."""
+    row = int(targets.regions.row[index])
+    target = targets.rows[row]
+    place = index - int(np.searchsorted(targets.regions.row, row))
+    came = MISSING if target is None else list(target.regions[place].numbers)
+    return row, TargetError(targets.sample(row), RegionKind(targets.regions.kind[index]).name.lower(), came, expected)
+
+
+def _circle_errors(targets: Targets) -> Found:
+    """Circles in a space where they are none."""
+    found: Found = []
+    for index in np.flatnonzero(targets.regions.kind == RegionKind.CIRCLE):
+        code = targets.space_codes[targets.regions.row[index]]
+        if code != UNDECLARED and SPACES[code].extent is not None:
+            expected = f"a pixel space; a circle in {SPACES[code]} is no circle"
+            found.append(_region_error(targets, int(index), expected))
+    return found
+
+
+def _place_errors(targets: Targets) -> Found:
+    """Rows that do not say which step of which trajectory they are."""
+    found: Found = []
+    for row, target in enumerate(targets.rows):
+        for field in ("step", "trajectory") if target else ():
+            if getattr(target, field) is None:
+                expected = "the trajectory's name and the number of the step in it: this recipe adds up trajectories"
+                found.append((row, TargetError(targets.sample(row), field, MISSING, expected)))
+    return found
+
+
+def _space_errors(targets: Targets) -> Found:
+    placed = np.unique(targets.regions.row)
+    bare = placed[targets.space_codes[placed] == UNDECLARED]
+    expected = f"one of {', '.join(CoordSpace)} (or the option target_space)"
+    return [(int(row), TargetError(targets.sample(int(row)), "space", MISSING, expected)) for row in bare]
+
+
+def _size_errors(targets: Targets, space: CoordSpace | None, use: Use) -> Found:
+    """Rows whose size is needed, to convert the target or the response or to measure by it, and unknown.
+
+    With None for the space, those of a recipe that looks at no place: every row.
+    """
+    found: Found = []
+    placed = np.full(len(targets), space is None, dtype=np.bool_)
+    placed[targets.regions.row] = True
+    placed[list(targets.with_ends)] = True
+    rows = targets.valid & placed & ((targets.space_codes == CODES[space]) if space else True)
+    converting = sizes_needed(space, use.response_space, into=use.into)
+    for field in use.sizes(space):
+        sizes = targets.image_sizes if field == "image_size" else targets.model_image_sizes
+        brought = [f"responses in {use.response_space}"] if use.response_space not in (None, use.into) else []
+        brings = f"brings {', '.join([*brought, *([f'targets in {space}'] if space else [])])} into {use.into}"
+        why = brings if field in converting else "measures in shares of the screen"
+        for row in np.flatnonzero(rows & np.isnan(sizes).any(axis=1)):
+            expected = f"[width, height], because the recipe {why}"
+            found.append((int(row), TargetError(targets.sample(int(row)), field, MISSING, expected)))
+    return found
+
+
+def _unusable_sizes(targets: Targets) -> Found:
+    """Rows whose size, given from outside, is that of no image; sizes in targets were checked when read."""
+    found: Found = []
+    for field, sizes in (("image_size", targets.image_sizes), ("model_image_size", targets.model_image_sizes)):
+        wrong = (sizes < 1) | (sizes > COORDINATE_LIMIT)
+        for row in np.flatnonzero(targets.valid & wrong.any(axis=1)) if wrong.any() else ():
+            came, expected = sizes[row].tolist(), "[width, height], both finite and at least 1 pixel"
+            found.append((int(row), TargetError(targets.sample(int(row)), field, came, expected)))
+    return found
+
+
+def _range_errors(targets: Targets, space: CoordSpace) -> Found:
+    """Places that no click can reach, or that are surely written in another space."""
+    regions = targets.regions
+    mine = (targets.space_codes[regions.row] == CODES[space]) & targets.valid[regions.row]
+    x1, y1, x2, y2 = regions.box.T
+    width, height = extents(space, targets.image_sizes, targets.model_image_sizes)[regions.row].T
+    with np.errstate(invalid="ignore"):
+        far = (x1 < -width) | (y1 < -height) | (x2 > 2 * width) | (y2 > 2 * height)
+        beside = (x2 < 0) | (y2 < 0) | (x1 > width) | (y1 > height)
+    tiny = (x1 >= 0) & (y1 >= 0) & (x2 <= 1) & (y2 <= 1) & (x2 - x1 > 0) & (x2 - x1 < 1) & (y2 - y1 > 0) & (y2 - y1 < 1)
+    found: Found = []
+    for index in np.flatnonzero(mine & (far | beside)):
+        unknown = np.isnan(width[index] + height[index])
+        reach = "from 0" if unknown else f"within (or near) 0..{width[index]:g} by 0..{height[index]:g}"
+        expected = (
+            f"coordinates in {space} {reach}; name the right `space` in the target, or by the option target_space"
+        )
+        found.append(_region_error(targets, int(index), expected))
+    for index in np.flatnonzero(mine & tiny) if space != CoordSpace.UNIT else ():
+        expected = f"coordinates in {space}; these look like unit: name the `space`, or set the option target_space"
+        found.append(_region_error(targets, int(index), expected))
+    return found

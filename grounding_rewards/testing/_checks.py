@@ -1,0 +1,143 @@
+"""What all checks share: running what must not raise, and naming what failed."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import pickle
+import random
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.verifiers.contract import complaint
+
+T = TypeVar("T")
+
+TOLERANCE = 1e-9
+"""How far sums over a group, and scores of moved places, may differ: the order of additions rounds."""
+
+
+def brief(value: Any, length: int = 300) -> str:
+    """The beginning of a repr, whatever the value."""
+    if isinstance(value, str | list):
+        value = value[: length + 1]
+    try:
+        text = repr(value)
+    except Exception:  # a whole number of 5,000 digits, for one
+        text = f"a {type(value).__name__} that cannot be printed"
+    return text if len(text) <= length else f"{text[:length]}…"
+
+
+def quietly(what: str, run: Callable[[], T], *, settled: bool = False) -> T:
+    """The result of something that must neither raise, warn nor print.
+
+    Args:
+        what: how errors begin.
+        run: does it.
+        settled: also look whether it changes what all code of the process shares, which takes some time.
+
+    Raises:
+        AssertionError: it does; the message begins with ``what``.
+    """
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            if settled:  # the same seed again shows, once a number was drawn
+                random.random(), np.random.random()  # noqa: NPY002
+            before = _shared() if settled else {}
+            result = run()
+            after = _shared() if settled else {}
+    except (Exception, SystemExit) as error:
+        raise AssertionError(f"{what} raises {type(error).__name__}: {brief(str(error))}") from error
+    changed = [name for name, value in before.items() if after[name] != value]
+    if changed:
+        raise AssertionError(f"{what} changes {' and '.join(changed)}, which all code shares: leave it alone")
+    if printed.getvalue():
+        raise AssertionError(f"{what} prints {brief(printed.getvalue())}")
+    return result
+
+
+def _shared() -> dict[str, Any]:
+    """What a verifier could change for everybody else."""
+    drawn: Any = np.random.get_state(legacy=False)  # noqa: NPY002
+    return {
+        "the state of random": random.getstate(),
+        "the state of numpy.random": (drawn["state"]["pos"], drawn["state"]["key"].tobytes()),
+        "numpy's handling of errors": np.geterr(),
+        "the filters of warnings": list(warnings.filters),
+    }
+
+
+def same_bits(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[np.bool_]:
+    """Row by row: equal to the last bit? NaN equals NaN, and -0.0 is not 0.0. No row of two lengths is equal."""
+    if len(ours) != len(theirs):
+        return np.zeros(max(len(ours), len(theirs)), dtype=np.bool_)
+    if len(ours) == 0 or ours.dtype == np.object_:
+        return np.array([one == other for one, other in zip(ours, theirs, strict=True)], dtype=np.bool_)
+    shape = (len(ours), -1)
+    bits = [np.ascontiguousarray(side).reshape(shape).view(np.uint8) for side in (ours, theirs)]
+    equal: NDArray[np.bool_] = (bits[0] == bits[1]).all(axis=1)
+    return equal
+
+
+def close(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[np.bool_]:
+    """Row by row: equal but for rounding?"""
+    equal: NDArray[np.bool_] = np.abs(ours - theirs) <= TOLERANCE * np.maximum(1.0, np.abs(theirs))
+    return equal
+
+
+def survives_copies(name: str, thing: Any) -> None:
+    """Trainers send rewards to other processes: a pickled or copied one must work, and equal the first."""
+    ways: dict[str, Callable[[], Any]] = {
+        "pickled": lambda: pickle.loads(pickle.dumps(thing)),  # nosec B301
+        "copied": lambda: copy.deepcopy(thing),
+    }
+    for verb, make in ways.items():
+        try:
+            other = make()
+        except Exception as error:
+            raise AssertionError(f"{name} cannot be {verb}: {type(error).__name__}: {brief(str(error))}") from error
+        if other != thing:
+            raise AssertionError(f"{name} does not equal itself {verb}: make it a frozen dataclass")
+    try:
+        same = hash(thing) == hash(copy.deepcopy(thing))
+    except TypeError as error:
+        raise AssertionError(
+            f"{name} has no hash ({error}): make it a frozen dataclass, with tuples for lists"
+        ) from None
+    if not same:
+        raise AssertionError(f"{name} has another hash than its copy, which equals it: make it a frozen dataclass")
+
+
+def declared(name: str, keys: Sequence[str], thing: Any) -> tuple[Any, ...]:
+    """What a verifier or a selector declares.
+
+    Raises:
+        AssertionError: it is none, such as a class or a plain function, or what it declares makes no sense.
+    """
+    if wrong := complaint(thing, keys):
+        raise AssertionError(f"{name} {wrong}")
+    return tuple(getattr(thing, key) for key in keys)
+
+
+def check_unchanged(name: str, keys: Sequence[str], thing: Any, before: tuple[Any, ...]) -> None:
+    """Does it declare what it declared before?"""
+    after = tuple(getattr(thing, key) for key in keys)
+    if after != before:
+        raise AssertionError(f"{name} declares {', '.join(keys)} as {after}, and {before} before: expected the same")
+
+
+def members(groups: Sequence[int] | None, rows: int) -> list[list[int]]:
+    """What can be scored alone: the rows of each group, in order, or each row where there are no groups."""
+    if groups is None:
+        return [[row] for row in range(rows)]
+    found: dict[int, list[int]] = {}
+    for row, group in enumerate(groups):
+        found.setdefault(group, []).append(row)
+    return list(found.values())

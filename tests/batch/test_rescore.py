@@ -1,0 +1,128 @@
+"""A run of ``rescore``: what it tells, what it reads, and what it takes for the same."""
+
+from __future__ import annotations
+
+import importlib
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards.batch import rescore
+from grounding_rewards.batch.row_scoring import Columns, Resizing
+from grounding_rewards.errors import RecipeError, SpaceError, TableError
+from grounding_rewards.tables import rollout_source
+from grounding_rewards.tables.json_lines import JsonLinesTable
+from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
+from tests.batch.made import gelato, rollouts, table
+from tests.cli.command import names, write_rows
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Pieces of 4 rows."""
+    monkeypatch.setattr(rollout_source, "PIECE_ROWS", 4)
+
+
+def test_what_is_told(tmp_path, small):
+    source, told, notes = write_rows(tmp_path / "in.jsonl", *rollouts(10)), [], []
+    done = gelato(tmp_path / "out", source, advance=told.append, note=notes.append)
+    assert (done.made, done.found, done.manifest["rows"], notes) == (3, 0, 10, [])
+    assert told == pytest.approx([0.1, 0.1 + 0.9 * 0.4, 0.1 + 0.9 * 0.8, 1.0])
+    again = gelato(tmp_path / "again", tmp_path / "out", note=notes.append)
+    assert (again.manifest["mean_total"], notes) == (done.manifest["mean_total"], [])
+    click = gr.recipe("click", response_space="unit")
+    rescore([tmp_path / "out"], click, tmp_path / "click", bad_target="abstain", note=notes.append)
+    assert notes == ["scores of earlier recipes are left out: distance"]
+
+
+def test_an_open_table_and_columns_of_other_names(tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", {"answer": "(500, 500)", "target": [0.4, 0.4, 0.6, 0.6], "uid": "a"})
+    gelato_, columns = gr.recipe("gelato"), Columns(response="answer", id="uid")
+    rescore(open_rollouts([source]), gelato_, tmp_path / "out", columns=columns)
+    assert [(row["sample_id"], row["total"]) for row in table(tmp_path / "out")] == [("a", 1.0)]
+
+
+def test_what_is_made_is_told_from_what_it_was_made_of(tmp_path, monkeypatch):
+    source = write_rows(tmp_path / "in.jsonl", *rollouts(5, recipe="gelato"))
+    first = gelato(tmp_path / "out", source)
+    reads = []
+    batches = JsonLinesTable.batches
+
+    def watched(self, *given, **named):
+        for batch in batches(self, *given, **named):
+            reads.append(len(batch))
+            yield batch
+
+    monkeypatch.setattr(JsonLinesTable, "batches", watched)
+    again = gelato(tmp_path / "out", source)
+    assert (again.made, again.found, again.manifest) == (0, 1, first.manifest)
+    assert reads == [5]  # the first rows, for the names of columns
+
+
+def test_an_input_that_has_grown(tmp_path, small):
+    rows = [*rollouts(5), {**rollouts(6)[5], "target": "no"}]
+    source, out = write_rows(tmp_path / "in.jsonl", *rows), tmp_path / "out"
+    with pytest.raises(TableError, match="target of sample 's1'"):
+        gelato(out, source)
+    write_rows(source, *rollouts(7))
+    with pytest.raises(TableError) as caught:
+        gelato(out, source)
+    assert str(caught.value) == (
+        f"{out}: an unfinished run was made with other inputs, or with what these held before; have it give way by "
+        "--overwrite, or write to another directory"
+    )
+    assert gelato(tmp_path / "other", source).made == 2
+    done = gelato(out, source, overwrite=True)
+    assert (done.made, done.found, done.manifest["rows"]) == (2, 0, 7)
+    assert names(tmp_path) == ["in.jsonl", "other", "out"]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_an_input_that_grows_after_its_content_was_told(tmp_path, monkeypatch, kind):
+    source, inputs = tmp_path / f"in.{kind}", RolloutTable.inputs
+
+    def write(count):
+        if kind == "jsonl":
+            write_rows(source, *rollouts(count))
+        else:
+            pq.write_table(pa.Table.from_pylist(rollouts(count)), source)
+
+    def growing(self):
+        found = inputs(self)
+        write(4)
+        return found
+
+    write(3)
+    monkeypatch.setattr(RolloutTable, "inputs", growing)
+    with pytest.raises(TableError, match=r"was written to while it was read; when it rests run this again, with --ov"):
+        gelato(tmp_path / "out", source)
+    assert names(tmp_path) == [source.name]
+
+
+def test_a_module_that_has_changed_is_another_recipe(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    module = tmp_path / "changing_reward.py"
+    module.write_text("from grounding_rewards import recipe\nfound = recipe('gelato')\n")
+    importlib.invalidate_caches()
+    source, own = write_rows(tmp_path / "in.jsonl", *rollouts(1)), gr.recipe("changing_reward:found")
+    said = rescore([source], own, tmp_path / "out").manifest
+    assert [each["path"] for each in said["code"]] == [str(module)]
+    assert rescore([source], own, tmp_path / "out").made == 0
+    module.write_text("from grounding_rewards import recipe\nfound = recipe('gelato', format_weight=0.5)\n")
+    with pytest.raises(TableError, match="was made with other code, or with what these held before; write to another"):
+        rescore([source], own, tmp_path / "out")
+
+
+def test_arguments_that_do_not_fit(tmp_path):
+    source, out = write_rows(tmp_path / "in.jsonl", *rollouts(1)), tmp_path / "out"
+    with pytest.raises(RecipeError, match="bad_target: got 'rise'; expected one of raise, abstain"):
+        gelato(out, source, bad_target="rise")
+    with pytest.raises(RecipeError, match="ui-s1 adds up a trajectory, and rollouts of a pool do not say"):
+        rescore([source], gr.recipe("ui-s1", returns=True), out)
+    with pytest.raises(SpaceError, match="unknown pipeline 'qwen'; did you mean"):
+        Resizing("qwen")
+    with pytest.raises(TableError, match="lies in the input"):
+        gelato(source, source)
+    assert names(tmp_path) == ["in.jsonl"]

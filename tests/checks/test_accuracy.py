@@ -1,0 +1,110 @@
+"""Counts, intervals and breakdowns."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.checks.accuracy import Evaluation, Refusals, evaluate, merge
+from grounding_rewards.stats.intervals import wilson
+
+BOX = {"bbox": [0, 0, 10, 10]}
+REFUSAL = {"refusal": True}
+
+
+def scored(responses, targets, bad_target="raise"):
+    recipe = gr.recipe("click", response_space="pixel")
+    table = recipe.read_targets(targets, bad_target=bad_target)
+    return recipe.score(responses, table, image_sizes=[100, 100], bad_target=bad_target), table.refusal
+
+
+def test_counts_of_every_kind_of_row():
+    responses = ["(5, 5)", "(50, 50)", "(500, 5)", "hm", "(5, 5)", "(5, 5)"]
+    scores, refusals = scored(responses, [BOX] * 5 + [{"bbox": [1]}], bad_target="abstain")
+    found = evaluate(scores, refusals=refusals)
+    assert (found.n, found.correct, found.parsed, found.not_valid) == (5, 2, 4, 1)
+    assert (found.accuracy, found.parse_rate) == (0.4, 0.8)
+    assert found.interval == tuple(map(float, wilson(2, 5)))
+    assert found.reasons == {"OK": 3, "NO_ANSWER": 1, "OUT_OF_IMAGE": 1, "BAD_TARGET": 1}
+    assert list(found.reasons) == ["OK", "NO_ANSWER", "OUT_OF_IMAGE", "BAD_TARGET"]
+    assert found.refusals == Refusals(targets=0, correct=0, false_clicks=0, false_refusals=0)
+
+
+def test_refusals_are_told_from_clicks():
+    responses = ["refusal", "(5, 5)", "(500, 5)", "hm", "refusal", "(5, 5)"]
+    scores, refusals = scored(responses, [REFUSAL] * 4 + [BOX] * 2)
+    found = evaluate(scores, refusals=refusals)
+    assert found.refusals == Refusals(targets=4, correct=1, false_clicks=2, false_refusals=1)
+    assert evaluate(scores).refusals is None
+
+
+def test_breakdown_by_value():
+    scores, refusals = scored(["(5, 5)", "hm", "(5, 5)", "(5, 5)", "(50, 50)"], [BOX] * 5)
+    values = ["icon", ["icon", "text", "icon"], None, [], np.array(["text"])]
+    found = evaluate(scores, refusals=refusals, by={"kind": values, "step": [1, 2, True, float("nan"), {"a": 1}]})
+    counts = {value: (part.n, part.correct) for value, part in found.by["kind"].items()}
+    assert counts == {"(none)": (2, 2), "icon": (2, 1), "text": (2, 0)}
+    assert list(found.by["step"]) == ["(none)", "1", "2", "true", '{"a": 1}']
+
+
+def test_most_frequent_value_first():
+    scores, _ = scored(["(5, 5)"] * 4, [BOX] * 4)
+    assert list(evaluate(scores, by={"kind": ["b", "c", "c", "a"]}).by["kind"]) == ["c", "a", "b"]
+
+
+def test_lengths_must_agree():
+    scores, _ = scored(["(5, 5)"], [BOX])
+    with pytest.raises(ValueError, match="kind: got 2 values; expected one for each of 1 rows"):
+        evaluate(scores, by={"kind": ["a", "b"]})
+    with pytest.raises(ValueError, match="refusals: got 0 values"):
+        evaluate(scores, refusals=np.zeros(0, dtype=bool))
+
+
+def test_nothing_at_all():
+    scores, refusals = scored(["(5, 5)"], [{"bbox": [1]}], bad_target="abstain")
+    plain = evaluate(scores, refusals=refusals).to_dict()
+    assert plain == {
+        "n": 0,
+        "correct": 0,
+        "accuracy": None,
+        "interval": [0.0, 1.0],
+        "parse_rate": None,
+        "not_valid": 1,
+        "reasons": {"BAD_TARGET": 1},
+        "refusals": {"targets": 0, "correct": 0, "false_clicks": 0, "false_refusals": 0},
+    }
+
+
+def test_dict_is_json_through_and_through():
+    scores, refusals = scored(["(5, 5)", "hm"], [BOX, REFUSAL])
+    plain = evaluate(scores, refusals=refusals, by={"kind": ["a", "b"]}).to_dict()
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+    assert plain["by"]["kind"]["b"]["refusals"]["targets"] == 1
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["(5, 5)", "(50, 50)", "hm", ""]), st.sampled_from(["a", "b", None])), min_size=2
+    )
+)
+def test_merged_parts_equal_the_whole(rows):
+    responses, kinds = [list(column) for column in zip(*rows, strict=True)]
+    cut = len(rows) // 2
+
+    def part(start, stop):
+        scores, refusals = scored(responses[start:stop], [BOX] * (stop - start))
+        return evaluate(scores, refusals=refusals, by={"kind": kinds[start:stop]})
+
+    whole, merged = part(0, len(rows)), merge([part(0, cut), part(cut, len(rows))])
+    assert merged == whole
+    assert list(merged.by["kind"]) == list(whole.by["kind"])
+    assert list(merged.reasons) == list(whole.reasons)
+
+
+def test_merge_of_none_is_empty():
+    assert merge([]) == Evaluation(n=0, correct=0, parsed=0, not_valid=0, reasons={})

@@ -1,0 +1,270 @@
+"""The detector of a space that was declared wrongly."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.catalogue import shown_with
+from grounding_rewards.checks.space_fit import Hypothesis, SpaceFit, fit_spaces, sign_test
+from grounding_rewards.coords.spaces import SPACES, convert, model_image_sizes
+from grounding_rewards.testing.hostile import hostile_responses
+from grounding_rewards.verifiers import verifier
+
+PIXEL, MODEL, UNIT, THOUSANDTHS = SPACES
+SCREENS = np.array([(1920, 1080), (1366, 768), (2560, 1440), (1280, 720), (1080, 2400)], dtype=float)
+
+
+class World:
+    """Boxes on screens of several sizes, and clicks on them in any space."""
+
+    def __init__(self, seed=0, samples=64, per_sample=1, side=40.0):
+        self.rng = np.random.default_rng(seed)
+        screens = SCREENS[self.rng.integers(0, len(SCREENS), samples)]
+        sides = np.minimum(np.exp(self.rng.normal(np.log(side), 0.5, (samples, 2))), screens / 2)
+        corners = self.rng.random((samples, 2)) * (screens - sides)
+        rows = np.repeat(np.arange(samples), per_sample)
+        self.screens, self.seen = screens[rows], model_image_sizes(screens, "qwen2_5_vl", max_pixels=750_000)[0][rows]
+        self.boxes = np.hstack([corners, corners + sides])[rows]
+
+    def sizes(self):
+        return {"image_sizes": self.screens, "model_image_sizes": self.seen}
+
+    def clicks(self, hit_rate):
+        """(n, 2) points in pixels: inside the box in a share of the rows, anywhere in the others."""
+        inside = self.boxes[:, :2] + (self.boxes[:, 2:] - self.boxes[:, :2]) * self.rng.uniform(
+            0.05, 0.95, (len(self), 2)
+        )
+        right = self.rng.random(len(self)) < hit_rate
+        return np.where(right[:, None], inside, self.rng.random((len(self), 2)) * self.screens)
+
+    def __len__(self):
+        return len(self.boxes)
+
+    def said(self, points, space):
+        """Points in pixels as a model writes them that answers in ``space``."""
+        points = convert(points, PIXEL, space, self.screens, self.seen)
+        return [f"({x:.4f}, {y:.4f})" if space == UNIT else f"({x:.0f}, {y:.0f})" for x, y in points]
+
+    def targets(self, space):
+        return convert(self.boxes, PIXEL, space, self.screens, self.seen).tolist()
+
+    def fit(self, recipe, responses, targets=None):
+        return fit_spaces(recipe, responses, self.targets(PIXEL) if targets is None else targets, **self.sizes())
+
+
+def click(space, **options):
+    return gr.recipe("click", response_space=space, **options)
+
+
+@pytest.mark.parametrize("truth", SPACES)
+@pytest.mark.parametrize("declared", SPACES)
+def test_each_confusion_of_response_spaces_is_found_and_nothing_else(declared, truth):
+    world = World(samples=128)
+    fit = world.fit(click(declared), world.said(world.clicks(0.5), truth))
+    if declared == truth:
+        assert fit.better is None
+        assert 50 <= fit.hits <= 80
+    else:
+        assert (fit.better.role, fit.better.space) == ("response_space", truth)
+        assert 50 <= fit.better.hits <= 80
+
+
+@pytest.mark.parametrize("truth", SPACES)
+def test_targets_in_another_space_are_found(truth):
+    world = World(samples=128)
+    fit = world.fit(click("pixel"), world.said(world.clicks(0.5), PIXEL), world.targets(truth))
+    if truth == PIXEL:
+        assert fit.better is None
+    else:
+        assert Hypothesis("target_space", truth, fit.better.hits) in (fit.better, *fit.rivals)
+
+
+def test_the_sentence_has_the_counts():
+    boxes = [[x, y, x + 40, y + 30] for x in (200, 300, 400) for y in (90, 290, 490, 690)]
+    in_thousandths = [f"({(x1 + 20) / 1.92:.0f}, {(y1 + 15) / 1.08:.0f})" for x1, y1, *_ in boxes]
+    wrong = fit_spaces(click("pixel"), in_thousandths, boxes, image_sizes=[1920, 1080])
+    assert str(wrong) == "responses fit thousandths better (12 of 12 hit) than the declared pixel (0)"
+    right = fit_spaces(click("thousandths"), in_thousandths, boxes, image_sizes=[1920, 1080])
+    assert str(right) == "no space fits clearly better than the declared ones (12 of 12 hit)"
+    # Boxes in pixels lie far outside of unit space: no row is judged there.
+    assert right.hypotheses == (
+        Hypothesis("response_space", PIXEL, 0),
+        Hypothesis("response_space", UNIT, 0),
+        Hypothesis("target_space", THOUSANDTHS, 0),
+    )
+
+
+def test_a_target_that_fits_in_both_roles_names_the_response_space_first_and_the_other_as_a_rival():
+    # Responses and targets are both in thousandths: whichever of the two was declared wrongly, all other rows agree.
+    boxes = [[x, y, x + 40, y + 30] for x in (200, 300, 400) for y in (90, 290, 490, 690)]
+    responses = [f"({x1 + 20}, {y1 + 15})" for x1, y1, *_ in boxes]
+    fit = fit_spaces(click("thousandths"), responses, boxes, image_sizes=[1920, 1080])
+    assert fit.better == Hypothesis("response_space", PIXEL, 12)
+    assert fit.rivals == (Hypothesis("target_space", THOUSANDTHS, 12),)
+    assert str(fit) == (
+        "responses fit pixel better (12 of 12 hit) than the declared thousandths (0); or else targets fit "
+        "thousandths (12)"
+    )
+    # A target beyond 1000 decides it.
+    far = fit_spaces(
+        click("thousandths"), [*responses, "(1520, 515)"], [*boxes, [1500, 500, 1540, 530]], image_sizes=[1920, 1080]
+    )
+    assert far.better == Hypothesis("response_space", PIXEL, 13)
+    assert far.rivals == (Hypothesis("target_space", THOUSANDTHS, 12),)
+
+
+def test_targets_that_name_their_space_are_not_doubted():
+    world = World(samples=64)
+    named = [{"bbox": box, "space": "pixel"} for box in world.targets(PIXEL)]
+    fit = world.fit(click("pixel"), world.said(world.clicks(0.8), PIXEL), named)
+    assert {found.role for found in fit.hypotheses} == {"response_space"}
+
+
+def test_targets_that_were_read_before_are_not_doubted():
+    world = World(samples=64)
+    recipe = click("pixel")
+    fit = world.fit(recipe, world.said(world.clicks(0.8), THOUSANDTHS), recipe.read_targets(world.targets(PIXEL)))
+    assert fit.better.space == THOUSANDTHS
+    assert {found.role for found in fit.hypotheses} == {"response_space"}
+
+
+def test_nothing_is_said_of_model_pixels_without_their_sizes():
+    world = World(samples=64)
+    responses = world.said(world.clicks(0.8), MODEL)
+    fit = fit_spaces(click("pixel"), responses, world.targets(PIXEL), image_sizes=world.screens)
+    assert MODEL not in {found.space for found in fit.hypotheses}
+    assert fit.better is None
+    inside = [
+        {"bbox": box, "image_size": size.tolist(), "model_image_size": seen.tolist()}
+        for box, size, seen in zip(world.targets(PIXEL), world.screens, world.seen, strict=True)
+    ]
+    assert fit_spaces(click("pixel"), responses, inside).better.space == MODEL
+
+
+def test_spaces_of_a_fixed_extent_need_no_sizes():
+    world = World(samples=64)
+    responses = world.said(world.clicks(0.8), THOUSANDTHS)
+    fit = fit_spaces(gr.recipe("gelato", response_space="unit"), responses, world.targets(UNIT))
+    assert fit.better.space == THOUSANDTHS
+    assert {str(found.space) for found in fit.hypotheses if found.role == "response_space"} == {"thousandths"}
+
+
+@pytest.mark.parametrize("kind", ["anywhere", "one place", "just misses", "always short"])
+def test_a_model_that_is_merely_bad_raises_no_alarm(kind):
+    for seed in range(12):
+        world = World(seed, *((32, 8) if seed % 2 else (256, 1)), side=[20, 60, 200][seed % 3])
+        centre, sides = (world.boxes[:, :2] + world.boxes[:, 2:]) / 2, world.boxes[:, 2:] - world.boxes[:, :2]
+        rows = (len(world), 2)
+        if kind == "anywhere":
+            points = world.clicks(0.0)
+        elif kind == "one place":
+            points = world.rng.random(2) * world.screens + world.rng.normal(0, 10, rows)
+            bar = world.rng.random((len(world), 2)) * [0.15, 0.3] * world.screens
+            world.boxes = np.hstack([bar, bar + sides])
+        elif kind == "just misses":
+            side = np.where(world.rng.random(rows) < 0.5, -1, 1)
+            points = centre + sides * side * world.rng.uniform(0.55, 0.85, rows)
+        else:
+            points = centre * 0.93
+        declared = SPACES[seed % 4]
+        fit = world.fit(click(declared), world.said(np.clip(points, 0, world.screens), declared))
+        assert fit.better is None, (seed, str(fit))
+
+
+def test_the_rollouts_of_one_sample_count_once():
+    # 256 rows, but 8 samples: 8 tosses of a fair coin are no proof.
+    few, many = World(samples=8, per_sample=32), World(samples=32, per_sample=8)
+    assert few.fit(click("pixel"), few.said(few.clicks(1.0), THOUSANDTHS)).better is None
+    assert many.fit(click("pixel"), many.said(many.clicks(1.0), THOUSANDTHS)).better.space == THOUSANDTHS
+
+
+def test_x_and_y_that_changed_places_are_no_matter_of_space():
+    world = World(samples=128)
+    assert world.fit(click("pixel"), world.said(world.clicks(1.0)[:, ::-1], PIXEL)).better is None
+
+
+def test_a_pixel_space_that_is_hardly_resized_is_left_alone():
+    world = World(samples=128)
+    world.seen = np.round(world.screens / 28) * 28
+    assert world.fit(click("model_pixel"), world.said(world.clicks(0.9), PIXEL)).better is None
+
+
+def test_unusable_targets_count_for_nothing():
+    world = World(samples=64)
+    responses = world.said(world.clicks(1.0), THOUSANDTHS)
+    targets = [box if row % 2 else ["no box"] for row, box in enumerate(world.targets(PIXEL))]
+    fit = world.fit(click("pixel"), responses, targets)
+    assert (fit.better.space, fit.better.hits, fit.rows) == (THOUSANDTHS, 32, 32)
+    nothing = world.fit(click("pixel"), responses, [None] * 64)
+    assert (nothing.better, nothing.rows, nothing.hits) == (None, 0, 0)
+
+
+def test_other_parts_of_the_reward_are_left_out():
+    world = World(samples=64)
+    responses = world.said(world.clicks(1.0), THOUSANDTHS)
+    recipe = replace(click("pixel"), reward=verifier(lambda rollouts: 1 / 0, low=0.0, high=1.0))
+    assert world.fit(recipe, responses).better.space == THOUSANDTHS
+
+
+@pytest.mark.parametrize(
+    ("recipe", "why"),
+    [
+        (gr.recipe("gui-rcpo", response_space="pixel"), "gui-rcpo compares nothing with targets"),
+        (replace(click("pixel"), accepts=frozenset({"action"})), "click judges no places"),
+        (
+            replace(click("pixel"), success=verifier(lambda rollouts: 1.0, low=0.0, high=1.0, needs={"groups"})),
+            "success under click depends on other rows",
+        ),
+        (
+            replace(click("pixel"), success=verifier(lambda rollouts: 1 / 0, low=0.0, high=1.0)),
+            "its success needs more than responses, targets and sizes",
+        ),
+    ],
+)
+def test_recipes_that_say_nothing_of_spaces_have_no_fit(recipe, why):
+    fit = fit_spaces(recipe, ["(1, 2)"] * 20, [[0, 0, 5, 5]] * 20, image_sizes=[100, 100])
+    assert fit == SpaceFit(PIXEL, PIXEL, why=why)
+    assert str(fit) == f"no other space was tried: {why}"
+
+
+@pytest.mark.parametrize("name", gr.list_recipes())
+def test_no_rows_of_any_recipe_raise(name):
+    recipe = gr.recipe(name, **shown_with(name))
+    rows = [None, "", "(5, 5)", "(1e300, 9)", "(999999999999, 5)", *hostile_responses(2000)[::6]]
+    targets = [recipe.example.target if recipe.example else None, None, {"bbox": [1, 2, 3, 4]}, "x", {"refusal": True}]
+    fit = fit_spaces(recipe, rows, [targets[row % 5] for row in range(len(rows))])
+    assert fit.better is None
+
+
+def test_lengths_that_differ_are_an_error():
+    with pytest.raises(gr.RecipeError, match="2 responses and 1 targets"):
+        fit_spaces(click("pixel"), ["(1, 2)"] * 2, [[0, 0, 5, 5]])
+
+
+def test_no_rows_are_no_fit():
+    assert fit_spaces(click("pixel"), [], []).better is None
+
+
+def test_the_sign_test_is_exact():
+    assert sign_test(10, 0) == pytest.approx(1 / 1024, rel=1e-12)
+    assert sign_test(3, 1) == pytest.approx(5 / 16, rel=1e-12)
+    assert sign_test(0, 0) == 1.0
+    assert sign_test(0, 9) == pytest.approx(1.0, rel=1e-12)
+    assert sign_test(600, 400) == pytest.approx(1.3642320780330087e-10, rel=1e-9)
+    assert sign_test(100_000, 0) == 0.0
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 1000), st.sampled_from(SPACES), st.sampled_from(SPACES))
+def test_the_order_of_samples_does_not_matter_to_what_is_counted(seed, declared, truth):
+    world = World(seed, samples=40)
+    responses, targets = world.said(world.clicks(0.7), truth), world.targets(PIXEL)
+    order = world.rng.permutation(40)
+    fit = world.fit(click(declared), responses, targets)
+    world.screens, world.seen = world.screens[order], world.seen[order]
+    again = world.fit(click(declared), [responses[row] for row in order], [targets[row] for row in order])
+    assert (again.rows, again.hits, again.hypotheses) == (fit.rows, fit.hits, fit.hypotheses)

@@ -1,0 +1,151 @@
+"""The reward over the screen equals what each place is paid when it is answered."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards import catalogue
+from grounding_rewards.explain import Case
+from grounding_rewards.explain.plot.reward_map import reward_map
+from grounding_rewards.explain.plot.scene import scene
+from grounding_rewards.plugins.registry import collect
+from tests.recipes.published.test_ui_s1_returns import answer, native
+
+NAMES = list(collect([]).recipes)
+BOX = {"bbox": [100, 100, 300, 200]}
+CLICK = gr.recipe("click", response_space="pixel")
+
+
+def at(found, x, y):
+    """The cell that holds a place: total and acc."""
+    row, column = np.argmin(np.abs(found.y - y)), np.argmin(np.abs(found.x - x))
+    return found.total[row, column], found.acc[row, column]
+
+
+def test_a_small_map_in_full():
+    case = Case(("(10, 10)",), (BOX,), image_sizes=((400, 300),))
+    found = reward_map(gr.recipe("click", response_space="pixel", format_weight=0.25), case, cells=12)
+    assert found.x.tolist() == [50.0, 150.0, 250.0, 350.0]
+    assert found.y.tolist() == [50.0, 150.0, 250.0]
+    assert found.total.tolist() == [[0.25] * 4, [0.25, 1.0, 1.0, 0.25], [0.25] * 4]
+    assert found.acc.tolist() == [[0.0] * 4, [0.0, 1.0, 1.0, 0.0], [0.0] * 4]
+    assert (found.window, found.space.value, found.box) == ((0.0, 0.0, 400.0, 300.0), "pixel", None)
+    assert (found.low, found.high) == (0.0, 1.0)
+    assert (found.answered, found.exemplary, found.step) == ("a click", False, (1.0, 1.0))
+
+
+def test_cells_are_paid_what_answers_there_are_paid():
+    gelato = gr.recipe("gelato")
+    found = reward_map(gelato, Case(("(7, 7)",), ([0.1, 0.1, 0.3, 0.2],)))
+    assert found.total.shape == (120, 120)
+    for column, row in ((24, 18), (12, 12), (35, 23), (60, 60), (0, 119)):
+        x, y = round(found.x[column] * 1000), round(found.y[row] * 1000)
+        assert found.total[row, column] == gelato.score(f"({x}, {y})", [0.1, 0.1, 0.3, 0.2]).total[0]
+    assert at(found, 0.2, 0.15)[0] == pytest.approx(0.9747, abs=1e-4)
+    best = np.unravel_index(found.total.argmax(), found.total.shape)
+    assert abs(found.x[best[1]] - 0.2) < 0.01
+    assert abs(found.y[best[0]] - 0.15) < 0.01
+
+
+def test_a_recipe_of_boxes_gets_boxes_of_the_targets_size_cut_off_at_the_edges():
+    recipe = gr.recipe("gui-g2")
+    case = Case(("[10,20,30,40]",), ([100, 100, 300, 200],), image_sizes=((400, 300),))
+    found = reward_map(recipe, case, cells=12)
+    assert (found.box, found.answered) == ((200.0, 100.0), "a box of the target's size")
+    said = ["[0,0,150,100]", "[50,100,250,200]", "[250,200,400,300]"]
+    cells = [found.total[0, 0], found.total[1, 1], found.total[2, 3]]
+    assert cells == recipe.score(said, [[100, 100, 300, 200]] * 3, image_sizes=(400, 300)).total.tolist()
+    exact = reward_map(recipe, case, window=(150, 100, 250, 200), cells=1)
+    assert exact.total.tolist() == [[3.0]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_place_of_its_example_is_paid_what_the_example_is_paid(name):
+    recipe = gr.recipe(name, **catalogue.shown_with(name))
+    case = Case.of(recipe.example)
+    shown = scene(recipe, case)
+    x, y = shown.answer.reshape(-1, 2).mean(axis=0)
+    found = reward_map(recipe, case, window=(x - 1, y - 1, x + 1, y + 1), cells=1)
+    scores = case.score(recipe)
+    assert (found.total[0, 0], found.acc[0, 0]) == (scores.total[0], scores.acc[0])
+    assert recipe.low <= found.total[0, 0] <= recipe.high
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_recipe_has_a_map_of_the_whole_screen(name):
+    recipe = gr.recipe(name, **catalogue.shown_with(name))
+    found = reward_map(recipe, Case.of(recipe.example), cells=400)
+    assert 350 <= found.total.size <= 400
+    assert found.total.shape == (len(found.y), len(found.x)) == found.acc.shape
+    assert np.isfinite(found.total).all()
+    assert recipe.low <= found.total.min() < found.total.max() <= recipe.high
+
+
+def test_the_rest_of_the_group_stays_where_it_is():
+    recipe = gr.recipe("gui-rcpo", response_space="pixel")
+    responses = ("(700, 400)", "(200, 150)", "(210, 155)", "(5, 5)")
+    case = Case(responses, (None,) * 4, row=1, groups=("a", "a", "a", "b"))
+    found = reward_map(recipe, case, window=(0, 0, 800, 400), cells=8)
+    assert found.total.shape == (2, 4)
+    for row, y in enumerate((100, 300)):
+        for column, x in enumerate((100, 300, 500, 700)):
+            assert found.total[row, column] == pytest.approx(case.score(recipe, f"({x}, {y})").total[1], abs=1e-9)
+    alone = Case(responses[:3], (None,) * 3, row=1, groups=("a",) * 3)
+    assert reward_map(recipe, alone, window=(0, 0, 800, 400), cells=8).total.tolist() == found.total.tolist()
+
+
+def test_a_large_group_gets_fewer_cells(monkeypatch):
+    monkeypatch.setattr("grounding_rewards.explain.plot.reward_map.MOST_ROWS", 40)
+    recipe = gr.recipe("gui-rcpo", response_space="pixel")
+    case = Case(("(1, 2)",) * 4, (None,) * 4, groups=(0,) * 4)
+    assert reward_map(recipe, case, window=(0, 0, 10, 10)).total.size == 9
+    assert reward_map(CLICK, Case(("(1, 2)",), (BOX,)), window=(0, 0, 10, 10)).total.size == 36
+    monkeypatch.setattr("grounding_rewards.explain.plot.reward_map.MOST_PAIRS", 64)
+    assert reward_map(recipe, case, window=(0, 0, 10, 10)).total.size == 4
+
+
+def test_cells_are_scored_some_at_a_time_and_it_is_told_how_many(monkeypatch):
+    recipe = gr.recipe("gui-rcpo", response_space="pixel")
+    case = Case(("(1, 2)", "(60, 3)"), (None,) * 2, groups=(0, 0))
+    told = []
+    whole = reward_map(recipe, case, window=(0, 0, 100, 100), cells=9, advance=told.append)
+    monkeypatch.setattr("grounding_rewards.explain.plot.reward_map.AT_ONCE", 8)
+    parts = reward_map(recipe, case, window=(0, 0, 100, 100), cells=9, advance=told.append)
+    assert told == [1.0, 4 / 9, 8 / 9, 1.0]
+    assert parts.total.tolist() == whole.total.tolist()
+
+
+def test_a_long_response_gets_fewer_cells():
+    long = Case((f"<think>{'x' * 60_000}</think>(1, 2)",), (BOX,))
+    assert reward_map(CLICK, long).total.size <= 500
+
+
+def test_the_other_steps_of_a_trajectory_stay():
+    recipe = gr.recipe("ui-s1", returns=True)
+    act = {"action": "click", "coordinate": [100, 100], "candidate_bbox": [50, 50, 150, 150]}
+    targets = tuple(native(act, trajectory="t", step=step) for step in range(2))
+    click = answer(action="click", coordinate=[100, 100])
+    case = Case((click, click), targets, row=0, image_sizes=((400, 300),) * 2, model_image_sizes=((400, 300),) * 2)
+    found = reward_map(recipe, case, cells=12)
+    wrong = answer(action="click", coordinate=[350, 250])
+    assert at(found, 350, 250) == (case.score(recipe, wrong).total[0], 0.0)
+    middle = reward_map(recipe, case, window=(50, 50, 150, 150), cells=1)
+    assert (middle.total[0, 0], middle.acc[0, 0]) == (1.5, 1.0)
+
+
+@pytest.mark.parametrize("response", [None, "nothing", "(1, 2) (3, 4)"])
+def test_a_response_without_a_place_leaves_the_map_to_the_example(response):
+    case = Case((response,), (BOX,), image_sizes=((400, 300),))
+    found = reward_map(CLICK, case, cells=12)
+    assert found.acc.tolist() == [[0.0] * 4, [0.0, 1.0, 1.0, 0.0], [0.0] * 4]
+    assert found.exemplary
+
+
+@pytest.mark.parametrize(
+    ("window", "cells"), [((0, 0, 0, 5), 10), ((0, 5, 5, 0), 10), ((0, 0, 5, 5), 0), ((0, 0, float("nan"), 5), 10)]
+)
+def test_a_window_without_extent_is_an_error(window, cells):
+    with pytest.raises(gr.RecipeError, match="expected x1 < x2, y1 < y2 and 1 cell or more"):
+        reward_map(CLICK, Case(("(1, 2)",), (BOX,)), window=window, cells=cells)

@@ -1,0 +1,209 @@
+"""``auto_action``: actions however they are written, then places, which are clicks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.parsing import AUTO, AUTO_ACTION, parse
+from grounding_rewards.testing.formats import ANSWER_FORMATS
+from tests.parsing.acts import act, agree, which
+from tests.parsing.dialects.actions import test_blink, test_calls, test_compact, test_json_actions, test_os_atlas
+from tests.parsing.fragments import ANSWERS, NUMERALS, SPACES, responses
+
+CALL = '<tool_call>{"arguments": {"action": "left_click", "coordinate": [5, 6]}}</tool_call>'
+
+
+def test_the_order_of_dialects():
+    assert AUTO_ACTION.names == (
+        "refusal", "action_blink", "action_json", "action_compact", "action_calls", "json_refusal",
+        *AUTO.names[2:], "action_os_atlas",
+    )  # fmt: skip
+
+
+EVERY = [
+    (text, expected, dialect)
+    for module, dialect in (
+        (test_blink, "action_blink"),
+        (test_json_actions, "action_json"),
+        (test_compact, "action_compact"),
+        (test_calls, "action_calls"),
+        (test_os_atlas, "action_os_atlas"),
+    )
+    for text, expected in module.READ
+]
+
+
+@pytest.mark.parametrize(("text", "expected", "dialect"), EVERY)
+def test_every_form_of_every_dialect(text, expected, dialect):
+    assert (act(text, AUTO_ACTION), which(text, AUTO_ACTION)) == (expected, dialect)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "dialect"),
+    [
+        ("(1, 2)", ("", [1, 2], {}), "bare_tuple"),
+        ("[1, 2]", ("", [1, 2], {}), "bare_list"),
+        ('{"point_2d": [3, 4]}', ("", [3, 4], {}), "json_2d"),
+        ('{"coordinate": [3, 4]}', ("", [3, 4], {}), "json_coordinate"),
+        ('{"x": 3, "y": 4}', ("", [3, 4], {}), "json_xy"),
+        ("<point>1 2</point>", ("", [1, 2], {}), "point_tag"),
+        ("refusal", "REFUSED", "refusal"),
+        ("[-1, -1]", "REFUSED", "refusal"),
+        ('{"point_2d": [-1, -1]}', "REFUSED", "json_2d"),
+        ('{"point_2d": null}', "REFUSED", "json_refusal"),
+        ("{'action': 'click', 'coordinate': [-100, -100]}", "REFUSED", "action_json"),
+        ("click(start_box='(-1,-1)')", "REFUSED", "action_calls"),
+        ('{"POINT": [-1, -1]}', "REFUSED", "action_compact"),
+        ("{'action': 'type', 'point': [-100, -100], 'input_text': 'a'}", ("type", None, {"text": "a"}), "action_json"),
+        ("hm", "NO_ANSWER", None),
+        ("", "EMPTY", None),
+        ("{'action': 'click', 'coordinate': ['1', '2']}", "MALFORMED", None),
+        ("(x, y)", "MALFORMED", None),
+        # Which is the action, and which is what it says?
+        ('{"action": "type", "text": "click(1, 2)"}', ("type", None, {"text": "click(1, 2)"}), "action_json"),
+        ("type(content='(1, 2)')", ("type", None, {"text": "(1, 2)"}), "action_calls"),
+        ('{"TYPE": "wait()"}', ("type", None, {"text": "wait()"}), "action_compact"),
+        (f"I first thought of click(1, 2). {CALL}", ("click", [5, 6], {}), "action_json"),
+        (f"[1, 2] {CALL}", ("click", [5, 6], {}), "action_json"),
+        # What breaks the object: the place can still be read.
+        ("{'action': 'click', 'coordinate': [5, 6], 'reason': it is}", ("click", [5, 6], {}), "json_coordinate"),
+        # Behind a line of "Action:" and a call, or in OS-Atlas's text, an object is no answer.
+        ('Thought: In it is {"action": "wait"}.\nAction: click(1, 2)', ("click", [1, 2], {}), "action_calls"),
+        (
+            'Action: type(content=\'{"action": "wait"}\')',
+            ("type", None, {"text": '{"action": "wait"}'}),
+            "action_calls",
+        ),
+        ('Action: type(content=\'{"TYPE": "a"}\')', ("type", None, {"text": '{"TYPE": "a"}'}), "action_calls"),
+        ('Action: type(content=\'{"action": "type", "text": "a"}\'', "MALFORMED", None),
+        (f"Action: Click on (it).\n{CALL}", ("click", [5, 6], {}), "action_json"),
+        ('TYPE [{"action": "wait"}]', ("type", None, {"text": '{"action": "wait"}'}), "action_os_atlas"),
+        ("actions:\nTYPE [click(1, 2)]", ("type", None, {"text": "click(1, 2)"}), "action_os_atlas"),
+        ("TYPE [550, 320]", ("type", None, {"text": "550, 320"}), "action_os_atlas"),
+        # The type of an element, and the word "to".
+        ('{"type":"input","point_2d":[550,320]}', ("", [550, 320], {}), "json_2d"),
+    ],
+)
+def test_the_first_dialect_that_finds_an_answer_counts(text, expected, dialect):
+    assert (act(text, AUTO_ACTION), which(text, AUTO_ACTION)) == (expected, dialect)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<action>LongPress(box=(550,320)</action>", "Action: type(content='go to (550, 320)'",
+        '{"action": "answer", "text": "it is at (550, 320)', "I LONG_PRESS <point>[[550,320]]</point>",
+        "I right_click [550, 320]", "I would long press (550, 320).", "I do a double click at (550,320)",
+        "Action: scroll to (550, 320)", "Action: Long press on the icon.\n(550, 320)", "Action: wait (550, 320)",
+        "Action: press_back [550, 320]", "{'action': 'scroll' [550, 320]", '{"action": "scroll", "point": (550, 320)',
+        "Then type [550, 320]", "Move to <point>550 320</point>", "drag from [550, 320]", "PRESS_BACK [550, 320]",
+        "I hover: (550, 320)", "Action: type(content=go to click(550, 320))",
+        "OPEN_APP [550, 320] now", "print(scroll(a)) <point>550 320</point>",
+        "LongPress {\"point_2d\": [550, 320]}",
+        "<function=right_click> [550, 320]", '{"type": "scroll" [550, 320]', "type(content='click(550, 320)",
+        "<tool_call>\n<function=computer_use>\n<parameter=action>\nright_click\n</parameter>\n<parameter=coordinate>\n"
+        "[550, 320]\n</parameter>\n</function>\n</tool_call>",
+        "scroll(start_box='(550, 320)', click(550, 320)",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("rows", [1, 60])
+def test_the_place_of_another_action_is_no_click(text, rows):
+    found = parse([text] * rows, AUTO_ACTION, space=CoordSpace.PIXEL)
+    assert found.reason.tolist() == [gr.Reason.MALFORMED] * rows
+    assert np.isnan(found.xy).all()
+    assert set(found.actions.tolist()) == {""}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Home (550, 320)", "The answer: (550, 320)", "Menu [550, 320]", "the Copy button: [550, 320]",
+        "Action: Click on (550, 320)", "Action: Open the menu.\n[550, 320]", "Action: left click (550, 320)",
+        "I select(ed) it: (550, 320)", "go to (550, 320)", "<answer>(550, 320)</answer>", "Action: (550, 320)",
+        "(550, 320), as I cannot wait(", '{"point_2d": [550, 320], "label": "type"}', "Tap at (550, 320)",
+        '{"label": "double click", "point_2d": [550, 320]}', "Scroll bars are on the right: [550, 320]",
+        "<tool_call>\n<function=computer_use>\n<parameter=action>\nleft_click\n</parameter>\n<parameter=coordinate>\n"
+        "[550, 320]\n</parameter>\n</function>\n</tool_call>",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("rows", [1, 60])
+def test_words_of_a_screen_name_no_action(text, rows):
+    found = parse([text] * rows, AUTO_ACTION, space=CoordSpace.PIXEL)
+    assert found.xy.tolist() == [[550, 320]] * rows
+    assert set(found.actions.tolist()) <= {"", "click"}
+
+
+def test_an_action_that_a_place_names_itself_is_kept():
+    text = "{'action': 'scroll', 'coordinate': [5, 6], 'reason': it is}"
+    assert (act(text, AUTO_ACTION), which(text, AUTO_ACTION)) == (("scroll", [5, 6], {}), "json_coordinate")
+
+
+@pytest.mark.parametrize("policy", ["only", "first", "last", "all"])
+def test_a_withdrawn_place_leaves_those_of_other_rows(policy):
+    texts = ["[1, 2]", "I long press [3, 4]", "<point>5 6</point>", "[1, 2], [3, 4]", "I scroll to [1, 2] [3, 4]"] * 20
+    agree(texts, AUTO_ACTION, policy, times=2)
+    assert act(texts[4], AUTO_ACTION, policy) == "MALFORMED"
+
+
+def test_several_answers_by_policy():
+    text = f"{CALL} {{'action': 'wait'}}"
+    assert act(text, AUTO_ACTION) == "SEVERAL_ANSWERS"
+    assert act(text, AUTO_ACTION, "first") == act(text, AUTO_ACTION, "all") == ("click", [5, 6], {})
+    assert act(text, AUTO_ACTION, "last") == ("wait", None, {})
+    assert act("(1, 2) (3, 4)", AUTO_ACTION) == "SEVERAL_ANSWERS"
+
+
+def test_unknown_names_are_said():
+    scores = gr.recipe("action", response_space="pixel").score(
+        [
+            '{"action": "teleport", "coordinate": [150, 150]}',
+            "(150, 150)",
+            '{"action": "tap", "coordinate": [150, 150]}',
+        ],
+        [{"bbox": [100, 100, 300, 200], "action": "click"}] * 3,
+    )
+    assert scores.acc.tolist() == [0, 1, 1]
+    assert [gr.Reason(code).name for code in scores.reason] == ["UNKNOWN_ACTION", "OK", "OK"]
+
+
+@pytest.mark.parametrize("answers", ["only", "first", "last", "all"])
+def test_all_forms_alone_and_in_a_batch(answers):
+    known = [text for form in ANSWER_FORMATS for text in (form.right, form.broken)]
+    agree([*dict.fromkeys([*known, *ANSWERS, *(text for text, *_ in EVERY)])], AUTO_ACTION, answers, times=2)
+
+
+MIXED = st.one_of(responses, test_json_actions.objects(), test_calls.TEXTS, test_compact.TEXTS, test_os_atlas.TEXTS)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(MIXED, min_size=1, max_size=6), st.sampled_from(["only", "first", "last", "all"]),
+       st.sampled_from(["closed", "open", "read"]))  # fmt: skip
+def test_alone_and_in_a_batch_whatever_the_text(texts, answers, thinking):
+    agree(texts, AUTO_ACTION, answers, thinking)
+
+
+@settings(deadline=None)
+@given(st.tuples(*[st.sampled_from(SPACES)] * 6), *[st.sampled_from(NUMERALS)] * 2)
+def test_no_dialect_before_it_reads_anything_in_a_tuple_alone(spaces, x, y):
+    text = "{}({}{}{},{}{}{}){}".format(*spaces[:2], x, *spaces[2:4], y, *spaces[4:])
+    plain = replace(AUTO_ACTION, usual=())
+    assert (act(text, plain), which(text, plain)) == (act(text, AUTO_ACTION), which(text, AUTO_ACTION))
+
+
+def test_an_unknown_action_has_its_place_among_all_answers():
+    text = '{"action": "teleport", "coordinate": [1, 2]}'
+    for rows in (1, 60):
+        found = parse([text] * rows, AUTO_ACTION, space=CoordSpace.PIXEL, answers="all")
+        assert (found.points.tolist(), found.offsets.tolist()) == ([[1, 2]] * rows, [*range(rows + 1)])
+
+
+@pytest.mark.parametrize("rows", [1, 60])
+def test_off_the_screen_only_a_click_refuses(rows):
+    texts = ["scroll(start_box='(-1,-1)')", "click(start_box='(-1,-1)')"]
+    reasons = [parse([text] * rows, AUTO, space=CoordSpace.PIXEL).reason.tolist() for text in texts]
+    assert reasons == [[gr.Reason.OK] * rows, [gr.Reason.REFUSED] * rows]

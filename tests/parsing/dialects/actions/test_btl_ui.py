@@ -1,0 +1,157 @@
+"""BTL-UI's answers: the first link in the text, and in it the first item."""
+
+import json
+import time
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from grounding_rewards.parsing import BTL_UI
+from grounding_rewards.parsing.dialects.actions.btl_ui import fenced, loaded, read_fenced_link
+from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
+from tests.parsing.acts import act, agree
+from tests.parsing.fragments import NUMERALS, SPACES, responses
+
+LOOK = '<blink>```json\n[{"bbox_2d": [500, 370, 524, 398]}]\n```</blink>\n<think>It saves the file.</think>\n'
+TAP = '[{"Plan": "Save it", "Action": {"function": "Tap", "point_2d": [512, 384]}}]'
+
+
+def link(items, before=LOOK):
+    return f"{before}<link>```json\n{items}\n```</link>"
+
+
+def action(**fields):
+    return json.dumps([{"Plan": "p", "Action": fields}])
+
+
+@pytest.mark.parametrize(
+    ("items", "found"),
+    [
+        (TAP, ("Tap", [512, 384], {})),
+        ('[{"point_2d": [512.5, -3]}]', ("", [512.5, -3], {})),
+        ('[{"point_2d": [1, 2], "Action": {"function": "Home"}}]', ("", [1, 2], {})),
+        (action(function="Type", text="hello <b>"), ("Type", None, {"text": "hello <b>"})),
+        (action(function="Type", text=""), ("Type", None, {"text": ""})),
+        (action(function="Swipe", direction="up"), ("Swipe", None, {"direction": "up"})),
+        (action(function="Home"), ("Home", None, {})),
+        (action(function="Wait", time=2), ("Wait", None, {"raw": {"function": "Wait", "time": 2}})),
+        (action(function="Tap", point_2d=[1]), ("Tap", None, {"raw": {"function": "Tap", "point_2d": [1]}})),
+        ('[{"point_2d": [1, 2]}, {"point_2d": [3, 4]}]', ("", [1, 2], {})),
+        ('[{"point_2d": [1, 2]}, 5]', ("", [1, 2], {})),
+        ('[{"point_2d": [' + "9" * 400 + ", NaN]}]", ("", [1e12, 1e12], {})),
+        *[
+            (items, "MALFORMED")
+            for items in (
+                "[]", "{}", "null", "", '{"point_2d": [1, 2]}', "[5, {}]", '[{"point_2d": [1]}]', '[{"point_2d": 1}]',
+                '[{"point_2d": ["1", "2"]}]', '[{"point_2d": [1, 2, 3]}]', '[{"point_2d": [1 2]}]', "[{}]",
+                '[{"point_2d": [' + "9" * 5000 + ", 1]}]", '[{"Action": "Tap"}]', '[{"Action": {"function": ""}}]',
+                '[{"Action": {"function": 5}}]', "[{'point_2d': [1, 2]}]", '[{"point_2d": [１, 2]}]', "[" * 5000,
+            )
+        ],
+    ],
+)  # fmt: skip
+def test_the_items_of_a_link(items, found):
+    assert act(link(items), BTL_UI, "first", "read") == found
+    agree([link(items)], BTL_UI, "first")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (link(TAP, ""), ("Tap", [512, 384], {})),
+        (f" Here: {link(TAP)} done.", ("Tap", [512, 384], {})),
+        (link('[{"point_2d": [1, 2]}]') + link(TAP), ("", [1, 2], {})),
+        (f"<link>{TAP}</link>{link(TAP)}", ("Tap", [512, 384], {})),
+        (f"<link> \n```json{TAP}``` </link>", ("Tap", [512, 384], {})),
+        (f"<think>{link(TAP)}</think>", ("Tap", [512, 384], {})),
+        (link(TAP).replace("json", "js·on"), "MALFORMED"),
+        (link(TAP).replace("</link>", ""), "MALFORMED"),
+        (link(TAP).upper(), "NO_ANSWER"),
+        (TAP, "NO_ANSWER"),
+        (LOOK, "NO_ANSWER"),
+        ("", "EMPTY"),
+    ],
+)
+def test_the_first_fenced_link_counts_wherever_it_is(text, found):
+    assert act(text, BTL_UI, "first", "read") == found
+
+
+def test_several_items_are_several_answers():
+    two = link('[{"point_2d": [1, 2]}, {"point_2d": [3, 4]}]')
+    assert act(two, BTL_UI, "only", "read") == "SEVERAL_ANSWERS"
+    assert act(two, BTL_UI, "last", "read") == ("", [3, 4], {})
+
+
+def test_thinking_may_be_dropped():
+    assert act(link(TAP), BTL_UI, "only", "closed") == ("Tap", [512, 384], {})
+
+
+words = st.text(st.sampled_from('aé "\\<>`[{:\n\ud800'), max_size=5)
+numbers = st.sampled_from([*NUMERALS, "7", "512", "0.25", "999999999999", "1000000000000"])
+blank = st.sampled_from(["", "", "\n", *SPACES])
+points = st.builds('"point_2d": [{},{}{}]'.format, numbers, blank, numbers)
+beside = st.one_of(
+    points, st.builds('"text":{}"{}"'.format, blank, words), st.builds('"direction": "{}"'.format, words),
+    st.builds('"text": {}'.format, words.map(json.dumps)), st.just('"text": "hello"'), st.just('"direction": "up"'),
+)  # fmt: skip
+actions = st.builds(
+    '{}"Action":{}{{"function": "{}"{}}}'.format,
+    st.sampled_from(['"Plan": "Go on", ', "", '"Plan": "a", "Plan": "b", ', '"Plan": 1, ']),
+    blank, st.sampled_from(["Tap", "Type", "Swipe", "Home", "tap", "", "A B"]),
+    st.lists(beside, max_size=2).map(lambda fields: "".join(f", {field}" for field in fields)),
+)  # fmt: skip
+items = st.one_of(points, actions).map("{{{}}}".format)
+links = st.builds(
+    "{}<link>{}```json{}[{}]{}```{}</link>{}".format,
+    st.sampled_from(["", LOOK, f" \n{LOOK}", LOOK.replace("saves", "<saves>"), LOOK[:-10], f"{LOOK}\t"]),
+    blank, blank, st.lists(items, max_size=2).map(", ".join), blank, blank, st.sampled_from(["", "\n", " ", "x", "`"]),
+)  # fmt: skip
+
+
+@settings(max_examples=600, deadline=None)
+@given(links)
+@example(link(TAP))
+@example(link('[{"Plan": "p", "Action": {"function": "Type", "text": ""}}]'))
+def test_a_pattern_takes_only_what_the_reader_reads_alike(text):
+    for pattern in BTL_UI.patterns:
+        found = compiled(pattern).search(text)
+        if found:
+            groups = found.groupdict()
+            place = (float(groups.pop("x")), float(groups.pop("y"))) if "x" in groups else ()
+            assert read_fenced_link(text) == [(groups.pop("action"), place, groups)]
+
+
+def test_the_usual_forms_are_taken_by_a_pattern():
+    said = [{}, {"point_2d": [1, 2]}, {"text": "hello world"}, {"direction": "up"}]
+    for text in [link('[{"point_2d": [1, 2]}]'), *(link(action(function="Tap", **fields)) for fields in said)]:
+        for written in (text, text.replace(LOOK, ""), text.replace(", ", ",").replace(": ", ":")):
+            assert sum(compiled(pattern).search(written) is not None for pattern in BTL_UI.patterns) == 1, written
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.one_of(links, responses), min_size=1, max_size=4), st.sampled_from(["only", "first", "last", "all"]))
+def test_alone_and_in_a_batch_are_the_same(texts, answers):
+    agree(texts, BTL_UI, answers)
+
+
+@pytest.mark.parametrize("part", [
+    "<link>", "<link> ```json ", "```</link>", "``` ", "<blink>", "</think>", "<link>```json [[",
+    '{"point_2d": [1, 2]},', LOOK, "<link>```json\n", " ", "`", "<think>", '<link>```json [{"Action": {"function": "',
+])  # fmt: skip
+@pytest.mark.parametrize("rows", [1, VECTOR_ROWS])
+def test_time_is_linear(part, rows):
+    for before in ("", "<link>```json ", "<link>```json [{", "<blink>```json", "<link>"):
+        text = (before + part * (60_000 // len(part)))[:60_000]
+        start = time.process_time()
+        BTL_UI.find(Texts([text] * rows), "first")
+        assert time.process_time() - start < 0.05 * rows + 0.5, (before, part)
+
+
+def test_a_fence_fills_its_tag():
+    assert fenced("<blink>```json [1] ```</blink>", "<blink>") == "[1]"
+    assert fenced("<blink>x```json [1]```</blink>", "<blink>") is None
+    assert fenced("<blink>```json [1]```x</blink>", "<blink>") is None
+    assert fenced("<blink>```json [1] ``` [2] ```</blink>", "<blink>") == "[1] ``` [2]"
+    assert loaded("null") is None
+    assert loaded("[1") is loaded("[" * 40 + "]" * 40)

@@ -1,0 +1,230 @@
+"""``auto``: what is most surely an answer comes first, and each row may come from another dialect."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.parsing import AUTO, BARE_TUPLE, CROPPED, REFUSAL, AutoDialect, parse
+from grounding_rewards.recipes.click import click
+from grounding_rewards.rollouts import Reason
+from tests.parsing.fragments import NUMERALS, SPACES, responses
+from tests.parsing.reading import read
+from tests.parsing.test_paths_agree import bits, inside
+
+CALL = '<tool_call>{"arguments": {"action": "left_click", "coordinate": [5, 6]}}</tool_call>'
+POINT = '{"point_2d": [3, 4]}'
+
+
+def test_the_order_of_dialects():
+    assert AUTO.names == (
+        "refusal", "json_refusal", "ui_tars", "pyautogui", "tool_call", "json_2d", "json_coordinate", "json_compact",
+        "json_distribution", "json_xy", "box_tokens", "point_tag", "xy_tags", "molmo", "cropped", "keyword_call",
+        "click_call", "corner_tuples", "bare_tuple", "nested_list", "corner_lists", "bare_list",
+    )  # fmt: skip
+
+
+def test_the_recipe_names_the_order():
+    said = click.__doc__.partition('``"auto"`` tries')[2].partition("in this\n")[0]
+    positions = [said.index(name) for name in AUTO.names[2:]]
+    assert positions == sorted(positions)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "dialect"),
+    [
+        ("(1, 2)", ([1, 2], "OK"), "bare_tuple"),
+        (POINT, ([3, 4], "OK"), "json_2d"),
+        (CALL, ([5, 6], "OK"), "tool_call"),
+        ("refusal", (None, "REFUSED"), "refusal"),
+        ("(-1, -1)", (None, "REFUSED"), "refusal"),
+        (f"(1, 2) {POINT} {CALL}", ([5, 6], "OK"), "tool_call"),
+        (f"(1, 2) {POINT}", ([3, 4], "OK"), "json_2d"),
+        ('<tool_call>{"arguments": {"action": "wait"}}</tool_call> (1, 2)', ([1, 2], "OK"), "bare_tuple"),
+        (f"{CALL}{CALL} (1, 2)", (None, "SEVERAL_ANSWERS"), "tool_call"),
+        ("refusal (1, 2)", ([1, 2], "OK"), "bare_tuple"),
+        ("the tool_call> failed", (None, "MALFORMED"), None),
+        ("(x, y)", (None, "MALFORMED"), None),
+        ("[512, 384]", ([512, 384], "OK"), "bare_list"),
+        ("[100, 100, 300, 200]", ([200, 150], "OK"), "bare_list"),
+        ("[1, 2] or (3, 4)", ([3, 4], "OK"), "bare_tuple"),
+        ("[1, 2],[3, 4]", ([2, 3], "OK"), "corner_lists"),
+        ("(1, 2),(3, 4)", ([2, 3], "OK"), "corner_tuples"),
+        ("(1, 2),(3, 4),(5, 6)", (None, "SEVERAL_ANSWERS"), "bare_tuple"),
+        ("(1, 2) (3, 4)", (None, "SEVERAL_ANSWERS"), "bare_tuple"),
+        ("[[1, 2], [3, 4]]", (None, "SEVERAL_ANSWERS"), "bare_list"),
+        ("CLICK(box=[[1,2,3,4]])", ([2, 3], "OK"), "nested_list"),
+        ("{'action': 'click', 'coordinate': [1, 2]}", ([1, 2], "OK"), "json_coordinate"),
+        ('{"POINT":[1,2]}', ([1, 2], "OK"), "json_compact"),
+        ("{'action':'click','mean':[1,2],'variance':[3,4]}", ([1, 2], "OK"), "json_distribution"),
+        ('{"type":"click","x":1,"y":2}', ([1, 2], "OK"), "json_xy"),
+        ("Action: click(start_box='<|box_start|>(1,2)<|box_end|>')", ([1, 2], "OK"), "ui_tars"),
+        ("drag(start_box='(1,2)', end_box='(3,4)')", ([1, 2], "OK"), "ui_tars"),
+        ("<|box_start|>(1,2),(3,4)<|box_end|>", ([2, 3], "OK"), "box_tokens"),
+        ("<point>1 2</point>", ([1, 2], "OK"), "point_tag"),
+        ("<x>1</x><y>2</y>", ([1, 2], "OK"), "xy_tags"),
+        ('<points coords="1 1 3 4">a</points>', ([3, 4], "OK"), "molmo"),
+        ("(Image_0, (1, 2))", ([1, 2], "OK"), "cropped"),
+        ("<crop>(Image_0, (1,2), (3,4))</crop>", ([2, 3], "OK"), "cropped"),
+        ("pyautogui.click(1, 2)", ([1, 2], "OK"), "pyautogui"),
+        ("click(x=1, y=2)", ([1, 2], "OK"), "keyword_call"),
+        ("click(y=540, x=960)", ([960, 540], "OK"), "keyword_call"),
+        ("pyautogui.click(y=540, x=960)", ([960, 540], "OK"), "pyautogui"),
+        ('{"y": 540, "x": 960}', ([960, 540], "OK"), "json_xy"),
+        ('{"action":"click","y":540,"x":960}', ([960, 540], "OK"), "json_xy"),
+        ('{"type":"click","x":960,"button":"left","y":540}', ([960, 540], "OK"), "json_xy"),
+        ('{"coordinate": null}', (None, "REFUSED"), "json_refusal"),
+        ("Click(1, 2)", ([1, 2], "OK"), "click_call"),
+        ("<answer>[-1, -1]</answer>", (None, "REFUSED"), "refusal"),
+        ('{"point_2d": [-1, -1]}', (None, "REFUSED"), "json_refusal"),
+        ('{"foo": [1, 2]}', (None, "MALFORMED"), None),
+        ("click(start_box='<|box_start|>(x1,y1)<|box_end|>')", (None, "MALFORMED"), None),
+        ("[x1, y1, x2, y2]", (None, "MALFORMED"), None),
+        ('{"arguments": {"action": "terminate"}}', (None, "NO_ANSWER"), None),
+    ],
+)
+def test_the_first_dialect_that_finds_an_answer_counts(text, expected, dialect):
+    assert read(text, AUTO) == expected
+    found = parse([text], AUTO, space=CoordSpace.PIXEL)
+    assert (found.dialects[found.dialect[0]] if found.dialect[0] >= 0 else None) == dialect
+
+
+def test_each_row_has_its_own_dialect():
+    texts = ["(1, 2)", CALL, "none", POINT, "hm", ""]
+    found = parse(texts, AUTO, space=CoordSpace.PIXEL)
+    names = [found.dialects[index] if index >= 0 else None for index in found.dialect]
+    assert names == ["bare_tuple", "tool_call", "refusal", "json_2d", None, None]
+    assert [Reason(code).name for code in found.reason] == ["OK", "OK", "REFUSED", "OK", "NO_ANSWER", "EMPTY"]
+    assert found.actions.tolist() == ["", "left_click", "", "", "", ""]
+
+
+def test_all_answers_of_every_row_are_ragged():
+    texts = ["(1, 2) (3, 4)", "none", POINT, "hm", CALL + CALL]
+    found = parse(texts, AUTO, space=CoordSpace.PIXEL, answers="all")
+    assert found.offsets.tolist() == [0, 2, 2, 3, 3, 5]
+    assert found.points.tolist() == [[1, 2], [3, 4], [3, 4], [5, 6], [5, 6]]
+    assert found.xy[[0, 2, 4]].tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_an_order_of_ones_own():
+    backwards = AutoDialect((BARE_TUPLE, REFUSAL))
+    assert backwards.names == ("bare_tuple", "refusal")
+    assert read("(-1, -1)", backwards) == ([-1, -1], "OK")
+    assert read("none", backwards) == (None, "REFUSED")
+
+
+SENTINELS = [
+    ("[[-1,-1]]", "nested_list"),
+    ("[[-100, -100]]", "nested_list"),
+    ("<point>-1 -1</point>", "point_tag"),
+    ("<point>-100 -100</point>", "point_tag"),
+    ("<|box_start|>(-1,-1)<|box_end|>", "box_tokens"),
+    ("click(start_box='(-1,-1)')", "ui_tars"),
+    ("click(start_box='<|box_start|>(-100,-100)<|box_end|>')", "ui_tars"),
+    ("pyautogui.click(x=-1, y=-1)", "pyautogui"),
+    ("pyautogui.click(-100, -100)", "pyautogui"),
+    ("click(y=-1, x=-1)", "keyword_call"),
+    ("Click(-1, -1)", "click_call"),
+    ("[-1.0, -1.0]", "bare_list"),
+    ("[-100.0, -100.0]", "bare_list"),
+    ("(-1.0, -1.)", "bare_tuple"),
+    ("not there: (-1, -1)", "bare_tuple"),
+    ('{"x": -1, "y": -1}', "json_xy"),
+    ("<x>-1</x><y>-1</y>", "xy_tags"),
+    ('{"point_2d": [-1.0, -1.0]}', "json_2d"),
+]
+
+
+@pytest.mark.parametrize(("text", "dialect"), SENTINELS)
+@pytest.mark.parametrize("answers", ["only", "first", "last", "all"])
+def test_a_sole_point_off_the_screen_refuses_in_every_dialect(text, dialect, answers):
+    for rows in (1, 2, 60):
+        found = parse(["(7, 8)", text][-rows:] * rows, AUTO, space=CoordSpace.PIXEL, answers=answers)
+        assert Reason(found.reason[-1]) is Reason.REFUSED
+        assert np.isnan(found.xy[-1]).all()
+        assert (found.dialects[found.dialect[-1]], found.actions[-1]) == (dialect, "")  # no click
+        assert rows == 1 or found.xy[0].tolist() == [7, 8]
+
+
+@pytest.mark.parametrize(
+    ("text", "point"),
+    [
+        ("[[-1, -100]]", [-1, -100]), ("[[-100, -1]]", [-100, -1]), ("[-1.0, 5]", [-1, 5]), ("[5, -1.0]", [5, -1]),
+        ("(-2, -2)", [-2, -2]), ("(1, 1)", [1, 1]), ("(100, 100)", [100, 100]), ("[-1.5, -1.5]", [-1.5, -1.5]),
+        ("[-1, -1, -1, -1]", [-1, -1]), ("(-1,-1),(-1,-1)", [-1, -1]), ("[-2, -2, 0, 0]", [-1, -1]),
+        ("<box>-100 -100 -100 -100</box>", [-100, -100]),
+    ],
+)  # fmt: skip
+def test_other_places_off_the_screen_and_boxes_do_not(text, point):
+    assert read(text, AUTO) == (point, "OK")
+    assert parse([text] * 60, AUTO, space=CoordSpace.PIXEL).xy.tolist() == [point] * 60
+
+
+def test_one_of_several_answers_is_no_refusal():
+    assert read("(-1, -1) (-1, -1)", AUTO) == (None, "SEVERAL_ANSWERS")
+    found = parse(["(-1, -1) (5, 6)", "[[-1, -1]]"], AUTO, space=CoordSpace.PIXEL, answers="all")
+    assert found.points.tolist() == [[-1, -1], [5, 6]]
+    assert found.offsets.tolist() == [0, 2, 2]
+    # Of several, the one that counts is all that is counted.
+    assert read("(-1, -1) (5, 6)", AUTO, "first") == (None, "REFUSED")
+    assert read("(-1, -1) (5, 6)", AUTO, "last") == ([5, 6], "OK")
+
+
+def test_without_sentinels_the_point_is_a_place():
+    assert read("[[-1,-1]]", replace(AUTO, sentinels=False)) == ([-1, -1], "OK")
+    assert read("(-1, -1)", AutoDialect((BARE_TUPLE,))) == ([-1, -1], "OK")
+    assert read("(-1, -1)", AutoDialect((BARE_TUPLE,), sentinels=True)) == (None, "REFUSED")
+    assert read("(-1, -1)", AutoDialect((AutoDialect((BARE_TUPLE,), sentinels=True),))) == ([-1, -1], "OK")
+
+
+POLICIES = st.sampled_from(["only", "first", "last", "all"])
+PLAIN = AutoDialect(tuple(inside(AUTO)), sentinels=True)
+"""The same dialects one after the other: no groups, and nothing tried before all."""
+
+
+def parts(text, dialect, answers):
+    found = parse([text], dialect, space=CoordSpace.PIXEL, answers=answers, thinking="read")
+    return bits(found, 0)
+
+
+@settings(deadline=None)
+@given(st.tuples(*[st.sampled_from(SPACES)] * 6), *[st.sampled_from(NUMERALS)] * 2, POLICIES)
+def test_no_dialect_before_it_reads_anything_in_a_tuple_alone(spaces, x, y, answers):
+    text = "{}({}{}{},{}{}{}){}".format(*spaces[:2], x, *spaces[2:4], y, *spaces[4:])
+    if parse([text], AUTO.usual[0], space=CoordSpace.PIXEL).parsed[0]:
+        assert parts(text, PLAIN, answers) == parts(text, AUTO, answers)
+        assert parse([text], PLAIN, space=CoordSpace.PIXEL).dialect[0] == AUTO.names.index("bare_tuple")
+
+
+@settings(max_examples=300, deadline=None)
+@given(responses, POLICIES)
+def test_what_is_tried_first_and_groups_change_nothing_that_is_found(text, answers):
+    assert parts(text, replace(AUTO, usual=()), answers) == parts(text, AUTO, answers)
+    if parse([text], AUTO, space=CoordSpace.PIXEL, answers=answers, thinking="read").dialect[0] >= 0:
+        assert parts(text, PLAIN, answers) == parts(text, AUTO, answers)
+    else:
+        assert parse([text], PLAIN, space=CoordSpace.PIXEL, answers=answers, thinking="read").dialect[0] == -1
+
+
+def test_groups_may_hold_groups():
+    nested = AutoDialect((REFUSAL, AutoDialect((AutoDialect((BARE_TUPLE,), "c", signs=("(",)),), "b", signs=(")",))))
+    assert nested.names == ("refusal", "bare_tuple")
+    for rows in (1, 60):
+        found = parse(["(1, 2)", "none", "hm"] * rows, nested, space=CoordSpace.PIXEL)
+        assert found.dialect[:3].tolist() == [1, 0, -1]
+
+
+def test_equal_ones_are_equal_and_pickle():
+    again = pickle.loads(pickle.dumps(AUTO))
+    assert again == AUTO
+    assert read("(1, 2)", again) == ([1, 2], "OK")
+
+
+def test_the_usual_form_of_one_dialect_is_not_that_of_all():
+    texts = ["(Image_0, (1, 2))"] * 60
+    assert parse(texts, CROPPED, space=CoordSpace.PIXEL).usual.all()
+    assert parse(texts, AUTO, space=CoordSpace.PIXEL).usual is None

@@ -1,0 +1,367 @@
+"""Whatever a plugin does wrong, the error names the plugin, its distribution and the thing at fault."""
+
+import pickle
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards import catalogue
+from grounding_rewards.combine import weighted
+from grounding_rewards.errors import DialectError, SelectorError
+from grounding_rewards.hookspecs import hookimpl
+from grounding_rewards.parsing import BARE_TUPLE, PatternDialect
+from grounding_rewards.plugins import registry as plugins
+from grounding_rewards.plugins.registry import collect, origin
+from grounding_rewards.pool import Band, sample_stats, select, selector
+from grounding_rewards.verifiers import DastLength, Hit
+
+ACME = r" \(plugin 'acme' of acme-rewards\)"
+BOX = {"bbox": [0, 0, 10, 10]}
+
+
+def offering(**hooks):
+    return SimpleNamespace(**{name: hookimpl(function) for name, function in hooks.items()})
+
+
+def collected(kind, name, thing, plugin="acme"):
+    return collect([(plugin, "acme-rewards", offering(**{f"register_{kind}": lambda register: register(name, thing)}))])
+
+
+@dataclass(frozen=True)
+class Uncalled:
+    low: float = 0.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "thing", "message"),
+    [
+        ("parsers", Hit(), "parser 'acme/mine': got Hit.*; expected a dialect with name, names and find"),
+        (
+            "parsers",
+            PatternDialect,
+            "parser 'acme/mine': got <class.*; expected a dialect with name, names and find, such as a PatternDialect",
+        ),
+        ("verifiers", "hit", "verifier 'acme/mine': got 'hit'; expected a class of verifiers"),
+        (
+            "verifiers",
+            Uncalled,
+            "verifier 'acme/mine': got <class .*Uncalled'>; expected a class of verifiers, a frozen",
+        ),
+        ("recipes", {"name": "gelato"}, "recipe 'acme/mine': got {'name': 'gelato'}; expected a function of keyword"),
+        ("selectors", None, "selector 'acme/mine': got None; expected a class of selectors"),
+        ("selectors", Uncalled(), "selector 'acme/mine': got Uncalled"),
+    ],
+)
+def test_a_thing_of_the_wrong_kind_is_named_with_what_was_expected(kind, thing, message):
+    with pytest.raises(gr.PluginError, match=f"^plugin 'acme' of acme-rewards: {message}"):
+        collected(kind, "mine", thing)
+
+
+@pytest.mark.parametrize("name", ["", "my hit", "other/hit", "a:b", "a,b", "tab\there", None, 5, "new\nline"])
+def test_a_name_that_no_config_could_use_is_an_error(name):
+    with pytest.raises(gr.PluginError, match=r"'acme' of acme-rewards: verifier .*: a name is a text without spaces"):
+        collected("verifiers", name, Hit)
+    if isinstance(name, str) and name:
+        with pytest.raises(
+            gr.PluginError, match=r"of acme-rewards: a name is a text without .*; rename its entry point"
+        ):
+            collected("verifiers", "mine", Hit, plugin=name)
+
+
+def test_a_hook_without_its_mark_is_an_error_and_not_silence():
+    bare = SimpleNamespace(register_recipes=lambda register: None)
+    with pytest.raises(
+        gr.PluginError, match="'acme' of acme-rewards: its register_recipes has no mark; write @hookimpl"
+    ):
+        collect([("acme", "acme-rewards", bare)])
+
+
+@pytest.mark.parametrize("name", ["register_recipe", "register_receipes"])
+def test_a_misspelt_hook_without_its_mark_is_an_error_beside_good_ones(name):
+    plugin = offering(register_verifiers=lambda register: register("hit", Hit))
+    setattr(plugin, name, lambda register: None)
+    message = f"'acme' of acme-rewards: its {name} has no mark and is no hook: call it register_recipes; write @hookim"
+    with pytest.raises(gr.PluginError, match=message):
+        collect([("acme", "acme-rewards", plugin)])
+
+
+def test_a_helper_of_the_hooks_is_no_misspelt_hook():
+    plugin = offering(register_verifiers=lambda register: register("hit", Hit))
+    plugin.register_all, plugin.registry_of_recipes = lambda register: None, dict
+    assert collect([("acme", "acme-rewards", plugin)]).verifiers["acme/hit"] is Hit
+
+
+def returns_a_dict(register):
+    return {"hit": Hit}
+
+
+def yields(register):
+    yield register("hit", Hit)
+
+
+async def waits(register):
+    register("hit", Hit)
+
+
+@pytest.mark.parametrize(
+    ("hook", "mark", "came"),
+    [
+        (returns_a_dict, {}, r"\{'hit': <class"),
+        (yields, {}, "<generator object yields"),
+        (waits, {}, "<coroutine object waits"),
+        (yields, {"wrapper": True}, "<generator object yields"),
+        (yields, {"hookwrapper": True}, "<generator object yields"),
+    ],
+)
+def test_a_hook_whose_things_would_be_lost_is_an_error(hook, mark, came):
+    def fresh(register):  # marks stay on a function
+        return hook(register)
+
+    marked = hookimpl(hook if mark else fresh, **mark)
+    message = (
+        rf"^plugin 'acme' of acme-rewards: its register_verifiers returned {came}.*; expected None: call register\("
+    )
+    with pytest.raises(gr.PluginError, match=message):
+        collect([("acme", "acme-rewards", SimpleNamespace(register_verifiers=marked))])
+
+
+def test_register_takes_no_names_of_others_and_none_after_its_hook():
+    with pytest.raises(gr.PluginError, match=r"acme-rewards fails in .*unexpected keyword argument 'plugin'"):
+        collect(
+            [("acme", "acme-rewards", offering(register_verifiers=lambda register: register("a", Hit, plugin="b")))]
+        )
+    kept = []
+    known = collect([("acme", "acme-rewards", offering(register_verifiers=lambda register: kept.append(register)))])
+    with pytest.raises(gr.PluginError, match="verifier 'acme/late' comes too late: register_verifiers has returned"):
+        kept[0]("late", Hit)
+    assert "acme/late" not in known.verifiers
+
+
+def test_a_class_as_a_plugin_is_told_to_be_an_instance():
+    with pytest.raises(
+        gr.PluginError, match=r"'acme' of acme-rewards is <class '.*Acme'>; let .* name an instance of it"
+    ):
+        collect([("acme", "acme-rewards", Acme)])
+
+
+def test_a_hook_that_ends_the_process_is_an_error():
+    def ends(register):
+        raise SystemExit
+
+    with pytest.raises(gr.PluginError, match=r"'acme' of acme-rewards fails in register_recipes \(SystemExit: \)"):
+        collect([("acme", "acme-rewards", offering(register_recipes=ends))])
+
+
+def test_a_plugin_without_hooks_is_an_error_and_not_silence():
+    with pytest.raises(
+        gr.PluginError, match=r"offers nothing: .* has none of register_parsers, register_verifiers, reg"
+    ):
+        collect([("acme", "acme-rewards", SimpleNamespace(something=1))])
+
+
+def test_a_plugin_that_ends_the_process_is_an_error():
+    def load():
+        raise SystemExit(2)
+
+    point = SimpleNamespace(name="acme", value="acme:x", dist=None, load=load)
+    with pytest.raises(gr.PluginError, match=r"plugin 'acme' of acme:x does not load \(SystemExit: 2\)"):
+        plugins.loaded(point)
+
+
+@dataclass(frozen=True)
+class Own:
+    """A verifier of the plugin's whose scores are anything."""
+
+    score: object = 2.0
+    low: float = 0.0
+    high: float = 1.0
+    needs: frozenset = frozenset()
+
+    def __call__(self, rollouts):
+        if isinstance(self.score, Exception):
+            raise self.score
+        return np.full(len(rollouts), self.score)
+
+
+class Unbuildable:
+    def __init__(self, size=None):
+        raise KeyError("size")
+
+    def __call__(self, rollouts):
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Rubbish:
+    """A dialect that finds something else."""
+
+    found: object
+    name: str = "rubbish"
+    names: tuple = ("rubbish",)
+
+    def find(self, texts, answers):
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found and self.found(texts, answers)
+
+
+def half(texts, answers):
+    found = BARE_TUPLE.find(texts, answers)
+    return replace(found, xy=found.xy[:1])
+
+
+def fails(*, size=1):
+    raise ZeroDivisionError("oh no")
+
+
+def ends(*, size=1):
+    raise SystemExit(0)
+
+
+def any_option(**options):
+    return gr.recipe("gelato")
+
+
+def refuses(*, size=1):
+    raise gr.RecipeError("size: got 1; expected 2")
+
+
+@dataclass(frozen=True)
+class Above(Band):
+    def __call__(self, stats):
+        return np.full(len(stats), 7.0)
+
+
+RAISES, NOTHING, HALF = Rubbish(ValueError("what?")), Rubbish(None), Rubbish(half)
+
+
+class Acme:
+    @hookimpl
+    def register_parsers(self, register):
+        register("raises", RAISES)
+        register("nothing", NOTHING)
+        register("half", HALF)
+
+    @hookimpl
+    def register_verifiers(self, register):
+        register("own", Own)
+        register("unbuildable", Unbuildable)
+
+    @hookimpl
+    def register_recipes(self, register):
+        register("fails", fails)
+        register("ends", ends)
+        register("refuses", refuses)
+        register("any", any_option)
+        register("wrong", lambda: 5)
+
+    @hookimpl
+    def register_selectors(self, register):
+        register("above", Above)
+
+
+@pytest.fixture
+def acme(monkeypatch):
+    """The plugin, installed in this process."""
+    monkeypatch.setattr(plugins, "installed", list)
+    known = collect([("acme", "acme-rewards", Acme())])
+    fixed = lambda: known  # noqa: E731
+    for module in (plugins, catalogue):
+        monkeypatch.setattr(module, "registry", fixed)
+
+
+def score(**options):
+    return gr.recipe("composite", response_space="pixel", **options).score(["(1, 2)", "(3, 4)"], [BOX] * 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("acme/fails", {}, rf"^acme/fails{ACME} cannot be built \(ZeroDivisionError: oh no\)$"),
+        ("acme/ends", {}, rf"^acme/ends{ACME} cannot be built \(SystemExit: 0\)$"),
+        ("acme/refuses", {}, rf"^acme/refuses{ACME}: size: got 1; expected 2$"),
+        ("acme/any", {"size": 1}, rf"^acme/any{ACME}: its function must name each option"),
+        ("acme/wrong", {}, rf"^acme/wrong{ACME}: its plugin returned int; expected a Recipe$"),
+        (
+            "composite",
+            {"parts": {"own": {"verifier": "acme/unbuildable", "weight": 1}}, "response_space": "pixel"},
+            rf"^composite: part 'own': acme/unbuildable{ACME} cannot be built \(KeyError: 'size'\)$",
+        ),
+        (
+            "composite",
+            {"parts": {"own": {"verifier": "acme/own", "weight": 1, "scoer": 1}}, "response_space": "pixel"},
+            rf"^composite: part 'own': acme/own{ACME}: unknown argument 'scoer'; did you mean 'score'",
+        ),
+    ],
+)
+def test_what_cannot_be_built_is_named_with_its_plugin(acme, name, options, message):
+    with pytest.raises(gr.RecipeError, match=message):
+        gr.recipe(name, **options)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "message"),
+    [
+        ("acme/raises", rf"^dialect 'rubbish' raised ValueError: what\? on 2 texts{ACME}$"),
+        ("acme/nothing", rf"^dialect 'rubbish' returned None on 2 texts; expected a Found{ACME}$"),
+        ("acme/half", rf"^dialect 'rubbish' returned xy: float64 of shape \(1, 2\) on 2 texts; exp.*{ACME}$"),
+    ],
+)
+def test_a_dialect_that_breaks_on_a_text_is_named_with_its_plugin(acme, dialect, message):
+    with pytest.raises(DialectError, match=message):
+        score(dialect=dialect, parts={"hit": 1.0})
+
+
+def test_a_single_text_that_breaks_a_dialect_is_shown(acme):
+    recipe = gr.recipe("click", response_space="pixel", dialect="acme/raises")
+    with pytest.raises(DialectError, match=rf"raised ValueError: what\? on '\(1, 2\)'{ACME}$"):
+        recipe.score("(1, 2)", BOX)
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (2.0, "returned 2.0 for row 0; expected 0.0 to 1.0"),
+        (float("nan"), "returned nan for row 0"),
+        (KeyError("xy"), "raised KeyError: 'xy'"),
+    ],
+)
+def test_a_verifier_that_breaks_is_named_with_part_and_plugin(acme, returned, message):
+    recipe = replace(gr.recipe("gelato"), reward=weighted(mine=(1.0, Own(returned))))
+    with pytest.raises(gr.VerifierError, match=rf"^part 'mine': verifier Own {message}.*{ACME}$") as caught:
+        recipe.score("(1, 2)", [0, 0, 1, 1])
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    assert caught.value.term is None
+
+
+def test_a_verifier_that_breaks_inside_another_is_named_with_its_plugin(acme):
+    recipe = replace(gr.recipe("gelato"), reward=weighted(length=(1.0, DastLength(correct=Own(2.0)))))
+    inner = r"part 'length': part 'correct': verifier Own returned 2\.0 for row 0.*"
+    with pytest.raises(gr.VerifierError, match=rf"^{inner}{ACME}$"):
+        recipe.score("(1, 2)", [0, 0, 1, 1], groups=[0])
+
+
+def test_a_selector_that_breaks_is_named_with_its_plugin(acme):
+    with pytest.raises(
+        SelectorError, match=rf"^selector Above\(.*{ACME} returned 7.0 for sample 'a'; expected 0.0 to 1"
+    ):
+        select(sample_stats(["a"], [1]), selector("acme/above"))
+
+
+def test_the_origin_of_a_thing_is_its_plugin_or_nothing(acme):
+    known = " (plugin 'acme' of acme-rewards)"
+    for thing in (Own, Own(), RAISES, Rubbish(ValueError), fails, Above(), gr.verifier(fails, low=0, high=1)):
+        assert origin(thing) == known, thing
+    for thing in (Hit, Hit(), BARE_TUPLE, Band(), gr.verifier(len, low=0, high=1), None, 5, object()):
+        assert origin(thing) == "", thing
+
+
+def test_the_origin_never_raises_even_where_the_plugins_do_not_load(monkeypatch):
+    def broken():
+        raise gr.PluginError("does not load")
+
+    monkeypatch.setattr(plugins, "registry", broken)
+    assert origin(Own()) == ""

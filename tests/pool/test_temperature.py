@@ -1,0 +1,163 @@
+"""The highest temperature whose accuracy has not collapsed."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool import SampleStats
+from grounding_rewards.pool.temperature import highest, sweep
+from grounding_rewards.stats.bootstrap import Bootstrap
+
+SEED_CURVE = {1.1: 0.631, 1.4: 0.634, 1.7: 0.628, 2.0: 0.550}
+
+
+def at(right, n=8, **columns):
+    """Statistics of samples s0, s1, ... from their right rollouts."""
+    names = np.array([f"s{place}" for place in range(len(right))], dtype=object)
+    found = SampleStats(names, np.full(len(right), n), np.array(right, dtype=np.int64))
+    return replace(found, **{name: np.asarray(column) for name, column in columns.items()})
+
+
+def test_the_tolerance_rule_on_the_worked_example():
+    assert highest(SEED_CURVE, reference=1.1, tolerance=0.02) == 1.7
+    assert highest(SEED_CURVE) == 1.7
+    assert highest(SEED_CURVE, tolerance=0.0) == 1.4
+    assert highest(SEED_CURVE, tolerance=0.5) == 2.0
+    assert highest(SEED_CURVE, reference=1.4, tolerance=0.005) == 1.4
+    assert highest({1.0: 0.631, 2.0: 0.611}) == 2.0  # exactly the tolerance
+
+
+def test_nothing_above_a_collapsed_temperature_is_chosen():
+    assert highest({1.1: 0.63, 1.4: 0.55, 1.7: 0.63}) == 1.1
+
+
+HALF = [8, 0] * 50
+WORSE = [4, 0] * 50
+NOISY = [8, 0] * 48 + [7, 0] * 2
+
+
+def test_bootstrap_against_the_best():
+    found = sweep({1.7: at(WORSE), 1.1: at(NOISY), 1.4: at(HALF)})
+    assert (found.chosen, found.compared_with, found.rule, found.samples, found.left_out) == (
+        1.4, 1.4, "bootstrap", 100, 0,
+    )  # fmt: skip
+    assert [row.temperature for row in found.rows] == [1.1, 1.4, 1.7]
+    assert [row.collapsed for row in found.rows] == [False, False, True]
+    assert [row.accuracy for row in found.rows] == [0.4975, 0.5, 0.25]
+    low, best, hot = found.rows
+    # 25 points below, with a standard error of 2.5
+    assert (hot.difference, hot.difference_low, hot.difference_high) == pytest.approx((-0.25, -0.299, -0.201), abs=5e-3)
+    assert hot.why.startswith("accuracy 0.2500 below that at 1.4; the interval ends at -0.2")
+    assert best.why == "the best"
+    assert (low.difference, low.difference_high) == (pytest.approx(-0.0025), 0.0)  # 2 of 100 samples may all be missed
+    assert (best.low, best.high) == pytest.approx((0.402, 0.598), abs=0.01)
+
+
+def test_a_margin_and_a_reference():
+    stats = {1.1: at(HALF), 1.4: at(WORSE)}
+    assert sweep(stats, margin=0.25).chosen == 1.4
+    assert sweep(stats, margin=0.1).chosen == 1.1
+    found = sweep(stats, reference=1.4)
+    assert (found.chosen, found.compared_with, found.rows[1].why) == (1.4, 1.4, "the reference")
+
+
+def test_a_hundredth_may_be_lost_beyond_chance_by_default():
+    stats = {1.1: at([8] * 100), 1.4: at([7] * 8 + [8] * 92)}  # .01 below, by -.0162 to -.0038
+    assert (sweep(stats).chosen, sweep(stats, margin=0.0).chosen) == (1.4, 1.1)
+    assert sweep({1.1: at([8] * 100), 1.4: at([7] * 20 + [8] * 80)}).chosen == 1.1
+
+
+def test_the_tolerance_rule_on_samples():
+    found = sweep({1.1: at(HALF), 1.4: at(NOISY), 1.7: at(WORSE), 2.0: at(HALF)}, rule="tolerance")
+    assert (found.chosen, found.compared_with) == (1.4, 1.1)
+    assert [row.why for row in found.rows] == [
+        "the reference",
+        "accuracy 0.0025 below that at 1.1",
+        "accuracy 0.2500 below that at 1.1",
+        "accuracy 0.0000 above that at 1.1; it lies above 1.7, which has collapsed",
+    ]
+    assert dict(found.settings) == {"tolerance": 0.02, "confidence": 0.95}
+
+
+def test_what_stands_beside_accuracy():
+    hot = at(
+        [0, 4, 8, 8], unscored=[0, 0, 0, 8], parse_rate=[0.5, 1.0, 1.0, 0.25], dispersion=[0.2, 0.4, np.nan, 0.6],
+        distinct=[4, 2, -1, 6],
+    )  # fmt: skip
+    row = sweep({0.5: at([8, 8, 8, 8]), 1.0: hot}).rows[1]
+    assert (row.rollouts, row.mixed_share, row.zero_share) == (32, 0.25, 0.25)
+    assert row.parse_rate == (4 + 8 + 8 + 4) / 40
+    assert row.dispersion == pytest.approx(0.4)
+    assert row.distinct_share == 12 / 32
+    plain = sweep({0.5: at([8, 8, 8, 8]), 1.0: hot}).to_json()["rows"][0]
+    assert (plain["parse_rate"], plain["dispersion"], plain["distinct_share"]) == (None, None, None)
+
+
+def test_only_samples_that_all_have_scored_count():
+    two = replace(at([8, 0, 4]), n=np.array([8, 0, 8]))
+    found = sweep({1.0: at([8, 4, 4, 0]), 2.0: two})
+    assert (found.samples, found.left_out, found.rows[0].accuracy) == (2, 2, 0.75)
+    assert found.warnings == ("2 samples are few: intervals over samples are too narrow",)
+
+
+def test_what_to_keep_in_mind():
+    found = sweep({1.0: at(HALF, round=[1] * 100), 2.0: at([4, 0] * 50, n=4, round=[2] * 100)})
+    assert found.warnings == (
+        "numbers of scored rollouts a sample differ between temperatures: more rollouts make more groups mixed",
+        "rollouts are of rounds 1, 2: the policy differs as well",
+    )
+
+
+@pytest.mark.parametrize(
+    ("stats", "options", "message"),
+    [
+        ({1.1: at(HALF)}, {}, "temperatures: got 1.1; expected rollouts of the same samples at two or more"),
+        ({}, {}, "temperatures: got none"),
+        ({1.1: at(HALF), float("nan"): at(HALF)}, {}, "temperature: got nan; expected a number from 0"),
+        ({1.1: at(HALF), 2.0: at([])}, {}, "the scored rollouts at temperature 2 has no sample"),
+        ({1.1: at(HALF), 2.0: at(HALF)}, {"reference": 1.0}, "reference: got 1; expected one of the temperatures"),
+        ({1.1: at(HALF), 2.0: at(HALF)}, {"rule": "best"}, "rule: got 'best'; expected bootstrap or tolerance"),
+        ({1.1: at(HALF), 2.0: at(HALF)}, {"tolerance": 2}, "tolerance: got 2; expected a number from 0 to 1"),
+        ({1.1: at(HALF), 2.0: at(HALF)}, {"margin": -0.1}, "margin: got -0.1"),
+        ({1.1: at(HALF), 2.0: at(HALF)}, {"draws": 0}, "draws: got 0; expected a whole number from 1"),
+        ({1.1: at(HALF), 2.0: at(HALF)}, {"seed": -1}, "seed: got -1; expected a whole number from 0"),
+        ({1.1: at(HALF), 2.0: at(HALF)}, {"confidence": 1}, "confidence: got 1; expected a number above 0"),
+    ],
+)
+def test_what_cannot_be_compared_is_an_error(stats, options, message):
+    with pytest.raises(PoolError, match=message):
+        sweep(stats, **options)
+
+
+RATES = st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=30)
+
+
+@given(RATES, st.integers(0, 99), st.sampled_from(["bootstrap", "tolerance"]))
+@settings(max_examples=40)
+def test_order_of_samples_plays_no_part_and_the_choice_has_not_collapsed(rates, seed, rule):
+    stats = {warm: at(list(right), n=4) for warm, right in zip((1.0, 1.5, 2.0), zip(*rates, strict=True), strict=True)}
+    rng = np.random.default_rng(seed)
+    other = {warm: each.taken(rng.permutation(len(each))) for warm, each in reversed(stats.items())}
+    found = sweep(stats, rule=rule, draws=100)
+    assert json.dumps(found.to_json(), allow_nan=False) == json.dumps(
+        sweep(other, rule=rule, draws=100).to_json(), allow_nan=False
+    )
+    chosen = [row.temperature for row in found.rows].index(found.chosen)
+    start = [row.temperature for row in found.rows].index(found.compared_with)
+    assert start <= chosen
+    assert not any(row.collapsed for row in found.rows[start : chosen + 1])
+    assert all(row.collapsed for row in found.rows[chosen + 1 : chosen + 2])
+    assert all(0 <= row.low <= row.accuracy + 1e-9 and row.accuracy <= row.high + 1e-9 for row in found.rows)
+
+
+def test_the_bootstrap_has_the_width_of_the_normal_interval():
+    values = np.random.default_rng(3).random(500)
+    low, high = Bootstrap(2000, 1, 0.95).interval(values)
+    half = 1.96 * values.std() / 500**0.5
+    assert (low, high) == pytest.approx((values.mean() - half, values.mean() + half), abs=half / 10)
+    assert Bootstrap(2000, 1, 0.95).interval(values[::-1]) == (low, high)

@@ -1,0 +1,134 @@
+"""Wilson's interval, pass@k, the beta-binomial and McNemar's test."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grounding_rewards.errors import PoolError
+from grounding_rewards.stats.intervals import beta_binomial, mcnemar, pass_at_k, wilson
+
+COUNTS = st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@pytest.mark.parametrize(
+    ("correct", "n", "low", "high"),
+    [
+        (0, 8, 0, 0.3244), (1, 8, 0.0224, 0.4709), (4, 8, 0.2152, 0.7848), (7, 8, 0.5291, 0.9776), (8, 8, 0.6756, 1),
+        (0, 16, 0, 0.1936), (16, 16, 0.8064, 1), (0, 0, 0, 1),
+    ],
+)  # fmt: skip
+def test_wilson_95(correct, n, low, high):
+    assert [round(float(end), 4) for end in wilson(correct, n)] == [low, high]
+
+
+def test_wilson_of_arrays_is_that_of_each():
+    low, high = wilson(np.array([[0, 4], [8, 0]]), [8, 8])
+    assert low.tolist() == [[0.0, pytest.approx(0.215216, abs=1e-6)], [pytest.approx(0.675592, abs=1e-6), 0.0]]
+    assert high.shape == (2, 2)
+
+
+@given(COUNTS, st.floats(0, 10))
+def test_wilson_holds_the_share_inside_0_to_1_and_is_tight_at_the_ends(counts, z):
+    correct, n = counts
+    low, high = (float(end) for end in wilson(correct, n, z))
+    assert 0 <= low <= correct / n <= high <= 1
+    assert low == 0 or correct > 0
+    assert high == 1 or correct < n
+
+
+@given(st.integers(1, 10**6), st.floats(0, 1), st.sampled_from([0.67449, 1.959964, 3.290527]))
+def test_wilson_ends_solve_the_score_equation(n, share, z):
+    correct = int(share * n)
+    for end in map(float, wilson(correct, n, z)):
+        assert abs(correct / n - end) == pytest.approx(z * math.sqrt(end * (1 - end) / n), abs=1e-7)
+
+
+@given(st.integers(1, 100))
+def test_wilson_rises_with_the_count_and_mirrors(n):
+    low, high = wilson(np.arange(n + 1), n)
+    assert (np.diff(low) > 0).all()
+    assert (np.diff(high) > 0).all()
+    assert low == pytest.approx(1 - high[::-1], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "correct", "k", "expected"),
+    [(8, 1, 1, 0.125), (8, 1, 4, 0.5), (8, 2, 4, 0.7857), (8, 0, 4, 0), (8, 5, 4, 1), (10, 3, 5, 0.9167)],
+)
+def test_pass_at_k(n, correct, k, expected):
+    assert round(float(pass_at_k(n, correct, k)), 4) == expected
+
+
+@given(COUNTS, st.integers(1, 200))
+def test_pass_at_k_is_its_formula_of_binomial_coefficients(counts, k):
+    correct, n = counts
+    found = pass_at_k([n], [correct], k)
+    if k > n:
+        assert np.isnan(found).all()
+    else:
+        assert found.tolist() == [pytest.approx(1 - math.comb(n - correct, k) / math.comb(n, k), abs=1e-9)]
+
+
+@pytest.mark.parametrize(("prior", "expected"), [(0.5, 0.7126), (1, round(9 / 17, 4))])
+def test_0_of_8_stays_0_of_8_by_chance(prior, expected):
+    assert round(float(beta_binomial(8, 0, 8, prior, prior)[0]), 4) == expected
+
+
+def beta(a, b):
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+
+
+@given(st.integers(0, 30), COUNTS, st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))
+def test_beta_binomial_is_its_formula_and_sums_to_1(later, counts, a, b):
+    right, n = counts
+    found = beta_binomial(later, right, n, a, b)
+    alpha, other = right + a, n - right + b
+    expected = [
+        math.comb(later, j) * math.exp(beta(alpha + j, other + later - j) - beta(alpha, other))
+        for j in range(later + 1)
+    ]
+    assert found.tolist() == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert found.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_beta_binomial_of_several_samples_is_a_row_each():
+    found = beta_binomial(3, [0, 2], [8, 4], 0.5, 0.5)
+    assert found.shape == (2, 4)
+    assert found[1].tolist() == beta_binomial(3, 2, 4, 0.5, 0.5).tolist()
+    assert beta_binomial(2, 0, 0, 1, 1).tolist() == pytest.approx([1 / 3] * 3)
+
+
+@given(st.integers(0, 40), st.integers(0, 40))
+def test_mcnemar_is_twice_the_binomial_tail(one, other):
+    total, fewer = one + other, min(one, other)
+    tail = sum(math.comb(total, i) for i in range(fewer + 1)) / 2**total
+    assert mcnemar(one, other) == mcnemar(other, one) == pytest.approx(min(1.0, 2 * tail), rel=1e-9)
+
+
+def test_mcnemar_of_many_samples():
+    assert mcnemar(34, 17) == pytest.approx(0.0240929, abs=1e-7)
+    assert mcnemar(0, 5000) == 0.0
+    assert mcnemar(50_000, 50_500) == pytest.approx(0.1155, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: wilson(9, 8), "got 9 of 8; expected whole numbers, 0 <= correct <= n"),
+        (lambda: wilson([0, -1], 8), "got -1 of 8"),
+        (lambda: wilson(0.5, 8), "got 0.5 of 8"),
+        (lambda: wilson(np.nan, 8), "got nan of 8"),
+        (lambda: wilson([1, 2], [3, 4, 5]), "expected whole numbers of one shape"),
+        (lambda: wilson(1, 8, z=-1), "z: got -1; expected a number from 0"),
+        (lambda: pass_at_k(4, 1, 5), "pass@5: got 4 rollouts; expected 5 or more"),
+        (lambda: pass_at_k(4, 1, 0), "pass@k: got k = 0; expected a whole number from 1"),
+        (lambda: beta_binomial(8, 0, 8, 0, 1), r"prior Beta\(0, 1\): expected two numbers above 0"),
+        (lambda: beta_binomial(-1, 0, 8, 1, 1), "second look: got -1"),
+    ],
+)
+def test_what_is_no_count_is_an_error(call, message):
+    with pytest.raises(PoolError, match=message):
+        call()
