@@ -29,14 +29,14 @@ def evaluations(found: Found, *, label_free: bool = False) -> None:
     console = layout.console()
     paths = [Path(path) for path, _ in found]
     counts = [each for _, each in found]
-    files = _named([path.stem for path in paths], paths, counts)
-    console.print(layout.table(["file", *heads], rows=[[name, *_figures(each)] for name, each in files], figures=heads))
+    rows = [[name, *_figures(each)] for name, each in _named([path.stem for path in paths], paths, counts)]
+    console.print(layout.table(["file", *heads], rows=rows, figures=heads, wide=True))
     parts = _named(_differing([path.stem for path in paths]), paths, counts)
-    layout.section(console, "Responses by reason", _reasons(parts), indent=0)
+    console.print(_reasons(parts))
     if any(each.refusals and each.refusals.targets for each in counts):
-        layout.section(console, "Refusals", _refusals(parts), indent=0)
+        console.print(_refusals(parts))
     for name in counts[0].by:
-        layout.section(console, f"By {printable(name)}", _breakdown(name, parts, heads), indent=0)
+        console.print(_breakdown(name, parts, heads))
 
 
 def _reasons(parts: Found) -> Table:
@@ -48,7 +48,7 @@ def _reasons(parts: Found) -> Table:
         }
         for reason in Reason
     }
-    return _grouped("reason", ["rows", "share"], rows, parts)
+    return _grouped("Responses by reason", "reason", ["rows", "share"], rows, parts)
 
 
 def _refusals(parts: Found) -> Table:
@@ -58,7 +58,7 @@ def _refusals(parts: Found) -> Table:
         for name, each in parts
         if (counts := each.refusals)
     ]
-    return layout.table(["file", *heads], rows=rows, figures=heads)
+    return layout.table(["file", *heads], rows=rows, figures=heads, title="Refusals", wide=True)
 
 
 def _breakdown(field: str, parts: Found, heads: list[str]) -> Table:
@@ -71,13 +71,15 @@ def _breakdown(field: str, parts: Found, heads: list[str]) -> Table:
         value: {name: _figures(each.by[field][value])[: len(shown)] for name, each in parts if value in each.by[field]}
         for value in sorted(totals, key=lambda value: (-totals[value], value))
     }
-    return _grouped(field, shown, rows, parts)
+    return _grouped(f"By {printable(field)}", field, shown, rows, parts)
 
 
-def _grouped(head: str, heads: list[str], rows: Mapping[str, Mapping[str, list[str]]], parts: Found) -> Table:
+def _grouped(
+    title: str, head: str, heads: list[str], rows: Mapping[str, Mapping[str, list[str]]], parts: Found
+) -> Table:
     """A value's row; where there are several files a row each, the value on the first of them."""
     files = ["file"] if len(parts) > 1 else []
-    table = layout.table([printable(head), *files, *heads], figures=heads)
+    table = layout.table([printable(head), *files, *heads], figures=heads, title=title, wide=True)
     for value, by_file in rows.items():
         for place, (name, figures) in enumerate(by_file.items()):
             layout.row(table, ["" if place else printable(value), *([name] if files else []), *figures])

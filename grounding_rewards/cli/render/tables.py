@@ -44,6 +44,8 @@ def table(
     rows: Iterable[Iterable[str]] = (),
     *,
     figures: Sequence[str] = (),
+    title: str | None = None,
+    wide: bool = False,
 ) -> Table:
     """Return a table of rows.
 
@@ -52,8 +54,13 @@ def table(
         whole: columns whose cells are never broken into lines.
         rows: the cells of each row.
         figures: columns of numbers, which stand on the right and are never broken.
+        title: a heading.
+        wide: leave room between the columns, and empty lines around the table.
     """
-    found = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    found = Table(
+        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=wide,
+        collapse_padding=not wide,
+    )  # fmt: skip
     for head in heads:
         right = head in figures
         found.add_column(
