@@ -1,4 +1,4 @@
-"""Names to dialects, verifiers, recipes and selectors. Built-ins come through the same hooks as anybody's plugin."""
+"""Names to dialects, verifiers, recipes and selectors: the built-in ones, and those that plugins offer."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from grounding_rewards.errors import GroundingRewardsError, PluginError, RecipeError, short_repr
+from grounding_rewards.plugins import builtins
+from grounding_rewards.plugins.loading import load
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -30,6 +31,30 @@ Offer = tuple[str, str, Any]
 """A plugin: its name, its distribution, and the module or object with the hooks."""
 
 
+class Names(Mapping[str, Any]):
+    """Things by name, in order: built-in ones, each imported when it is asked for, and what plugins offer.
+
+    >>> "gelato" in Names("recipes", {}), len(Names("selectors", {"acme/mine": len}))
+    (True, 9)
+    """
+
+    def __init__(self, kind: str, offered: Mapping[str, Any]) -> None:
+        self._paths, self._offered = builtins.BUILT_IN[kind], offered
+        self._names = dict.fromkeys(sorted({*self._paths, *offered}))
+
+    def __getitem__(self, name: str) -> Any:
+        return load(self._paths[name]) if name in self._paths else self._offered[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 @dataclass(frozen=True)
 class Registry:
     """What can be named, by kind, and the plugins beside the built-ins."""
@@ -37,8 +62,8 @@ class Registry:
     parsers: Mapping[str, Any]
     verifiers: Mapping[str, Any]
     recipes: Mapping[str, Any]
-    selectors: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    plugins: tuple[Offer, ...] = field(default=(), kw_only=True)
+    selectors: Mapping[str, Any]
+    plugins: tuple[Offer, ...] = ()
 
 
 def registry() -> Registry:
@@ -197,26 +222,24 @@ def collect(plugins: Iterable[Offer]) -> Registry:
     import pluggy
 
     from grounding_rewards import hookspecs
-    from grounding_rewards.plugins import builtins as default_plugin
 
     manager = pluggy.PluginManager(hookspecs.GROUP)
     manager.add_hookspecs(hookspecs)
     offers = list(plugins)
-    owners: dict[str, tuple[str, str]] = {}
-    for name, distribution, plugin in [("", BUILT_IN, default_plugin), *offers]:
-        if (name or BUILT_IN) in owners:
-            other = owners[name or BUILT_IN][1]
+    owners = {BUILT_IN: BUILT_IN}
+    for name, distribution, plugin in offers:
+        if (other := owners.get(name)) is not None:
             both = f"by both {other} and {distribution}" if other != distribution else f"twice by {distribution}"
             raise PluginError(f"plugin {name!r} is offered {both}; uninstall one")
-        if name and not _is_name(name):
+        if not _is_name(name):
             raise PluginError(f"plugin {name!r} of {distribution}: {_NAME}; rename its entry point")
         try:
-            manager.register(plugin, name=name or BUILT_IN)
+            manager.register(plugin, name=name)
             manager.check_pending()
         except (Exception, SystemExit) as error:  # it is somebody's object that is looked at
             raise PluginError(f"plugin {name!r} of {distribution} is not valid: {error}") from error
         _check_hooks(manager, plugin, name, distribution)
-        owners[name or BUILT_IN] = (name, distribution)
+        owners[name] = distribution
     return Registry(**{kind: _gather(manager, owners, kind) for kind in KINDS}, plugins=tuple(offers))
 
 
@@ -263,7 +286,7 @@ class _Register:
     closed: bool = False
 
     def __call__(self, name: str, thing: Any) -> None:
-        full = f"{self.plugin}/{name}" if self.plugin else name
+        full = f"{self.plugin}/{name}"
         what, owner = f"{self.kind[:-1]} {full!r}", f"plugin {self.plugin!r} of {self.distribution}"
         if self.closed:
             raise PluginError(f"{owner}: {what} comes too late: register_{self.kind} has returned; call register in it")
@@ -274,10 +297,10 @@ class _Register:
         self.found[full] = thing
 
 
-def _gather(manager: pluggy.PluginManager, owners: Mapping[str, tuple[str, str]], kind: str) -> Mapping[str, Any]:
+def _gather(manager: pluggy.PluginManager, owners: Mapping[str, str], kind: str) -> Names:
     found: dict[str, Any] = {}
     for implementation in getattr(manager.hook, f"register_{kind}").get_hookimpls():
-        plugin, distribution = owners[implementation.plugin_name]
+        plugin, distribution = implementation.plugin_name, owners[implementation.plugin_name]
         register = _Register(kind, plugin, distribution, found)
         try:
             with _loading():
@@ -297,7 +320,7 @@ def _gather(manager: pluggy.PluginManager, owners: Mapping[str, tuple[str, str]]
                 "expected None: call register(name, thing) for each thing, "
                 "without return, yield, async and wrapper=True"
             )
-    return MappingProxyType(dict(sorted(found.items())))
+    return Names(kind, found)
 
 
 _NAME = "a name is a text without spaces, ',', ':' and '/'"
