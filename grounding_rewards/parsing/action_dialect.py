@@ -52,6 +52,8 @@ class ActionDialect:
     begin: str = field(default="", repr=False)
     vocabulary: bool = False
 
+    trusted = True
+
     @property
     def names(self) -> tuple[str, ...]:
         """The dialect itself."""

@@ -107,6 +107,8 @@ class PatternDialect:
     mark: str = field(default="", repr=False)
     usual: str = field(default="", repr=False)
 
+    trusted = True
+
     @property
     def names(self) -> tuple[str, ...]:
         """The dialect itself."""

@@ -42,6 +42,8 @@ class ReaderDialect:
     signs: tuple[str, ...]
     must: tuple[str, ...] = field(default=(), repr=False)
 
+    trusted = True
+
     @property
     def names(self) -> tuple[str, ...]:
         """The dialect itself."""

@@ -122,3 +122,25 @@ def test_a_place_that_is_no_number_is_far_away():
 def test_a_dialect_of_this_package_says_itself_what_is_wrong_with_it():
     with pytest.raises(RecipeError, match=r"^dialect own: got groups"):
         parse(TEXTS, PatternDialect("own", "(?P<x>1)"), space=CoordSpace.PIXEL)
+
+
+@dataclass(frozen=True)
+class Trusted(Spoilt):
+    trusted = True
+
+
+@dataclass(frozen=True)
+class Made(PatternDialect):
+    """Made of one that is trusted, and says nothing itself."""
+
+    def find(self, texts, answers):
+        return replace(super().find(texts, answers), dialect=np.array([7, 7, 7]))
+
+
+def test_a_class_is_checked_unless_it_says_itself_that_it_can_be_trusted():
+    spoilt = {"dialect": np.array([7, 7, -1])}
+    trusted = parse(TEXTS, Trusted(spoilt), space=CoordSpace.PIXEL)
+    assert trusted.dialect.tolist() == [7, 7, -1]
+    for dialect in (Spoilt(spoilt), Made("made", BARE_TUPLE.pattern)):
+        with pytest.raises(DialectError, match=r"expected -1 or an index into its 1 names"):
+            parse(TEXTS, dialect, space=CoordSpace.PIXEL)

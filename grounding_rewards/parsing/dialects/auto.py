@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import CLICKS
-from grounding_rewards.parsing.base import find, is_own
+from grounding_rewards.parsing.base import find, is_trusted
 from grounding_rewards.parsing.checks import check_patterns
 from grounding_rewards.parsing.dialects.bare_list import BARE_LIST
 from grounding_rewards.parsing.dialects.bare_tuple import BARE_TUPLE
@@ -59,6 +59,8 @@ class AutoDialect:
     usual: tuple[PatternDialect, ...] = field(default=(), repr=False)
     sentinels: bool = False
     vocabulary: bool = False
+
+    trusted = True
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -155,7 +157,7 @@ class _Step(NamedTuple):
 
 def _step(dialect: Dialect, first: int) -> _Step:
     pattern = dialect.full_pattern if isinstance(dialect, PatternDialect) else None
-    finds = dialect.find if is_own(dialect) else partial(find, dialect)
+    finds = dialect.find if is_trusted(dialect) else partial(find, dialect)
     return _Step(finds, first, getattr(dialect, "signs", ()), pattern)
 
 

@@ -48,6 +48,8 @@ class PointListDialect:
     name: str
     thought: bool = False
 
+    trusted = True
+
     @property
     def names(self) -> tuple[str, ...]:
         """The dialect itself."""

@@ -22,6 +22,8 @@ class ToolCallDialect:
 
     calls: PatternDialect
 
+    trusted = True
+
     @property
     def name(self) -> str:
         """The pattern's name."""

@@ -53,6 +53,8 @@ class Unless(_Guard):
     hints: tuple[str, ...] = field(default=(), repr=False)
     pattern: str = field(default="", repr=False)
 
+    trusted = True
+
     @property
     def signs(self) -> tuple[str, ...]:
         """Substrings of which every answer contains one."""
@@ -85,6 +87,8 @@ class Gated(_Guard):
 
     dialect: Dialect
     pattern: str = field(repr=False)
+
+    trusted = True
 
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""
