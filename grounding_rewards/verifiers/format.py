@@ -15,11 +15,11 @@ from grounding_rewards.parsing.patterns import complaint
 from grounding_rewards.parsing.texts import as_texts, matches
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import NO_TARGET, Term
 
 
 @dataclass(frozen=True)
-class Format:
+class Format(Term):
     """1.0 where an answer was read (a place, in the image or not, or a refusal), else 0.0.
 
     Args:
@@ -31,7 +31,7 @@ class Format:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = NO_TARGET
 
     def __post_init__(self) -> None:
         wrong = self.pattern is not None and complaint(self.pattern)
@@ -45,7 +45,7 @@ class Format:
 
 
 @dataclass(frozen=True)
-class GradedFormat:
+class GradedFormat(Term):
     """Partial credit: the weight of the patterns that occur and of a parsed answer, as a share of all weights.
 
     score = (Σ weight · [pattern occurs] + parsed · [an answer was read]) / (Σ weight + parsed), in 0..1. A response
@@ -67,7 +67,7 @@ class GradedFormat:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = NO_TARGET
 
     def __post_init__(self) -> None:
         if not isinstance(self.steps, list | tuple):
