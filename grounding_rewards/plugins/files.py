@@ -59,7 +59,7 @@ class _Finder:
             return None
         try:
             file = os.fsdecode(bytes.fromhex(code))
-        except ValueError:  # somebody asks for a module that never was
+        except ValueError:  # a module that never was
             return None
         _check_is_file(file)
         spec = importlib.util.spec_from_file_location(name, file)

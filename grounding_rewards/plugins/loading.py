@@ -1,4 +1,4 @@
-"""Code that a config names: ``module:attr``, or ``/path/file.py:attr`` for a file that is in no package."""
+"""Loading of code that a config names: ``module:attr``, or ``/path/file.py:attr`` for a file that is in no package."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ learnability, mean_band, min_rollouts, source, spread, unsolved; your own by mod
 
 @dataclass(frozen=True)
 class NamedTerm:
-    """A verifier or a selector that a config names by its place in code. It is compared and pickled by that name.
+    """Verifier or selector that a config names by its place in code. It is compared and pickled by that name.
 
     Args:
         name: ``module:attr`` or ``/path/file.py:attr``.
@@ -87,9 +87,9 @@ class NamedTerm:
 
     noun: ClassVar[str]
     keys: ClassVar[tuple[str, ...]]
-    """What one declares; a plain function is given these in its place, the bounds at least."""
+    """Names that one declares; of a plain function the config gives them, the bounds at least."""
     taken: ClassVar[tuple[str, ...]] = ()
-    """What else a config says of one, so that no argument can be called so."""
+    """Further keys of a config, after which no argument can be called."""
     takes: ClassVar[str]
     gives: ClassVar[str]
     lift: ClassVar[Callable[..., Any]]
@@ -185,31 +185,31 @@ class NamedTerm:
 
 
 class OwnVerifier(NamedTerm):
-    """A verifier of one's own."""
+    """Verifier of one's own."""
 
     noun, keys, taken, takes, gives = "verifier", VERIFIER, ("verifier", "weight"), "Rollouts", "scores"
     lift = staticmethod(verifier)
 
     @property
     def needs(self) -> frozenset[str]:
-        """What must be given, as the verifier itself says."""
+        """The needs that it declares."""
         found: frozenset[str] = self.inner.needs
         return found
 
     @property
     def reads(self) -> frozenset[str]:
-        """The further columns that are read."""
+        """The further columns that it reads."""
         return reads_of(self.inner)
 
     @property
     def judges(self) -> frozenset[str]:
-        """The kinds of target that are judged."""
+        """The kinds of target that it judges."""
         return judges_of(self.inner)
 
 
 @dataclass(frozen=True)
 class FunctionSelector:
-    """A plain function as a selector."""
+    """Plain function as a selector."""
 
     fn: Callable[[SampleStats], Floats]
     low: float
@@ -227,7 +227,7 @@ def _selector(fn: Callable[..., Any], *, low: Any, high: Any) -> FunctionSelecto
 
 
 class OwnSelector(NamedTerm):
-    """A selector of one's own."""
+    """Selector of one's own."""
 
     noun, keys, takes, gives = "selector", SELECTOR, "SampleStats", "weights"
     lift = staticmethod(_selector)
@@ -235,7 +235,7 @@ class OwnSelector(NamedTerm):
 
 @dataclass(frozen=True)
 class Bound:
-    """A function with its further arguments filled in; equal ones are equal."""
+    """Function with its further arguments filled in; two of the same are equal."""
 
     fn: Callable[..., Any]
     arguments: tuple[tuple[str, Any], ...]
@@ -293,7 +293,7 @@ def _is_bare(thing: Any) -> bool:
     """Tell whether a thing declares no bounds, as a plain function does not."""
     try:
         return not (hasattr(thing, "low") or hasattr(thing, "high"))
-    except Exception:  # a property of somebody's class
+    except Exception:  # a property of a third-party class
         return False
 
 
