@@ -5,7 +5,7 @@
 [512,384]
 """
 
-from grounding_rewards.parsing.dialects.auto import AutoDialect
+from grounding_rewards.parsing.auto_dialect import AutoDialect
 from grounding_rewards.parsing.pattern_dialect import PatternDialect
 from grounding_rewards.parsing.pieces import BRACKETED_POINT, COMMA, X1_Y1, X2_Y2
 from grounding_rewards.parsing.texts import SPACE

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import MOLMO
-from grounding_rewards.parsing.dialects.molmo import read_points
+from grounding_rewards.parsing.dialects.tags import read_points
 from grounding_rewards.parsing.texts import compiled
 from tests.parsing.reading import read, read_all
 

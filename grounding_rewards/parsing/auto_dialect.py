@@ -17,17 +17,17 @@ from grounding_rewards.parsing.dialects.bare_list import BARE_LIST
 from grounding_rewards.parsing.dialects.bare_tuple import BARE_TUPLE
 from grounding_rewards.parsing.dialects.box_tokens import BOX_TOKENS, POINT_TAG
 from grounding_rewards.parsing.dialects.calls import CLICK_CALL, KEYWORD_CALL, PYAUTOGUI
-from grounding_rewards.parsing.dialects.corner_pairs import CORNER_LISTS, CORNER_TUPLES
 from grounding_rewards.parsing.dialects.cropped import CROPPED
 from grounding_rewards.parsing.dialects.json_2d import JSON_2D
 from grounding_rewards.parsing.dialects.json_compact import JSON_COMPACT
 from grounding_rewards.parsing.dialects.json_coordinate import JSON_COORDINATE
 from grounding_rewards.parsing.dialects.json_distribution import JSON_DISTRIBUTION
-from grounding_rewards.parsing.dialects.json_xy import JSON_XY
-from grounding_rewards.parsing.dialects.molmo import MOLMO
+from grounding_rewards.parsing.dialects.json_keys import JSON_XY
 from grounding_rewards.parsing.dialects.nested_list import NESTED_LIST
 from grounding_rewards.parsing.dialects.refusal import JSON_REFUSAL, REFUSAL
+from grounding_rewards.parsing.dialects.tags import MOLMO
 from grounding_rewards.parsing.dialects.tool_call import TOOL_CALL
+from grounding_rewards.parsing.dialects.tuples import CORNER_LISTS, CORNER_TUPLES
 from grounding_rewards.parsing.dialects.ui_tars import UI_TARS
 from grounding_rewards.parsing.dialects.xy_tags import XY_TAGS
 from grounding_rewards.parsing.pattern_dialect import Answers, Dialect, Found, PatternDialect, contain, nothing, put

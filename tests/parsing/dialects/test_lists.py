@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import BOX_LIST, parse
-from grounding_rewards.parsing.dialects.box_list import read_boxes
+from grounding_rewards.parsing.dialects.lists import read_boxes
 from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from tests.parsing.fragments import GLUE, NUMERALS, SPACES
 from tests.parsing.reading import read, read_box
