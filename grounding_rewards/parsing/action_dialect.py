@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from grounding_rewards.actions import Act, Objects, columns, normalised
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing.checks import check_texts, groups_of
-from grounding_rewards.parsing.pattern_dialect import Answers, Found, alone, contain, nothing, places, put
+from grounding_rewards.parsing.base import Answers, Found, alone, nothing, put
+from grounding_rewards.parsing.pattern_dialect import places
+from grounding_rewards.parsing.patterns import check_texts, groups_of
 from grounding_rewards.parsing.reader_dialect import Place, as_place
-from grounding_rewards.parsing.texts import Column, Texts, contains, extract, strings
+from grounding_rewards.parsing.texts import Column, Texts, contains, contains_any, extract, strings
 
 Read = Callable[[str], Sequence[Act] | None]
 
@@ -138,7 +139,7 @@ class ActionDialect:
             if not len(left):
                 break
             rest = texts.take(left)
-            held = contain(rest, signs) if len(signs) != 1 else contains(rest, signs[0])
+            held = contains_any(rest, signs) if len(signs) != 1 else contains(rest, signs[0])
             if signs is self.signs:
                 found.begun[left] |= held
             left = left[held]

@@ -11,27 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import CLICKS
-from grounding_rewards.parsing.base import find, is_own
-from grounding_rewards.parsing.checks import check_patterns
-from grounding_rewards.parsing.dialects.bare_list import BARE_LIST
-from grounding_rewards.parsing.dialects.bare_tuple import BARE_TUPLE
-from grounding_rewards.parsing.dialects.box_tokens import BOX_TOKENS, POINT_TAG
-from grounding_rewards.parsing.dialects.calls import CLICK_CALL, KEYWORD_CALL, PYAUTOGUI
-from grounding_rewards.parsing.dialects.cropped import CROPPED
-from grounding_rewards.parsing.dialects.json_2d import JSON_2D
-from grounding_rewards.parsing.dialects.json_compact import JSON_COMPACT
-from grounding_rewards.parsing.dialects.json_coordinate import JSON_COORDINATE
-from grounding_rewards.parsing.dialects.json_distribution import JSON_DISTRIBUTION
-from grounding_rewards.parsing.dialects.json_keys import JSON_XY
-from grounding_rewards.parsing.dialects.nested_list import NESTED_LIST
-from grounding_rewards.parsing.dialects.refusal import JSON_REFUSAL, REFUSAL
-from grounding_rewards.parsing.dialects.tags import MOLMO
-from grounding_rewards.parsing.dialects.tool_call import TOOL_CALL
-from grounding_rewards.parsing.dialects.tuples import CORNER_LISTS, CORNER_TUPLES
-from grounding_rewards.parsing.dialects.ui_tars import UI_TARS
-from grounding_rewards.parsing.dialects.xy_tags import XY_TAGS
-from grounding_rewards.parsing.pattern_dialect import Answers, Dialect, Found, PatternDialect, contain, nothing, put
-from grounding_rewards.parsing.texts import NUMBER, Texts, compiled, matches
+from grounding_rewards.parsing.base import Answers, Dialect, Found, find, is_own, nothing, put
+from grounding_rewards.parsing.pattern_dialect import PatternDialect
+from grounding_rewards.parsing.patterns import check_patterns
+from grounding_rewards.parsing.texts import Texts, compiled, contains_any, matches
 
 Rows = NDArray[np.int64]
 
@@ -98,10 +81,10 @@ class AutoDialect:
         gated: dict[tuple[str, ...], tuple[Rows, Texts]] = {(): (left, texts)}
         for step in self._likely_first(texts.values[0]):
             if step.gate not in gated:
-                gated[step.gate] = _narrowed(left, gated[()][1], contain(gated[()][1], step.gate))
+                gated[step.gate] = _narrowed(left, gated[()][1], contains_any(gated[()][1], step.gate))
             rows, some = gated[step.gate]
             if step.signs and len(rows):
-                rows, some = _narrowed(rows, some, contain(some, step.signs))
+                rows, some = _narrowed(rows, some, contains_any(some, step.signs))
             if step.pattern is not None and not step.usual and len(rows):
                 finds.begun += [rows] if step.signs else []
                 rows, some = _narrowed(rows, some, matches(some, step.pattern))
@@ -216,35 +199,3 @@ def _has(text: str, signs: tuple[str, ...]) -> bool:
 def _narrowed(rows: Rows, texts: Texts, kept: NDArray[np.bool_]) -> tuple[Rows, Texts]:
     some = np.flatnonzero(kept)
     return rows[some], texts.take(some)
-
-
-_NAMED_CALLS = AutoDialect((UI_TARS, PYAUTOGUI), name="named_calls", signs=("(",))
-_JSON = AutoDialect(
-    (TOOL_CALL, JSON_2D, JSON_COORDINATE, JSON_COMPACT, JSON_DISTRIBUTION, JSON_XY),
-    name="json",
-    signs=(":", "tool_call>"),
-)
-_TAGS = AutoDialect((BOX_TOKENS, POINT_TAG, XY_TAGS, MOLMO), name="tags", signs=("<",))
-_ROUND = AutoDialect((CROPPED, KEYWORD_CALL, CLICK_CALL, CORNER_TUPLES, BARE_TUPLE), name="round", signs=("(",))
-_SQUARE = AutoDialect((NESTED_LIST, CORNER_LISTS, BARE_LIST), name="square", signs=("[",))
-TUPLE_ALONE = replace(
-    BARE_TUPLE, pattern=BARE_TUPLE.pattern.replace(NUMBER, NUMBER.removeprefix("-?")), whole=True, usual=""
-)
-"""An unsigned tuple and nothing else: no refusal, no corners, no call."""
-
-_CALL_ALONE = PatternDialect("tool_call", TOOL_CALL.calls.usual.replace("-?", ""))
-_POINT_ALONE = PatternDialect("json_2d", JSON_2D.usual.replace("-?", "").replace("[^", "[^()"))
-"""Unsigned numbers, which are no refusal; and no parentheses in a label, which could hold a call."""
-
-PLACES = (_NAMED_CALLS, _JSON, _TAGS, _ROUND, _SQUARE)
-"""Dialects that read places, with the name of the action or without."""
-
-AUTO = AutoDialect(
-    (REFUSAL, JSON_REFUSAL, *PLACES),
-    usual=(TUPLE_ALONE, _CALL_ALONE, _POINT_ALONE),
-    sentinels=True,
-)
-"""First what names itself: a refusal, a call, JSON, tags. Then what only brackets mark, the form that contains another
-before that other: corner pairs before tuples, nested lists before bare ones. What a tuple alone is, none before reads.
-A sole point (-1, -1) or (-100, -100) is a refusal, however it is written.
-"""

@@ -14,7 +14,7 @@ import math
 import re
 from typing import Any
 
-from grounding_rewards.parsing.nesting import is_shallow
+from grounding_rewards.parsing.literal import is_shallow
 
 DEEPEST = 200
 """Brackets inside brackets beyond this are an error."""

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from grounding_rewards.actions import NO_ARGUMENTS, Arguments, Objects, canonical, empty, is_known
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.parsing.base import find
-from grounding_rewards.parsing.pattern_dialect import MAX_ANSWERS, Answers, Dialect, Found
+from grounding_rewards.parsing.base import MAX_ANSWERS, Answers, Dialect, Found, find
 from grounding_rewards.parsing.texts import Texts, contains
 from grounding_rewards.rollouts import Predictions, Reason
 

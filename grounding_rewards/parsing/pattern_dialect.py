@@ -1,4 +1,4 @@
-"""What a dialect is: it finds answers in texts. Most are one pattern with named groups."""
+"""Dialects that are one pattern with named groups, as most are."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.actions import empty
-from grounding_rewards.arrays import Floats, nowhere
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing.checks import check_texts, groups_of
+from grounding_rewards.parsing.base import MAX_ANSWERS, Answers, Found, alone, nothing, put
+from grounding_rewards.parsing.patterns import check_texts, groups_of
 from grounding_rewards.parsing.texts import (
     SPACE,
     Column,
     Texts,
     compiled,
-    contains,
+    contains_any,
     count,
     extract,
     floats,
@@ -32,55 +32,6 @@ from grounding_rewards.parsing.texts import (
 )
 
 _PLACES = ({"x", "y"}, {"x1", "y1", "x2", "y2"})
-
-Answers = Literal["only", "first", "last", "all"]
-
-MAX_ANSWERS = 256
-"""Answers of a response that are read; more make it TOO_MANY."""
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """What a dialect found in n texts.
-
-    Attributes:
-        xy: (n, 2) the point of the answer that counts, or its box's centre; NaN where there is none.
-        box: (n, 4) its box; NaN where it is a point.
-        count: (n,) how many answers there are (under "first" and "last" at most 1).
-        begun: (n,) True where an answer seems to have been begun.
-        refused: (n,) True where the answer is a refusal.
-        actions: (n,) the action named with the answer, else "".
-        dialect: (n,) index of the dialect that matched, -1 where none did.
-        points: the points of all answers of each row that has several, by row, under "all"; else None.
-        usual: (n,) True where the text was seen to be the dialect's usual form; None where nobody looked.
-        arguments: columns of ``actions.Arguments`` by name, those alone in which some row has one.
-    """
-
-    xy: Floats
-    box: Floats
-    count: NDArray[np.int64]
-    begun: NDArray[np.bool_]
-    refused: NDArray[np.bool_]
-    actions: NDArray[np.object_]
-    dialect: NDArray[np.int8]
-    points: dict[int, Floats] | None = None
-    usual: NDArray[np.bool_] | None = None
-    arguments: dict[str, NDArray[Any]] = field(default_factory=dict)
-
-
-class Dialect(Protocol):
-    """A way of writing answers. ``names`` are the dialects inside (itself, or those it tries in order)."""
-
-    @property
-    def name(self) -> str:
-        """What a config calls it."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The dialects inside, in the order in which they are tried."""
-
-    def find(self, texts: Texts, answers: Answers) -> Found:
-        """Find the answer that counts in each text."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +108,7 @@ class PatternDialect:
 
     def _find_refusals(self, texts: Texts, answers: Answers) -> Found:
         found = nothing(len(texts), answers)
-        found.begun[:] = contain(texts, self.signs)
+        found.begun[:] = contains_any(texts, self.signs)
         found.refused[:] = matches(texts, self.full_pattern)
         found.count[:] = found.refused
         found.dialect[found.refused] = 0
@@ -217,7 +168,7 @@ class PatternDialect:
             left = np.flatnonzero(found.count == 0)
             found.begun[:] = found.count > 0
         if self.signs and len(left):
-            begun = contain(texts.take(left), self.signs)
+            begun = contains_any(texts.take(left), self.signs)
             found.begun[left] |= begun
             left = left[begun]
         if len(left):
@@ -296,74 +247,3 @@ def places(groups: dict[str, Column], rows: int) -> tuple[Floats, Floats]:
         point = np.stack([floats(groups["x"]), floats(groups["y"])], axis=1)
         xy = np.where(np.isnan(point), xy, point)
     return xy, box
-
-
-def contain(texts: Texts, signs: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Which texts contain any of the signs."""
-    found = np.zeros(len(texts), dtype=np.bool_)
-    for sign in signs:
-        found |= contains(texts, sign)
-    return found
-
-
-_NAMELESS, _UNMATCHED = np.array([""], dtype=np.object_), np.array([-1], dtype=np.int8)
-_ONE, _FALSE, _NO_BOX = np.array([1], dtype=np.int64), np.array([False]), np.full((1, 4), np.nan)
-for _shared in (_NAMELESS, _UNMATCHED, _ONE, _FALSE, _NO_BOX):
-    _shared.flags.writeable = False
-
-
-def alone(
-    point: tuple[float, float],
-    box: tuple[float, ...] | None,
-    action: str = "",
-    *,
-    begun: bool = True,
-    answers: Answers,
-) -> Found:
-    """One answer in one text: as ``nothing(1, answers)`` with that written into it, sooner."""
-    return Found(
-        xy=np.array([point], dtype=np.float64),
-        box=_NO_BOX if box is None else np.array([box], dtype=np.float64),
-        count=_ONE,
-        begun=np.array([begun]),
-        refused=_FALSE,
-        actions=_NAMELESS if not action else np.array([action], dtype=np.object_),
-        dialect=np.zeros(1, dtype=np.int8),
-        points={} if answers == "all" else None,
-    )
-
-
-def nothing(rows: int, answers: Answers) -> Found:
-    """No answer in any of n texts."""
-    return Found(
-        xy=nowhere(rows, 2),
-        box=nowhere(rows, 4),
-        count=np.zeros(rows, dtype=np.int64),
-        begun=np.zeros(rows, dtype=np.bool_),
-        refused=np.zeros(rows, dtype=np.bool_),
-        actions=_NAMELESS.repeat(rows),
-        dialect=_UNMATCHED.repeat(rows),
-        points={} if answers == "all" else None,
-    )
-
-
-def put(found: Found, rows: NDArray[np.int64], some: Found, chosen: NDArray[np.int64] | None = None) -> None:
-    """Write what was found in some of the texts where it belongs among all.
-
-    Args:
-        found: what all texts hold so far.
-        rows: the texts that ``some`` is about, or those of them that are chosen.
-        some: what was found there.
-        chosen: the rows of ``some`` to write; None for all.
-    """
-    where = slice(None) if len(rows) == len(found.count) else rows
-    those = slice(None) if chosen is None else chosen
-    for name in ("xy", "box", "count", "begun", "refused", "actions", "dialect"):
-        getattr(found, name)[where] = getattr(some, name)[those]
-    for name, column in some.arguments.items():
-        if name not in found.arguments:
-            found.arguments[name] = empty(name, len(found.count))
-        found.arguments[name][where] = column[those]
-    if found.points is not None and some.points is not None:
-        goes = dict(zip(range(len(rows)) if chosen is None else chosen.tolist(), rows.tolist(), strict=True))
-        found.points.update({goes[row]: points for row, points in some.points.items() if row in goes})

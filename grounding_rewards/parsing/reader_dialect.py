@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing.checks import check_texts, groups_of
-from grounding_rewards.parsing.pattern_dialect import Answers, Found, alone, contain, nothing, places
-from grounding_rewards.parsing.texts import Texts, contains, extract
+from grounding_rewards.parsing.base import Answers, Found, alone, nothing
+from grounding_rewards.parsing.pattern_dialect import places
+from grounding_rewards.parsing.patterns import check_texts, groups_of
+from grounding_rewards.parsing.texts import Texts, contains, contains_any, extract
 
 Place = Sequence[float]
 """x, y of a point, or x1, y1, x2, y2 of a box."""
@@ -101,7 +102,7 @@ class ReaderDialect:
     def _likely(self, found: Found, texts: Texts, left: NDArray[np.int64]) -> list[int]:
         """Of the other rows, those in which there may be an answer."""
         rest = texts.take(left)
-        begun = contain(rest, self.signs)
+        begun = contains_any(rest, self.signs)
         found.begun[left] = begun
         left, rest = left[begun], rest.take(np.flatnonzero(begun))
         for part in self.must:

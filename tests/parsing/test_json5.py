@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing.json5 import DEEPEST, Json5Error, read_json5
-from grounding_rewards.parsing.nesting import DEEPEST as SHALLOW
+from grounding_rewards.parsing.literal import SHALLOW
 
 REFUSED = object()
 BLANKS = "\t\n\v\f\r \xa0\ufeff\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"

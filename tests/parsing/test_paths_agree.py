@@ -12,8 +12,8 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import AUTO, BARE_TUPLE, BARE_TUPLE_WHOLE, REFUSAL, AutoDialect, PatternDialect, parse
 from grounding_rewards.parsing.action_dialect import ActionDialect
-from grounding_rewards.parsing.checks import check_patterns
 from grounding_rewards.parsing.dialects.actions._limits import Gated
+from grounding_rewards.parsing.patterns import check_patterns
 from grounding_rewards.parsing.reader_dialect import ReaderDialect
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, matches
 from grounding_rewards.recipes.published.gta1 import _THINK_ANSWER

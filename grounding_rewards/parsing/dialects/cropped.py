@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
-from grounding_rewards.parsing.pieces import COMMA, X_Y
+from grounding_rewards.parsing.patterns import COMMA, X_Y
 from grounding_rewards.parsing.reader_dialect import Place, ReaderDialect
 from grounding_rewards.parsing.texts import NUMBER, SPACE
 

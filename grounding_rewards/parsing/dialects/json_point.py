@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
-from grounding_rewards.parsing.nesting import is_shallow
+from grounding_rewards.parsing.literal import is_shallow
 from grounding_rewards.parsing.reader_dialect import ReaderDialect
 from grounding_rewards.parsing.texts import SPACE
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
+from grounding_rewards.parsing.base import Answers, Found, nothing
 from grounding_rewards.parsing.dialects.json_point import JSON_SPACE, POINT_KEY, decoded, point_of, usual_point
-from grounding_rewards.parsing.pattern_dialect import Answers, Found, nothing
 from grounding_rewards.parsing.texts import SPACE, Texts, compiled
 
 Ints = NDArray[np.int64]

@@ -7,7 +7,7 @@ refusal
 """
 
 from grounding_rewards.parsing.pattern_dialect import PatternDialect
-from grounding_rewards.parsing.pieces import KEY, either_case
+from grounding_rewards.parsing.patterns import KEY, either_case
 from grounding_rewards.parsing.texts import SPACE
 
 _SENTINEL = "|".join(rf"{number}{SPACE},{SPACE}{number}" for number in ("-1", "-100"))

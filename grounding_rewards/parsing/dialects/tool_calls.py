@@ -1,4 +1,4 @@
-"""The first tool call of a text, read as JSON, with the coordinate in its arguments: SE-GUI and GroundNext.
+"""Tool calls with a coordinate: Qwen-VL, MAI-UI, SE-GUI and GroundNext (``computer_use``), UI-Ins (``grounding``).
 
 <tool_call>
 {"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [512, 384]}}
@@ -9,11 +9,70 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
-from grounding_rewards.parsing.nesting import is_shallow
+from grounding_rewards.parsing.base import Answers, Found
+from grounding_rewards.parsing.literal import is_shallow
+from grounding_rewards.parsing.pattern_dialect import PatternDialect
+from grounding_rewards.parsing.patterns import BRACKETED_POINT, JSON_ACTION, KEY, XY
 from grounding_rewards.parsing.reader_dialect import ReaderDialect
+from grounding_rewards.parsing.texts import Texts, compiled, matches
+
+
+@dataclass(frozen=True)
+class ToolCallDialect:
+    """The calls that a pattern matches. Complete calls without a coordinate, such as ``terminate``, begin no answer."""
+
+    calls: PatternDialect
+
+    @property
+    def name(self) -> str:
+        """The pattern's name."""
+        return self.calls.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The dialect itself."""
+        return self.calls.names
+
+    @property
+    def signs(self) -> tuple[str, ...]:
+        """Substrings of which every answer contains one."""
+        return self.calls.signs
+
+    def find(self, texts: Texts, answers: Answers) -> Found:
+        """Find the answer that counts in each text; see ``Found``."""
+        found = self.calls.find(texts, answers)
+        unread = np.flatnonzero(found.begun & (found.count == 0))
+        for row in unread[matches(texts.take(unread), self.calls.full_pattern)].tolist():
+            found.begun[row] = not self._is_placeless(texts.values[row])
+        return found
+
+    def _is_placeless(self, text: str) -> bool:
+        bodies = [match["body"] for match in compiled(self.calls.full_pattern).finditer(text)]
+        return bool(bodies) and not any("coordinate" in body for body in bodies)
+
+
+TOOL_CALL = ToolCallDialect(
+    PatternDialect(
+        name="tool_call",
+        pattern=rf"""["']arguments{KEY}\{{(?P<body>[^{{}}]*)\}}""",
+        inner=(rf"""["'](?:start_)?coordinate{KEY}{BRACKETED_POINT}""", JSON_ACTION),
+        signs=("tool_call>", '"arguments"', "'arguments'"),
+        usual=(
+            r"""^(?:<tool_call>)?[ \n]*\{"name": ?"[A-Za-z_]*", ?"arguments": ?"""
+            rf"""\{{"action": ?"(?P<action>[A-Za-z_]*)", ?"coordinate": ?\[{XY}\]\}}\}}[ \n]*(?:</tool_call>[ \n]*)?$"""
+        ),
+    )
+)
+"""The coordinate in the arguments of a call, keys in any order, with the tags or, after decoding, without them.
+
+Of a drag with ``start_coordinate`` and ``end_coordinate``, its start.
+"""
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 
@@ -22,10 +81,10 @@ _JSON_SPACE = "[ \t\n\r]*"
 
 
 def usual_call(name: str) -> str:
-    """A text whose first call is complete and written as models nearly always write it.
+    """Return a pattern of texts whose first call is complete and written as models nearly always write it.
 
     Args:
-        name: a pattern for what is called.
+        name: a pattern for the called function's name.
     """
     return (
         rf'^[^<]*<tool_call>{_JSON_SPACE}\{{"name": ?"{name}", ?"arguments": ?\{{"action": ?"[A-Za-z_]*", ?'
@@ -34,23 +93,23 @@ def usual_call(name: str) -> str:
 
 
 def call_texts(text: str) -> list[str]:
-    """What stands inside each complete call, in order; an unclosed one is none.
+    """Return the content of each complete call, in order; an unclosed one is none.
 
     >>> call_texts("a <tool_call>1</tool_call> <tool_call>2</tool_call> <tool_call>3")
     ['1', '2']
     """
-    found, start = [], text.find(OPEN)
+    contents, start = [], text.find(OPEN)
     while start >= 0:
         end = text.find(CLOSE, start + len(OPEN))
         if end < 0:
             break
-        found.append(text[start + len(OPEN) : end])
+        contents.append(text[start + len(OPEN) : end])
         start = text.find(OPEN, end + len(CLOSE))
-    return found
+    return contents
 
 
 def first_call(text: str) -> Any:
-    """The JSON of the first complete call; None where there is none or it is no JSON.
+    """Return the JSON value of the first complete call; None if there is none or it is not JSON.
 
     >>> first_call('<tool_call>{"name": "computer_use"}</tool_call>')
     {'name': 'computer_use'}
@@ -65,9 +124,9 @@ def first_call(text: str) -> Any:
 
 
 def coordinate(call: Any, kinds: tuple[type, ...] = (int, float)) -> list[int | float] | None:
-    """The two finite numbers of ``arguments.coordinate``; None where a call has no such pair.
+    """Return the two finite numbers of ``arguments.coordinate``; None if a call has no such pair.
 
-    Booleans are no numbers. Numbers far outside any screen are cut to a limit, so that they stay finite.
+    Booleans are no numbers. Numbers far outside any screen are clipped to ±COORDINATE_LIMIT, so that they stay finite.
 
     >>> coordinate({"arguments": {"coordinate": [512, 384.5]}}), coordinate({"arguments": {"coordinate": [True, 1]}})
     ([512, 384.5], None)

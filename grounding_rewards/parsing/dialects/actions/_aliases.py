@@ -6,7 +6,7 @@ import re
 
 from grounding_rewards.actions import canonical, is_known
 from grounding_rewards.parsing.dialects.actions._keys import AT_A_PLACE, OPENAI
-from grounding_rewards.parsing.pieces import either_case
+from grounding_rewards.parsing.patterns import either_case
 from grounding_rewards.parsing.texts import SPACE
 
 _BEFORE_PLACES = ("at", "on", "to", "in", "from")

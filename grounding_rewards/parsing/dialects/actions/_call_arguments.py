@@ -9,7 +9,7 @@ from typing import Any
 from grounding_rewards.actions import Act, canonical
 from grounding_rewards.parsing.dialects.actions._keys import AT_A_PLACE, KEYS, act_of
 from grounding_rewards.parsing.dialects.actions._several import repeated
-from grounding_rewards.parsing.pieces import PLACE
+from grounding_rewards.parsing.patterns import PLACE
 from grounding_rewards.parsing.texts import NUMBER, SPACE, number
 
 Argument = tuple[str, str, bool]

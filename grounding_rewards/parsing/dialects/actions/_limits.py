@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.parsing.checks import check_patterns, groups_of
-from grounding_rewards.parsing.pattern_dialect import Answers, Dialect, Found, contain, nothing, put
-from grounding_rewards.parsing.texts import Texts, compiled, matches
+from grounding_rewards.parsing.base import Answers, Dialect, Found, nothing, put
+from grounding_rewards.parsing.patterns import check_patterns, groups_of
+from grounding_rewards.parsing.texts import Texts, compiled, contains_any, matches
 
 Says = Callable[[str, str], bool]
 
@@ -69,7 +69,7 @@ class Unless(_Guard):
             return found
         rows = np.flatnonzero(found.count)
         some = texts.take(rows)
-        rows = rows[matches(some, self.pattern) if self.pattern else contain(some, self.hints)]
+        rows = rows[matches(some, self.pattern) if self.pattern else contains_any(some, self.hints)]
         said = [row for row in rows.tolist() if self.says(texts.values[row], found.actions[row])]
         return _withdrawn(found, np.array(said), answers) if said else found
 

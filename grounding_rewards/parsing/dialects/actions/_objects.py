@@ -6,9 +6,8 @@ import json
 import re
 from typing import Any
 
-from grounding_rewards.parsing.literal import LiteralError, read_literal
-from grounding_rewards.parsing.nesting import is_shallow
-from grounding_rewards.parsing.pattern_dialect import MAX_ANSWERS
+from grounding_rewards.parsing.base import MAX_ANSWERS
+from grounding_rewards.parsing.literal import LiteralError, is_shallow, read_literal
 from grounding_rewards.parsing.texts import SPACE
 
 MOST = MAX_ANSWERS + 1

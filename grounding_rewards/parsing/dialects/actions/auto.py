@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from grounding_rewards.parsing.auto_dialect import PLACES, TUPLE_ALONE, AutoDialect
+from grounding_rewards.parsing.auto_dialect import AutoDialect
 from grounding_rewards.parsing.dialects.actions._aliases import MAY_NAME, names_another
 from grounding_rewards.parsing.dialects.actions._limits import Unless
-from grounding_rewards.parsing.dialects.actions.blink import ACTION_BLINK
+from grounding_rewards.parsing.dialects.actions.btl_ui import ACTION_BLINK
 from grounding_rewards.parsing.dialects.actions.calls import ACTION_CALLS, calls_go_first
 from grounding_rewards.parsing.dialects.actions.compact import ACTION_COMPACT
 from grounding_rewards.parsing.dialects.actions.json_actions import ACTION_JSON
 from grounding_rewards.parsing.dialects.actions.os_atlas import ACTION_OS_ATLAS, is_typing
+from grounding_rewards.parsing.dialects.auto import PLACES, TUPLE_ALONE
 from grounding_rewards.parsing.dialects.refusal import NULL_REFUSAL, REFUSAL
 
 _LINES = ("Action:", "TYPE [")

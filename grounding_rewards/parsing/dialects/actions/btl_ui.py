@@ -19,8 +19,10 @@ from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.parsing.action_dialect import ActionDialect
+from grounding_rewards.parsing.dialects.actions._keys import act_of
+from grounding_rewards.parsing.dialects.actions._objects import objects
 from grounding_rewards.parsing.dialects.json_point import POINT_KEY, point_of
-from grounding_rewards.parsing.nesting import is_shallow
+from grounding_rewards.parsing.literal import is_shallow
 from grounding_rewards.parsing.texts import SPACE, compiled
 
 LINK, BLINK = "<link>", "<blink>"
@@ -117,3 +119,19 @@ BTL_UI = ActionDialect(
     must=("</link>",),
 )
 """The first link in the text counts, wherever it is, and in it the first item."""
+
+
+def read_link(text: str) -> list[Act] | None:
+    """The acts in the last link, in order; an item that is nothing but a place is one without a name.
+
+    >>> read_link('<link>[{"Plan": "go back", "Action": {"function": "Back"}}]</link>')
+    [Act(name='Back', place=(), arguments={})]
+    """
+    if LINK not in text:
+        return None
+    acts = map(act_of, objects(text.rpartition(LINK)[2].partition("</link>")[0]))
+    return [act for act in acts if act is not None]
+
+
+ACTION_BLINK = ActionDialect(name="action_blink", read=read_link, signs=(LINK,), must=("}",), vocabulary=True)
+"""What is written before the link, the boxes of ``<blink>`` among it, is no answer. The fence does not matter."""

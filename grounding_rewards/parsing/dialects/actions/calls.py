@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from grounding_rewards.actions import Act, is_known
 from grounding_rewards.parsing.action_dialect import ActionDialect
+from grounding_rewards.parsing.base import MAX_ANSWERS
 from grounding_rewards.parsing.dialects.actions._call_arguments import acts_of_call
 from grounding_rewards.parsing.dialects.actions._several import Call, acts_of_calls
 from grounding_rewards.parsing.dialects.actions.json_actions import NUMERAL
-from grounding_rewards.parsing.pattern_dialect import MAX_ANSWERS
 from grounding_rewards.parsing.texts import SPACE
 
 MOST = MAX_ANSWERS + 1

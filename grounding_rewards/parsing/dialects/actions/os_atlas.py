@@ -18,7 +18,7 @@ import re
 from grounding_rewards.actions import Act
 from grounding_rewards.parsing.action_dialect import ActionDialect
 from grounding_rewards.parsing.dialects.actions._limits import Gated
-from grounding_rewards.parsing.pieces import PLACE, either_case
+from grounding_rewards.parsing.patterns import PLACE, either_case
 from grounding_rewards.parsing.texts import SPACE, number
 
 WORDS = {

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from grounding_rewards.actions import Act
 from grounding_rewards.parsing.action_dialect import ActionDialect
-from grounding_rewards.parsing.pieces import COMMA, X_Y, XY
+from grounding_rewards.parsing.patterns import COMMA, X_Y, XY
 from grounding_rewards.parsing.texts import SPACE, number
 
 _OPEN, _CLOSE = "<answer>", "</answer>"

@@ -13,8 +13,8 @@ from typing import Any
 from grounding_rewards.actions import Act, towards
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.parsing.action_dialect import ActionDialect
-from grounding_rewards.parsing.nesting import is_shallow
-from grounding_rewards.parsing.pattern_dialect import MAX_ANSWERS
+from grounding_rewards.parsing.base import MAX_ANSWERS
+from grounding_rewards.parsing.literal import is_shallow
 
 _OPEN, _CLOSE = "<action>", "</action>"
 _TEXTS = ("text", "button", "status")
