@@ -12,7 +12,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AUTO, AUTO_ACTION, parse
 from grounding_rewards.testing.formats import ANSWER_FORMATS
 from tests.parsing.acts import act, agree, which
-from tests.parsing.dialects.actions import test_blink, test_calls, test_compact, test_json_actions, test_os_atlas
+from tests.parsing.dialects.actions import test_btl_ui, test_calls, test_compact, test_json_actions, test_os_atlas
 from tests.parsing.fragments import ANSWERS, NUMERALS, SPACES, responses
 
 CALL = '<tool_call>{"arguments": {"action": "left_click", "coordinate": [5, 6]}}</tool_call>'
@@ -28,7 +28,7 @@ def test_the_order_of_dialects():
 EVERY = [
     (text, expected, dialect)
     for module, dialect in (
-        (test_blink, "action_blink"),
+        (test_btl_ui, "action_blink"),
         (test_json_actions, "action_json"),
         (test_compact, "action_compact"),
         (test_calls, "action_calls"),
