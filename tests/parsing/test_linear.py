@@ -7,6 +7,7 @@ import pytest
 from grounding_rewards.parsing import AUTO
 from grounding_rewards.parsing.parse import MAX_LENGTH
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
+from tests.cases import cases
 from tests.parsing.test_paths_agree import inside
 
 OPENERS = {
@@ -101,7 +102,7 @@ def test_every_dialect_has_openers():
 
 
 @pytest.mark.parametrize("dialect", inside(AUTO), ids=lambda dialect: dialect.name)
-@pytest.mark.parametrize("rows", [1, VECTOR_ROWS])
+@cases("rows", [1, VECTOR_ROWS])
 def test_openers_cost_nothing_to_speak_of(dialect, rows):
     # A quadratic pattern would take minutes; the worst here takes a dozen milliseconds.
     assert max(seconds(dialect, opener, rows) for opener in OPENERS[dialect.name]) < 0.05

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.parsing.literal import DEEPEST, LARGEST_KEY, SHALLOW, LiteralError, is_shallow, read_literal
+from tests.cases import cases
 
 REFUSED = object()
 
@@ -31,7 +32,7 @@ def pythons(text):
             return REFUSED
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "value"),
     [
         ('[{"bbox_2d": [100, 100, 300, 200], "label": "x"}]', [{"bbox_2d": [100, 100, 300, 200], "label": "x"}]),
@@ -66,7 +67,7 @@ def test_reads(text, value):
     assert repr(read_literal(text)) == repr(value), "types count: 1 is not 1.0"
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "", " ", "#", "x", "[x1]", "nan", "Infinity", "NULL", "TRUE", "[", "]", "[1", "1]", "[1)", "[[1]", "{1: 2",
@@ -177,7 +178,7 @@ def test_no_text_raises_anything_else(text):
     ours(text)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "[" * 65536, "[]" * 32768, "[" * 100 + "1," * 32000, '"' * 65536, '"\\' * 32768, "'" + "\\a" * 32000,
@@ -203,7 +204,7 @@ def test_long_texts_take_no_time_to_speak_of(text):
 BOX = {"ui-rft": [100, 100, 300, 200], "infigui-g1": {"x1": 100, "y1": 100, "x2": 300, "y2": 200}}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "shallow"),
     [
         ("", True), ("[" * SHALLOW, True), ("[" * (SHALLOW + 1), False), ("[]" * 1000, True), ("{[" * 20, False),
@@ -219,7 +220,7 @@ def scored(recipe, text, frames):
     return recipe.score(text, BOX[recipe.name]).total.tolist() if frames == 0 else scored(recipe, text, frames - 1)
 
 
-@pytest.mark.parametrize("levels", [20, 500, 900, 960])
+@cases("levels", [20, 500, 900, 960])
 def test_the_score_does_not_depend_on_the_depth_of_the_callers_stack(levels):
     nested = "[" * levels + "]" * levels
     rft = f'{{"point_2d": [200, 150], "x": {nested}}}'

@@ -2,12 +2,12 @@
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing.patterns import why_invalid
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, matches
+from tests.cases import cases
 
 GOOD = [
     "", "a", "^a$", "$", "a|b$", "[$]$", r"\$", "[]$]", "[^]]", "[^a]", r"[\]\[]", "(?:a)", "(?s:.*?)b", "(?P<x>a)",
@@ -27,7 +27,7 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("pattern", GOOD)
+@cases("pattern", GOOD)
 def test_portable_patterns_are_taken_and_both_engines_run_them(pattern):
     assert why_invalid(pattern) is None
     texts = ["a", "b\n", "a\n", "", "aab", "<think>x</think>\n<answer>12</answer>", '{"a": 5}', "$", "A\n.", "]["]
@@ -36,7 +36,7 @@ def test_portable_patterns_are_taken_and_both_engines_run_them(pattern):
     assert one == pc.match_substring_regex(pa.array(texts), pattern=pattern).to_pylist()
 
 
-@pytest.mark.parametrize(("pattern", "why"), BAD.items())
+@cases(("pattern", "why"), BAD.items())
 def test_what_one_of_the_engines_reads_otherwise_is_refused(pattern, why):
     message = why_invalid(pattern)
     assert message is not None

@@ -1,12 +1,11 @@
 """Calls: pyautogui, bare ones, and those of UI-TARS and Doubao."""
 
-import pytest
-
 from grounding_rewards.parsing import CLICK_CALL, KEYWORD_CALL, PYAUTOGUI, UI_TARS
+from tests.cases import cases
 from tests.parsing.reading import read, read_action, read_all, read_box
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point", "action"),
     [
         ("pyautogui.click(x=0.797, y=0.219)", [0.797, 0.219], "click"),
@@ -33,7 +32,7 @@ def test_reads_pyautogui(text, point, action):
     assert read_action(text, PYAUTOGUI) == action
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "pyautogui.click()", "pyautogui.click(x, y)", "pyautogui.click(x=x1, y=y1)", "pyautogui.scroll(-5)",
@@ -55,7 +54,7 @@ def test_several_calls():
     assert (read(text, PYAUTOGUI, "last"), read_action(text, PYAUTOGUI, "last")) == (([3, 4], "OK"), "click")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point", "action"),
     [
         ("click(x=960, y=540)", [960, 540], "click"),
@@ -74,7 +73,7 @@ def test_reads_calls_with_named_coordinates(text, point, action):
     assert read_action(text, KEYWORD_CALL) == action
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "click(x=x, y=y)",
@@ -94,7 +93,7 @@ def test_other_calls_have_no_named_coordinates(text):
     assert read(text, KEYWORD_CALL) == (None, "MALFORMED")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point", "action"),
     [
         ("Click(352, 348)", [352, 348], "Click"),
@@ -111,7 +110,7 @@ def test_reads_calls_known_to_have_a_place(text, point, action):
     assert read_action(text, CLICK_CALL) == action
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     ["Point(1, 2)", "(1, 2)", "type(1, 2)", "click(x, y)", "click(1)", "click(1, 2", "CLICKED(1, 2)"],
 )
@@ -119,7 +118,7 @@ def test_other_names_are_no_calls(text):
     assert read(text, CLICK_CALL) == (None, "MALFORMED")
 
 
-@pytest.mark.parametrize(("dialect", "first", "second"), [
+@cases(("dialect", "first", "second"), [
     (KEYWORD_CALL, "click(x=1, y=2)", "tap(x=3, y=4)"), (KEYWORD_CALL, "click(y=2, x=1)", "tap(x=3, y=4)"),
     (PYAUTOGUI, "pyautogui.click(y=2, x=1)", "pyautogui.tap(3, 4)"), (CLICK_CALL, "click(1, 2)", "tap(3, 4)"),
 ])  # fmt: skip
@@ -136,7 +135,7 @@ def test_without_a_parenthesis_nothing_was_begun():
     assert read("click(1, 2)", PYAUTOGUI) == (None, "NO_ANSWER")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point", "action"),
     [
         ("click(start_box='(512,384)')", [512, 384], "click"),
@@ -170,7 +169,7 @@ def test_a_box_of_ui_tars_is_kept():
     assert read_box("click(start_box='<|box_start|>(500,370),(524,398)<|box_end|>')", UI_TARS) == [500, 370, 524, 398]
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "click(start_box='<|box_start|>(x1,y1)<|box_end|>')", "click(point='<point>x1 y1</point>')",
@@ -183,7 +182,7 @@ def test_echoes_and_cut_off_calls_are_malformed(text):
     assert read(text, UI_TARS) == (None, "MALFORMED")
 
 
-@pytest.mark.parametrize("text", ["finished(content='(1, 2)')", "wait()", "hotkey(key='ctrl c')", "click(1, 2)"])
+@cases("text", ["finished(content='(1, 2)')", "wait()", "hotkey(key='ctrl c')", "click(1, 2)"])
 def test_actions_without_a_place_are_no_answer(text):
     assert read(text, UI_TARS) == (None, "NO_ANSWER")
 

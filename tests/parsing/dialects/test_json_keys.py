@@ -1,12 +1,11 @@
 """JSON objects whose keys mark a place: ``point_2d``, ``coordinate``, ``POINT``, ``mean``, and ``x`` with ``y``."""
 
-import pytest
-
 from grounding_rewards.parsing import JSON_2D, JSON_COMPACT, JSON_COORDINATE, JSON_DISTRIBUTION, JSON_XY
+from tests.cases import cases
 from tests.parsing.reading import read, read_action, read_all, read_box
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point"),
     [
         ('[{"point_2d": [200, 150], "label": "save"}]', [200, 150]),
@@ -28,7 +27,7 @@ def test_a_box_stays_as_it_was_written_even_inverted():
     assert read_box('{"point_2d": [300, 200]}', JSON_2D) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '{"point_2d": ["a", "b"]}', '{"point_2d": [1]}', '{"point_2d": [1, 2, 3]}', '{"bbox_2d": [1, 2, 3]}',
@@ -40,7 +39,7 @@ def test_what_only_looks_like_point_2d_is_malformed(text):
     assert read(text, JSON_2D) == (None, "MALFORMED")
 
 
-@pytest.mark.parametrize("text", ['{"coordinate": [1, 2]}', "[1, 2]", '{"POINT": [1, 2]}', '{"point2d": [1, 2]}'])
+@cases("text", ['{"coordinate": [1, 2]}', "[1, 2]", '{"POINT": [1, 2]}', '{"point2d": [1, 2]}'])
 def test_other_keys_than_point_2d_and_bbox_2d_are_no_answer(text):
     assert read(text, JSON_2D) == (None, "NO_ANSWER")
 
@@ -52,7 +51,7 @@ def test_points_and_boxes_count_together():
     assert read(text, JSON_2D, "last") == ([2, 4], "OK")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point", "action"),
     [
         ("<answer>[{'action': 'click', 'coordinate': [512, 384]}]</answer>", [512, 384], "click"),
@@ -72,7 +71,7 @@ def test_reads_coordinate_and_action_in_any_order(text, point, action):
     assert read_action(text, JSON_COORDINATE) == action
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "[{'action': 'click', 'coordinate': [x, y]}]", '{"coordinate": [1]}', '{"coordinate": [1, 2, 3]}',
@@ -84,7 +83,7 @@ def test_what_only_looks_like_a_coordinate_is_malformed(text):
     assert read(text, JSON_COORDINATE) == (None, "MALFORMED")
 
 
-@pytest.mark.parametrize("text", ['{"action": "wait"}', '{"foo": [1, 2]}', "[1, 2]", "coordinate: [1, 2]"])
+@cases("text", ['{"action": "wait"}', '{"foo": [1, 2]}', "[1, 2]", "coordinate: [1, 2]"])
 def test_objects_without_a_place_are_no_answer(text):
     assert read(text, JSON_COORDINATE) == (None, "NO_ANSWER")
 
@@ -99,7 +98,7 @@ def test_several_coordinates():
     assert (read(text, JSON_COORDINATE, "last"), read_action(text, JSON_COORDINATE, "last")) == (([3, 4], "OK"), "tap")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point", "action"),
     [
         ('{"thought":"save {it}","POINT":[300,200]}', [300, 200], ""),
@@ -115,9 +114,7 @@ def test_reads_compact_json(text, point, action):
     assert read_action(text, JSON_COMPACT) == action
 
 
-@pytest.mark.parametrize(
-    "text", ['{"POINT":[x,y]}', '{"POINT":[1]}', '{"POINT":"1,2"}', "{POINT:[1,2]}", '{"POINT":[1,2']
-)
+@cases("text", ['{"POINT":[x,y]}', '{"POINT":[1]}', '{"POINT":"1,2"}', "{POINT:[1,2]}", '{"POINT":[1,2'])
 def test_what_only_looks_like_compact_json_is_malformed(text):
     assert read(text, JSON_COMPACT) == (None, "MALFORMED")
 
@@ -129,7 +126,7 @@ def test_compact_json_of_other_actions_and_of_several():
     assert (read(text, JSON_COMPACT, "last"), read_action(text, JSON_COMPACT, "last")) == (([3, 4], "OK"), "to")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point", "action"),
     [
         ("{'action':'click','mean':[10,20],'variance':[3,4]}", [10, 20], "click"),
@@ -142,9 +139,7 @@ def test_reads_the_mean_of_a_distribution(text, point, action):
     assert read_action(text, JSON_DISTRIBUTION) == action
 
 
-@pytest.mark.parametrize(
-    "text", ["{'mean':[mx,my],'variance':[vx,vy]}", "{'mean': 10}", "'mean': [1, 2]", "{'mean': [1, 2]"]
-)
+@cases("text", ["{'mean':[mx,my],'variance':[vx,vy]}", "{'mean': 10}", "'mean': [1, 2]", "{'mean': [1, 2]"])
 def test_what_only_looks_like_a_mean_is_malformed(text):
     assert read(text, JSON_DISTRIBUTION) == (None, "MALFORMED")
 
@@ -157,7 +152,7 @@ def test_other_means_and_several():
     assert read(text, JSON_DISTRIBUTION, "last") == ([3, 4], "OK")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point", "action"),
     [
         ('{"type":"click","button":"left","x":100,"y":200}', [100, 200], "click"),
@@ -183,7 +178,7 @@ def test_reads_x_and_y(text, point, action):
     assert read_action(text, JSON_XY) == action
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '{"type":"click","x":x,"y":y}', '{"x": 1}', '{"y": 1, "x": x}', '{"x": 1, "y": 2', '{"x": "1", "y": "2"}',

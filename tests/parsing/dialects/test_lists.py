@@ -19,12 +19,13 @@ from grounding_rewards.parsing import (
 from grounding_rewards.parsing.dialects.lists import read_boxes
 from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from grounding_rewards.plugins.registry import collect
+from tests.cases import cases
 from tests.parsing.fragments import GLUE, NUMERALS, SPACES, responses
 from tests.parsing.reading import read, read_action, read_all, read_box
 from tests.parsing.test_paths_agree import agree
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point"),
     [
         ("[512, 384]", [512, 384]),
@@ -47,7 +48,7 @@ def test_reads_two_or_four_numbers_in_brackets(text, point):
     assert read(text, BARE_LIST) == (point, "OK")
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "[1]", "[1, 2, 3]", "[1, 2, 3, 4, 5]", "[1 2]", "[x, y]", "[x1, y1, x2, y2]", "[1, 2", "[+1, 2]", "[1e3, 2]",
@@ -76,7 +77,7 @@ def test_several_bare_lists():
     assert read_all(text, BARE_LIST) == [[1, 2], [2, 4]]
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "[200,150]", "[200, 150]", "[ 200 ,\n150 ]", "a [200,150].", "(5, 5)[200,150]", "[[200,150]]", "[0200,00150]",
@@ -88,7 +89,7 @@ def test_a_list_of_two_whole_numbers(text):
     assert read(text, INTEGER_LIST) == ([200, 150], "OK")
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     ["[200.0, 150.0]", "[-200, 150]", "[+200, 150]", "[2_00, 150]", "[200]", "[200, 150, 7]", "[2, 1", "[２, １]"],
 )
@@ -122,7 +123,7 @@ def test_one_integer_list_and_many_read_alike(some, answers):
         assert many.reason[row] == alone.reason[0]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point", "action"),
     [
         ("[[123,456]]", [123, 456], ""),
@@ -141,7 +142,7 @@ def test_reads_one_place_in_double_brackets(text, point, action):
     assert read_action(text, NESTED_LIST) == action
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "[1, 2]", "[[1, 2], [3, 4]]", "[[x1,y1,x2,y2]]", "[[1, 2, 3]]", "[[1, 2]", "[[1 2]]", "[(1, 2)]", "[[]]",
@@ -174,7 +175,7 @@ def test_plain_lists_are_registered_under_their_names():
     assert LIST_POINT_OR_REFUSAL.names == ("list_refusal", "list_point")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point", "box"),
     [
         ("[500,370,524,398]", [512, 384], [500, 370, 524, 398]),
@@ -188,19 +189,19 @@ def test_boxes(text, point, box):
     assert read_box(text, LIST_BOX) == box
 
 
-@pytest.mark.parametrize("text", ["[1,2]", "[1,2,3]", "[1,2,3,4,5]", "[1,2][3,4]", "[1,2,3,x]", "[1,2,3,4"])
+@cases("text", ["[1,2]", "[1,2,3]", "[1,2,3,4,5]", "[1,2][3,4]", "[1,2,3,x]", "[1,2,3,4"])
 def test_what_is_no_box(text):
     assert read(text, LIST_BOX) == (None, "MALFORMED")
 
 
-@pytest.mark.parametrize(("text", "point"), [("[512,384]", [512, 384]), ("at [ .5 , -2. ]", [0.5, -2])])
+@cases(("text", "point"), [("[512,384]", [512, 384]), ("at [ .5 , -2. ]", [0.5, -2])])
 def test_points(text, point):
     for dialect in (LIST_POINT, LIST_POINT_OR_REFUSAL):
         assert read(text, dialect) == (point, "OK")
         assert read_box(text, dialect) is None
 
 
-@pytest.mark.parametrize("text", ["[1]", "[1,2,3]", "[1 2]", "[1,x]", "[1,2"])
+@cases("text", ["[1]", "[1,2,3]", "[1 2]", "[1,x]", "[1,2"])
 def test_what_is_no_point(text):
     assert read(text, LIST_POINT) == read(text, LIST_POINT_OR_REFUSAL) == (None, "MALFORMED")
 
@@ -217,14 +218,14 @@ def test_a_refusal_is_minus_one_twice_and_nothing_else():
 
 
 @pytest.mark.parametrize("dialect", PLAIN, ids=lambda dialect: dialect.name)
-@pytest.mark.parametrize("answers", ["only", "first", "last", "all"])
+@cases("answers", ["only", "first", "last", "all"])
 def test_many_plain_lists_are_read_as_one(dialect, answers):
     agree(["[1,2]", "[-1,-1]", "[1,2,3,4]", "[1,2],[3,4]", "a [1,2] [3,4]", "[", ""], dialect, answers, "closed")
     found = parse(["[1,2,3,4]", "[1,2]"] * VECTOR_ROWS, dialect, space=CoordSpace.PIXEL, answers=answers)
     assert found.parsed[:2].tolist() == [dialect is LIST_BOX, dialect in (LIST_POINT, LIST_POINT_OR_REFUSAL)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "box"),
     [
         ("[500,370,524,398]", [500, 370, 524, 398]),
@@ -248,7 +249,7 @@ def test_reads_the_first_list_of_four_numbers_after_the_last_turn(text, box):
     assert found.xy.tolist() == [[(box[0] + box[2]) / 2, (box[1] + box[3]) / 2]]
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "[1, 2, 3]", "[1, 2, 3, 4, 5]", "[1 2 3 4]", "[1, 2, 3, 4", "[1, 2,", "[x1, y1, x2, y2]", "[nan, 1, 2, 3]",
@@ -261,7 +262,7 @@ def test_what_only_looks_like_a_box_is_malformed(text):
     assert read(text, BOX_LIST, "first", "read") == (None, "MALFORMED")
 
 
-@pytest.mark.parametrize("text", ["1, 2, 3, 4", "(1, 2, 3, 4)", "1, 2, 3, 4]", "{}", "I cannot find it"])
+@cases("text", ["1, 2, 3, 4", "(1, 2, 3, 4)", "1, 2, 3, 4]", "{}", "I cannot find it"])
 def test_without_a_bracket_there_is_no_box(text):
     assert read(text, BOX_LIST, "first", "read") == (None, "NO_ANSWER")
 

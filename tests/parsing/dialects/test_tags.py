@@ -1,16 +1,16 @@
 """Places between tokens and tags: Qwen2-VL, OS-Atlas, Qwen-VL, SeeClick, MiniCPM-V, InternVL, Phi-Ground, Molmo2."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import AUTO, BOX_TOKENS, MOLMO, POINT_TAG, XY_TAGS
 from grounding_rewards.parsing.dialects.tags import read_points
 from grounding_rewards.parsing.texts import compiled
+from tests.cases import cases
 from tests.parsing.reading import read, read_all, read_box
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "<|box_start|>(12,34),(56,78)<|box_end|>", "<box>(12,34),(56,78)</box>", "<box>12 34 56 78</box>",
@@ -25,7 +25,7 @@ def test_reads_boxes_between_tokens(text):
     assert read_box(text, BOX_TOKENS) == [12, 34, 56, 78]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point"),
     [
         ("<|box_start|>(12,34)<|box_end|>", [12, 34]),
@@ -39,7 +39,7 @@ def test_reads_points_between_tokens(text, point):
     assert read_box(text, BOX_TOKENS) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "<|box_start|>(x1,y1),(x2,y2)<|box_end|>", "<box>x1 y1 x2 y2</box>", "<box>12 34 56</box>", "<box></box>",
@@ -58,7 +58,7 @@ def test_several_boxes():
     assert read(text, BOX_TOKENS, "last") == ([5, 5], "OK")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "without"),
     [
         ("<|box_start|>(12,34),(56,78)<|box_end|>", "(12,34),(56,78)"),
@@ -72,7 +72,7 @@ def test_auto_reads_the_same_where_decoding_dropped_the_special_tokens(text, wit
     assert read_box(text, AUTO) == read_box(without, AUTO)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point"),
     [
         ("<point>512 384</point>", [512, 384]),
@@ -87,12 +87,12 @@ def test_reads_point_tags(text, point):
     assert read(text, POINT_TAG) == (point, "OK")
 
 
-@pytest.mark.parametrize("text", ["<point>x y</point>", "<point>512</point>", "<point>512 384", "<point>1 2 3</point>"])
+@cases("text", ["<point>x y</point>", "<point>512</point>", "<point>512 384", "<point>1 2 3</point>"])
 def test_what_only_looks_like_a_point_tag_is_malformed(text):
     assert read(text, POINT_TAG) == (None, "MALFORMED")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point"),
     [
         ("<x>12</x><y>34</y>", [12, 34]),
@@ -105,7 +105,7 @@ def test_reads_a_tag_for_each_coordinate(text, point):
     assert read(text, XY_TAGS) == (point, "OK")
 
 
-@pytest.mark.parametrize("text", ["<x>x</x><y>y</y>", "<x>12</x>", "<x>1 2</x><y>3</y>", "<x>12</x>and<y>34</y>"])
+@cases("text", ["<x>x</x><y>y</y>", "<x>12</x>", "<x>1 2</x><y>3</y>", "<x>12</x>and<y>34</y>"])
 def test_other_tags_are_malformed(text):
     assert read(text, XY_TAGS) == (None, "MALFORMED")
 
@@ -117,7 +117,7 @@ def test_y_before_x_is_none_and_two_pairs_are_several():
     assert read(text, XY_TAGS, "last") == ([3, 4], "OK")
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '<points coords="1 1 105 205">save</points>', "<point coords='1 1 105 205'>save</point>",
@@ -142,7 +142,7 @@ def test_points_of_several_images_and_of_several_tags_count_together():
     assert read_all(text, MOLMO) == [[10, 20], [30, 40], [50, 60], [70, 80]]
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '<points coords="1">a</points>', '<points coords="">a</points>', '<points coords="105 205">a</points>',

@@ -11,6 +11,7 @@ from grounding_rewards.parsing import FIRST_CALL, FIRST_CALL_INTEGERS, TOOL_CALL
 from grounding_rewards.parsing.dialects.tool_calls import call_texts, coordinate, first_call, usual_call
 from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.rollouts import Predictions, Reason
+from tests.cases import cases
 from tests.parsing.fragments import responses
 from tests.parsing.reading import read
 
@@ -24,7 +25,7 @@ def action(text, answers="only"):
     return parse([text], TOOL_CALL, space=CoordSpace.PIXEL, answers=answers).actions[0]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point", "name"),
     [
         (QWEN, [512, 384], "left_click"),
@@ -52,7 +53,7 @@ def test_reads_coordinate_and_action_in_any_order(text, point, name):
     assert action(text) == name
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '<tool_call>{"arguments": {"action": "left_click", "coordinate": [512]}}</tool_call>',
@@ -69,7 +70,7 @@ def test_a_call_without_a_readable_coordinate_is_malformed(text):
     assert read(text, TOOL_CALL) == (None, "MALFORMED")
 
 
-@pytest.mark.parametrize("text", ['{"coordinate": [1, 2]}', "left_click(1, 2)", "arguments: {coordinate: [1, 2]}"])
+@cases("text", ['{"coordinate": [1, 2]}', "left_click(1, 2)", "arguments: {coordinate: [1, 2]}"])
 def test_a_coordinate_outside_a_call_is_no_answer(text):
     assert read(text, TOOL_CALL) == (None, "NO_ANSWER")
 
@@ -89,7 +90,7 @@ def test_the_action_comes_from_the_call_that_counts():
     assert (read(QWEN + other, TOOL_CALL, "last"), action(QWEN + other, "last")) == (([1, 384], "OK"), "right_click")
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '<tool_call>{"name": "computer_use", "arguments": {"action": "terminate", "status": "success"}}</tool_call>',
@@ -98,7 +99,7 @@ def test_the_action_comes_from_the_call_that_counts():
         '{"arguments": {"action": "wait"}} {"arguments": {"action": "terminate"}}',
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("rows", [1, 60])
+@cases("rows", [1, 60])
 def test_complete_calls_of_actions_without_a_place_are_no_answer(text, rows):
     found = parse([text] * rows, TOOL_CALL, space=CoordSpace.PIXEL)
     assert {Reason(code).name for code in found.reason} == {"NO_ANSWER"}
@@ -111,7 +112,7 @@ DIALECTS = [FIRST_CALL, FIRST_CALL_INTEGERS]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
-@pytest.mark.parametrize(
+@cases(
     ("text", "point"),
     [
         (CALL.format("[200, 150]"), [200, 150]),
@@ -134,7 +135,7 @@ def test_reads_the_first_call(dialect, text, point):
     assert read(text, dialect, "first", "read") == (point, "OK")
 
 
-@pytest.mark.parametrize("numbers", ["[200.0, 150.0]", "[200.5, 1]", "[1, 2e1]", "[1e300, 5]"])
+@cases("numbers", ["[200.0, 150.0]", "[200.5, 1]", "[1, 2e1]", "[1e300, 5]"])
 def test_numbers_may_have_decimals_or_not(numbers):
     x, y = (min(float(number), 1e12) for number in numbers[1:-1].split(","))
     assert read(CALL.format(numbers), FIRST_CALL, "first") == ([x, y], "OK")
@@ -142,7 +143,7 @@ def test_numbers_may_have_decimals_or_not(numbers):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         *map(CALL.format, (
@@ -162,7 +163,7 @@ def test_what_cannot_be_read_is_malformed_and_not_skipped(dialect, text):
     assert read(text, dialect, "first") == (None, "MALFORMED")
 
 
-@pytest.mark.parametrize("text", ["x", "[200, 150]", "</tool_call>", "<TOOL_CALL>[1, 2]</TOOL_CALL>", "tool_call>{}"])
+@cases("text", ["x", "[200, 150]", "</tool_call>", "<TOOL_CALL>[1, 2]</TOOL_CALL>", "tool_call>{}"])
 def test_without_a_call_there_is_no_answer(text):
     assert read(text, FIRST_CALL, "first") == (None, "NO_ANSWER")
 

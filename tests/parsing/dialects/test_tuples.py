@@ -1,12 +1,11 @@
 """Points in parentheses, and boxes as two corners."""
 
-import pytest
-
 from grounding_rewards.parsing import BARE_TUPLE, BARE_TUPLE_WHOLE, CORNER_LISTS, CORNER_TUPLES
+from tests.cases import cases
 from tests.parsing.reading import read, read_all, read_box
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point"),
     [
         ("(512, 384)", [512, 384]),
@@ -30,7 +29,7 @@ def test_reads_a_pair_of_numbers_in_parentheses(text, point):
     assert read(text, BARE_TUPLE) == (point, "OK")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "reason"),
     [
         ("(1, 2, 3)", "MALFORMED"),
@@ -67,12 +66,12 @@ def test_a_point_has_no_box():
     assert read_box("(1, 2)", BARE_TUPLE) is None
 
 
-@pytest.mark.parametrize("text", ["(200, 150)", " (200,150)\n", "(\t200 ,\n150 )", "\u3000(200, 150)\x1c"])
+@cases("text", ["(200, 150)", " (200,150)\n", "(\t200 ,\n150 )", "\u3000(200, 150)\x1c"])
 def test_whole_reads_a_tuple_and_white_space_around_it(text):
     assert read(text, BARE_TUPLE_WHOLE) == ([200, 150], "OK")
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "(200, 150).",
@@ -96,7 +95,7 @@ def square(text):
     return text.replace("(", "[").replace(")", "]")
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "(12,34),(56,78)", "( 12 , 34 ) ,\n( 56 , 78 )", "save(12,34),(56,78)", "Box: (12.0,34.),(56,78).",
@@ -110,7 +109,7 @@ def test_reads_exactly_two_pairs_as_a_box(text):
     assert read_box(square(text), CORNER_LISTS) == [12, 34, 56, 78]
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "(1,2)", "(1,2)(3,4)", "(1,2) (3,4)", "(1,2) and (3,4)", "(1,2),(3,4),(5,6)", "(1,2),(3,4),(5,6),(7,8)",

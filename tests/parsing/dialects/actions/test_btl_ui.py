@@ -3,13 +3,13 @@
 import json
 import time
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import ACTION_BLINK, BTL_UI
 from grounding_rewards.parsing.dialects.actions.btl_ui import fenced, loaded, read_fenced_link
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
+from tests.cases import cases
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 
@@ -25,7 +25,7 @@ def action(**fields):
     return json.dumps([{"Plan": "p", "Action": fields}])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("items", "found"),
     [
         (TAP, ("Tap", [512, 384], {})),
@@ -56,7 +56,7 @@ def test_the_items_of_a_link(items, found):
     agree([link(items)], BTL_UI, "first")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "found"),
     [
         (link(TAP, ""), ("Tap", [512, 384], {})),
@@ -135,11 +135,11 @@ def test_alone_and_in_a_batch_are_the_same(texts, answers):
     agree(texts, BTL_UI, answers)
 
 
-@pytest.mark.parametrize("part", [
+@cases("part", [
     "<link>", "<link> ```json ", "```</link>", "``` ", "<blink>", "</think>", "<link>```json [[",
     '{"point_2d": [1, 2]},', LOOK, "<link>```json\n", " ", "`", "<think>", '<link>```json [{"Action": {"function": "',
 ])  # fmt: skip
-@pytest.mark.parametrize("rows", [1, VECTOR_ROWS])
+@cases("rows", [1, VECTOR_ROWS])
 def test_time_is_linear(part, rows):
     for before in ("", "<link>```json ", "<link>```json [{", "<blink>```json", "<link>"):
         text = (before + part * (60_000 // len(part)))[:60_000]
@@ -193,13 +193,13 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), READ)
-@pytest.mark.parametrize("thinking", ["closed", "read"])
+@cases(("text", "expected"), READ)
+@cases("thinking", ["closed", "read"])
 def test_what_is_read_in_the_last_link(text, expected, thinking):
     assert act(text, ACTION_BLINK, thinking=thinking) == expected
 
 
-@pytest.mark.parametrize("items", ["", "[]", '[{"point_2d": [5]}]', '[{"Plan": "p"}]', '[{"point_2d": "5, 6"}]', "{"])
+@cases("items", ["", "[]", '[{"point_2d": [5]}]', '[{"Plan": "p"}]', '[{"point_2d": "5, 6"}]', "{"])
 def test_a_last_link_that_cannot_be_used_is_malformed(items):
     assert act(last_link(items), ACTION_BLINK) == "MALFORMED"
 

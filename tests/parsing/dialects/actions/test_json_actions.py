@@ -2,13 +2,13 @@
 
 import json
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import ACTION_JSON
 from grounding_rewards.parsing.dialects.actions.json_actions import read_objects
 from grounding_rewards.parsing.texts import compiled
+from tests.cases import cases
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 from tests.parsing.reading import read
@@ -133,12 +133,12 @@ READ = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected"), READ)
+@cases(("text", "expected"), READ)
 def test_what_is_read(text, expected):
     assert act(text, ACTION_JSON) == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '{"action": "click", "coordinate": [1]}', '{"action": "click", "coordinate": [1, 2, 3]}',
@@ -160,9 +160,7 @@ def test_what_cannot_be_used_is_malformed(text):
     assert act(text, ACTION_JSON) == "MALFORMED"
 
 
-@pytest.mark.parametrize(
-    "text", ['{"point_2d": [1, 2]}', '{"coordinate": [1, 2]}', "act!", '{"name": "Back", "bbox_2d": [1, 2, 3, 4]}']
-)
+@cases("text", ['{"point_2d": [1, 2]}', '{"coordinate": [1, 2]}', "act!", '{"name": "Back", "bbox_2d": [1, 2, 3, 4]}'])
 def test_without_an_action_nothing_was_begun(text):
     assert act(text, ACTION_JSON) == "NO_ANSWER"
 
