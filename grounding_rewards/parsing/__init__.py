@@ -1,4 +1,4 @@
-"""Response text to predictions: one answer dialect a file, and `parse`, which runs one over n responses."""
+"""Response text to predictions: `parse` runs a dialect over n responses; dialects stand by family, one a file."""
 
 from grounding_rewards.parsing.auto_dialect import AutoDialect
 from grounding_rewards.parsing.base import Answers, Dialect, Found

@@ -1,4 +1,4 @@
-"""Whatever the model writes: several dialects tried in a stated order; the first that finds an answer counts."""
+"""Several dialects in a stated order, of which the first that finds an answer counts."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class AutoDialect:
-    """Tries ``dialects`` in order, each on the texts in which the earlier ones found nothing.
+    """Several dialects, tried in order, each on the texts in which the earlier ones found nothing.
 
     Args:
-        dialects: what is most surely an answer first. One that is itself an AutoDialect is a group.
+        dialects: the least ambiguous first. One that is itself an AutoDialect is a group.
         name: the dialect's name.
         signs: substrings of which every answer in any of the dialects contains one; none: no such rule. They make a
-            group worth while: a text without any is not searched for the signs of each of its dialects.
-        usual: the commonest ways of writing answers, tried before all. Each has the name of one of the dialects and
-            finds what that finds, in texts in which no dialect before that one finds anything.
-        sentinels: whether the point (-1, -1) or (-100, -100), where it is the answer that counts and the only one
-            counted, is a refusal in whatever dialect, unless another action than a click is named with it. That of a
-            dialect that is itself an AutoDialect does not matter.
-        vocabulary: whether the names of actions become those of ``actions.ACTIONS``.
+            group fast: a text without any is not searched for the signs of each of its dialects.
+        usual: patterns of the commonest forms, tried before all. Each has the name of one of the dialects and finds
+            the same as that one, in texts in which no dialect before that one finds anything.
+        sentinels: read a sole point (-1, -1) or (-100, -100) as a refusal in any dialect, unless another action than a
+            click is named with it. A group's own setting has no effect.
+        vocabulary: translate the names of actions into those of ``actions.ACTIONS``.
     """
 
     dialects: tuple[Dialect, ...]
@@ -49,35 +48,35 @@ class AutoDialect:
         return tuple(name for dialect in self.dialects for name in dialect.names)
 
     def find(self, texts: Texts, answers: Answers) -> Found:
-        """Find the answer that counts in each text; ``dialect`` says which one matched."""
-        finds = _Finds(len(texts), answers)
-        (self._find_many if texts.vectorised else self._find_few)(texts, finds)
-        found = finds.joined()
+        """Find the answer that counts in each text; ``dialect`` is the index of the one that matched."""
+        results = _Results(len(texts), answers)
+        (self._find_many if texts.vectorised else self._find_few)(texts, results)
+        found = results.joined()
         return _refused(found) if self.sentinels else found
 
-    def _find_few(self, texts: Texts, finds: _Finds) -> None:
-        """Signs and patterns text by text: for a few texts numpy costs more than it saves."""
+    def _find_few(self, texts: Texts, results: _Results) -> None:
+        """Check signs and patterns text by text: for a few texts numpy costs more than it saves."""
         values = texts.values
         left = list(range(len(values)))
         for step in self._steps:
             rows = [row for row in left if _has(values[row], step.gate) and _has(values[row], step.signs)]
             if rows and step.pattern is not None:
-                finds.begun += [rows] if step.signs else []
+                results.begun += [rows] if step.signs else []
                 search = compiled(step.pattern).search
                 rows = [row for row in rows if search(values[row])]
             if rows:
                 some = texts if len(rows) == len(texts) else texts.take(np.array(rows))
-                done = finds.run(step, some, rows)
+                done = results.run(step, some, rows)
                 if len(done) == len(left):
                     break
                 if not len(done):
                     continue
                 left = np.setdiff1d(left, done).tolist()
 
-    def _find_many(self, texts: Texts, finds: _Finds) -> None:
-        """The same on all texts at once."""
+    def _find_many(self, texts: Texts, results: _Results) -> None:
+        """Check signs and patterns on all texts at once."""
         left = np.arange(len(texts))
-        # Of the rows left, those that a gate lets through, and their texts.
+        # By gate: the remaining rows that hold one of its signs, and their texts.
         gated: dict[tuple[str, ...], tuple[Rows, Texts]] = {(): (left, texts)}
         for step in self._likely_first(texts.values[0]):
             if step.gate not in gated:
@@ -86,30 +85,30 @@ class AutoDialect:
             if step.signs and len(rows):
                 rows, some = _narrowed(rows, some, contains_any(some, step.signs))
             if step.pattern is not None and not step.usual and len(rows):
-                finds.begun += [rows] if step.signs else []
+                results.begun += [rows] if step.signs else []
                 rows, some = _narrowed(rows, some, matches(some, step.pattern))
             if len(rows):
-                done = finds.run(step, some, rows)
+                done = results.run(step, some, rows)
                 if len(done) == len(left):
                     break
                 left = np.setdiff1d(left, done, assume_unique=True)
                 gated = {(): (left, texts.take(left))}
 
     def _likely_first(self, text: str) -> tuple[_Step, ...]:
-        """The steps, with the usual form of one of the texts before the others, none of which reads what it reads."""
+        """Return the steps, the usual form of this text first: no other usual form matches the same texts."""
         usual, rest = self._steps[: len(self.usual)], self._steps[len(self.usual) :]
         fits = [compiled(step.pattern).search(text) is not None for step in usual if step.pattern is not None]
         ordered = sorted(range(len(usual)), key=lambda index: not fits[index])
         return (*[usual[index] for index in ordered], *rest)
 
     def check_patterns(self) -> None:
-        """Complain of patterns that cannot be used: those of all dialects inside. It compiles them, which is slow."""
+        """Check the patterns of all dialects inside. It compiles them, which is slow."""
         for dialect in (*self.dialects, *self.usual):
             check_patterns(dialect)
 
     @cached_property
     def _steps(self) -> tuple[_Step, ...]:
-        """The dialects in the order in which they run, those of groups in their place."""
+        """The dialects in the order in which they run, groups replaced by their dialects."""
         first, steps = 0, list[_Step]()
         for dialect in self.dialects:
             if isinstance(dialect, AutoDialect):
@@ -117,12 +116,12 @@ class AutoDialect:
             else:
                 steps.append(_step(dialect, first))
             first += len(dialect.names)
-        usual = [_step(each, self.names.index(each.name))._replace(usual=True) for each in self.usual]
+        usual = [_step(form, self.names.index(form.name))._replace(usual=True) for form in self.usual]
         return (*usual, *steps)
 
 
 class _Step(NamedTuple):
-    """How a dialect finds, the index of its first name, and what lets a text through to it."""
+    """A dialect's ``find``, the index of its first name, and the conditions for a text to reach it."""
 
     find: Callable[[Texts, Answers], Found]
     first: int
@@ -132,7 +131,7 @@ class _Step(NamedTuple):
     usual: bool = False
 
     def inside(self, gate: tuple[str, ...], first: int) -> _Step:
-        """The same in a group with these signs, behind so many names."""
+        """Return the step of a dialect in a group with these signs, ``first`` names further on."""
         return self._replace(gate=self.gate or gate, first=self.first + first)
 
 
@@ -142,8 +141,8 @@ def _step(dialect: Dialect, first: int) -> _Step:
     return _Step(finds, first, getattr(dialect, "signs", ()), pattern)
 
 
-class _Finds:
-    """What the dialects found so far, each in some of the rows."""
+class _Results:
+    """Results of the dialects so far, each of some of the rows."""
 
     def __init__(self, rows: int, answers: Answers) -> None:
         self.rows, self.answers = rows, answers
@@ -162,7 +161,7 @@ class _Finds:
         return np.asarray(rows)[found.count > 0]
 
     def joined(self) -> Found:
-        """All of it. That a text was the usual form of one of several dialects says nothing about its form."""
+        """Join the results to one of all rows, without ``usual``, which is about the form of a single dialect."""
         if len(self.parts) == 1 and np.count_nonzero(self.parts[0][1].count) == self.rows:
             only = self.parts[0][1]
             return only if only.usual is None else replace(only, usual=None)
@@ -175,16 +174,16 @@ class _Finds:
 
 
 def _refused(found: Found) -> Found:
-    """The same with sole points (-1, -1) and (-100, -100) as refusals, which have no place."""
+    """Turn sole points (-1, -1) and (-100, -100) into refusals, which have no place."""
     if len(found.xy) == 1 and not found.xy.item(0) < 0.0:  # one text: numpy costs more than it saves
         return found
     rows = np.flatnonzero(found.xy[:, 0] < 0.0)
     if not len(rows):
         return found
     x, y = found.xy[rows].T
-    said = ((x == -1.0) | (x == -100.0)) & (x == y) & (found.count[rows] == 1) & np.isnan(found.box[rows, 0])
-    rows = rows[said & np.array([name in CLICKS for name in found.actions[rows].tolist()], dtype=np.bool_)]
-    xy, refused = found.xy.copy(), found.refused.copy()  # those of a single answer are shared, and read-only
+    sole = ((x == -1.0) | (x == -100.0)) & (x == y) & (found.count[rows] == 1) & np.isnan(found.box[rows, 0])
+    rows = rows[sole & np.array([name in CLICKS for name in found.actions[rows].tolist()], dtype=np.bool_)]
+    xy, refused = found.xy.copy(), found.refused.copy()  # the columns of a single answer are shared and read-only
     xy[rows], refused[rows] = np.nan, True
     return replace(found, xy=xy, refused=refused)
 

@@ -1,8 +1,8 @@
-"""JSON and Python literals as plain values: nothing is run, nothing recurses, and time is linear in the text.
+"""JSON and Python literals as plain values, read without running anything, without recursion, in linear time.
 
-Read are lists, tuples, dicts and sets, strings in all of Python's quotes, with its prefixes and side by side, whole
+It reads lists, tuples, dicts and sets, strings in all of Python's quotes, with its prefixes and side by side, whole
 numbers and decimals, True, False and None, and JSON's true, false and null; comments, trailing commas and a tuple
-without parentheses as Python has them. Not read are names of characters in strings, complex numbers, ``...``, lines
+without parentheses as Python has them. It does not read names of characters in strings, complex numbers, ``...``, lines
 that a backslash continues, a sign on the line before its number, and tuples as keys, which no model writes.
 """
 
@@ -211,9 +211,9 @@ def _number(part: str) -> int | float:
     raise LiteralError(f"{part!r:.40} is no number")
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escaped(match: re.Match[str]) -> str:
     """Return the character of an escape sequence; one that Python does not know stays as it is."""
-    code = found[1]
+    code = match[1]
     if code in _ESCAPED:
         return _ESCAPED[code]
     if code[0] in "01234567":
@@ -222,12 +222,12 @@ def _escaped(found: re.Match[str]) -> str:
         return chr(int(code[1:], 16))
     if code in "xuUN":
         raise LiteralError(f"\\{code} in a string, without what must follow")
-    return found[0]
+    return match[0]
 
 
-def _escaped_byte(found: re.Match[str]) -> str:
+def _escaped_byte(match: re.Match[str]) -> str:
     """Do the same in bytes, which name no characters by u, U and N; of an octal number the last 8 bits count."""
-    code = found[1]
+    code = match[1]
     if code[0] in "01234567":
         return chr(int(code, 8) % 256)
-    return found[0] if code in ("u", "U", "N") else _escaped(found)
+    return match[0] if code in ("u", "U", "N") else _escaped(match)

@@ -42,8 +42,8 @@ class PatternDialect:
         name: the dialect's name.
         pattern: what an answer looks like, in the common subset of RE2 and Python's re.
         signs: substrings that show that an answer was begun; every answer contains at least one (none: no such rule).
-        whole: the answer must be the whole text, white space around it aside.
-        inner: with it, ``pattern`` captures a group ``body``, and the groups of these patterns are searched in there.
+        whole: the answer must be the whole text, but for white space around it.
+        inner: with these, ``pattern`` captures a group ``body``, in which these patterns are searched for their groups.
         mark: a substring that every answer contains; a text that contains it once holds one answer at most. Without
             it, a sole sign is the mark.
         usual: a whole text, from ``^`` to ``$``, in which an answer usually comes; for speed alone. A text that it
@@ -65,7 +65,7 @@ class PatternDialect:
 
     @cached_property
     def full_pattern(self) -> str:
-        """The pattern as it is run."""
+        """The pattern that is run."""
         return f"^{SPACE}(?:{self.pattern}){SPACE}$" if self.whole else self.pattern
 
     @cached_property
@@ -73,10 +73,10 @@ class PatternDialect:
         return compiled(self.full_pattern)
 
     def check_patterns(self) -> None:
-        """Complain of patterns and signs that cannot be used, before there are texts.
+        """Check patterns and signs, before there are texts.
 
         Raises:
-            RecipeError: RE2 and Python's re do not both read one alike, or its groups say no place.
+            RecipeError: RE2 and Python's re do not both read one alike, or its groups hold no place.
         """
         _ = self._refuses
 
@@ -86,12 +86,12 @@ class PatternDialect:
         whole = self.full_pattern if isinstance(self.pattern, str) else self.pattern
         usual = groups_of(self.name, self.usual)
         outer = groups_of(self.name, whole)
-        names = outer.union(*(groups_of(self.name, each) for each in self.inner))
+        names = outer.union(*(groups_of(self.name, inner) for inner in self.inner))
         body = {"body"} if self.inner else set()
         if (names and not any(place <= names for place in _PLACES)) or not usual <= names or not body <= outer:
-            came = f"{sorted(names)}{f', in usual {sorted(usual)}' if usual else ''}"
+            held = f"{sorted(names)}{f', in usual {sorted(usual)}' if usual else ''}"
             raise RecipeError(
-                f"dialect {self.name}: got groups {came}; expected x and y, or x1, y1, x2 and y2, in usual no others, "
+                f"dialect {self.name}: got groups {held}; expected x and y, or x1, y1, x2 and y2, in usual no others, "
                 "and body around inner; only a refusal has no groups"
             )
         return not names
@@ -115,7 +115,7 @@ class PatternDialect:
         return found
 
     def _find_few(self, texts: Texts, answers: Answers) -> Found:
-        """Text by text."""
+        """Find answers text by text."""
         read = [self._read(text, answers) if self._begins(text) else None for text in texts.values]
         if len(read) == 1 and read[0] and len(read[0]) == 1:
             return alone(*read[0][0], begun=bool(self.signs), answers=answers)
@@ -139,20 +139,20 @@ class PatternDialect:
         return not self.signs
 
     def _read(self, text: str, answers: Answers) -> list[_Place]:
-        """The answers of one text: all, or as few as the policy needs, and no more than show that they are too many."""
+        """Return the answers of one text that the policy needs, at most one more than ``MAX_ANSWERS``."""
         if self.whole or (answers == "first" and not self.inner):
-            found = self._compiled.search(text)
-            place = self._place(found) if found else None
+            match = self._compiled.search(text)
+            place = self._place(match) if match else None
             return [] if place is None else [place]
-        found_all = self._compiled.finditer(text)
-        places = map(self._place, reversed(list(found_all)) if answers == "last" else found_all)
+        all_matches = self._compiled.finditer(text)
+        places = map(self._place, reversed(list(all_matches)) if answers == "last" else all_matches)
         most = 1 if answers in ("first", "last") else MAX_ANSWERS + 1
         return list(islice((place for place in places if place is not None), most))
 
-    def _place(self, found: re.Match[str]) -> _Place | None:
+    def _place(self, match: re.Match[str]) -> _Place | None:
         if not self.inner:
-            return _place(found.groupdict())
-        body, groups = found["body"], {}
+            return _place(match.groupdict())
+        body, groups = match["body"], {}
         for pattern in self.inner:
             inside = compiled(pattern).search(body)
             if inside:
@@ -160,7 +160,7 @@ class PatternDialect:
         return _place(groups)
 
     def _find_many(self, texts: Texts, answers: Answers) -> Found:
-        """All texts at once: those in the usual form, then the rest."""
+        """Find answers in all texts at once: first in those in the usual form, then in the rest."""
         found = nothing(len(texts), answers)
         left = np.arange(len(texts))
         if self.usual:
@@ -182,18 +182,18 @@ class PatternDialect:
         groups = extract(texts.column, self.full_pattern)
         if self.inner:
             body = groups["body"]
-            groups = {name: found for pattern in self.inner for name, found in extract(body, pattern).items()}
+            groups = {name: column for pattern in self.inner for name, column in extract(body, pattern).items()}
         self._write(found, groups)
         counts = self._counts(texts, answers)
         several = np.flatnonzero(counts > 1)
-        if answers == "only" and not self.inner:  # several are none: it does not matter which ones they are
+        if answers == "only" and not self.inner:  # several count as none, whichever they are
             found.count[several] = counts[several]
         elif len(several):
             put(found, several, self._find_few(texts.take(several), answers))
         return found
 
     def _write(self, found: Found, groups: dict[str, Column]) -> None:
-        """One answer of each text, where the pattern captured one."""
+        """Write the answer of each text in which the pattern captured one."""
         if all(getattr(column, "null_count", 0) == len(found.xy) for column in groups.values()):
             return
         xy, box = places(groups, len(found.xy))
@@ -206,7 +206,7 @@ class PatternDialect:
         found.dialect[matched] = 0
 
     def _counts(self, texts: Texts, answers: Answers) -> NDArray[np.int64]:
-        """How many answers each text may hold; 0 where the leftmost one is all that matters."""
+        """Return an upper bound of the answers in each text; 0 where only the leftmost one matters."""
         if self.full_pattern.startswith("^") or (answers == "first" and not self.inner):
             return np.zeros(len(texts), dtype=np.int64)
         if not self._mark:
@@ -225,10 +225,10 @@ class _Place(NamedTuple):
 
 
 def _place(groups: Mapping[str, str | None]) -> _Place | None:
-    """What a pattern captured in one text; None where that is no place."""
+    """Return the place that a pattern captured in one text; None if its groups hold none."""
     action = groups.get("action") or ""
     if not action.isascii():
-        action = action.encode("utf-8", "replace").decode()  # as arrow has it: no lone surrogates
+        action = action.encode("utf-8", "replace").decode()  # without lone surrogates, as in arrow
     if groups.get("x") and groups.get("y"):
         return _Place((number(groups["x"]), number(groups["y"])), None, action)
     if groups.get("x1"):
@@ -238,7 +238,7 @@ def _place(groups: Mapping[str, str | None]) -> _Place | None:
 
 
 def places(groups: dict[str, Column], rows: int) -> tuple[Floats, Floats]:
-    """Points (n, 2) and boxes (n, 4) from captured numerals; a box's point is its centre."""
+    """Return points (n, 2) and boxes (n, 4) from captured numerals; a box's point is its centre."""
     xy, box = np.full((rows, 2), np.nan), np.full((rows, 4), np.nan)
     if "x1" in groups:
         box = np.stack([floats(groups[name]) for name in ("x1", "y1", "x2", "y2")], axis=1)

@@ -157,8 +157,8 @@ def matches(texts: Texts, pattern: str) -> NDArray[np.bool_]:
         return np.array([search(text) is not None for text in texts.values], dtype=np.bool_)
     import pyarrow.compute as pc
 
-    found = pc.match_substring_regex(texts.arrow, pattern=pattern)
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    held = pc.match_substring_regex(texts.arrow, pattern=pattern)
+    return np.asarray(held.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def contains(texts: Texts, part: str) -> NDArray[np.bool_]:
@@ -169,8 +169,8 @@ def contains(texts: Texts, part: str) -> NDArray[np.bool_]:
 
     if texts.long:
         return matches(texts, re.escape(part))
-    found = pc.match_substring(texts.arrow, pattern=part)
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    held = pc.match_substring(texts.arrow, pattern=part)
+    return np.asarray(held.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def contains_any(texts: Texts, signs: tuple[str, ...]) -> NDArray[np.bool_]:
@@ -213,8 +213,8 @@ def extract(column: Column, pattern: str) -> dict[str, Column]:
     """
     if isinstance(column, list):
         search = compiled(pattern).search
-        found = [None if text is None else search(text) for text in column]
-        return {name: [match and match[name] for match in found] for name in compiled(pattern).groupindex}
+        all_matches = [None if text is None else search(text) for text in column]
+        return {name: [match and match[name] for match in all_matches] for name in compiled(pattern).groupindex}
     import pyarrow.compute as pc
 
     groups = pc.extract_regex(column, pattern=pattern)

@@ -1,4 +1,4 @@
-"""The order in which ``auto`` tries the dialects."""
+"""``auto``: all dialects of places, in a stated order."""
 
 from dataclasses import replace
 
@@ -39,14 +39,14 @@ _POINT_ALONE = PatternDialect("json_2d", JSON_2D.usual.replace("-?", "").replace
 """Unsigned numbers, which are no refusal; and no parentheses in a label, which could hold a call."""
 
 PLACES = (_NAMED_CALLS, _JSON, _TAGS, _ROUND, _SQUARE)
-"""Dialects that read places, with the name of the action or without."""
+"""Dialects of places, with the name of the action or without."""
 
 AUTO = AutoDialect(
     (REFUSAL, JSON_REFUSAL, *PLACES),
     usual=(TUPLE_ALONE, _CALL_ALONE, _POINT_ALONE),
     sentinels=True,
 )
-"""First what names itself: a refusal, a call, JSON, tags. Then what only brackets mark, the form that contains another
-before that other: corner pairs before tuples, nested lists before bare ones. What a tuple alone is, none before reads.
-A sole point (-1, -1) or (-100, -100) is a refusal, however it is written.
+"""First the forms that are unmistakable: refusals, calls, JSON, tags. Then those that only brackets mark, a form that
+contains another before that other: corner pairs before tuples, nested lists before bare ones. No dialect before
+``bare_tuple`` reads a tuple alone. A sole point (-1, -1) or (-100, -100) is a refusal, however it is written.
 """

@@ -158,7 +158,7 @@ USUAL_CALL = rf"{usual_call('computer_use')}[^<]*$"
 _MUST = (CLOSE, "]")
 
 FIRST_CALL = ReaderDialect("first_call", _read, usual_call("[A-Za-z_]*"), (OPEN,), _MUST)
-"""The first call counts, whatever its name and action; a first call that cannot be read is not skipped."""
+"""The first call, of any name and action; a first call that cannot be read is not skipped."""
 
 FIRST_CALL_INTEGERS = ReaderDialect("first_call_integers", _read_whole, USUAL_CALL, (OPEN,), _MUST)
 """The same with whole numbers only, as GroundNext's reward demands."""

@@ -1,4 +1,4 @@
-"""Whatever the model writes, for recipes that judge actions: refusals, actions, and places, which are clicks."""
+"""``auto_action``, for recipes that judge actions: refusals, actions, and places, which are clicks, in one order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BRACKETS = ("(", "[", "<", ":")
 
 
 def _is_line(text: str, name: str) -> bool:
-    """Whether a line says what to do, in which, or before which, an object is no answer."""
+    """Return True if a line names an action: objects in it or before it are then no answer."""
     return calls_go_first(text) or is_typing(text)
 
 
@@ -34,10 +34,10 @@ AUTO_ACTION = AutoDialect(
     vocabulary=True,
 )
 """First a text that is nothing but a refusal; then the dialects that read actions, the link of BTL-UI before other
-JSON and JSON before calls, because a call may stand in its text; then the places of ``auto`` in its order; at last what
-is one line of OS-Atlas's.
+JSON and JSON before calls, because a call may stand in its text; then the places of ``auto`` in its order; at last the
+lines of OS-Atlas.
 
 Where a line begins with ``Action:`` and a call, calls go before JSON. A place without an action is a click, unless the
 name of another action stands in front of it, whose arguments cannot be read. A click at (-1, -1) or (-100, -100) is a
-refusal, and beside another action these say that it has no place.
+refusal; for another action these mean that it has no place.
 """
