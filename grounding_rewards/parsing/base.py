@@ -151,8 +151,8 @@ def find(dialect: Dialect, texts: Texts, answers: Answers) -> Found:
     """Run a dialect on n texts.
 
     Raises:
-        DialectError: a dialect of a plugin raises, or returns something that ``Found`` does not allow; ``term`` is the
-            dialect.
+        DialectError: the dialect raises, or one of a plugin returns something that ``Found`` does not allow; the
+            error's ``term`` is the dialect.
     """
     fault, cause = None, None
     try:

@@ -46,8 +46,8 @@ TEXTS = [
 
 def rows(predictions):
     """Every column of each row, comparable."""
-    count, said = len(predictions), predictions.arguments
-    columns = [said.column(name, count).tolist() for name in ("text", "direction", "keys", "to", "duration")]
+    count, arguments = len(predictions), predictions.arguments
+    columns = [arguments.column(name, count).tolist() for name in ("text", "direction", "keys", "to", "duration")]
     points = [predictions.xy.tolist(), predictions.box.tolist(), predictions.actions.tolist()]
     return [repr(row) for row in zip(*points, predictions.reason.tolist(), *columns, strict=True)]
 

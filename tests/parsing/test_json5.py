@@ -113,7 +113,7 @@ def test_a_comment_in_front_changes_nothing_and_nothing_but_its_error_is_raised(
     assert repr(ours(text)) == repr(ours(f"/**/{text}"))
 
 
-def test_depth_is_told_alike_on_both_ways():
+def test_depth_is_limited_alike_in_json_and_json5():
     for depth in (SHALLOW, SHALLOW + 1, DEEPEST, DEEPEST + 1):
         text = "[" * depth + "]" * depth
         assert (ours(text) is REFUSED) == (ours(f"{text}//") is REFUSED) == (depth > DEEPEST)

@@ -1,4 +1,4 @@
-"""64 Ki characters of a dialect's own openers are read in no time: no pattern looks at a character again and again."""
+"""64 Ki characters of a dialect's own openers take linear time: no pattern reads a character again and again."""
 
 import time
 
@@ -103,7 +103,7 @@ def test_every_dialect_has_openers():
 
 @pytest.mark.parametrize("dialect", inside(AUTO), ids=lambda dialect: dialect.name)
 @cases("rows", [1, VECTOR_ROWS])
-def test_openers_cost_nothing_to_speak_of(dialect, rows):
+def test_openers_take_linear_time(dialect, rows):
     # A quadratic pattern would take minutes; the worst here takes a dozen milliseconds.
     assert max(seconds(dialect, opener, rows) for opener in OPENERS[dialect.name]) < 0.05
 
@@ -120,7 +120,7 @@ def test_an_answer_that_goes_on_for_ever_at_any_character_costs_little(dialect):
 
 
 def costs_less(bound, dialect, texts, tries=5):
-    """Whether reading takes less time of this thread, in one of a few tries: other processes can slow it down."""
+    """Return True if reading takes less time of this thread in one of a few tries: others can slow it down."""
     for _ in range(tries):
         start = time.thread_time()
         dialect.find(texts, "last")

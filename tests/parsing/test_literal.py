@@ -195,7 +195,7 @@ def test_no_text_raises_anything_else(text):
         "b'" + "\\x4" * 16000,
     ],
 )  # fmt: skip
-def test_long_texts_take_no_time_to_speak_of(text):
+def test_long_texts_take_linear_time(text):
     start = time.process_time()
     ours(text)
     assert time.process_time() - start < 1.0

@@ -167,7 +167,7 @@ class Tap:
         (r"^<(?P<x>[0-9]+):(?P<y>[0-9]+)>\Z", r"<1:2>\\n"),
     ],
 )
-def test_check_dialect_reads_what_it_is_given_in_other_letters_too(alone, text):
+def test_check_dialect_also_tries_other_letters(alone, text):
     with pytest.raises(AssertionError, match=f"dialect tap .* alone from '{text}'"):
         check_dialect(Tap(alone), ["<1:2>"])
     check_dialect(Tap(r"^\s*<(?P<x>[0-9]+):(?P<y>[0-9]+)>\s*\Z"), ["<1:2>"])

@@ -29,8 +29,8 @@ def test_the_order_of_dialects():
 
 
 def test_the_recipe_names_the_order():
-    said = click.__doc__.partition('``"auto"`` tries')[2].partition("in this\n")[0]
-    positions = [said.index(name) for name in AUTO.names[2:]]
+    documented = click.__doc__.partition('``"auto"`` tries')[2].partition("in this\n")[0]
+    positions = [documented.index(name) for name in AUTO.names[2:]]
     assert positions == sorted(positions)
 
 

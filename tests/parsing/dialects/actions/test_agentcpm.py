@@ -22,7 +22,7 @@ def found(texts):
 
 
 def rows(predictions):
-    """What was read of each row, as plain values that can be compared."""
+    """Return everything read from each row, as plain values that can be compared."""
     count = len(predictions)
     fields = [predictions.arguments.column(name, count).tolist() for name in FIELDS]
     columns = [each.tolist() for each in (predictions.reason, predictions.actions, predictions.xy)]

@@ -158,7 +158,7 @@ def test_several_answers_by_policy():
     assert act("(1, 2) (3, 4)", AUTO_ACTION) == "SEVERAL_ANSWERS"
 
 
-def test_unknown_names_are_said():
+def test_unknown_names_are_reported():
     scores = gr.recipe("action", response_space="pixel").score(
         [
             '{"action": "teleport", "coordinate": [150, 150]}',

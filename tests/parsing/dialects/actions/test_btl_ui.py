@@ -123,8 +123,8 @@ def test_a_pattern_takes_only_what_the_reader_reads_alike(text):
 
 
 def test_the_usual_forms_are_taken_by_a_pattern():
-    said = [{}, {"point_2d": [1, 2]}, {"text": "hello world"}, {"direction": "up"}]
-    for text in [link('[{"point_2d": [1, 2]}]'), *(link(action(function="Tap", **fields)) for fields in said)]:
+    arguments = [{}, {"point_2d": [1, 2]}, {"text": "hello world"}, {"direction": "up"}]
+    for text in [link('[{"point_2d": [1, 2]}]'), *(link(action(function="Tap", **fields)) for fields in arguments)]:
         for written in (text, text.replace(LOOK, ""), text.replace(", ", ",").replace(": ", ":")):
             assert sum(compiled(pattern).search(written) is not None for pattern in BTL_UI.patterns) == 1, written
 

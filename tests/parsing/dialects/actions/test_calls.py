@@ -193,7 +193,7 @@ def test_the_answer_begins_behind_the_first_action():
     assert act("wait()\nAction:", ACTION_CALLS) == "MALFORMED"
 
 
-def test_unknown_names_are_said():
+def test_unknown_names_are_reported():
     assert read("pyautogui.teleport(1, 2)", ACTION_CALLS) == ([1, 2], "UNKNOWN_ACTION")
 
 
@@ -279,7 +279,7 @@ UNITS = [
 
 @cases("unit", UNITS)
 @cases("before", ["", "click(", "click('", "click(point='"])
-def test_64_ki_take_no_time(unit, before):
+def test_64_ki_take_linear_time(unit, before):
     # A quadratic reader takes seconds.
     text = before + unit * (MAX_LENGTH // len(unit))
     start = time.thread_time()
@@ -289,7 +289,7 @@ def test_64_ki_take_no_time(unit, before):
 
 
 @cases("text", ["type(content='a\nAction: b')", "pyautogui.click(x=1, 2)", "pyautogui.click(1, y=2)"])
-def test_odd_calls_read_alike_alone_and_among_many(text):
+def test_unusual_calls_read_alike_alone_and_among_many(text):
     alone, many = (parse([text] * rows, AUTO_ACTION, space=CoordSpace.PIXEL) for rows in (1, 60))
     assert (alone.actions[0], alone.reason[0], alone.dialect[0]) == (
         many.actions[-1],

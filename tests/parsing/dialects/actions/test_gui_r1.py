@@ -88,7 +88,7 @@ def test_numbers_of_any_length_stay_finite(digits):
 
 
 def check(text):
-    """Where a pattern matches, ``read`` finds that very action."""
+    """Check that ``read`` finds the action that a pattern matches."""
     for pattern in GUI_R1.patterns:
         found = compiled(pattern).search(text[max(text.find(GUI_R1.begin), 0) :])
         if found:

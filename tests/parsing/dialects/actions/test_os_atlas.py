@@ -110,7 +110,7 @@ UNITS = [
 
 @cases("unit", UNITS)
 @cases("before", ["", "{'action': 'type', 'text': '", "actions:\n", "TYPE [", "(5, 6) "])
-def test_64_ki_take_no_time(unit, before):
+def test_64_ki_take_linear_time(unit, before):
     # A quadratic reader takes seconds.
     text = before + unit * (MAX_LENGTH // len(unit))
     start = time.thread_time()

@@ -112,9 +112,9 @@ def test_policies_and_reasons():
     ],
 )  # fmt: skip
 def test_the_usual_forms_need_no_reading(fields):
-    said = json.dumps({"action": "long_press", **fields}, ensure_ascii=False)
+    action = json.dumps({"action": "long_press", **fields}, ensure_ascii=False)
     tight = json.dumps({"action": "long_press", **fields}, ensure_ascii=False, separators=(",", ":"))
-    texts = [f"<action>{said}</action>", f"{THOUGHT}<action>\n{tight}\n</action>\n", f"a {THOUGHT} b <action>{said}"
+    texts = [f"<action>{action}</action>", f"{THOUGHT}<action>\n{tight}\n</action>\n", f"a {THOUGHT} b <action>{action}"
              "</action>."] * VECTOR_ROWS  # fmt: skip
     found = replace(UI_S1, read=None).find(Texts(texts), "first")
     assert set(found.actions) == {"long_press"}
