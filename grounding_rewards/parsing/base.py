@@ -17,7 +17,7 @@ from grounding_rewards.parsing.texts import Texts
 Answers = Literal["only", "first", "last", "all"]
 
 MAX_ANSWERS = 256
-"""Answers of a response that are read; more make it TOO_MANY."""
+"""Answers of a response that are read; more, such as points sprayed over the screen, make it TOO_MANY."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from grounding_rewards.rollouts import Predictions, Reason
 Thinking = Literal["closed", "open", "read"]
 
 MAX_LENGTH = 64 * 1024
-"""Characters of a response that are read, from its end."""
+"""Characters of a response that are read, from its end, where the answer is."""
 
 _STRINGS = {str}
 _OK = np.int8(Reason.OK)

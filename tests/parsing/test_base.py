@@ -18,12 +18,12 @@ NAN = float("nan")
 
 
 @dataclass(frozen=True)
-class Altered:
+class Spoilt:
     """Tuples, with something changed in what was found."""
 
     changes: object
-    name: str = "altered"
-    names: tuple = ("altered",)
+    name: str = "spoilt"
+    names: tuple = ("spoilt",)
 
     def find(self, texts, answers):
         if isinstance(self.changes, BaseException):
@@ -33,7 +33,7 @@ class Altered:
 
 
 def read(changes, answers="only"):
-    return parse(TEXTS, Altered(changes), space=CoordSpace.PIXEL, answers=answers)
+    return parse(TEXTS, Spoilt(changes), space=CoordSpace.PIXEL, answers=answers)
 
 
 def places(*rows):
@@ -77,7 +77,7 @@ def places(*rows):
     ],
 )
 def test_what_is_not_what_was_found_is_an_error_that_says_so(changes, message):
-    with pytest.raises(DialectError, match=f"^dialect 'altered' .*{message}"):
+    with pytest.raises(DialectError, match=f"^dialect 'spoilt' .*{message}"):
         read(changes)
 
 
@@ -105,11 +105,11 @@ def test_what_does_not_count_may_be_anything():
 
 
 def test_a_dialect_that_another_one_tries_is_named_itself():
-    mixed = AutoDialect((BARE_LIST, Altered({"count": np.array([1, -1, 0])})), name="mixed")
-    with pytest.raises(DialectError, match=r"^dialect 'altered' returned count"):
+    mixed = AutoDialect((BARE_LIST, Spoilt({"count": np.array([1, -1, 0])})), name="mixed")
+    with pytest.raises(DialectError, match=r"^dialect 'spoilt' returned count"):
         parse(TEXTS, mixed, space=CoordSpace.PIXEL)
-    with pytest.raises(DialectError, match=r"^dialect 'altered' raised SystemExit"):
-        parse(TEXTS, AutoDialect((Altered(SystemExit()),)), space=CoordSpace.PIXEL)
+    with pytest.raises(DialectError, match=r"^dialect 'spoilt' raised SystemExit"):
+        parse(TEXTS, AutoDialect((Spoilt(SystemExit()),)), space=CoordSpace.PIXEL)
 
 
 def test_a_place_that_is_no_number_is_far_away():

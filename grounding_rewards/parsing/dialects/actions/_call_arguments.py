@@ -87,6 +87,7 @@ def _value(key: str, text: str, quoted: bool) -> Any:
 
 
 def _numeral(text: str) -> int | float:
+    # More digits may go beyond COORDINATE_LIMIT, to which ``number`` clips them.
     return int(text) if len(text) <= 12 and "." not in text else number(text)
 
 

@@ -52,7 +52,7 @@ def place_of(value: Any) -> Place | None:
     if not isinstance(value, list | tuple):
         return None
     if len(value) in (1, 2) and isinstance(value[0], list | tuple) and isinstance(value[-1], list | tuple):
-        value = [number for pair in value for number in pair[:5]]
+        value = [number for pair in value for number in pair[:5]]  # of more than four numbers none are a place
     if len(value) != 2 and len(value) != 4:
         return None
     place = tuple([number_of(number) for number in value])
