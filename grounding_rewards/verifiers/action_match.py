@@ -20,7 +20,7 @@ from grounding_rewards.verifiers.alternatives import Columns, argument, compared
 from grounding_rewards.verifiers.arguments import DurationMatch, EndHit, durations, same_keys
 from grounding_rewards.verifiers.base import ACTIONS, NEEDS_NOTHING, NEEDS_SCREEN, BaseVerifier
 from grounding_rewards.verifiers.direction import Convention, DirectionMatch
-from grounding_rewards.verifiers.hit import POINT, check_reach, inside_regions, near_points, places
+from grounding_rewards.verifiers.hit import POINT, check_reach, inside_regions, judged_places, near_points
 from grounding_rewards.verifiers.text import TextRule, check_text, text_rule
 
 Scrolls = Literal["all", "direction"]
@@ -130,7 +130,7 @@ class ActionMatch(BaseVerifier):
 
     @property
     def judges(self) -> frozenset[str]:
-        return places(self.point_radius, self.point_share) | ACTIONS | {"refusal"}
+        return judged_places(self.point_radius, self.point_share) | ACTIONS | {"refusal"}
 
     def __post_init__(self) -> None:
         check_reach(self, "point_radius", "point_share")

@@ -66,7 +66,7 @@ class Hit(BaseVerifier):
 
     @property
     def judges(self) -> frozenset[str]:
-        return places(self.point_radius, self.point_share)
+        return judged_places(self.point_radius, self.point_share)
 
     def __post_init__(self) -> None:
         options.choice(self, "polygon", PolygonRule)
@@ -190,7 +190,7 @@ def within(points: Floats, centres: Floats, reach: float | None, *, strict: bool
     return away < limit if strict else away <= limit
 
 
-def places(radius: float | None, share: float | None) -> frozenset[str]:
+def judged_places(radius: float | None, share: float | None) -> frozenset[str]:
     """Return the kinds of place that a verifier judges with this reach around points."""
     return PLACES if radius is None and share is None else PLACES | {"point"}
 
