@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from docs.gallery.overview import overview, same_target
 from docs.gallery.page import page
 from grounding_rewards import catalogue
-from grounding_rewards.cli import pictures
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.explain import describe as described
 from grounding_rewards.explain.case import Case
+from grounding_rewards.explain.plot import files as pictures
 from grounding_rewards.explain.plot.figure import plot
 from grounding_rewards.explain.plot.picture import Picture, picture
 from grounding_rewards.explain.plot.reward_map import CELLS

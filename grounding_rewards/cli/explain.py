@@ -11,11 +11,12 @@ import typer
 
 from grounding_rewards import catalogue
 from grounding_rewards.batch.row_scoring import Columns
-from grounding_rewards.cli import cases, options, terminal
+from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import explanation as show_explanation
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.explain import Case, explain
+from grounding_rewards.explain import rows as cases
 from grounding_rewards.explain.comparing import compare
 from grounding_rewards.explain.places import BESIDE
 from grounding_rewards.explain.sections import Extent
@@ -144,7 +145,7 @@ def _check_picture(plot: Path | None, image: Path | None) -> None:
     if image is not None and plot is None:
         raise RecipeError("--image: got it without --plot, the picture to draw")
     if plot is not None:
-        from grounding_rewards.cli import pictures  # slow to import, and few draw
+        from grounding_rewards.explain.plot import files as pictures  # slow to import, and few draw
 
         pictures.check(plot)
 
@@ -219,7 +220,7 @@ def _told(extent: Extent, origins: Mapping[str, str]) -> Extent:
 
 def _sized(recipe: Recipe, case: Case, image: Path, images: ImageFiles) -> Case:
     """The case with the size that the screenshot has; as it is where the target says another, or cannot be read."""
-    from grounding_rewards.cli.pictures import sized_by
+    from grounding_rewards.explain.plot.files import sized_by
 
     try:
         return sized_by(image, recipe, case, images)
@@ -228,7 +229,7 @@ def _sized(recipe: Recipe, case: Case, image: Path, images: ImageFiles) -> Case:
 
 
 def _draw(recipes: Sequence[Recipe], case: Case, out: Path, image: Path | None, images: ImageFiles) -> None:
-    from grounding_rewards.cli.pictures import draw
+    from grounding_rewards.explain.plot.files import draw
 
     for note in draw(recipes, in_wire_form(recipes[0], case) if len(recipes) > 1 else case, out, image, images):
         terminal.note(note)

@@ -251,7 +251,7 @@ def test_a_picture_is_drawn_of_all_recipes_with_targets_in_the_wire_form(run, mo
     pictures.check = lambda out: None
     pictures.draw = lambda *words: drawn.append(words) or []
     pictures.sized_by = lambda image, recipe, case, images: Case(case.responses, case.targets, 0, ((8.0, 6.0),))
-    monkeypatch.setitem(sys.modules, "grounding_rewards.cli.pictures", pictures)
+    monkeypatch.setitem(sys.modules, "grounding_rewards.explain.plot.files", pictures)
     words = ("gelato", "--response", "(200, 150)", "--target", TARGET, "--plot", tmp_path / "o.png")
     found = as_json(run, *words, "--compare", "click", "--response-space", "thousandths", "--image", tmp_path / "i.png")
     assert [each["total"] for each in found["compared"]] == [pytest.approx(1.0), 1.0]

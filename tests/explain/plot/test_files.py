@@ -14,10 +14,11 @@ import pytest
 from PIL import Image
 
 import grounding_rewards as gr
-from grounding_rewards.cli import pictures, terminal
-from grounding_rewards.cli.pictures import draw, sized_by
+from grounding_rewards.cli import terminal
 from grounding_rewards.errors import PictureError
 from grounding_rewards.explain import Case
+from grounding_rewards.explain.plot import files as pictures
+from grounding_rewards.explain.plot.files import draw, sized_by
 from tests.cli.command import names
 
 CLICK = gr.recipe("click", response_space="pixel")
