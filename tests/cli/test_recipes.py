@@ -65,7 +65,7 @@ Departs from the source
   no-extent       An exact hit on a box without extent pays 1; the source pays
                   0, or raises ZeroDivisionError.
 
-Pays for nothing
+Known exploits
   blind-format  0.1: any well-formed tuple is paid the format weight
 
 Example
@@ -320,7 +320,7 @@ def test_a_plugins_recipe_without_formula_and_example(run, plugin):
         "  target_space    pixel",
         "  thinking        closed",
         "",
-        "Pays for nothing",
+        "Known exploits",
         "  spray  0.5: many points [b]are[/b] paid",
     ]
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards import catalogue
 from grounding_rewards.explain import Case, explain
-from grounding_rewards.explain.reading import MEANINGS
-from grounding_rewards.explain.terms import worked_out
+from grounding_rewards.explain.case import MEANINGS
+from grounding_rewards.explain.terms import term_of
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.testing.hostile import short_responses
@@ -252,8 +252,8 @@ def test_a_known_score_is_not_computed_again():
     hit = gr.verifier(lambda rollouts: calls.append(1) or [0.5] * len(rollouts), low=0, high=1)
     rollouts = Case(("(200, 150)",), (UNIT,)).rollouts(GELATO)
     known = {}
-    assert worked_out(hit, rollouts, 0, known=known).score == 0.5
-    assert worked_out(hit, rollouts, 0, name="acc", known=known).contribution is None
+    assert term_of(hit, rollouts, 0, known=known).score == 0.5
+    assert term_of(hit, rollouts, 0, name="acc", known=known).contribution is None
     assert calls == [1]
 
 

@@ -7,7 +7,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards import catalogue
 from grounding_rewards.explain import Case, explain
-from grounding_rewards.explain.labels import called_with, formula_told
+from grounding_rewards.explain.labels import called_with, formula_of
 from grounding_rewards.plugins.named import Bound
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.verifiers import Consensus, Format, Hit
@@ -27,8 +27,8 @@ def walk(term):
 
 def test_a_pattern_is_told_whole_and_in_place_of_what_is_read_without_one():
     pattern = "^<think>.*</think><answer>[0-9 ,]*</answer>$" * 3
-    assert formula_told(Format(pattern)) == f"1.0 where this pattern occurs in the text, else 0.0:\n\n{pattern!r}"
-    assert formula_told(Format()).startswith("1.0 where an answer was read")
+    assert formula_of(Format(pattern)) == f"1.0 where this pattern occurs in the text, else 0.0:\n\n{pattern!r}"
+    assert formula_of(Format()).startswith("1.0 where an answer was read")
     assert told("gta1", "format").formula.startswith("1.0 where this pattern occurs in the text")
     written = told("ui-r1", "format").formula
     assert "every one of the patterns occurs." in written
@@ -36,7 +36,7 @@ def test_a_pattern_is_told_whole_and_in_place_of_what_is_read_without_one():
 
 
 def test_every_argument_that_is_no_default_is_told():
-    assert formula_told(Hit(whole_edges=True)).endswith(
+    assert formula_of(Hit(whole_edges=True)).endswith(
         "\n\nwhole_edges = True: cut box edges to whole numbers first (300.9 counts as 300), as GTA1 and UI-Ins do."
     )
     assert "polygon = 'half_open'" in told("gelato", "distance").formula

@@ -6,8 +6,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards import catalogue
-from grounding_rewards.explain import Case
-from grounding_rewards.explain.comparing import compare
+from grounding_rewards.explain import Case, compare
 from grounding_rewards.explain.target_section import in_wire_form
 from grounding_rewards.plugins.registry import collect
 

@@ -22,8 +22,8 @@ def evaluations(found: Found, *, label_free: bool = False) -> None:
     """Print evaluations, a path and its counts each: accuracies, reasons, refusals and breakdowns.
 
     Args:
-        found: what to print.
-        label_free: whether ``acc`` stands for something else than being right, which nobody knows.
+        found: paths and evaluations.
+        label_free: True where ``acc`` stands for something else than being right, which nobody knows.
     """
     heads = _LABEL_FREE if label_free else _FIGURES
     console = layout.console()
@@ -77,7 +77,7 @@ def _breakdown(field: str, parts: Found, heads: list[str]) -> Table:
 def _grouped(
     title: str, head: str, heads: list[str], rows: Mapping[str, Mapping[str, list[str]]], parts: Found
 ) -> Table:
-    """A value's row; where there are several files a row each, the value on the first of them."""
+    """Return a row a value; where there are several files a row each, the value on the first of them."""
     files = ["file"] if len(parts) > 1 else []
     table = layout.table([printable(head), *files, *heads], figures=heads, title=title, wide=True)
     for value, by_file in rows.items():
@@ -97,7 +97,7 @@ def _figures(found: Evaluation) -> list[str]:
 
 
 def _differing(names: list[str]) -> list[str]:
-    """Names without the words that all of them begin with.
+    """Remove the words that all names begin with.
 
     >>> _differing(["osworld-g-gta1-7b", "osworld-g-gelato-30b"])
     ['gta1-7b', 'gelato-30b']
@@ -110,6 +110,6 @@ def _differing(names: list[str]) -> list[str]:
 
 
 def _named(names: list[str], paths: Sequence[Path], counts: Sequence[Evaluation]) -> Found:
-    """Counts under short names where these tell the files apart, else under their paths."""
+    """Name counts by short names where these tell the files apart, else by their paths."""
     unique = len(set(names)) == len(names)
     return list(zip(names if unique else map(str, paths), counts, strict=True))

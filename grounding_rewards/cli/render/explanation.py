@@ -11,10 +11,9 @@ from grounding_rewards.cli.render import terms as show_terms
 from grounding_rewards.cli.render.group import MOST, together
 from grounding_rewards.cli.render.terms import Rows, range_of
 from grounding_rewards.cli.render.values import action_of, clipped, fields_of, listed, point_of, written
-from grounding_rewards.explain.comparing import Compared
-from grounding_rewards.explain.explanation import Explanation
+from grounding_rewards.explain.explanation import Compared, Explanation
 from grounding_rewards.explain.formulas import number
-from grounding_rewards.explain.sections import Conversion, Extent, Position, Read, Told
+from grounding_rewards.explain.sections import Conversion, Extent, Position, ReadResponse, ReadTarget
 
 LONGEST = 800
 """Characters of a response that are shown."""
@@ -29,34 +28,34 @@ _THINKING = {
 }
 
 
-def explanation(found: Explanation) -> None:
+def explanation(why: Explanation) -> None:
     """Print all about one score."""
     console = layout.console()
-    console.print(layout.text(found.recipe if found.options else found.name, "bold"))
-    console.print(layout.indented(layout.text(_verdict(found))))
-    for title, section in {**_given(found), **(_scored(found, console.width - 2))}.items():
+    console.print(layout.text(why.recipe if why.options else why.name, "bold"))
+    console.print(layout.indented(layout.text(_verdict(why))))
+    for title, section in {**_inputs(why), **(_scored(why, console.width - 2))}.items():
         layout.section(console, title, section)
 
 
-def comparison(found: Sequence[Compared], left_out: Mapping[str, Sequence[str]]) -> None:
-    """Print what several recipes pay for one response."""
+def comparison(compared: Sequence[Compared], left_out: Mapping[str, Sequence[str]]) -> None:
+    """Print the scores of one response by several recipes."""
     console = layout.console()
     table = layout.table(["recipe", "total", "range", "acc", "reason", "answers in"], ["total", "range"])
-    for each in found:
+    for each in compared:
         total, acc = ("-" if value is None else number(value) for value in (each.total, each.acc))
         cells = [each.recipe, total, range_of(each.low, each.high), acc, each.reason or "-", each.response_space]
         layout.row(table, cells)
     layout.section(console, "Compared: the same text, and the same target", table)
-    notes = [f"{each.name}: {each.error}" for each in found if each.error is not None]
+    notes = [f"{each.name}: {each.error}" for each in compared if each.error is not None]
     notes += [f"{name} does not take {', '.join(options)}: left out" for name, options in left_out.items()]
     for note in notes:
         console.print(layout.indented(layout.text(note)))
 
 
-def _given(found: Explanation) -> dict[str, Table]:
-    """What was there before any score."""
-    said = clipped(found.response, LONGEST).splitlines() or ["(no text)"]
-    sections = {"Response": layout.lines(said), "Read": layout.facts(_read(found.read))}
+def _inputs(found: Explanation) -> dict[str, Table]:
+    """Return the sections before any score."""
+    response = clipped(found.response, LONGEST).splitlines() or ["(no text)"]
+    sections = {"Response": layout.lines(response), "Read": layout.facts(_read(found.read))}
     if found.target is not None:
         sections["Target"] = layout.facts(_target(found.target))
     if found.error is not None:
@@ -65,7 +64,7 @@ def _given(found: Explanation) -> dict[str, Table]:
 
 
 def _scored(found: Explanation, width: int) -> dict[str, Table]:
-    """How the score came about; nothing where there is none."""
+    """Return the sections about the score; nothing where there is none."""
     if found.reward is None:
         return {}
     sections = {
@@ -87,7 +86,7 @@ def _verdict(found: Explanation) -> str:
     return f"total {number(found.total)} · acc {number(found.acc)} · {found.reason}"
 
 
-def _read(read: Read) -> Rows:
+def _read(read: ReadResponse) -> Rows:
     rows = [("reason", f"{read.reason}: {read.meaning}"), ("dialect", _dialect(read)), ("answer", _answer(read))]
     if read.arguments:
         rows.append(("says", fields_of(read.arguments)))
@@ -105,14 +104,14 @@ def _read(read: Read) -> Rows:
     return rows
 
 
-def _dialect(read: Read) -> str:
+def _dialect(read: ReadResponse) -> str:
     if len(read.tried) == 1:
         return read.tried[0]
     matched = read.dialect or "none matched"
     return f"{matched}, of {len(read.tried)} that were tried in order"
 
 
-def _answer(read: Read) -> str:
+def _answer(read: ReadResponse) -> str:
     action = read.action or ""
     if read.box is not None:
         return f"{action} box {listed(read.box)}, its centre {point_of(read.point or ())}, in {read.space}".lstrip()
@@ -121,14 +120,14 @@ def _answer(read: Read) -> str:
     return action or ("a refusal" if read.reason == "REFUSED" else "none")
 
 
-def _target(target: Told) -> Rows:
+def _target(target: ReadTarget) -> Rows:
     several = len(target.places) > 1
     rows: Rows = [("refusal", "nothing on the screen fits")] if target.refusal else []
     for index, place in enumerate(target.places):
         name = f"place {index + 1}" if several else "place"
         marked = f", marked at {point_of(place.point)}" if place.point else ""
         action = f", {action_of(place.action)}" if place.action else ""
-        alone = f"; alone it would earn {number(place.alone)}" if place.alone is not None else ""
+        alone = f"; alone it would score {number(place.alone)}" if place.alone is not None else ""
         rows.append((name, f"{place.kind} {listed(place.numbers)} in {target.space}{marked}{action}{alone}"))
     rows += [("action", action_of(action)) for action in (target.action, *target.actions) if action]
     rows += [(name, listed(value) if name.endswith("size") else written(value)) for name, value in target.says.items()]
@@ -153,7 +152,7 @@ def _conversions(found: Explanation) -> Rows:
 
 
 def _axes(move: Conversion) -> list[str]:
-    """A line a coordinate; of a polygon, all numbers and how x and y were scaled."""
+    """Return a line a coordinate; of a polygon, all numbers and how x and y were scaled."""
     lines = []
     for each in move.axes[:4]:
         scale = number(each.source) if move.into == "unit" else f"({number(each.into)} / {number(each.source)})"

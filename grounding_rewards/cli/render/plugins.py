@@ -15,14 +15,13 @@ Facts = dict[str, Any]
 
 
 def listing(listed: Sequence[Facts]) -> None:
-    """Print each plugin with what it adds."""
+    """Print each plugin and the names that it adds."""
     console = layout.console()
-    shown = [each for each in listed if each["loaded"]]
-    for place, each in enumerate(shown):
+    for place, plugin in enumerate(plugin for plugin in listed if plugin["loaded"]):
         if place:
             console.print()
-        console.print(layout.text(title(each), "bold"))
-        console.print(layout.indented(_things(each)))
+        console.print(layout.text(title(plugin), "bold"))
+        console.print(layout.indented(_things(plugin)))
     if not listed:
         terminal.note("no plugins are installed; --all lists what is built in")
 

@@ -12,11 +12,11 @@ from grounding_rewards.plugins.registry import BUILT_IN
 Facts = dict[str, Any]
 
 WIDE = 100
-"""Columns from which the list has room for whole titles and longer answers."""
+"""Columns of a terminal from which the list has room for whole titles and longer answers."""
 
 
 def table(listed: Sequence[Facts]) -> None:
-    """Print the list: a row a recipe, below it what some are shown with."""
+    """Print the list: a row a recipe, and below it the options that some are built with."""
     console = layout.console()
     wide = console.width >= WIDE
     built = [each for each in listed if "error" not in each]
@@ -40,7 +40,7 @@ def _entry(found: Facts, wide: bool) -> list[str]:
 
 
 def one(found: Facts) -> None:
-    """Print all about one recipe."""
+    """Print the description of one recipe."""
     console = layout.console()
     console.print(layout.text(found["name"], "bold"))
     for line in found["formula"].splitlines():
@@ -53,7 +53,7 @@ def one(found: Facts) -> None:
         "Actions in targets": layout.table(["field", "says", "example"], ["field"], actions),
         "Options": layout.table(["option", "default", "here"], ["option", "default"], _options(found)),
         "Departs from the source": layout.facts([(each["name"], each["why"]) for each in found["deviations"]]),
-        "Pays for nothing": layout.facts([_exploit(each) for each in found["exploits"]]),
+        "Known exploits": layout.facts([_exploit(each) for each in found["exploits"]]),
         "Example": layout.facts(_example(found["example"]) if found["example"] else []),
     }
     for title, section in sections.items():

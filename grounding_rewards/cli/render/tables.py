@@ -1,4 +1,4 @@
-"""Tables and lists on the terminal, of texts that may come from anywhere: shown, never read as markup."""
+"""Tables and lists on the terminal; their texts may come from anywhere, and are never read as markup."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grounding_rewards.cli.terminal import printable
 
 
 def console() -> Console:
-    """Stdout as it is now."""
+    """Return a console on stdout as it is now."""
     return Console(file=sys.stdout, highlight=False)
 
 
@@ -25,7 +25,7 @@ def text(lines: str, style: str = "") -> Text:
 
 
 def indented(thing: RenderableType) -> Padding:
-    """The same, a little to the right."""
+    """Move a little to the right."""
     return Padding(thing, (0, 0, 0, 2), expand=False)
 
 
@@ -72,7 +72,7 @@ def table(
 
 
 def facts(rows: Iterable[Sequence[str]], *, columns: int = 2, gap: int = 2, apart: bool = False) -> Table:
-    """Names and what there is to say of each, ``gap`` columns between them; ``apart`` leaves lines between rows."""
+    """Return names and their descriptions, ``gap`` columns between them; ``apart`` leaves lines between rows."""
     found = Table.grid(padding=(0, gap, 0, 0))
     for place in range(columns):
         found.add_column(no_wrap=place == 0, overflow="fold")
@@ -84,7 +84,7 @@ def facts(rows: Iterable[Sequence[str]], *, columns: int = 2, gap: int = 2, apar
 
 
 def lines(texts: Iterable[str]) -> Table:
-    """Lines one below the other."""
+    """Return lines one below the other."""
     found = Table.grid()
     found.add_column(overflow="fold")
     for each in texts:

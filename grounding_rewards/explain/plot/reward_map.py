@@ -196,9 +196,9 @@ def _together(recipe: Recipe, own: Case, texts: list[str]) -> Scores:
     cells = len(texts)
     responses = [*own.responses] * cells
     responses[own.row :: len(own.responses)] = texts
-    given: dict[str, Any] = {
-        name: None if column is None else [*column] * cells for name, column in own.given().items() if name != "extras"
-    }
-    given["groups"] = np.repeat(np.arange(cells), len(own.responses))
-    given["extras"] = {name: column * cells for name, column in own.given()["extras"].items()}
-    return recipe.judge(recipe.rollouts(responses, [*own.targets] * cells, **given, bad_target="abstain"))
+    arguments = own.arguments()
+    extras = {name: column * cells for name, column in arguments.pop("extras").items()}
+    repeated: dict[str, Any] = {name: column and [*column] * cells for name, column in arguments.items()}
+    repeated["groups"] = np.repeat(np.arange(cells), len(own.responses))
+    targets = [*own.targets] * cells
+    return recipe.judge(recipe.rollouts(responses, targets, **repeated, extras=extras, bad_target="abstain"))
