@@ -1,4 +1,4 @@
-"""Write docs/recipes.md and docs/pictures/: every recipe, with a picture of what it pays. `make docs` runs it."""
+"""Write docs/recipes.md and docs/pictures/: every recipe, with a picture of its totals. `make docs` runs it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from docs.gallery.overview import overview, same_target
 from docs.gallery.page import page
 from grounding_rewards import catalogue
 from grounding_rewards.errors import GroundingRewardsError
-from grounding_rewards.explain import describe as described
+from grounding_rewards.explain import describe
 from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.plot import files as pictures
 from grounding_rewards.explain.plot.figure import plot
@@ -44,11 +44,11 @@ def make(out: Path, names: Iterable[str], cells: int = CELLS) -> None:
 
 
 def shown(name: str, cells: int = CELLS) -> Shown:
-    """Return all there is to show of a recipe, with about so many cells in its picture."""
+    """Describe and draw a recipe, with about so many cells in its picture."""
     options = catalogue.shown_with(name)
     recipe = catalogue.recipe(name, **options)
     own = picture(recipe, Case.of(recipe.example), cells=cells)  # type: ignore[arg-type]  # each built-in recipe has one
-    return Shown(described.facts(name, recipe, options), own, _on_shared(recipe, min(cells, CELLS // 2)))
+    return Shown(describe.facts(name, recipe, options), own, _on_shared(recipe, min(cells, CELLS // 2)))
 
 
 def text(found: Iterable[Shown]) -> str:

@@ -1,4 +1,4 @@
-"""The page of all recipes as Markdown: ``page.md.jinja``, filled with what ``described.facts`` returns."""
+"""The page of all recipes as Markdown: ``page.md.jinja``, filled with ``describe.facts``."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def space(facts: Facts) -> str:
 
 
 def needs(facts: Facts) -> str:
-    """Return what must be there beside responses and targets, and the options that it cannot be built without."""
+    """Return a recipe's needs beside responses and targets, and the options that it cannot be built without."""
     return ", ".join([*facts["needs"], *(f"option {code(name)}" for name in facts["with"])])
 
 
 def paper(facts: Facts) -> str:
-    """Return where a recipe comes from."""
+    """Return the source of a recipe."""
     return "this package" if facts["paper"] == BUILT_IN else str(facts["paper"])
 
 
@@ -53,7 +53,7 @@ def options(given: Facts) -> str:
 
 
 def inputs(example: Facts) -> str:
-    """Return what comes beside an example's response."""
+    """Return target and sizes of an example."""
     names = [name for name in ("target", "image_size", "model_image_size") if example[name] is not None]
     return ", ".join(f"{name} {code(as_written(example[name]))}" for name in names)
 

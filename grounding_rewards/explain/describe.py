@@ -39,41 +39,41 @@ def recipe(name: str, options: Mapping[str, Any]) -> Facts:
     return facts(name, catalogue.recipe(name, **options), options)
 
 
-def facts(name: str, found: Recipe, options: Mapping[str, Any]) -> Facts:
+def facts(name: str, built: Recipe, options: Mapping[str, Any]) -> Facts:
     """Describe a recipe that was built with these options; its example is scored here and now."""
-    source = found.source
+    source = built.source
     return {
-        **_summary(found, options),
-        "formula": found.formula,
-        "parts": _parts(found.reward),
-        "success": made_by(found.success),
-        "acc": acc_made_by(found),
-        "accepts": sorted(found.accepts),
-        "native": found.native.description if found.native else None,
-        "actions": _actions(found),
+        **_summary(built, options),
+        "formula": built.formula,
+        "parts": _parts(built.reward),
+        "success": made_by(built.success),
+        "acc": acc_made_by(built),
+        "accepts": sorted(built.accepts),
+        "native": built.native.description if built.native else None,
+        "actions": _actions(built),
         "options": _options(name, options),
         "repository": source.repository,
         "commit": source.commit,
         "files": list(source.files),
-        "deviations": [{"name": each.name, "why": each.why} for each in found.deviations],
-        "exploits": [{"name": each.name, "what": each.what, "payoff": each.payoff} for each in found.exploits],
-        "example": _scored(found, found.example) if found.example else None,
+        "deviations": [{"name": each.name, "why": each.why} for each in built.deviations],
+        "exploits": [{"name": each.name, "what": each.what, "payoff": each.payoff} for each in built.exploits],
+        "example": _scored(built, built.example) if built.example else None,
     }
 
 
-def _summary(found: Recipe, options: Mapping[str, Any]) -> Facts:
-    use = Use(found.space, found.response_space, found.accepts, "screen" in found.needs, label_free=found.label_free)
+def _summary(built: Recipe, options: Mapping[str, Any]) -> Facts:
+    use = Use(built.space, built.response_space, built.accepts, "screen" in built.needs, label_free=built.label_free)
     return {
-        "name": found.name,
-        "answers": found.example.response if found.example else None,
-        "dialect": found.dialect.name,
-        "response_space": found.response_space.value,
-        "target_space": found.target_space.value,
-        "space": found.space.value,
-        "low": found.low,
-        "high": found.high,
-        "needs": [*use.sizes(found.target_space), *sorted(found.needs - {"screen"})],
-        "paper": found.source.paper,
+        "name": built.name,
+        "answers": built.example.response if built.example else None,
+        "dialect": built.dialect.name,
+        "response_space": built.response_space.value,
+        "target_space": built.target_space.value,
+        "space": built.space.value,
+        "low": built.low,
+        "high": built.high,
+        "needs": [*use.sizes(built.target_space), *sorted(built.needs - {"screen"})],
+        "paper": built.source.paper,
         "with": plain(options),
     }
 
@@ -82,15 +82,15 @@ def _parts(term: Verifier) -> list[Facts]:
     """List every named part inside a term, in the order of ``Scores.parts``."""
     if not is_combination(term):
         return []
-    found: list[Facts] = []
+    parts: list[Facts] = []
     for name, part in term.children:
-        found += [*_parts(part), {"name": name, "low": part.low, "high": part.high, "made_by": made_by(part)}]
-    return found
+        parts += [*_parts(part), {"name": name, "low": part.low, "high": part.high, "made_by": made_by(part)}]
+    return parts
 
 
-def _actions(found: Recipe) -> list[Facts]:
+def _actions(built: Recipe) -> list[Facts]:
     """List the fields of a target's action, where the recipe compares actions in the words of the vocabulary."""
-    if ACTION not in found.accepts or not getattr(found.dialect, "vocabulary", False):
+    if ACTION not in built.accepts or not getattr(built.dialect, "vocabulary", False):
         return []
     return [{"field": field, "says": says, "example": dict(example)} for field, says, example in ACTION_FIELDS]
 
@@ -125,7 +125,7 @@ def _options(name: str, options: Mapping[str, Any]) -> Facts:
     return {key: plain(value) for key, value in {**own, **shared}.items()}
 
 
-def _scored(found: Recipe, example: Example) -> Facts:
+def _scored(built: Recipe, example: Example) -> Facts:
     """Score an example with these options; ``error`` says why it cannot be scored, where it cannot."""
     inputs = {
         "response": example.response,
@@ -135,7 +135,7 @@ def _scored(found: Recipe, example: Example) -> Facts:
         "model_image_size": plain(example.model_image_size),
     }
     try:
-        scores = Case.of(example).score(found)
+        scores = Case.of(example).score(built)
     except GroundingRewardsError as error:
         return {**inputs, "error": str(error)}
     return {

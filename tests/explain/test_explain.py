@@ -1,4 +1,4 @@
-"""Why a response is paid what it is paid: what was read, what was converted, what each part adds."""
+"""Why a response gets its reward: what was read, what was converted, what each part adds."""
 
 from __future__ import annotations
 

@@ -52,38 +52,38 @@ def comparison(compared: Sequence[Compared], left_out: Mapping[str, Sequence[str
         console.print(layout.indented(layout.text(note)))
 
 
-def _inputs(found: Explanation) -> dict[str, Table]:
+def _inputs(why: Explanation) -> dict[str, Table]:
     """Return the sections before any score."""
-    response = clipped(found.response, LONGEST).splitlines() or ["(no text)"]
-    sections = {"Response": layout.lines(response), "Read": layout.facts(_read(found.read))}
-    if found.target is not None:
-        sections["Target"] = layout.facts(_target(found.target))
-    if found.error is not None:
-        sections["The target cannot be used"] = layout.lines([found.error])
+    response = clipped(why.response, LONGEST).splitlines() or ["(no text)"]
+    sections = {"Response": layout.lines(response), "Read": layout.facts(_read(why.read))}
+    if why.target is not None:
+        sections["Target"] = layout.facts(_target(why.target))
+    if why.error is not None:
+        sections["The target cannot be used"] = layout.lines([why.error])
     return sections
 
 
-def _scored(found: Explanation, width: int) -> dict[str, Table]:
+def _scored(why: Explanation, width: int) -> dict[str, Table]:
     """Return the sections about the score; nothing where there is none."""
-    if found.reward is None:
+    if why.reward is None:
         return {}
     sections = {
-        "Conversions": layout.facts(_conversions(found)),
-        "On the screen": layout.facts(_position(found)),
-        "Reward": show_terms.total(found, width),
-        "Parts": show_terms.parts(found.reward),
-        "acc": show_terms.acc(found, width),
+        "Conversions": layout.facts(_conversions(why)),
+        "On the screen": layout.facts(_position(why)),
+        "Reward": show_terms.total(why, width),
+        "Parts": show_terms.parts(why.reward),
+        "acc": show_terms.acc(why, width),
     }
-    if found.together is not None:
-        sections[f"The {found.together.what}"] = together(found.together)
-    sections["Formulas"] = layout.facts(show_terms.formulas(found), apart=True)
+    if why.together is not None:
+        sections[f"The {why.together.what}"] = together(why.together)
+    sections["Formulas"] = layout.facts(show_terms.formulas(why), apart=True)
     return sections
 
 
-def _verdict(found: Explanation) -> str:
-    if found.total is None or found.acc is None:
-        return f"not scored · {found.reason}"
-    return f"total {number(found.total)} · acc {number(found.acc)} · {found.reason}"
+def _verdict(why: Explanation) -> str:
+    if why.total is None or why.acc is None:
+        return f"not scored · {why.reason}"
+    return f"total {number(why.total)} · acc {number(why.acc)} · {why.reason}"
 
 
 def _read(read: ReadResponse) -> Rows:
@@ -138,9 +138,9 @@ def _target(target: ReadTarget) -> Rows:
     return rows
 
 
-def _conversions(found: Explanation) -> Rows:
+def _conversions(why: Explanation) -> Rows:
     rows: Rows = []
-    for move in found.conversions:
+    for move in why.conversions:
         if move.axes:
             rows.append((move.what, f"{move.source} -> {move.into}"))
             rows += [("", line) for line in _axes(move)]
@@ -148,7 +148,7 @@ def _conversions(found: Explanation) -> Rows:
             rows.append((move.what, f"{move.source}, the space of the formula: not converted"))
         else:
             rows.append((move.what, f"{move.source} -> {move.into}: the size is not known, so that it lies nowhere"))
-    return [*rows, *[(each.space, _extent(each)) for each in found.extents]]
+    return [*rows, *[(each.space, _extent(each)) for each in why.extents]]
 
 
 def _axes(move: Conversion) -> list[str]:
@@ -169,16 +169,16 @@ def _extent(extent: Extent) -> str:
     return f"{number(extent.width)} x {number(extent.height)}, {extent.origin}"
 
 
-def _position(found: Explanation) -> Rows:
-    where = found.position
+def _position(why: Explanation) -> Rows:
+    where = why.position
     if where is None:
         return []
     of_original = "px of the original image" if where.space == "pixel" else where.space
     name = f"place {where.nearest + 1}, the nearest" if len(where.places) > 1 else "target"
-    if found.positions:
+    if why.positions:
         rows = [(name, listed(where.places[where.nearest]))]
-        rows += [(f"answer {index + 1}", _lies(each, of_original)) for index, each in enumerate(found.positions[:MOST])]
-        more = len(found.positions) - MOST
+        rows += [(f"answer {index + 1}", _lies(each, of_original)) for index, each in enumerate(why.positions[:MOST])]
+        more = len(why.positions) - MOST
         return [*rows, *([("...", f"{more} more")] if more > 0 else [])]
     answer = f"box {listed(where.box)}, its centre {point_of(where.point)}" if where.box else point_of(where.point)
     rows = [
@@ -186,9 +186,9 @@ def _position(found: Explanation) -> Rows:
         (name, listed(where.places[where.nearest])),
         ("so it is", where.words),
     ]
-    if found.acc is not None and where.inside != (found.acc > 0):
+    if why.acc is not None and where.inside != (why.acc > 0):
         own = "the recipe's own rule decides, of borders or of more than the place: see acc and Formulas"
-        rows.append((f"acc is {number(found.acc)}", own))
+        rows.append((f"acc is {number(why.acc)}", own))
     return rows
 
 

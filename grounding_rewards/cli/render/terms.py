@@ -28,24 +28,24 @@ def parts(reward: Term) -> Table:
     return table
 
 
-def total(found: Explanation, width: int) -> Table:
+def total(why: Explanation, width: int) -> Table:
     """Return the recipe's formula, then the compositions with their numbers."""
-    table = layout.lines(found.formula.splitlines())
-    rows = equations(found.reward, width) if found.reward else []
-    if found.formula and rows:
+    table = layout.lines(why.formula.splitlines())
+    rows = equations(why.reward, width) if why.reward else []
+    if why.formula and rows:
         layout.row(table, [""])
     table.add_row(layout.facts(rows, gap=1))
     return table
 
 
-def acc(found: Explanation, width: int) -> Table:
+def acc(why: Explanation, width: int) -> Table:
     """Return the condition of acc, in words and, of a combination, with its numbers."""
-    condition = found.acc_is
-    if found.success is not None and not found.success.numbers and condition.endswith(" is above 0"):
-        condition += f"; it is {number(found.success.score)}"
-    table = layout.lines([f"{number(found.acc or 0.0)}: {condition}"])
-    if found.success is not None and found.success.numbers:
-        table.add_row(layout.facts(equations(found.success, width), gap=1))
+    condition = why.acc_is
+    if why.success is not None and not why.success.numbers and condition.endswith(" is above 0"):
+        condition += f"; it is {number(why.success.score)}"
+    table = layout.lines([f"{number(why.acc or 0.0)}: {condition}"])
+    if why.success is not None and why.success.numbers:
+        table.add_row(layout.facts(equations(why.success, width), gap=1))
     return table
 
 
@@ -72,10 +72,10 @@ def _walk(term: Term, depth: int = 0) -> Iterable[tuple[int, Term]]:
         yield from _walk(part, depth + 1)
 
 
-def formulas(found: Explanation) -> Rows:
+def formulas(why: Explanation) -> Rows:
     """Return the formula of each verifier, once."""
     rows: dict[str, str] = {}
-    for whole in (found.reward, found.success):
+    for whole in (why.reward, why.success):
         for _, term in _walk(whole) if whole else ():
             head = "" if term.formula.startswith(term.made_by) else f"{term.made_by}\n"
             if term.in_words:

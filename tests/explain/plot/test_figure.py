@@ -61,7 +61,7 @@ def test_the_whole_screen_with_target_and_answer():
     assert found(figure, "target") == [[100, 100], [500, 100], [500, 300], [100, 300], [100, 100]]
     assert found(figure, "the answer") == [[200, 150]]
     assert panel.images[0].get_array().max() == 1.0
-    assert texts(figure) == ["click", "the answer is paid 1, acc 1, OK; the recipe pays 0 to 1"]
+    assert texts(figure) == ["click", "the answer: total 1, acc 1, OK; range of the recipe 0 to 1"]
     assert [text.get_text() for text in figure.legends[0].texts] == ["target", "the answer"]
 
 
@@ -121,8 +121,8 @@ def test_marks_at_the_border_are_whole_and_marks_that_cannot_be_seen_are_in_no_l
 @pytest.mark.parametrize(
     ("response", "told"),
     [
-        ("nothing", "the answer is paid 0, acc 0, NO_ANSWER; the recipe pays 0 to 1"),
-        ("(2000, 0)", "the answer outside the picture is paid 0.1, acc 0, OUT_OF_IMAGE; the recipe pays 0 to 1"),
+        ("nothing", "the answer: total 0, acc 0, NO_ANSWER; range of the recipe 0 to 1"),
+        ("(2000, 0)", "the answer outside the picture: total 0.1, acc 0, OUT_OF_IMAGE; range of the recipe 0 to 1"),
     ],
 )
 def test_an_answer_that_cannot_be_seen_is_not_marked(response, told):
@@ -190,7 +190,7 @@ def test_several_recipes_stand_side_by_side_on_one_scale():
     assert (ticks[0].get_text(), ticks[-1].get_text()) == (
         "-1",
         "2",
-    )  # what infigui-g1 pays for a text that it cannot read
+    )  # infigui-g1's total for a text that it cannot read
 
 
 def test_the_scale_runs_over_what_the_maps_pay():
@@ -200,7 +200,7 @@ def test_the_scale_runs_over_what_the_maps_pay():
     assert scale([picture(STRICT, flat, cells=50)]) == (0.0, 1.0)
     assert scale([picture(CLICK, flat, cells=50)]) == (0.1, 1.0)
     unread = Case(("nothing",), (LARGE,), image_sizes=SCREEN)
-    assert scale([picture(CLICK, unread, cells=50)]) == (0.0, 1.0)  # what the answer is paid is on it, too
+    assert scale([picture(CLICK, unread, cells=50)]) == (0.0, 1.0)  # the answer's total is on it, too
 
 
 @pytest.mark.parametrize("shade", [0, 255])

@@ -1,4 +1,4 @@
-"""The reward over the screen equals what each place is paid when it is answered."""
+"""The reward over the screen equals the total of each place when it is answered."""
 
 from __future__ import annotations
 
