@@ -184,7 +184,7 @@ def test_several_recipes_stand_side_by_side_on_one_scale():
     assert len(shown) == 6
     assert {axes.images[0].get_clim() for axes in shown} == {(-1.0, 2.0)}
     assert len({round(axes.get_position().y0, 6) for axes in shown[:3]}) == 1
-    assert [text for text in texts(figure) if "paid" not in text] == ["click", "gelato", "infigui-g1"]
+    assert [text for text in texts(figure) if "total" not in text] == ["click", "gelato", "infigui-g1"]
     assert len(figure.axes) == 7  # one colour bar
     ticks = figure.axes[-1].get_yticklabels()
     assert (ticks[0].get_text(), ticks[-1].get_text()) == (
