@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
-
-import numpy as np
 
 from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL, UNIT, CoordSpace, as_space
 from grounding_rewards.errors import TargetError
@@ -36,10 +33,18 @@ def describe_target(recipe: Recipe, case: Case) -> ReadTarget:
     Raises:
         TargetError: it cannot be read.
     """
-    target = _read(recipe, case.target, label_free=recipe.label_free)
+    forms = ["wire"]
+
+    def read(value: Any) -> Any:
+        fields = None if recipe.native is None else recipe.native.read(value)
+        forms.append("wire" if fields is None else "native")
+        return fields
+
+    native = recipe.native and replace(recipe.native, read=read)
+    target = read_target(case.target, native=native, space=recipe.target_space, label_free=recipe.label_free)
     placed = target.regions or target.ends
     return ReadTarget(
-        form="wire" if in_source_form(recipe, case.target) is None else "native",
+        form=forms[-1],
         space=target.space.value if placed and target.space else None,
         places=tuple(_place(region) for region in target.regions),
         refusal=target.refusal,
@@ -71,18 +76,6 @@ def in_wire_form(recipe: Recipe, case: Case) -> Case:
     {'bbox': [0.1, 0.1, 0.3, 0.2], 'space': 'unit'}
     """
     return replace(case, targets=tuple(_rewritten(recipe, target) for target in case.targets))
-
-
-def in_source_form(recipe: Recipe, value: Any) -> Any:
-    """Return a target as the recipe's source writes it, with lists for tuples and arrays; None where it is no such.
-
-    >>> from grounding_rewards import recipe
-    >>> in_source_form(recipe("gelato"), "[0.1, 0.1, 0.3, 0.2]")
-    [0.1, 0.1, 0.3, 0.2]
-    >>> in_source_form(recipe("gelato"), {"bbox": [0.1, 0.1, 0.3, 0.2]}) is None
-    True
-    """
-    return next((form for form in (_listed(value), _decoded(value)) if _is_native(recipe, form)), None)
 
 
 def problem(error: Exception) -> str:
@@ -144,8 +137,8 @@ def _conversion(
     return Conversion(what, source.value, into.value, tuple(axes))
 
 
-def _read(recipe: Recipe, value: Any, *, label_free: bool = False) -> Target:
-    return read_target(value, native=recipe.native, space=recipe.target_space, label_free=label_free)
+def _read(recipe: Recipe, value: Any) -> Target:
+    return read_target(value, native=recipe.native, space=recipe.target_space)
 
 
 def _rewritten(recipe: Recipe, value: Any) -> Any:
@@ -153,36 +146,6 @@ def _rewritten(recipe: Recipe, value: Any) -> Any:
         return to_wire(_read(recipe, value))
     except TargetError:
         return value
-
-
-def _is_native(recipe: Recipe, value: Any) -> bool:
-    """True where the source's own reader takes the value, unless it is a mapping of the wire form as well."""
-    try:
-        if recipe.native is None or recipe.native.read(value) is None:
-            return False
-        if isinstance(value, Mapping):
-            read_target(value)
-    except TargetError:
-        return True
-    except Exception:  # a source's own reader, and a value that it was not made for
-        return False
-    return not isinstance(value, Mapping)
-
-
-def _decoded(value: Any) -> Any:
-    try:
-        return json.loads(value) if isinstance(value, str) else None
-    except (ValueError, RecursionError):
-        return None
-
-
-def _listed(value: Any) -> Any:
-    """Put lists in place of tuples and arrays, as rows of JSON have them."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return {key: _listed(item) for key, item in value.items()}
-    return [_listed(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _place(region: Region) -> Place:
