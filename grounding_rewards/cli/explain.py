@@ -34,13 +34,13 @@ LeftOut = dict[str, list[str]]
 
 def explain_score(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The recipe: a name, module:attr or /path/file.py:attr.")],
-    response: Annotated[str | None, typer.Option(metavar="TEXT", help="What the model wrote; - reads stdin.")] = None,
-    target: Annotated[str | None, typer.Option(metavar="JSON", help="What counts as right, in any form.")] = None,
+    response: Annotated[str | None, typer.Option(metavar="TEXT", help="The model's response; - reads stdin.")] = None,
+    target: Annotated[str | None, typer.Option(metavar="JSON", help="The right answer, in any form that the recipe reads.")] = None,
     image_size: Annotated[
-        str | None, typer.Option(metavar="W,H", help="Of the original image, where the target does not say.")
+        str | None, typer.Option(metavar="W,H", help="Size of the original image, where the target does not say.")
     ] = None,
     model_image_size: Annotated[
-        str | None, typer.Option(metavar="W,H", help="The same of the image that the model saw.")
+        str | None, typer.Option(metavar="W,H", help="Size of the image that the model saw.")
     ] = None,
     group: Annotated[
         list[str] | None,
@@ -67,7 +67,7 @@ def explain_score(
         Path | None, typer.Option(metavar="FILE", help="JSON lines or Parquet.", rich_help_panel=_ROW)
     ] = None,
     row: Annotated[
-        int | None, typer.Option(metavar="N", help="Which one, counted from 0.", rich_help_panel=_ROW)
+        int | None, typer.Option(metavar="N", help="Its number, counted from 0.", rich_help_panel=_ROW)
     ] = None,
     response_column: options.ResponseColumn = "response",
     target_column: options.TargetColumn = "target",

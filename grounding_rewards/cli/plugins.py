@@ -36,7 +36,7 @@ def list_plugins(
 ) -> None:
     """List the plugins, and the dialects, verifiers, recipes and selectors that each adds.
 
-    A plugin that does not load is listed with what is wrong. GROUNDING_REWARDS_PLUGINS=NAME,NAME loads these alone;
+    A plugin that does not load is listed with its error. GROUNDING_REWARDS_PLUGINS=NAME,NAME loads these alone;
     set but empty it loads none.
 
     Example: `grounding-rewards plugins --all`

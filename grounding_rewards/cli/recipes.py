@@ -23,7 +23,7 @@ def list_recipes(
 ) -> None:
     """List the recipes, or show one: formula, parts, options, source, deviations, exploits and a scored example.
 
-    A recipe that cannot be built without options is shown with some; the output says which.
+    A recipe that cannot be built without options is shown with some, which the output names.
 
     Example: `grounding-rewards recipes gelato --option format_weight=0.1`
     """
