@@ -35,12 +35,12 @@ class Shown:
 
 def make(out: Path, names: Iterable[str], cells: int = CELLS) -> None:
     """Write the page and the pictures, the same bytes for the same recipes; ``cells`` are those of a picture."""
-    found = [shown(name, cells) for name in names]
+    drawn = [shown(name, cells) for name in names]
     (out / "pictures").mkdir(parents=True, exist_ok=True)
-    for each in found:
+    for each in drawn:
         _save(plot([each.own]), out, each.own.name)
-    _save(overview([each.shared for each in found if each.shared]), out, "overview")
-    (out / "recipes.md").write_text(text(found), "utf-8")
+    _save(overview([each.shared for each in drawn if each.shared]), out, "overview")
+    (out / "recipes.md").write_text(text(drawn), "utf-8")
 
 
 def shown(name: str, cells: int = CELLS) -> Shown:
@@ -51,17 +51,17 @@ def shown(name: str, cells: int = CELLS) -> Shown:
     return Shown(describe.facts(name, recipe, options), own, _on_shared(recipe, min(cells, CELLS // 2)))
 
 
-def text(found: Iterable[Shown]) -> str:
+def text(drawn: Iterable[Shown]) -> str:
     """Return the page's text."""
-    return page([each.facts for each in found], [each.facts["name"] for each in found if not each.shared])
+    return page([each.facts for each in drawn], [each.facts["name"] for each in drawn if not each.shared])
 
 
 def _on_shared(recipe: Recipe, cells: int) -> Picture | None:
     try:
-        found = picture(recipe, same_target(recipe), cells=cells)
+        drawn = picture(recipe, same_target(recipe), cells=cells)
     except GroundingRewardsError:
         return None
-    return replace(found, views=found.views[:1])
+    return replace(drawn, views=drawn.views[:1])
 
 
 def _save(figure: Figure, out: Path, name: str) -> None:

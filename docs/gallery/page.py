@@ -15,11 +15,11 @@ from grounding_rewards.plugins.registry import BUILT_IN
 Facts = dict[str, Any]
 
 
-def page(found: Sequence[Facts], left_out: Sequence[str]) -> str:
+def page(recipes: Sequence[Facts], left_out: Sequence[str]) -> str:
     """Return the whole page.
 
     Args:
-        found: the facts of each recipe.
+        recipes: the facts of each recipe.
         left_out: recipes that are not in the picture of all of them.
     """
     environment = Environment(  # Markdown: `plain`, `code` and `fenced` escape
@@ -28,7 +28,7 @@ def page(found: Sequence[Facts], left_out: Sequence[str]) -> str:
     )  # fmt: skip
     filters = (bounds_of, code, fenced, inputs, needs, options, paper, plain, scores, space)
     environment.filters |= {each.__name__: each for each in filters}
-    return environment.get_template("page.md.jinja").render(found=found, left_out=left_out)
+    return environment.get_template("page.md.jinja").render(recipes=recipes, left_out=left_out)
 
 
 def space(facts: Facts) -> str:
@@ -47,9 +47,9 @@ def paper(facts: Facts) -> str:
     return "this package" if facts["paper"] == BUILT_IN else str(facts["paper"])
 
 
-def options(given: Facts) -> str:
+def options(values: Facts) -> str:
     """Return the options that a recipe is shown with."""
-    return ", ".join(f"{key}={as_written(value)}" for key, value in given.items())
+    return ", ".join(f"{key}={as_written(value)}" for key, value in values.items())
 
 
 def inputs(example: Facts) -> str:
@@ -60,8 +60,8 @@ def inputs(example: Facts) -> str:
 
 def scores(example: Facts) -> str:
     """Return an example's parts, total and acc."""
-    found = {**example["parts"], "total": example["total"], "acc": example["acc"]}
-    return ", ".join(f"{name} {score:.6g}" for name, score in found.items())
+    values = {**example["parts"], "total": example["total"], "acc": example["acc"]}
+    return ", ".join(f"{name} {score:.6g}" for name, score in values.items())
 
 
 def plain(text: str) -> str:

@@ -35,7 +35,7 @@ LeftOut = dict[str, list[str]]
 def explain_score(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The recipe: a name, module:attr or /path/file.py:attr.")],
     response: Annotated[str | None, typer.Option(metavar="TEXT", help="The model's response; - reads stdin.")] = None,
-    target: Annotated[str | None, typer.Option(metavar="JSON", help="The right answer, in any form that the recipe reads.")] = None,
+    target: Annotated[str | None, typer.Option(metavar="JSON", help="The right answer, in any form.")] = None,
     image_size: Annotated[
         str | None, typer.Option(metavar="W,H", help="Size of the original image, where the target does not say.")
     ] = None,

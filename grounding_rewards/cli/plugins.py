@@ -102,8 +102,8 @@ def _example(dialect: Dialect) -> str:
     """Return the shortest answer of published models that the dialect reads, a click if there is one."""
     texts = sorted((form.right for form in ANSWER_FORMATS), key=len)
     read = [parsing.parse(texts, dialect, space=PIXEL, answers="first", thinking=how) for how in ("closed", "read")]
-    clicks = [~np.isnan(found.xy[:, 0]) & (found.xy[:, 0] > 0) for found in read]
-    for good in (*clicks, *(found.parsed for found in read)):
+    clicks = [~np.isnan(predictions.xy[:, 0]) & (predictions.xy[:, 0] > 0) for predictions in read]
+    for good in (*clicks, *(predictions.parsed for predictions in read)):
         for row in np.flatnonzero(good)[:1]:
             return " ".join(texts[row].split())
     return ""

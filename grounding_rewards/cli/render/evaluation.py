@@ -90,10 +90,16 @@ _FIGURES = ["n", "correct", "accuracy", "95 % interval", "parsed"]
 _LABEL_FREE = ["n", "acc = 1", "mean acc", "95 % interval", "parsed"]
 
 
-def _figures(found: Evaluation) -> list[str]:
-    low, high = found.interval
-    interval = layout.interval(low, high) if found.n else "-"
-    return [str(found.n), str(found.correct), percent(found.accuracy), interval, percent(found.parse_rate)]
+def _figures(evaluation: Evaluation) -> list[str]:
+    low, high = evaluation.interval
+    interval = layout.interval(low, high) if evaluation.n else "-"
+    return [
+        str(evaluation.n),
+        str(evaluation.correct),
+        percent(evaluation.accuracy),
+        interval,
+        percent(evaluation.parse_rate),
+    ]
 
 
 def _differing(names: list[str]) -> list[str]:

@@ -13,12 +13,12 @@ MOST = 12
 """Rows of a group that are printed."""
 
 
-def together(found: Together) -> Table:
+def together(group: Together) -> Table:
     """Return a row a rollout, the explained one marked; of many the first, and that one in any case."""
-    step, long = found.what == "trajectory", any(mate.length is not None for mate in found.rows)
+    step, long = group.what == "trajectory", any(mate.length is not None for mate in group.rows)
     heads = ["row", *(["step"] if step else []), *(["length"] if long else []), "total", "acc"]
-    heads += [f"point ({found.space})", "reason", "response"]
-    table, mates = layout.table(heads, ["row", "total"]), _chosen(found)
+    heads += [f"point ({group.space})", "reason", "response"]
+    table, mates = layout.table(heads, ["row", "total"]), _chosen(group)
     for mate in mates:
         own = [str(mate.step)] if step else []
         own += [str(mate.length)] if long else []
@@ -26,11 +26,11 @@ def together(found: Together) -> Table:
         response = clipped(" ".join((mate.response or "").split()), 40)
         name = f"> {mate.row}" if mate.explained else f"  {mate.row}"
         layout.row(table, [name, *own, number(mate.total), number(mate.acc), point, mate.reason, response])
-    if len(found.rows) > len(mates):
-        layout.row(table, ["  ...", f"{len(found.rows) - len(mates)} more"])
+    if len(group.rows) > len(mates):
+        layout.row(table, ["  ...", f"{len(group.rows) - len(mates)} more"])
     return table
 
 
-def _chosen(found: Together) -> list[Mate]:
-    own = [mate for mate in found.rows[MOST:] if mate.explained]
-    return [*found.rows[: MOST - len(own)], *own]
+def _chosen(group: Together) -> list[Mate]:
+    own = [mate for mate in group.rows[MOST:] if mate.explained]
+    return [*group.rows[: MOST - len(own)], *own]

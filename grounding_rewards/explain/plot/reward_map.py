@@ -127,17 +127,17 @@ def reward_map(
 def _template(recipe: Recipe, case: Case, shown: Scene) -> tuple[Template, bool]:
     """Return the response's template, or else that of the recipe's example, and True for the example's."""
     extent = shown.extent_in(recipe.response_space)
-    found = template(recipe, case.response, extent)
-    if found is not None:
-        return found, False
+    written = template(recipe, case.response, extent)
+    if written is not None:
+        return written, False
     if recipe.example is not None:
-        found = template(recipe, recipe.example.response, extent)
-    if found is None:
+        written = template(recipe, recipe.example.response, extent)
+    if written is None:
         raise RecipeError(
             f"{recipe.name}: neither the response nor the recipe's example answers with a place, so that there is no "
             "map; give --response with an answer"
         )
-    return found, True
+    return written, True
 
 
 def _step(recipe: Recipe, shown: Scene, written: Template) -> tuple[float, float]:
