@@ -199,7 +199,7 @@ def shown(run, *words):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "words"),
     [
         ("ui-r1", "acc 1.0 where the action is the target's and, of a click, the point, cut to whole pixels, lies in "
                   "its place."),
@@ -210,9 +210,9 @@ def shown(run, *words):
         ("click", "acc 1 where best(hit, refusal) is above 0"),
     ],
 )  # fmt: skip
-def test_what_makes_acc_is_told_in_words_where_no_name_tells_it(run, name, told):
+def test_the_condition_of_acc_is_in_words_where_no_name_says_it(run, name, words):
     text = shown(run, name)
-    assert told.removesuffix(" needs").removesuffix(" paper") in text
+    assert words.removesuffix(" needs").removesuffix(" paper") in text
 
 
 @pytest.mark.parametrize("name", gr.list_recipes())

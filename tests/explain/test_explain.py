@@ -123,7 +123,7 @@ def test_sizes_say_where_they_came_from_and_pixels_how_far_it_is():
         assert found.position.gap == pytest.approx(19.2)
 
 
-def test_of_several_answers_all_that_were_found_are_told():
+def test_of_several_answers_all_are_listed():
     found = explain(CLICK, Case(("(1, 2) or (3, 4)",), (BOX,), image_sizes=SCREEN))
     assert (found.reason, found.read.point, found.position) == ("SEVERAL_ANSWERS", None, None)
     assert found.read.found == ((1, 2), (3, 4))
@@ -209,7 +209,7 @@ def test_the_last_step_is_followed_by_none():
     assert total.parts[0].numbers == "1, and no more, because the step that follows is not among these rows"
 
 
-def test_a_group_is_told_with_all_its_rows():
+def test_a_group_has_all_its_rows():
     found = explain(build("gui-rcpo"), Case.of(build("gui-rcpo").example))
     assert found.together.what == "group"
     assert [row.point for row in found.together.rows] == [(200, 150), (210, 155), (190, 140), (700, 400)]
@@ -227,7 +227,7 @@ def test_of_a_bad_target_the_error_and_nothing_invented(target):
     assert (found.read.reason, found.read.point, found.target) == ("OK", (200, 150), None)
 
 
-def test_a_target_without_the_size_that_is_needed_is_told_as_read():
+def test_a_target_without_the_size_that_is_needed_is_described_as_read():
     found = explain(CLICK, Case(("(635, 310)",), (BOX,)))
     assert found.error.startswith("field 'image_size': got nothing; expected [width, height]")
     assert found.target.places[0].numbers == (1000, 300, 1200, 400)
@@ -243,7 +243,7 @@ def test_what_is_missing_is_an_error():
         explain(build("gui-rcpo"), Case(("(1, 2)",), (None,)))
 
 
-def test_every_reason_is_told():
+def test_every_reason_has_a_meaning():
     assert list(MEANINGS) == list(Reason)
 
 

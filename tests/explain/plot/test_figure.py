@@ -119,15 +119,15 @@ def test_marks_at_the_border_are_whole_and_marks_that_cannot_be_seen_are_in_no_l
 
 
 @pytest.mark.parametrize(
-    ("response", "told"),
+    ("response", "verdict"),
     [
         ("nothing", "the answer: total 0, acc 0, NO_ANSWER; range of the recipe 0 to 1"),
         ("(2000, 0)", "the answer outside the picture: total 0.1, acc 0, OUT_OF_IMAGE; range of the recipe 0 to 1"),
     ],
 )
-def test_an_answer_that_cannot_be_seen_is_not_marked(response, told):
+def test_an_answer_that_cannot_be_seen_is_not_marked(response, verdict):
     figure = drawn(response, LARGE)
-    assert texts(figure)[1] == told
+    assert texts(figure)[1] == verdict
     assert legend(figure) == ["target"]
 
 
@@ -193,7 +193,7 @@ def test_several_recipes_stand_side_by_side_on_one_scale():
     )  # infigui-g1's total for a text that it cannot read
 
 
-def test_the_scale_runs_over_what_the_maps_pay():
+def test_the_scale_runs_over_the_totals_of_the_maps():
     case = Case(("(200, 150)",), (LARGE,), image_sizes=SCREEN)
     assert scale([picture(CLICK, case, cells=50)]) == (0.1, 1.0)
     flat = Case(("(200, 150)",), ({"refusal": True},), image_sizes=SCREEN)
@@ -236,10 +236,10 @@ def test_over_a_screenshot_the_scale_goes_from_clear_to_dark_all_the_way():
     assert solid[0] == 0.0
     assert (np.diff(lightness) < 0).all()
     assert lightness[0] - lightness[-1] > 0.4
-    assert solid[-1] == 0.5  # half of what is below it is still seen
+    assert solid[-1] == 0.5  # half of the screen below still shows
     shown = drawn("(2, 3)", LARGE, image=np.full((50, 100), 255))
-    paid_least = panels(shown)[0].images[1].to_rgba(np.array([[0.1]]), norm=True)
-    assert paid_least[0, 0, 3] == 0.0
+    lowest = panels(shown)[0].images[1].to_rgba(np.array([[0.1]]), norm=True)
+    assert lowest[0, 0, 3] == 0.0
 
 
 def test_marks_are_white_with_a_black_edge():
