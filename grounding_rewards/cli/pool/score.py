@@ -85,7 +85,7 @@ def score_rollouts(
     pieces = {"made": done.made, "found": done.found}
     said = {"out": str(out), **done.manifest, "pieces": pieces, "warnings": warnings}
     if as_json:
-        terminal.print_json({name: value for name, value in said.items() if name != "outputs"})
+        terminal.print_json({name: value for name, value in said.items() if name not in ("outputs", "complete")})
         return
     sys.stderr.write(terminal.printable(_line(said)) + "\n")
     if built.label_free:
