@@ -55,16 +55,16 @@ def manifest_or_none(path: Path) -> dict[str, Any] | None:
 
 
 def check_finished(folder: Path) -> None:
-    """Check that a directory is not one that a run has yet to finish. An old one beside unfinished shards is not.
+    """Check that no run has yet to finish a directory or one in it. An old one beside unfinished shards is finished.
 
     Raises:
-        TableError: it is; says how to finish it.
+        TableError: one has; says how to finish it.
     """
-    for each in sorted((folder / UNFINISHED).glob("[!.]*.manifest.json")):
-        said = manifest_or_none(each)
-        if said is not None and (said.get(COMPLETE) or not (folder / each.name).exists()):
+    for each in sorted(folder.glob(f"**/{UNFINISHED}/[!.]*.manifest.json")):
+        said, place = manifest_or_none(each), each.parent.parent
+        if said is not None and (said.get(COMPLETE) or not (place / each.name).exists()):
             raise TableError(
-                f"{folder}: is unfinished: a run of {said.get('command', 'a command')} was killed, or is at work; the "
+                f"{place}: is unfinished: a run of {said.get('command', 'a command')} was killed, or is at work; the "
                 "same command again goes on where it was, and finishes it"
             )
 

@@ -1,8 +1,8 @@
 """Directories of shards: files of rows, each of them whole from the moment it has its name, whatever ends its writer.
 
 A **run** makes shards whose names are known before the work, so that several processes, each with shards of its own,
-can make one run, and the same command goes on where a process was killed: what is whole is not made again. Until all are
-there they lie in ``.unfinished`` in the directory, where readers of Parquet do not look, beside a manifest with the
+can make one run, and the same command goes on where a process was killed: what is whole is not made again. Until all
+are there they lie in ``.unfinished`` in the directory, where readers of Parquet do not look, beside a manifest with the
 run's identity and ``"complete": false``; an old directory can be read meanwhile. When that manifest says ``"complete":
 true``, shards take their places, and it takes its own as the last. Readers refuse a directory between these two
 moments, and one that never was complete (``manifests.check_finished``).
@@ -167,6 +167,8 @@ def open_run(
         return
     if not out.parent.is_dir():
         raise TableError(f"{out}: there is no directory {out.parent}")
+    if run.folder.is_symlink():
+        raise TableError(f"{run.folder}: is a link, and what it leads to would be emptied; remove it")
     with made_directory(out), _folder(run, shared=shared):
         _put_in_place(out, manifest)  # which a killed process had begun
         made = is_made(out, manifest, identity, overwrite=overwrite)

@@ -199,6 +199,7 @@ shutil.rmtree(sys.argv[1])
 """
 
 
+@pytest.mark.slow
 def test_a_directory_that_is_gone_at_the_end_stays_gone(tmp_path):
     folder = tmp_path / "run"
     done = subprocess.run([sys.executable, "-c", GONE, folder], capture_output=True, text=True, timeout=60)

@@ -98,6 +98,7 @@ def test_what_is_read_while_others_write_is_whole(tmp_path, monkeypatch):
     assert seen[-1] == 310
 
 
+@pytest.mark.slow
 def test_a_spawned_process_gets_a_recorder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "PAUSE", 600.0)
     monkeypatch.setattr(module, "SECONDS", 600.0)
@@ -149,6 +150,7 @@ recorder.append({"response": ["after"]})
 """
 
 
+@pytest.mark.slow
 def test_forks_write_their_own_rows_and_every_process_writes_its_last_ones(tmp_path):
     run(FORKS, tmp_path)
     found = Counter(responses(tmp_path))
@@ -193,6 +195,7 @@ print(died, sum(table.num_rows for table in files))
 """
 
 
+@pytest.mark.slow
 def test_a_process_killed_at_any_moment_leaves_whole_files(tmp_path):
     died, rows = map(int, run(KILLS, tmp_path).stdout.split())
     assert died == 10
@@ -212,6 +215,7 @@ os.kill(os.getpid(), getattr(signal, sys.argv[2]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signal", ["SIGKILL", "SIGTERM"])
 def test_a_process_killed_after_a_batch_leaves_it(tmp_path, signal):
     ended = subprocess.run([sys.executable, "-c", ENDS, tmp_path, signal], timeout=60, check=False)

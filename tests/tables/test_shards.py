@@ -24,6 +24,9 @@ from grounding_rewards.tables.shards import PREFIX, UNFINISHED, differing, open_
 from tests.cli.command import names
 
 MANIFEST = "_run.manifest.json"
+FORKS = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+"""Of Python 3.12 and later, which says that threads, such as Arrow's, are not there in the fork."""
+
 ONE, TWO = f"{PREFIX}one.parquet", f"{PREFIX}two.parquet"
 
 
@@ -136,6 +139,26 @@ def test_readers_refuse_what_is_unfinished_and_say_how_to_finish_it(tmp_path):
     assert open_rollouts([out]).read(["response"]).num_rows == 2
 
 
+def test_an_unfinished_directory_within_one_that_is_read_is_refused_too(tmp_path):
+    (tmp_path / "runs").mkdir()
+    make(tmp_path / "runs" / "one")
+    with pytest.raises(RuntimeError):
+        make(tmp_path / "runs" / "two", stop=ONE)
+    with pytest.raises(TableError, match="runs/two: is unfinished: a run of this test was killed"):
+        open_rollouts([tmp_path / "runs"])
+
+
+def test_a_link_in_the_place_of_unfinished_shards_is_not_followed(tmp_path):
+    out, mine = tmp_path / "out", tmp_path / "mine"
+    for folder in (out, mine):
+        folder.mkdir()
+    (mine / "work.txt").touch()
+    (out / UNFINISHED).symlink_to(mine)
+    with pytest.raises(TableError, match="is a link, and what it leads to would be emptied; remove it"):
+        make(out, overwrite=True)
+    assert names(mine) == ["work.txt"]
+
+
 def test_shards_of_other_names_go(tmp_path):
     out = tmp_path / "out"
     with opened(out) as run:
@@ -198,6 +221,7 @@ def part(out, name):
             run.finish([ONE, TWO], {})
 
 
+@FORKS
 @pytest.mark.slow
 def test_several_processes_make_one_run(tmp_path):
     for turn in range(5):
@@ -285,6 +309,7 @@ KILLED = {
 }
 
 
+@FORKS
 @pytest.mark.slow
 @pytest.mark.parametrize("what", KILLED)
 def test_killed_before_any_step_all_is_old_or_new_and_the_next_run_leaves_the_new(tmp_path, what):
@@ -310,6 +335,7 @@ def test_killed_before_any_step_all_is_old_or_new_and_the_next_run_leaves_the_ne
     assert states[-1] == expected[-1]
 
 
+@FORKS
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_run_that_is_killed_again_and_again_ends(tmp_path, seed):

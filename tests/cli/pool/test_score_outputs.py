@@ -53,7 +53,7 @@ def test_another_output_gives_way_only_to_overwrite(run, tmp_path):
     assert names(tmp_path) == ["in.jsonl", "out"]
 
 
-def test_an_output_that_was_changed_is_said_and_mended_by_overwrite(run, tmp_path):
+def test_an_output_that_was_changed_is_an_error_and_overwrite_replaces_it(run, tmp_path):
     source, out = write_rows(tmp_path / "in.jsonl", *rollouts(5)), tmp_path / "out"
     words = (*SCORE, source, *GELATO, "--out", out)
     run(*words)
