@@ -101,8 +101,9 @@ class Run(Shards):
             whole = {**self.identity, **said, COMPLETE: True, OUTPUTS: [self._described(name) for name in names]}
             _write_json(self.out, self.folder / self.manifest, whole)
             _put_in_place(self.out, self.manifest)
-        except FileNotFoundError:  # another process of the run has put them in place meanwhile
-            whole = manifest_or_none(self.out / self.manifest) or {}
+        except FileNotFoundError:  # another process of the run puts them in place
+            with renaming(self.out, alone=True):
+                whole = manifest_or_none(self.out / self.manifest) or {}
             if differing(whole, self.identity):
                 raise
         return whole
