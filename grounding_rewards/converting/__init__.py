@@ -8,11 +8,10 @@
 """
 
 from grounding_rewards.converting import easyr1, trl, verl
-from grounding_rewards.converting.columns import Columns, Found, find_columns
+from grounding_rewards.converting.columns import Columns, Found, Survey, find_columns
 from grounding_rewards.converting.layout import Form
 from grounding_rewards.converting.prompts import Wording
 from grounding_rewards.converting.samples import Read, Reading, Sample, read_rows
-from grounding_rewards.converting.survey import Survey
 from grounding_rewards.converting.targets import Truths
 
 FORMS = {form.name: form for form in (verl.FORM, trl.FORM, easyr1.FORM)}

@@ -9,7 +9,7 @@ from typing import Any
 
 from grounding_rewards.converting import Form, Reading, Sample
 from grounding_rewards.converting.layout import IMAGES
-from grounding_rewards.converting.repeated import Names
+from grounding_rewards.converting.samples import Names
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.tables import Table
 from grounding_rewards.tables.reporting import SILENT, Reporting

@@ -12,7 +12,6 @@ from grounding_rewards.converting import Form, Reading, Sample, Survey, Truths, 
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.converting.layout import IMAGES, images_of
 from grounding_rewards.converting.merged import MergedColumns, empty_row, merged_columns
-from grounding_rewards.converting.repeated import Names
 from grounding_rewards.converting.result import (  # fmt: skip
     SOURCE,
     Converted,
@@ -21,6 +20,7 @@ from grounding_rewards.converting.result import (  # fmt: skip
     say_input,
     say_samples,
 )
+from grounding_rewards.converting.samples import Names
 from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.tables import Batch, Table, write_table
 from grounding_rewards.tables.files import PARQUET, schema_of

@@ -10,7 +10,7 @@ import typer
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.sides import (
+from grounding_rewards.pool.inputs import (
     Side,
     counted_side,
     holds_statistics,

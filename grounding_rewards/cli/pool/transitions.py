@@ -13,7 +13,7 @@ import typer
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.render.transitions import show
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.pool.sides import Side, read_warm_side, stats_of_side
+from grounding_rewards.pool.inputs import Side, read_warm_side, stats_of_side
 from grounding_rewards.tables.atomic import atomic_file
 
 _WHAT = (

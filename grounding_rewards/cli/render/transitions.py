@@ -9,7 +9,7 @@ from rich.table import Table
 
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.pool.report.wording import percent
-from grounding_rewards.pool.transitions.beta import told
+from grounding_rewards.pool.transitions.priors import told
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.transitions import Transitions

@@ -13,8 +13,7 @@ from grounding_rewards.pool.report.figures import flow, heat, histogram, signals
 from grounding_rewards.pool.report.figures.sample import sample
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.samples import Shown
-from grounding_rewards.pool.report.verdicts import verdict
-from grounding_rewards.pool.report.wording import count, percent, plural
+from grounding_rewards.pool.report.wording import count, percent, plural, verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,8 +13,7 @@ from grounding_rewards.converting.image_files import ImageFiles
 from grounding_rewards.converting.images import Image, read_images
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, PictureError, PoolError
-from grounding_rewards.pool.report.inputs import Options
-from grounding_rewards.pool.report.sweeps import Part
+from grounding_rewards.pool.report.inputs import Options, Part
 from grounding_rewards.tables.prompts import prompt_text
 
 if TYPE_CHECKING:
@@ -77,8 +76,8 @@ def _rollouts(part: Part, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]
 
 def _shown(part: Part, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> Shown:
     from grounding_rewards.catalogue import RecordedName
-    from grounding_rewards.pool.report.outlines import outlines
     from grounding_rewards.pool.report.samples import Shown, commonest
+    from grounding_rewards.pool.target_boxes import outlines
 
     stats = part.round.stats
     name, source = str(stats.sample_id[row]), stats.source[row]

@@ -9,10 +9,9 @@ from grounding_rewards.pool.report.data import Report
 from grounding_rewards.pool.report.figures.sizes import MOST
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.samples import Shown, shortened
-from grounding_rewards.pool.report.verdicts import verdict
-from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points
-from grounding_rewards.pool.transitions.beta import told
+from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points, verdict
 from grounding_rewards.pool.transitions.null import BETA_BINOMIAL
+from grounding_rewards.pool.transitions.priors import told
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import pytest
 
 from grounding_rewards import recipe
 from grounding_rewards.catalogue import RecordedName
-from grounding_rewards.pool.report.outlines import outlines
 from grounding_rewards.pool.report.samples import commonest, first_of, hardest, shortened
+from grounding_rewards.pool.target_boxes import outlines
 from tests.pool.report.made import shown, stats
 
 NEVER = stats([8, 8, 8, 4, 8], [0, 0, 0, 0, 1], target_area=[0.2, float("nan"), 0.001, 0.0001, 0.0001])

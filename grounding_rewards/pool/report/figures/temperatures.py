@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from grounding_rewards.pool.report.figures.style import COLOURS, NORMAL, SMALL, calm, canvas, per_cent
 from grounding_rewards.pool.report.rounds import Numbers
-from grounding_rewards.pool.report.verdicts import ABOVE, COLLAPSED, HELD, LOWER, verdict
+from grounding_rewards.pool.report.wording import ABOVE, COLLAPSED, HELD, LOWER, verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
