@@ -21,7 +21,7 @@ _ASIDE = ("easy", "suspects", "control")
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
+class NamedRows:
     """Training rows, and which samples they are.
 
     Attributes:
@@ -100,7 +100,7 @@ def check_paths(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> Non
 def write_pool(
     out: Path,
     found: NextPool,
-    data: Data | None,
+    data: NamedRows | None,
     said: dict[str, Any],
     note: Callable[[str], None] = lambda text: None,
     advance: Callable[[float], None] = lambda done: None,

@@ -154,7 +154,7 @@ def _write(
 ) -> dict[str, Any]:
     from grounding_rewards._version import __version__
     from grounding_rewards.pool.curriculum.files import write_curriculum, write_weights
-    from grounding_rewards.pool.files import Data
+    from grounding_rewards.pool.files import NamedRows
     from grounding_rewards.pool.stats_table import read_stats
     from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
     from grounding_rewards.tables.folders import open_rows
@@ -167,7 +167,7 @@ def _write(
         inputs.append({"role": "stages", **fingerprint(stages, [stages])})
         named = None
         if data is not None and rows is not None:
-            named = Data(rows, sample_names(rows, id_column, advance=lambda done: advance(0.3 * done)))
+            named = NamedRows(rows, sample_names(rows, id_column, advance=lambda done: advance(0.3 * done)))
             inputs.append({"role": "data", **fingerprint(data, named.files)})
         said: dict[str, Any] = {"version": __version__, "inputs": inputs}
         if rounds is not None:

@@ -17,7 +17,7 @@ from grounding_rewards.cli.render.next import line, say
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import Band
 from grounding_rewards.pool.files import pool_paths
-from grounding_rewards.pool.run import Settings, run
+from grounding_rewards.pool.run import next_round as draw_pool
 
 _FILTERS = "What is left out"
 
@@ -115,25 +115,29 @@ def next_round(
     if confident and band is None:
         raise PoolError("--confident says how --band is read; name it by --band")
     weak_strong = None if two_model is None else _two(two_model, "--two-model", "WEAK,STRONG, two paths")
-    settings = Settings(
-        zero_share=zero_share,
-        seed=seed,
-        exclude_source=tuple(exclude_source or ()),
-        band=None if band is None else _band(band, confident),
-        two_model=None if weak_strong is None else (Path(weak_strong[0]), Path(weak_strong[1])),
-        selectors=tuple(map(_selector, selector or ())),
-        suspects=not keep_suspects,
-        min_rollouts=min_rollouts,
-        limit=limit,
-        control=control,
-        rounds=None if rounds is None else tuple(sorted(set(rounds))),
-        target_space=target_space,
-        recipe=options.target_recipe(recipe),
-        by=by,
-    )
     with _as_options():
-        settings.check()
-        manifest = run(rollouts, out, settings, data, id_column, split, terminal.REPORTING)
+        manifest = draw_pool(
+            rollouts,
+            out,
+            seed=seed,
+            zero_share=zero_share,
+            exclude_sources=exclude_source or (),
+            min_rollouts=min_rollouts,
+            two_model=None if weak_strong is None else (Path(weak_strong[0]), Path(weak_strong[1])),
+            suspects=not keep_suspects,
+            band=None if band is None else _band(band, confident),
+            selectors=[_selector(text) for text in selector or ()],
+            limit=limit,
+            control=control,
+            rounds=None if rounds is None else sorted(set(rounds)),
+            by=by,
+            target_space=target_space,
+            recipe=options.target_recipe(recipe),
+            data=data,
+            id_column=id_column,
+            split=split,
+            reporting=terminal.REPORTING,
+        )
     say(manifest)
     if as_json:
         terminal.print_json({**manifest, "out": str(out), "manifest": str(pool_paths(out)["manifest"])})
@@ -190,6 +194,7 @@ _ARGUMENTS = {
     "limit": "--limit",
     "exclude_sources": "--exclude-source",
     "selectors": "--selector",
+    "two_model": "--two-model",
 }
 
 

@@ -15,7 +15,7 @@ from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.curriculum import Curriculum, Stage
 from grounding_rewards.pool.curriculum.config import plain
 from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_weights
-from grounding_rewards.pool.files import Data
+from grounding_rewards.pool.files import NamedRows
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import to_table
 from grounding_rewards.tables.atomic import atomic_directory
@@ -34,7 +34,7 @@ def write_curriculum(
     curriculum: Curriculum,
     *,
     seed: int = 0,
-    data: Data | None = None,
+    data: NamedRows | None = None,
     said: Mapping[str, Any] | None = None,
     note: Note = lambda text: None,
     advance: Callable[[float], None] = lambda done: None,
