@@ -11,21 +11,90 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from grounding_rewards._version import __version__
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.curriculum import Curriculum, Stage
-from grounding_rewards.pool.curriculum.config import plain
+from grounding_rewards.pool.curriculum.band_check import Validation
+from grounding_rewards.pool.curriculum.config import read_curriculum, to_plain
 from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_weights
 from grounding_rewards.pool.files import NamedRows
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.stats_table import to_table
+from grounding_rewards.pool.stats_table import read_stats, to_table
 from grounding_rewards.tables.atomic import atomic_directory
 from grounding_rewards.tables.base import Note
-from grounding_rewards.tables.files import schema_of
+from grounding_rewards.tables.files import overlap, schema_of
+from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
+from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.parted import Written, write_parts, write_tables
+from grounding_rewards.tables.reporting import SILENT, Reporting
+from grounding_rewards.tables.sample_ids import sample_names
 
 MANIFEST = "curriculum.manifest.json"
 OUTSIDE = "outside"
 WEIGHTS = "weights.parquet"
+
+
+def write_stages(
+    statistics: Path,
+    stages: Path,
+    out: Path,
+    *,
+    data: Path | None = None,
+    id_column: str | None = None,
+    split: str | None = None,
+    weights: bool = False,
+    rounds: Sequence[int] | None = None,
+    seed: int = 0,
+    validation: Validation | None = None,
+    reporting: Reporting = SILENT,
+) -> dict[str, Any]:
+    """Write the stages of a curriculum from files, as ``grounding-rewards pool curriculum`` does.
+
+    Args:
+        statistics: statistics of samples, or rollouts.
+        stages: bands, stages and gate, .json or .toml.
+        out: the directory to write.
+        data: the training rows; None writes statistics.
+        id_column: the column of sample names in ``data``; None looks where ``convert`` puts them.
+        split: the split of ``data``.
+        weights: write weights by stage in place of data sets.
+        rounds: the rounds that count; None for all.
+        seed: of the draws.
+        validation: a check of the declared bands, for the manifest.
+        reporting: takes notes and progress.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        PoolError: an input lies in ``out`` or ``out`` in it; or as of ``write_curriculum``.
+        TableError: a file cannot be read.
+    """
+    curriculum = read_curriculum(stages)
+    for path in (statistics, stages, *([] if data is None else [data])):
+        if overlap(out, path):
+            raise PoolError(f"{out}: one of it and the input {path} lies in the other; write somewhere else")
+    rows = None if data is None else open_rows(data, split)
+    with reporting.progress("writing stages") as advance:
+        inputs = [{"role": "statistics", **fingerprint(statistics, files_of_rows(statistics))}]
+        inputs.append({"role": "stages", **fingerprint(stages, [stages])})
+        named = None
+        if data is not None and rows is not None:
+            named = NamedRows(rows, sample_names(rows, id_column, advance=lambda done: advance(0.3 * done)))
+            inputs.append({"role": "data", **fingerprint(data, named.files)})
+        facts: dict[str, Any] = {"version": __version__, "inputs": inputs}
+        if rounds is not None:
+            facts["rounds"] = sorted(set(rounds))
+        if validation is not None:
+            facts["validation"] = validation.to_json()
+        stats = read_stats(statistics, rounds=rounds)
+        advance(0.4)
+        if weights:
+            return write_weights(out, stats, curriculum, facts=facts)
+        return write_curriculum(
+            out, stats, curriculum, seed=seed, data=named, facts=facts, note=reporting.note,
+            advance=lambda done: advance(0.4 + 0.6 * done),
+        )  # fmt: skip
 
 
 def write_curriculum(
@@ -35,7 +104,7 @@ def write_curriculum(
     *,
     seed: int = 0,
     data: NamedRows | None = None,
-    said: Mapping[str, Any] | None = None,
+    facts: Mapping[str, Any] | None = None,
     note: Note = lambda text: None,
     advance: Callable[[float], None] = lambda done: None,
 ) -> dict[str, Any]:
@@ -48,9 +117,9 @@ def write_curriculum(
         seed: of the draws.
         data: training rows: files hold those of the stage's samples, with every column and the schema's metadata as
             they were. None: files hold the statistics of its samples, and their band.
-        said: what the manifest says beside, such as its inputs.
-        note: is told what a format could not keep as it was.
-        advance: is told the share of the training rows that have been read.
+        facts: further fields of the manifest, such as its inputs.
+        note: takes remarks on values that the format could not keep as they were.
+        advance: takes the share of the training rows that have been read.
 
     Returns:
         The manifest.
@@ -80,7 +149,7 @@ def write_curriculum(
             written = write_parts(opened, parts, data.table, data.names, note=note, advance=advance)
         by_name = {each.path.name: each for each in written}
         content = {
-            **_head(curriculum, found, said, seed),
+            **_head(curriculum, found, facts, seed),
             **join,
             "outside": _file(OUTSIDE + suffix, by_name),
             "stages": [
@@ -92,7 +161,7 @@ def write_curriculum(
 
 
 def write_weights(
-    out: Path, stats: SampleStats, curriculum: Curriculum, *, said: Mapping[str, Any] | None = None
+    out: Path, stats: SampleStats, curriculum: Curriculum, *, facts: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Write how likely each sample is drawn in each stage: one table of sample_id, stage and weight, and the manifest.
 
@@ -110,7 +179,7 @@ def write_weights(
         (written,) = write_tables(opened, [(out / WEIGHTS, tables)])
         stages = [{**_stage(place, found, None), "file": None} for place in range(len(found.sets))]
         content = {
-            **_head(curriculum, found, said, None),
+            **_head(curriculum, found, facts, None),
             "weights": _file(WEIGHTS, {WEIGHTS: written}),
             "stages": stages,
         }
@@ -144,10 +213,12 @@ def _table(stats: SampleStats, found: StageSets, curriculum: Curriculum, rows: A
     return to_table(stats.taken(rows)).append_column("band", bands)
 
 
-def _head(curriculum: Curriculum, found: StageSets, said: Mapping[str, Any] | None, seed: int | None) -> dict[str, Any]:
-    form = plain(curriculum)
+def _head(
+    curriculum: Curriculum, found: StageSets, facts: Mapping[str, Any] | None, seed: int | None
+) -> dict[str, Any]:
+    form = to_plain(curriculum)
     return {
-        **(said or {}),
+        **(facts or {}),
         "seed": seed,
         "bands": form["bands"],
         "min_rollouts": form["min_rollouts"],
@@ -168,7 +239,7 @@ def _stage(place: int, found: StageSets, files: Sequence[str] | None) -> dict[st
     stage: Stage = part.stage
     last = len(found.sets) - 1
     quotas = [{**vars(quota), "shortfall": quota.shortfall} for quota in part.quotas]
-    told = {
+    described = {
         "stage": place + 1,
         "name": stage.name,
         "epochs": stage.epochs,
@@ -178,8 +249,8 @@ def _stage(place: int, found: StageSets, files: Sequence[str] | None) -> dict[st
         "bands": quotas,
     }
     if files is not None:
-        told["next_file"] = None if place == last else files[place + 1]
-    return told
+        described["next_file"] = None if place == last else files[place + 1]
+    return described
 
 
 def _file(name: str, written: Mapping[str, Written]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import SampleStats, sample_stats
 from grounding_rewards.pool.curriculum import Gate, stage_sets, stage_weights, validate, validate_stats
-from grounding_rewards.pool.curriculum.config import plain, read
+from grounding_rewards.pool.curriculum.config import from_plain, to_plain
 from grounding_rewards.pool.curriculum.progress import Progress
 from grounding_rewards.pool.curriculum.stages import BETWEEN, UNMEASURED, Curriculum, RateBand, Stage, assign
 
@@ -258,7 +258,7 @@ def with_stage(**changes: Any) -> dict[str, Any]:
 )
 def test_stages_that_cannot_be_read_say_where(given: Any, said: str) -> None:
     with pytest.raises(PoolError) as caught:
-        read(given)
+        from_plain(given)
     assert said in str(caught.value)
 
 
@@ -272,7 +272,7 @@ def test_a_curriculum_and_its_plain_form_are_one() -> None:
         "gate": {"success_above": 0.8, "failure_below": 0.2, "last_k": 64},
         "min_rollouts": 4,
     }
-    found = read(given)
+    found = from_plain(given)
     assert found.stages[0] == Stage("a", ("easy", "hard"), (2, 1), 9, 2)
-    assert read(plain(found)) == found
+    assert from_plain(to_plain(found)) == found
     assert assign(sample_stats(["a"] * 4, [1] * 4), found).tolist() == [0]
