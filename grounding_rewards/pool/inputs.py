@@ -1,29 +1,30 @@
-"""What is compared: rollouts of one round, or statistics of samples, as commands name them."""
+"""Rollouts or statistics of samples as commands name them: ``PATH``, ``PATH@ROUND`` or ``TEMPERATURE=PATH``."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.aggregate import stats_of
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.stats_table import is_stats, read_stats
+from grounding_rewards.pool.transitions.paired import temperatures
+from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 
-if TYPE_CHECKING:
-    from grounding_rewards.pool.stats import SampleStats
-    from grounding_rewards.tables.rollout_table import RolloutTable
 
-
-class Side(NamedTuple):
-    """One thing that is compared.
+class Input(NamedTuple):
+    """One set of rollouts, or of statistics, to compare with others.
 
     Attributes:
-        path: of rollouts or statistics.
-        round: the only one that counts; None where none is named.
-        temperature: that its rollouts were sampled at; None where it is not said.
+        path: rollouts or statistics.
+        round: the only round that counts; None where none is named.
+        temperature: the sampling temperature; None where none is named.
     """
 
     path: Path
@@ -31,153 +32,179 @@ class Side(NamedTuple):
     temperature: float | None = None
 
 
-def read_side(word: str) -> Side:
-    """``PATH`` or ``PATH@ROUND``; a path that is there as it stands names no round.
-
-    >>> read_side("rollouts.parquet@2")
-    Side(path=PosixPath('rollouts.parquet'), round=2, temperature=None)
-    >>> read_side("a@b.parquet").path.name
-    'a@b.parquet'
-    """
-    path, at, number = word.rpartition("@")
-    if not at or not path or not (number.isascii() and number.isdigit()) or Path(word).exists():
-        return Side(Path(word))
-    return Side(Path(path), int(number))
-
-
-def read_warm_side(word: str) -> Side:
-    """The same behind ``TEMPERATURE=``.
+def read_input(text: str) -> Input:
+    """Parse ``PATH``, ``PATH@ROUND`` or either behind ``TEMPERATURE=``; a path that exists as written names no more.
 
     Raises:
-        PoolError: the temperature is infinite, no number, or below 0.
+        PoolError: the temperature is infinite, NaN or below 0.
 
-    >>> read_warm_side("1.4=hot.jsonl@1")
-    Side(path=PosixPath('hot.jsonl'), round=1, temperature=1.4)
+    >>> read_input("1.4=hot.jsonl@1")
+    Input(path=PosixPath('hot.jsonl'), round=1, temperature=1.4)
+    >>> read_input("a@b.parquet").path.name
+    'a@b.parquet'
     """
-    number, equals, rest = word.partition("=")
+    if Path(text).exists():
+        return Input(Path(text))
+    number, equals, rest = text.partition("=")
     try:
-        warm = _rounded(float(number)) if equals and not Path(word).exists() else None
+        warm = rounded(float(number)) if equals else None
     except ValueError:
         warm = None
     if warm is not None and not 0 <= warm < math.inf:
-        raise PoolError(f"{word}: got temperature {number}; expected a number from 0, such as 1.2")
-    return read_side(word) if warm is None else read_side(rest)._replace(temperature=warm)
+        raise PoolError(f"{text}: got temperature {number}; expected a number from 0, such as 1.2")
+    word = text if warm is None else rest
+    path, at, number = word.rpartition("@")
+    if not at or not path or not (number.isascii() and number.isdigit()) or Path(word).exists():
+        return Input(Path(word), temperature=warm)
+    return Input(Path(path), int(number), warm)
 
 
-def holds_statistics(path: Path) -> bool:
-    """Whether a file has a row a sample, as ``pool stats --out`` writes them."""
-    from grounding_rewards.pool.stats_table import is_stats
-
-    return is_stats(path)
-
-
-def stats_of_side(side: Side, by: str) -> SampleStats:
-    """Statistics of the samples of one side, without clicks and targets.
+def stats_of_input(source: Input, by: str) -> SampleStats:
+    """Return statistics of the samples of one input, without clicks and targets.
 
     Raises:
-        TableError: it cannot be read.
-        PoolError: its rollouts are of several rounds and none is named, or of other temperatures than is said; or it
-            holds statistics that cannot be parted by what was asked for.
+        TableError: the input cannot be read.
+        PoolError: its rollouts are of several rounds and none is named, or of other temperatures than the named one; or
+            it holds statistics, which cannot be counted by another column.
     """
-    from grounding_rewards.pool.aggregate import stats_of
-    from grounding_rewards.tables.rollout_table import open_rollouts
-
-    if holds_statistics(side.path):
+    if is_stats(source.path):
         if by != "source":
             raise PoolError(
-                f"{side.path}: holds statistics of samples, counted by source; --by {by} takes rollouts, or statistics "
-                f"of `pool stats --by {by}` and no --by here"
+                f"{source.path}: holds statistics of samples, counted by source; --by {by} takes rollouts, or "
+                f"statistics of `pool stats --by {by}` and no --by here"
             )
-        return counted_side(side)
-    table = open_rollouts([side.path])
-    rounds = one_round(table, [side.path], side.round)
+        return _read_statistics(source)
+    table = open_rollouts([source.path])
+    rounds = one_round(table, [source.path], source.round)
     columns = ("sample_id", "source", "round", "temperature")
-    if side.temperature is None:
+    if source.temperature is None:
         return stats_of(table, rounds=rounds, by=by, columns=columns)
-    return stats_at(side, table, rounds, by=by, columns=columns)
+    return _stats_at(source, table, rounds, by=by, columns=columns)
 
 
-def counted_side(side: Side) -> SampleStats:
-    """What a file of statistics holds.
-
-    Raises:
-        TableError: it cannot be read, or a round is asked for.
-        PoolError: its temperature is another than is said.
-    """
-    from grounding_rewards.pool.stats_table import read_stats
-    from grounding_rewards.pool.transitions.paired import temperatures
-
-    stats = read_stats(side.path, rounds=None if side.round is None else [side.round])
-    return stats if side.temperature is None else _warm(stats, one_temperature(side, temperatures(stats)))
-
-
-def stats_at(side: Side, table: RolloutTable, rounds: Sequence[int] | None, **how: Any) -> SampleStats:
-    """Statistics at the temperature that is said: it chooses among several, and names one that rollouts do not.
-
-    Args:
-        side: with its temperature.
-        table: its rollouts.
-        rounds: those that count.
-        how: further arguments of ``stats_of``.
+def stats_by_temperature(inputs: Sequence[Input]) -> dict[float, SampleStats]:
+    """Return statistics by temperature; files of one round with a temperature column are read as one table.
 
     Raises:
-        PoolError: rollouts are of other temperatures.
+        TableError: a file cannot be read.
+        PoolError: a temperature is unknown, or comes twice.
     """
-    from grounding_rewards.pool.aggregate import stats_of
+    found: dict[float, SampleStats] = {}
+    origin: dict[float, str] = {}
+    for group in grouped(inputs, lambda source: is_stats(source.path)):
+        paths = ", ".join(str(source.path) for source in group)
+        for warm, stats in _temperatures_of(group):
+            if warm in found:
+                raise PoolError(
+                    f"temperature {warm:g} is in {origin[warm]} and in {paths}; give each temperature once, or "
+                    "all of its files in the same way"
+                )
+            found[warm], origin[warm] = stats, paths
+    return found
 
-    there = [each for each in warmths(table, rounds) if each is not None]
-    if len(there) > 1 and side.temperature in there:
-        return stats_of(table, rounds=rounds, temperature=side.temperature, **how)
-    warm = one_temperature(side, there)
-    return _warm(stats_of(table, rounds=rounds, **how), warm)
 
-
-def _warm(stats: SampleStats, temperature: float) -> SampleStats:
-    return replace(stats, temperature=np.full(len(stats), temperature))
+def grouped(inputs: Sequence[Input], alone: Callable[[Input], bool]) -> list[list[Input]]:
+    """Group inputs of the same named temperature and round, but for those that stand ``alone``."""
+    groups: dict[tuple[object, ...], list[Input]] = {}
+    for place, source in enumerate(inputs):
+        groups.setdefault((source.temperature, source.round, place if alone(source) else None), []).append(source)
+    return list(groups.values())
 
 
 def one_round(table: RolloutTable, paths: Sequence[Path], number: int | None) -> list[int] | None:
-    """The round that counts; None where there are no rounds.
+    """Return the round that counts; None where rollouts have no rounds.
 
     Raises:
         PoolError: there are several, and none is named.
     """
     if number is not None:
         return [number]
-    found = sorted(each for each in table.rounds() if each is not None)
+    found = sorted(value for value in table.rounds() if value is not None)
     if len(found) > 1:
-        shown = ", ".join(map(str, paths))
         raise PoolError(
-            f"{shown}: holds rounds {', '.join(map(str, found))}; name the one that counts, as {paths[0]}@{found[-1]}"
+            f"{_listed(paths)}: holds rounds {_listed(found)}; name the one that counts, as {paths[0]}@{found[-1]}"
         )
     return None
 
 
-def warmths(table: RolloutTable, rounds: Sequence[int] | None) -> dict[float | None, int]:
-    """How many rollouts of the round that counts were sampled at each temperature.
-
-    Temperatures have six places: 0.7 of a column of 32 bits is that of one of 64.
-    """
+def rollouts_by_temperature(table: RolloutTable, rounds: Sequence[int] | None) -> dict[float | None, int]:
+    """Count the rollouts of some rounds by temperature."""
     found: dict[float | None, int] = {}
     for warm, rows in table.temperatures(rounds).items():
-        key = None if warm is None else _rounded(warm)
+        key = None if warm is None else rounded(warm)
         found[key] = found.get(key, 0) + rows
     return found
 
 
-def one_temperature(side: Side, there: Sequence[float]) -> float:
-    """The temperature of a file that has one.
+def only_temperature(source: Input, there: Sequence[float]) -> float:
+    """Return the temperature of an input that has one.
 
     Raises:
-        PoolError: it has none or several, or another than is said.
+        PoolError: it has none or several, or another than the named one.
     """
-    said = {_rounded(each) for each in (*there, *([] if side.temperature is None else [side.temperature]))}
-    if len(said) != 1:
-        shown = ", ".join(f"{each:g}" for each in sorted(set(there))) or "none"
-        given = "" if side.temperature is None else f", and is given as {side.temperature:g}"
-        raise PoolError(f"{side.path}: its temperature is {shown}{given}; expected one, as 1.4={side.path}")
-    return said.pop()
+    known = {rounded(value) for value in (*there, *([] if source.temperature is None else [source.temperature]))}
+    if len(known) != 1:
+        shown = ", ".join(f"{value:g}" for value in sorted(set(there))) or "none"
+        named = "" if source.temperature is None else f", and is given as {source.temperature:g}"
+        raise PoolError(f"{source.path}: its temperature is {shown}{named}; expected one, as 1.4={source.path}")
+    return known.pop()
 
 
-def _rounded(temperature: float) -> float:
+def rounded(temperature: float) -> float:
+    """Round to six places, so that 0.7 in 32 bits is 0.7 in 64.
+
+    >>> rounded(float(np.float32(0.7)))
+    0.7
+    """
     return round(temperature, 6)
+
+
+def _read_statistics(source: Input) -> SampleStats:
+    stats = read_stats(source.path, rounds=None if source.round is None else [source.round])
+    if source.temperature is None:
+        return stats
+    return with_temperature(stats, only_temperature(source, temperatures(stats)))
+
+
+def _stats_at(source: Input, table: RolloutTable, rounds: Sequence[int] | None, **options: Any) -> SampleStats:
+    """Return statistics at the named temperature, which chooses among several, or names that of rollouts without one.
+
+    Raises:
+        PoolError: rollouts are of other temperatures.
+    """
+    there = [value for value in rollouts_by_temperature(table, rounds) if value is not None]
+    if len(there) > 1 and source.temperature in there:
+        return stats_of(table, rounds=rounds, temperature=source.temperature, **options)
+    warm = only_temperature(source, there)
+    return with_temperature(stats_of(table, rounds=rounds, **options), warm)
+
+
+def with_temperature(stats: SampleStats, temperature: float) -> SampleStats:
+    """Return the same statistics, all at one temperature."""
+    return replace(stats, temperature=np.full(len(stats), temperature))
+
+
+def _temperatures_of(group: Sequence[Input]) -> Iterator[tuple[float, SampleStats]]:
+    source, paths = group[0], [member.path for member in group]
+    if is_stats(source.path):
+        stats = _read_statistics(source)
+        yield only_temperature(source, temperatures(stats)), stats
+        return
+    table = open_rollouts(paths)
+    rounds = one_round(table, paths, source.round)
+    if source.temperature is not None:
+        yield source.temperature, _stats_at(source, table, rounds)
+        return
+    there = rollouts_by_temperature(table, rounds)
+    if None in there:
+        raise PoolError(
+            f"{_listed(paths)}: {there[None]} rollouts name no temperature; expected it in a column temperature, or "
+            f"before the path, as 1.4={source.path}"
+        )
+    for warm in there:
+        if warm is not None:
+            yield warm, stats_of(table, rounds=rounds, temperature=warm)
+
+
+def _listed(values: Sequence[object]) -> str:
+    return ", ".join(map(str, values))

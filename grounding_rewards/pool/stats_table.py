@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import read_only
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TableError, near
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.summary import SUMMED, summary
+from grounding_rewards.scoring import Recipe
 from grounding_rewards.stats.intervals import pass_at_k, wilson
-from grounding_rewards.tables.files import JSON_LINES, PARQUET, open_table
+from grounding_rewards.tables.files import JSON_LINES, PARQUET, check_output, open_table
+from grounding_rewards.tables.parted import write_file
+from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rollout_rows import CORRECT
 from grounding_rewards.tables.rollout_table import open_rollouts
 
@@ -87,6 +93,59 @@ def from_table(table: pa.Table) -> SampleStats:
         )
     read_only(*vars(stats).values())
     return stats
+
+
+def count_rollouts(
+    rollouts: Sequence[Path],
+    out: Path | None = None,
+    *,
+    rounds: Sequence[int] | None = None,
+    by: str = "source",
+    ks: Sequence[int] = (),
+    target_space: CoordSpace | str | None = None,
+    recipe: Recipe | None = None,
+    reporting: Reporting = SILENT,
+) -> dict[str, Any]:
+    """Count rollouts by sample, as ``grounding-rewards pool stats`` does.
+
+    Args:
+        rollouts: files and directories of rollouts.
+        out: the file to write, a row a sample; None writes none.
+        rounds: see ``stats_of``, as for ``by``, ``target_space`` and ``recipe``.
+        by: the column that becomes the samples' source.
+        ks: for each k, also pass@k.
+        target_space: the space of targets that name none.
+        recipe: the recipe whose form targets have.
+        reporting: takes warnings and progress.
+
+    Returns:
+        See ``summary``; with the rollouts by round and by temperature, and ``out``.
+
+    Raises:
+        TableError: a file cannot be read or written, or holds statistics already.
+        PoolError: as of ``stats_of``.
+    """
+    for path in rollouts:
+        if is_stats(path):
+            raise TableError(f"{path}: holds statistics of samples; give the rollouts that they were counted from")
+    with reporting.progress("counting rollouts") as advance:
+        table = open_rollouts(rollouts)
+        if out is not None:
+            check_output(out, [*rollouts, *table.files])
+        stats = stats_of(
+            table, rounds=rounds, by=by, columns=SUMMED if out is None else _COLUMNS, target_space=target_space,
+            recipe=recipe, warn=reporting.warn,
+        )  # fmt: skip
+        advance(0.8)
+        at = {"rounds": _by_name(table.rounds(rounds)), "temperatures": _by_name(table.temperatures(rounds))}
+        if out is not None:
+            write_file(out, in_tables(stats, ks=ks))
+    return {**summary(stats, ks), **at, **({} if out is None else {"out": str(out)})}
+
+
+def _by_name(counts: Mapping[Any, int]) -> dict[str, int]:
+    """Name counts by round or temperature as JSON does."""
+    return {"unknown" if key is None else str(key): count for key, count in counts.items()}
 
 
 def read_stats(path: str | os.PathLike[str], *, by: str = "source", rounds: Sequence[int] | None = None) -> SampleStats:

@@ -8,16 +8,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render.next import line, say
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool import Band
-from grounding_rewards.pool.files import pool_paths
-from grounding_rewards.pool.run import next_round as draw_pool
+
+if TYPE_CHECKING:
+    from grounding_rewards.pool import Band
 
 _FILTERS = "What is left out"
 
@@ -111,6 +111,9 @@ def next_round(
 
     Example: `grounding-rewards pool next rollouts/ --data train.parquet --out pool.parquet --zero-share 0.2 --seed 7`
     """
+    from grounding_rewards.pool.files import pool_paths
+    from grounding_rewards.pool.run import next_round as draw_pool
+
     options.check_data(data, id_column, split)
     if confident and band is None:
         raise PoolError("--confident says how --band is read; name it by --band")
@@ -153,6 +156,8 @@ def _two(text: str, option: str, expected: str) -> tuple[str, str]:
 
 
 def _band(text: str, confident: bool) -> Band:
+    from grounding_rewards.pool import Band
+
     expected = "LO,HI, two pass rates from 0 to 1, such as 0.1,0.9"
     low, high = _two(text, "--band", expected)
     try:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -21,12 +19,7 @@ from grounding_rewards.cli.options import (
     target_recipe,
 )
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
-from grounding_rewards.errors import PictureError
-from grounding_rewards.explain.plot.figure import figures
-from grounding_rewards.pool.report import sample_rows as report_samples
-from grounding_rewards.pool.report.inputs import Inputs, Options, read_inputs
 
-PAGE = "report.html"
 _DATA = "Screenshots"
 _HINT = "; name the folder of relative paths by --image-root"
 
@@ -40,7 +33,7 @@ def make_report(
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help=f"Where to write {PAGE} and the pictures; made if need be.")
+        Path, typer.Option("--out", metavar="DIR", help="Where to write report.html and the pictures; made if need be.")
     ],
     title: Annotated[str, typer.Option(metavar="TEXT", help="What stands above the page.")] = "Pools by round",
     by: By = "source",
@@ -83,79 +76,18 @@ def make_report(
 
     Example: `grounding-rewards pool report round1/ round2/ pool.parquet.manifest.json --out report`
     """
-    from grounding_rewards.pool.report.data import report
+    from grounding_rewards.pool.report.files import write_report
+    from grounding_rewards.pool.report.sample_rows import Screenshots
     from grounding_rewards.pool.report.wording import plural
 
-    figures()
-    if out.exists() and not out.is_dir():
-        raise PictureError(f"{out}: is no directory")
-    warned, notes = dict[str, None](), dict[str, None]()
-    options = Options(by, target_space, target_recipe(recipe), lambda text: warned.update({text: None}))
-    with terminal.progress("counting rollouts") as advance:
-        given = read_inputs(inputs, options)
-        advance(1.0)
-    hardest, suspects = _samples(given, samples, options)
-    if data is not None:
-        root = "" if image_root is None else str(image_root)
-        images = ImageFiles(root, max_image_bytes, max_image_pixels, _HINT)
-        where = report_samples.Data(data, image_column, images, id_column, split)
-        seen, remarks = report_samples.with_screenshots([*hardest, *suspects], where)
-        warned |= dict.fromkeys(remarks)
-        hardest, suspects = seen[: len(hardest)], seen[len(hardest) :]
-    found = report(
-        title, [part.round for part in given.parts], by_temperature=given.by_temperature, unswept=given.unswept,
-        pools=given.pools, hardest=hardest, suspects=suspects, remarks=(*warned, *notes),
+    images = ImageFiles("" if image_root is None else str(image_root), max_image_bytes, max_image_pixels, _HINT)
+    found = write_report(
+        inputs, out, title=title, by=by, target_space=target_space, recipe=target_recipe(recipe), samples=samples,
+        data=None if data is None else Screenshots(data, image_column, images, id_column, split),
+        reporting=terminal.REPORTING,
     )  # fmt: skip
-    written = _write(found, out)
-    for text in warned:
-        terminal.warn(text)
     if as_json:
-        terminal.print_json({"page": str(out / PAGE), "pictures": written, "warnings": list(warned), **found.to_json()})
+        terminal.print_json(found)
         return
-    for remark in notes:
-        terminal.note(remark)
-    made = f"{plural(len(found.rounds), 'round')} and {plural(len(found.pools), 'pool')} written to {out / PAGE}"
-    sys.stderr.write(terminal.printable(f"{made}, {plural(len(written), 'picture')}") + "\n")
-
-
-def _samples(given: Inputs, most: int, options: Options) -> tuple[list[Any], list[Any]]:
-    """The samples of the last round that are shown one by one."""
-    return report_samples.shown_samples(given.parts[-1], most, options) if given.parts and most else ([], [])
-
-
-def _write(found: Any, out: Path) -> list[str]:
-    """Write the pictures and then the page; return the names of the pictures.
-
-    Pictures of an older page that this one does not have are removed before the new page is there.
-    """
-    from grounding_rewards.pool.report.page import page
-    from grounding_rewards.pool.report.pictures import FILES
-    from grounding_rewards.tables.atomic import atomic_files, made_directory, output_of
-
-    pictures = {drawing.file: (drawing, data) for drawing, data in _drawn(found)}
-    html = page(found, pictures).encode("utf-8", "backslashreplace")
-
-    def older() -> Iterator[Path]:
-        there = sorted({output_of(path) for path in out.iterdir()}) if (out / PAGE).exists() else []
-        yield from (path for path in there if FILES.fullmatch(path.name) and path.name not in pictures)
-
-    with made_directory(out), atomic_files() as files:
-        files.open(out / PAGE).write(html)
-        for name, (_, data) in pictures.items():
-            files.open(out / name).write(data)
-        files.removed = older()  # looked up when the names change: another run may have written more by then
-    return list(pictures)
-
-
-def _drawn(found: Any) -> Iterator[tuple[Any, bytes]]:
-    """The pictures and their bytes, which say neither when nor by what they were written."""
-    from grounding_rewards.pool.report.page import DOTS
-    from grounding_rewards.pool.report.pictures import drawings
-
-    every = list(drawings(found))
-    with terminal.progress("drawing") as advance:
-        for number, drawing in enumerate(every):
-            data = io.BytesIO()
-            drawing.draw().savefig(data, format="png", dpi=DOTS, metadata={"Software": None})
-            advance((number + 1) / len(every))
-            yield drawing, data.getvalue()
+    rounds, pools, pictures = (plural(len(found[name]), name[:-1]) for name in ("rounds", "pools", "pictures"))
+    sys.stderr.write(terminal.printable(f"{rounds} and {pools} written to {found['page']}, {pictures}") + "\n")

@@ -9,20 +9,8 @@ import typer
 
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.render import tables as layout
-from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.inputs import (
-    Side,
-    counted_side,
-    holds_statistics,
-    one_round,
-    one_temperature,
-    read_warm_side,
-    stats_at,
-    warmths,
-)
 
 if TYPE_CHECKING:
-    from grounding_rewards.pool.stats import SampleStats
     from grounding_rewards.pool.temperature import Sweep
 
 
@@ -66,11 +54,12 @@ def temperature(
 
     Example: `grounding-rewards pool temperature 1.1=cool.parquet 1.4=warm.parquet 1.7=hot.parquet`
     """
+    from grounding_rewards.pool.inputs import read_input, stats_by_temperature
     from grounding_rewards.pool.temperature import sweep
 
     with terminal.progress("comparing temperatures") as advance:
         found = sweep(
-            _stats([read_warm_side(word) for word in files]),
+            stats_by_temperature([read_input(text) for text in files]),
             rule=rule.value,
             reference=reference,
             tolerance=tolerance,
@@ -85,54 +74,6 @@ def temperature(
         _show(found)
     for text in found.warnings:
         terminal.warn(text)
-
-
-def _stats(sides: list[Side]) -> dict[float, SampleStats]:
-    """Statistics by temperature; files of one round whose temperatures are in their column are read as one table.
-
-    Raises:
-        TableError: a file cannot be read.
-        PoolError: no temperature is known, or one comes twice.
-    """
-    groups: dict[tuple[object, ...], list[Side]] = {}
-    for place, side in enumerate(sides):
-        apart = holds_statistics(side.path)
-        groups.setdefault((side.temperature, side.round, place if apart else None), []).append(side)
-    found: dict[float, SampleStats] = {}
-    came: dict[float, str] = {}
-    for group in groups.values():
-        paths = ", ".join(str(side.path) for side in group)
-        for warm, stats in _of_group(group):
-            if warm in found:
-                raise PoolError(
-                    f"temperature {warm:g} is in {came[warm]} and in {paths}; give each temperature once, or "
-                    "all of its files in the same way"
-                )
-            found[warm], came[warm] = stats, paths
-    return found
-
-
-def _of_group(group: list[Side]) -> list[tuple[float, SampleStats]]:
-    from grounding_rewards.pool.aggregate import stats_of
-    from grounding_rewards.pool.transitions.paired import temperatures
-    from grounding_rewards.tables.rollout_table import open_rollouts
-
-    side, paths = group[0], [each.path for each in group]
-    if holds_statistics(side.path):
-        stats = counted_side(side)
-        return [(one_temperature(side, temperatures(stats)), stats)]
-    table = open_rollouts(paths)
-    rounds = one_round(table, paths, side.round)
-    if side.temperature is not None:
-        return [(side.temperature, stats_at(side, table, rounds))]
-    there = warmths(table, rounds)
-    if None in there:
-        shown = ", ".join(map(str, paths))
-        raise PoolError(
-            f"{shown}: {there[None]} rollouts name no temperature; expected it in a column temperature, or before the "
-            f"path, as 1.4={side.path}"
-        )
-    return [(each, stats_of(table, rounds=rounds, temperature=each)) for each in there if each is not None]
 
 
 def _show(found: Sweep) -> None:

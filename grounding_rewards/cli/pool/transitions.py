@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +11,6 @@ import typer
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.render.transitions import show
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.pool.inputs import Side, read_warm_side, stats_of_side
 from grounding_rewards.tables.atomic import atomic_file
 
 _WHAT = (
@@ -56,23 +53,13 @@ def transitions(
 
     Example: `grounding-rewards pool transitions rollouts.parquet@1 rollouts.parquet@2 --prior fit`
     """
-    from grounding_rewards.pool.transitions import transitions as compare
-    from grounding_rewards.pool.transitions.warnings import FEW
+    from grounding_rewards.pool.transitions.files import compare_files
 
     if null is not None and prior is not None:
         raise PoolError("--null and --prior: a measured null needs no prior; give one of them")
     if out is not None and (out.suffix != ".json" or out.is_dir() or not out.parent.is_dir()):
         raise TableError(f"--out: got {out}; expected a file that ends in .json, in a directory that is there")
-    with terminal.progress("comparing rounds") as advance:
-        sides = [read_warm_side(word) for word in (before, after)]
-        first = stats_of_side(sides[0], by)
-        advance(0.4)
-        second = stats_of_side(sides[1], by)
-        advance(0.8)
-        again = None if null is None else stats_of_side(read_warm_side(null), "source")
-        found = compare(first, second, null=again, prior=_prior(prior or "fit"))
-    if found.both < FEW and _same(*sides):  # of more samples their numbers tell
-        found = replace(found, warnings=(*found.warnings, "BEFORE and AFTER are the same rollouts"))
+    found = compare_files(before, after, null=null, prior=_prior(prior or "fit"), by=by, reporting=terminal.REPORTING)
     said = {"before_path": before, "after_path": after, "null_path": null, "by": by, **found.to_json()}
     if out is not None:
         with atomic_file(out) as file:
@@ -83,11 +70,6 @@ def transitions(
         show(found, by)
     for text in found.warnings:
         terminal.warn(text)
-
-
-def _same(one: Side, other: Side) -> bool:
-    first, second = (each._replace(path=Path(os.path.realpath(each.path))) for each in (one, other))
-    return first == second
 
 
 def _prior(text: str) -> str | tuple[float, float]:

@@ -13,7 +13,7 @@ from grounding_rewards.converting.image_files import ImageFiles
 from grounding_rewards.converting.images import Image, read_images
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, PictureError, PoolError
-from grounding_rewards.pool.report.inputs import Options, Part
+from grounding_rewards.pool.report.inputs import Options, RoundInput
 from grounding_rewards.tables.prompts import prompt_text
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _ASPECT = 0.05  # by which a screenshot's aspect may differ: models' sizes are r
 
 
 @dataclass(frozen=True)
-class Data:
+class Screenshots:
     """Training data with screenshots.
 
     Attributes:
@@ -44,7 +44,7 @@ class Data:
     split: str | None = None
 
 
-def shown_samples(part: Part, most: int, options: Options) -> tuple[list[Shown], list[Shown]]:
+def shown_samples(part: RoundInput, most: int, options: Options) -> tuple[list[Shown], list[Shown]]:
     """The hardest samples of a round, and its suspects, without screenshots.
 
     Args:
@@ -63,7 +63,7 @@ def shown_samples(part: Part, most: int, options: Options) -> tuple[list[Shown],
     return tuple([_shown(part, row, read, options) for row in chosen.tolist()] for chosen in rows)  # type: ignore[return-value]
 
 
-def _rollouts(part: Part, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
+def _rollouts(part: RoundInput, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
     """The rollouts of some samples, by their names."""
     found: dict[str, list[dict[str, Any]]] = {}
     if part.table is None or not ids:
@@ -74,7 +74,7 @@ def _rollouts(part: Part, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]
     return found
 
 
-def _shown(part: Part, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> Shown:
+def _shown(part: RoundInput, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> Shown:
     from grounding_rewards.catalogue import RecordedName
     from grounding_rewards.pool.report.samples import Shown, commonest
     from grounding_rewards.pool.target_boxes import outlines
@@ -103,7 +103,7 @@ def _shown(part: Part, row: int, read: Mapping[str, list[dict[str, Any]]], optio
     )
 
 
-def with_screenshots(samples: Sequence[Shown], data: Data) -> tuple[list[Shown], list[str]]:
+def with_screenshots(samples: Sequence[Shown], data: Screenshots) -> tuple[list[Shown], list[str]]:
     """The same with what the data know of them, and what to keep in mind about that.
 
     Raises:
