@@ -1,4 +1,4 @@
-"""Whether a recipe was told the wrong coordinate space: which space responses and targets would fit better.
+"""Detect a wrong coordinate space: score the same rows with responses or targets in other spaces.
 
 The same rows are scored as declared and then under each *hypothesis*: the responses in another space, or the targets
 that name none in another. A hypothesis is better where all of these hold:
@@ -48,7 +48,7 @@ _WHOSE = {"response_space": "responses", "target_space": "targets"}
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What one option could be instead.
+    """Another value for one option, and its hits.
 
     Attributes:
         role: the option.
@@ -66,7 +66,7 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class SpaceFit:
-    """What was found; ``str`` makes a sentence of it.
+    """Result of the search; ``str`` makes a sentence of it.
 
     Attributes:
         declared: the space declared for responses.
@@ -160,7 +160,7 @@ def fit_spaces(
 
 
 def _unfit(recipe: Recipe) -> str:
-    """Why a recipe says nothing about spaces; "" where it does."""
+    """Return the reason for which a recipe cannot judge spaces; "" where it can."""
     if recipe.label_free:
         return f"{recipe.name} compares nothing with targets"
     if not recipe.accepts & _PLACES:
@@ -169,14 +169,14 @@ def _unfit(recipe: Recipe) -> str:
 
 
 def _read(recipe: Recipe, targets: Any) -> Targets:
-    """Targets as they came, without a space where they name none; what cannot be read is kept as unusable."""
+    """Read targets without a space where they name none; unreadable ones are kept as unusable."""
     if isinstance(targets, Targets):
         return targets
     return Targets.from_list(targets, native=recipe.native, bad_target="abstain", label_free=recipe.label_free)
 
 
 def _others(recipe: Recipe, targets: Targets) -> list[Recipe]:
-    """The recipe under each hypothesis."""
+    """Return the recipe under each hypothesis."""
     others = [replace(recipe, response_space=space) for space in SPACES if space != recipe.response_space]
     if None in targets.spaces:
         others += [replace(recipe, target_space=space) for space in SPACES if space != recipe.target_space]
@@ -185,7 +185,7 @@ def _others(recipe: Recipe, targets: Targets) -> list[Recipe]:
 
 @dataclass(frozen=True, eq=False)
 class _Outcome:
-    """What becomes of n rows under a recipe: (n,) hits, usable targets, distances of points from places."""
+    """Result of n rows under a recipe: (n,) hits, usable targets, distances of points from places."""
 
     recipe: Recipe
     hits: NDArray[np.bool_]
@@ -201,7 +201,7 @@ def _hypothesis(found: _Outcome, declared: Recipe) -> Hypothesis:
 
 
 def _distances(rollouts: Rollouts) -> Floats:
-    """(n,) from each point to the centre of the nearest place, in the recipe's space; NaN where either is missing."""
+    """Return each point's distance to the centre of the nearest place, (n,), in the recipe's space; NaN without one."""
     regions, found = rollouts.targets.regions, np.full(len(rollouts), np.nan)
     away = rollouts.predictions.xy[regions.row] - (regions.box[:, :2] + regions.box[:, 2:]) / 2
     np.fmin.at(found, regions.row, np.hypot(away[:, 0], away[:, 1]))
@@ -210,14 +210,14 @@ def _distances(rollouts: Rollouts) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """What all hypotheses are tried on."""
+    """Rows to try the hypotheses on."""
 
     responses: Sequence[str | None]
     targets: Targets
     sizes: Mapping[str, Any]
 
     def outcome(self, recipe: Recipe, responses: Sequence[str | None] | None = None) -> _Outcome | None:
-        """What becomes of the rows under a hypothesis; None where its success cannot be judged."""
+        """Score the rows under a hypothesis; None where its success cannot be judged."""
         given = self.responses if responses is None else responses
         rollouts = recipe.rollouts(given, self.targets, **self.sizes, bad_target="abstain")
         try:
@@ -228,7 +228,7 @@ class _Rows:
 
     @cached_property
     def _codes(self) -> NDArray[np.int64]:
-        """(n,) equal for rows of the same target."""
+        """Return a code for each row's target, (n,), equal for equal targets."""
         known: dict[Any, int] = {}
         same = [
             (target.id, target.regions, target.image_size) if target else row
@@ -237,7 +237,7 @@ class _Rows:
         return np.array([known.setdefault(key, len(known)) for key in same], dtype=np.int64)
 
     def prefer(self, found: _Outcome, declared: _Outcome, level: float) -> bool:
-        """Whether distinct targets prefer a hypothesis clearly to what was declared."""
+        """True where clearly more distinct targets prefer a hypothesis to the declared spaces."""
         if found.hits.sum() < max(1, _TIMES * declared.hits.sum()):
             return False
         more, fewer = self._votes(found.hits.astype(np.float64) - declared.hits.astype(np.float64))
@@ -245,12 +245,12 @@ class _Rows:
         return sign_test(more, fewer) < level and sign_test(farther, nearer) >= _LEVEL
 
     def _votes(self, votes: Floats) -> tuple[int, int]:
-        """How many distinct targets have votes above 0 on the whole, and how many below."""
+        """Count the distinct targets with votes above 0 in sum, and below."""
         sums = np.bincount(self._codes, weights=votes)
         return int((sums > 0).sum()), int((sums < 0).sum())
 
     def by_chance(self, recipe: Recipe) -> float:
-        """Mean hits of responses that answer another row."""
+        """Return the mean number of hits of responses paired with other rows' targets."""
         order = np.argsort(self._codes, kind="stable")
         counts = []
         for share in _SHIFTS:
@@ -262,7 +262,7 @@ class _Rows:
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """P(X >= wins) for X ~ Binomial(wins + losses, 1/2): how often a fair coin does as well; 1.0 without any toss.
+    """Return P(X >= wins) for X ~ Binomial(wins + losses, 1/2), the chance of a fair coin; 1.0 without any toss.
 
     >>> round(sign_test(10, 0) * 1024, 9), round(sign_test(3, 1), 9)
     (1.0, 0.3125)

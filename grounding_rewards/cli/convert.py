@@ -1,4 +1,4 @@
-"""``grounding-rewards convert``: somebody's data set in, the rows that a trainer reads out."""
+"""``grounding-rewards convert``: a data set to the rows that a trainer reads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from grounding_rewards.scoring import Recipe
 
 
 class Trainer(StrEnum):
-    """Who will read the rows."""
+    """Trainers to convert for."""
 
     VERL = "verl"
     TRL = "trl"
@@ -35,7 +35,7 @@ _ROWS = "Rows"
 
 
 def _column(role: str, what: str) -> Any:
-    """The option that names a column, with the names that are taken without it."""
+    """Build the option that names a column; its help lists the names that are taken without it."""
     names = " ".join(GUESSED[role])
     return typer.Option(metavar="NAME", help=f"{what}. By name: {names}.", rich_help_panel=_COLUMNS)
 

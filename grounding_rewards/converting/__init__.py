@@ -1,4 +1,4 @@
-"""Rows of a data set into the rows that a trainer reads: pure, rows in and rows out; ``cli/convert`` has the files.
+"""Convert rows of a data set into the rows that a trainer reads; ``run`` handles the files.
 
 >>> from grounding_rewards.coords.spaces import PIXEL
 >>> reading = Reading(Columns("ask", target="box"), Truths(space=PIXEL))

@@ -1,4 +1,4 @@
-"""Which column of somebody's rows holds what: as options say, else by the names that data sets use."""
+"""Find the columns of a data set: named by options, else by the names that data sets use."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ GUESSED = {role: (*names, *(f"{a},{b}" for a, b in _SIDES if role == "image-size
 
 @dataclass(frozen=True)
 class Columns:
-    """Names of columns; None where there is none. ``a.b`` is the field b of the column a.
+    """Names of columns; None for an absent one. ``a.b`` is the field b of the column a.
 
     Attributes:
         target: what counts as right.
@@ -61,13 +61,13 @@ class Columns:
 
     @property
     def read(self) -> tuple[str, ...]:
-        """The columns, without fields in them, that must be read."""
+        """Return the columns to read, without fields in them."""
         names = (self.target, self.instruction, self.image, *self.image_size, self.id, self.source)
         return tuple(dict.fromkeys(_top(name) for name in names if name))
 
 
 class Found(NamedTuple):
-    """Columns, which of them were guessed from their names, by role, and what is to be said of others."""
+    """Columns, those that were guessed from their names, by role, and notes."""
 
     columns: Columns
     guesses: dict[str, str]
@@ -123,7 +123,7 @@ def find_columns(
 
 
 def value_at(row: Mapping[str, Any], name: str | None) -> Any:
-    """A row's value in a column, or in a field of one; None where there is none.
+    """Return a row's value in a column, or in a field of one; None without it.
 
     >>> value_at({"reward_model": {"ground_truth": [1, 2, 3, 4]}}, "reward_model.ground_truth")
     [1, 2, 3, 4]
@@ -136,7 +136,7 @@ def value_at(row: Mapping[str, Any], name: str | None) -> Any:
 
 
 def _available(rows: Iterable[Mapping[str, Any]]) -> dict[str, None]:
-    """Names of columns, and of the fields in them, in order."""
+    """Return the names of columns, and of the fields in them, in order."""
     names: dict[str, None] = {}
     for row in rows:
         for name, value in row.items():
@@ -147,7 +147,7 @@ def _available(rows: Iterable[Mapping[str, Any]]) -> dict[str, None]:
 
 
 def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> tuple[str | None, list[str]]:
-    """A column of a usual name that holds what it should; and notes about such as do not."""
+    """Guess a column by its name and values, and note those whose values do not fit."""
     found, notes = list[str](), list[str]()
     for name in GUESSED[role]:
         parts = [name] if name in _NAMES[role] else name.split(",")
@@ -164,7 +164,7 @@ def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]])
 
 
 def _fits(role: str, value: Any, parts: int) -> bool:
-    """Whether a value could be what a guessed column should hold."""
+    """True for a value that fits the role of a column."""
     if value is None:
         return True
     if role == "id":
@@ -177,7 +177,7 @@ def _fits(role: str, value: Any, parts: int) -> bool:
 
 
 def _images(there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What to say where no column of images was found, and yet one looks like it."""
+    """Note a column that looks like images, where no column of images is named."""
     for name in there:
         if any(looks_like_images(value_at(row, name)) for row in rows):
             return [
@@ -200,7 +200,7 @@ def _top(name: str) -> str:
 
 
 class Survey:
-    """Takes note of rows, and keeps a few values of each column, however many rows there are.
+    """Survey of columns: keeps a few values of each column, however many rows there are.
 
     >>> survey = Survey()
     >>> survey.add([{"id": 1, "about": {"w": 2}}, {"id": 2, "about": {"h": 3}}, {"id": None}, {"image": "a.png"}])
@@ -224,16 +224,16 @@ class Survey:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns, in order of appearance."""
+        """Return the names of the columns, in order of appearance."""
         return tuple(self._seen)
 
     def objects(self, name: str) -> bool:
-        """Whether a column holds nothing but objects and nulls."""
+        """True for a column of objects and nulls alone."""
         kinds = {*self._seen.get(name, ())} - {type(None)}
         return kinds == {dict}
 
     def rows(self) -> list[dict[str, Any]]:
-        """Rows that were not there but might have been: all names, and of each column a value of each type."""
+        """Return made-up rows with all names, and of each column a value of each type."""
         columns = {name: [*kinds.values()] for name, kinds in self._seen.items()}
         longest = max(map(len, columns.values()), default=0)
         return [

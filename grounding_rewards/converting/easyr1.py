@@ -1,4 +1,4 @@
-"""EasyR1: a problem in one text, its images, and the answer, which is all that the reward function gets."""
+"""EasyR1's rows: a problem in one text, its images, and the answer, all that its reward function receives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grounding_rewards.errors import ConvertError
 
 
 def row(sample: Sample) -> dict[str, Any]:
-    """One row: ``problem`` and ``answer``.
+    """Return one row: ``problem`` and ``answer``.
 
     Raises:
         ConvertError: the prompt is more than one user's message, or more than its text.
@@ -28,7 +28,7 @@ def row(sample: Sample) -> dict[str, Any]:
 
 
 def types() -> dict[str, Any]:
-    """The Arrow types of its columns."""
+    """Return the Arrow types of its columns."""
     import pyarrow as pa
 
     return {"problem": pa.string(), "answer": pa.string()}

@@ -1,4 +1,4 @@
-"""The images of a row: paths, bytes, or both, as data sets keep them."""
+"""Images of a row: paths, bytes, or both, as data sets keep them."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ _EXPECTED = 'a path, bytes, {"bytes": ..., "path": ...}, a data URL or a list of
 
 @dataclass(frozen=True)
 class Image:
-    """One image: where its file lies, its bytes, or both."""
+    """Image by its path, its bytes, or both."""
 
     path: str | None = None
     data: bytes | None = None
 
     @property
     def relative(self) -> bool:
-        """Whether where its file lies depends on where it is opened."""
+        """True for a path that depends on the current directory."""
         return self.data is None and self.path is not None and "://" not in self.path and not os.path.isabs(self.path)
 
     @property
     def remote(self) -> bool:
-        """Whether its path is an address, so that nothing here can read it."""
+        """True for an address on a network, which is never read."""
         return self.data is None and "://" in (self.path or "") and not (self.path or "").startswith("file://")
 
     def within(self, folder: str | None) -> Image:
-        """The same with a relative path inside ``folder``."""
+        """Return the image with a relative path inside ``folder``."""
         if folder is None or self.path is None or self.data is not None or "://" in self.path:
             return self
         return replace(self, path=os.path.join(folder, self.path))
 
     def as_field(self) -> dict[str, Any]:
-        """The fields that ``datasets`` keeps of an image."""
+        """Return the fields that ``datasets`` keeps of an image."""
         return {"bytes": self.data, "path": None if _is_data_url(self.path) else self.path}
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of an image.
+    """Size and orientation of an image.
 
     Attributes:
         size: width and height as the trainer opens it.
@@ -59,7 +59,7 @@ class Seen:
 
 
 def looks_like_images(value: Any) -> bool:
-    """Whether a value of a column that no name tells of is an image, or several.
+    """True for a value that is likely an image, or several, whatever its column's name.
 
     >>> looks_like_images("shots/1.PNG"), looks_like_images([{"bytes": b"GIF", "path": None}])
     (True, True)
@@ -76,7 +76,7 @@ def looks_like_images(value: Any) -> bool:
 
 
 def read_images(value: Any) -> tuple[Image, ...]:
-    """A row's images, in order.
+    """Read a row's images, in order.
 
     Raises:
         ConvertError: there is none, or something else.

@@ -1,4 +1,4 @@
-"""What a trainer wants its rows to look like."""
+"""Layout of a trainer's rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IMAGES = "images"
 
 @dataclass(frozen=True)
 class Form:
-    """A trainer's rows.
+    """Layout of the rows of one trainer.
 
     Attributes:
         name: the trainer's name.
@@ -35,13 +35,13 @@ class Form:
     steering: frozenset[str] = frozenset()
 
     def taken(self, names: Sequence[str]) -> frozenset[str]:
-        """The names that rows with these columns cannot keep: none of its own rows' if they are that."""
+        """Return the names that other columns cannot keep; the trainer's own rows may keep ``steering`` ones."""
         own = self.merged and all(name in names for name in self.merged)
         return self.reserved - self.steering if own else self.reserved
 
 
 def over(given: Any, ours: Mapping[str, Any]) -> dict[str, Any]:
-    """Our fields over those that a row had there; None of ours hides nothing.
+    """Merge our fields over those of a row; None of ours hides nothing.
 
     >>> over({"index": 7, "split": "a", "answer": "x"}, {"index": 0, "split": None, "id": None})
     {'index': 0, 'split': 'a', 'answer': 'x', 'id': None}
@@ -51,12 +51,12 @@ def over(given: Any, ours: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def images_of(images: Sequence[Image], as_fields: bool) -> list[Any]:
-    """A row's images, as paths or with the fields that ``datasets`` keeps of them."""
+    """Return a row's images, as paths or with the fields that ``datasets`` keeps of them."""
     return [image.as_field() if as_fields else image.path for image in images]
 
 
 def images_type(as_fields: bool) -> Any:
-    """The Arrow type of a column of lists of images."""
+    """Return the Arrow type of a column of lists of images."""
     import pyarrow as pa
 
     one = pa.struct({"bytes": pa.binary(), "path": pa.string()}) if as_fields else pa.string()
@@ -64,7 +64,7 @@ def images_type(as_fields: bool) -> Any:
 
 
 def messages_type(further: Mapping[str, Any] | None = None) -> Any:
-    """The Arrow type of a column of conversations, whose messages may have ``further`` fields."""
+    """Return the Arrow type of a column of conversations, whose messages may have ``further`` fields."""
     import pyarrow as pa
 
     return pa.list_(pa.struct({"role": pa.string(), "content": pa.string(), **(further or {})}))

@@ -1,4 +1,4 @@
-"""The Arrow types of what ``convert`` writes where the input's own fields stay among ours."""
+"""Arrow types of converted rows, where the input's own fields stay among ours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROMPT = "prompt"
 
 @dataclass(frozen=True)
 class MergedColumns:
-    """The columns that are written anew.
+    """Columns that are written anew.
 
     Attributes:
         types: their Arrow types.
@@ -33,7 +33,7 @@ class MergedColumns:
     found: Mapping[str, Any] = field(default_factory=dict)
 
     def merge(self, row: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-        """Our columns of a row, over what it has there."""
+        """Merge our columns of a row over its own."""
         return {**ours, **{name: over(self._fitted(name, row.get(name)), ours[name]) for name in self.merged}}
 
     def _fitted(self, name: str, given: Any) -> Any:
@@ -46,7 +46,7 @@ class MergedColumns:
 def merged_columns(
     form: Form, table: Table, reading: Reading, merged: Sequence[str], fields: bool, parquet: bool, note: Note
 ) -> MergedColumns:
-    """The columns that a form's rows have.
+    """Return the columns of a layout's rows.
 
     Args:
         form: the trainer's rows.
@@ -81,7 +81,7 @@ def merged_columns(
 
 
 def empty_row(schema: Any) -> dict[str, Any]:
-    """A row that has every column of a schema, and every field of its structs, and nothing in them."""
+    """Return a row that has every column of a schema, and every field of its structs, all None."""
     return {field.name: dict.fromkeys(_fields(field.type)) or None for field in schema}
 
 
@@ -96,12 +96,12 @@ def _inferred(table: Table, name: str, note: Note) -> Any:
 
 
 def _filled(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Without objects that have no keys, for which Parquet has no type, and which no reader takes for another thing."""
+    """Return the fields without empty objects, for which Parquet has no type."""
     return {key: value for key, value in given.items() if value != {}}
 
 
 def _further_types(table: Table, schema: Any, column: str) -> dict[str, Any]:
-    """The types of what messages have beside role and content."""
+    """Return the types of the fields of messages beside role and content."""
     if schema is not None:
         kind = _type_at(schema, column)
         one = getattr(kind, "value_type", None)
@@ -133,7 +133,7 @@ def _type_at(schema: Any, name: str) -> Any:
 
 
 def _fields(kind: Any) -> dict[str, Any]:
-    """The fields of a struct's type; none of another's."""
+    """Return the fields of a struct's type; none of another type's."""
     import pyarrow as pa
 
     if kind is None or not pa.types.is_struct(kind):

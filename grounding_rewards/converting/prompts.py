@@ -1,4 +1,4 @@
-"""What the model is asked: a text or a conversation in, messages of plain text out, ``<image>`` where images stand."""
+"""Prompts: a text or a conversation to messages of plain text, with ``<image>`` in place of images."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _ROLES = ("system", "user", "assistant", "tool")
 
 @dataclass(frozen=True)
 class Message:
-    """One message: who speaks, the text, and what else it has, such as ``tool_calls``."""
+    """Message with its role, its text, and further fields such as ``tool_calls``."""
 
     role: str
     text: str
     further: Mapping[str, Any] = field(default_factory=dict)
 
     def as_field(self) -> dict[str, Any]:
-        """The fields that trainers read."""
+        """Return the fields that trainers read."""
         return {"role": self.role, "content": self.text, **self.further}
 
 
 @dataclass(frozen=True)
 class Wording:
-    """What is put around instructions.
+    """System message and template around instructions.
 
     Attributes:
         system: the text of a system message; None for none.
@@ -44,7 +44,7 @@ class Wording:
 
 
 def read_prompt(value: Any, wording: Wording, images: int) -> tuple[Message, ...]:
-    """The messages of one row.
+    """Read the messages of one row.
 
     Args:
         value: the instruction, or a list of messages with ``role`` and ``content``, the last one not the assistant's.
@@ -96,7 +96,7 @@ def _message(value: Any) -> Message:
 
 
 def further_fields(message: Mapping[str, Any]) -> dict[str, Any]:
-    """What a message has beside role and content; not what Arrow filled with nulls, nor what is empty.
+    """Return the fields of a message beside role and content, without nulls, which Arrow fills in, and empty values.
 
     >>> further_fields({"role": "tool", "content": "done", "tool_call_id": "7", "name": None, "tool_calls": []})
     {'tool_call_id': '7'}

@@ -1,4 +1,4 @@
-"""What ``convert`` found on its way, and what it says of it on stderr and in JSON."""
+"""Result of ``convert``: counts, problems and notes, for stderr and JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOURCE = "data_source"
 
 @dataclass
 class Converted:
-    """What was found on the way.
+    """Counts, problems and notes of one conversion.
 
     Attributes:
         guesses: columns that no option named, by role.
@@ -79,7 +79,7 @@ class Converted:
         self.relative += sum(image.relative for sample in samples for image in sample.images)
 
     def list_problems(self, *, all_in_json: bool) -> None:
-        """The first rows that cannot be converted."""
+        """Note the first rows that cannot be converted."""
         for _, place, why in self.problems[:LISTED]:
             self.reporting.note(f"{place}: {why}")
         if len(self.problems) > LISTED:
@@ -87,7 +87,7 @@ class Converted:
             self.reporting.note(f"and {len(self.problems) - LISTED} more rows{where}")
 
     def as_json(self) -> dict[str, Any]:
-        """All of it, for scripts."""
+        """Return plain values, for scripts."""
         count, pairs = self.repeated
         return {
             "split": self.split,
@@ -108,7 +108,7 @@ class Converted:
 
 
 class NotConvertedError(ConvertError):
-    """Rows cannot be converted, so that nothing is written; ``found`` says which."""
+    """Rows cannot be converted, so that nothing is written; ``result`` has their problems."""
 
     def __init__(self, message: str, found: Converted) -> None:
         super().__init__(message)
@@ -116,7 +116,7 @@ class NotConvertedError(ConvertError):
 
 
 def say_input(found: Converted, table: Table) -> None:
-    """Which files are read, where a directory has several."""
+    """Note the files that are read, where a directory has several."""
     skipped = list(getattr(table, "skipped", ()))
     if len(found.files) > 1:
         more = f" and {len(found.files) - 3} more" if len(found.files) > 3 else ""
@@ -126,7 +126,7 @@ def say_input(found: Converted, table: Table) -> None:
 
 
 def say_columns(found: Converted, form: Form, reading: Reading, remarks: Sequence[str]) -> None:
-    """Which columns were guessed, and which make room."""
+    """Note the guessed columns, and those left out."""
     for role, column in found.guesses.items():
         if column == reading.unnamed and role == "source" and reading.columns.source is None:
             found.note(f"source: {column}, by the name of the input; --source names another")
@@ -142,7 +142,7 @@ def say_columns(found: Converted, form: Form, reading: Reading, remarks: Sequenc
 def say_samples(
     found: Converted, form: Form, reading: Reading, names: Names, *, fields: bool, looked_up: str | None
 ) -> None:
-    """What is to be known of what was written."""
+    """Note and warn about the rows that were written."""
     if found.problems:
         found.warn(f"{len(found.problems)} of {found.rows} rows cannot be converted, and are left out")
     for text in described(found.findings):

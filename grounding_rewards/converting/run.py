@@ -1,4 +1,4 @@
-"""The files of ``convert``: reads batches, has them converted, writes them, and says what it found."""
+"""Convert the files of a data set: read batches, convert them, write them, and report on them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _HINT = "; name the folder of relative paths by --image-root, or give --no-image
 
 @dataclass(frozen=True)
 class Converter:
-    """Settings of one conversion; those of ``grounding-rewards convert``, whose help explains them."""
+    """Settings of one conversion: the options of ``grounding-rewards convert``."""
 
     form: Form
     truths: Callable[[str | None], Truths]
@@ -106,7 +106,7 @@ class Converter:
         return ImageFiles(root, self.max_image_bytes, self.max_image_pixels, _HINT)
 
     def _survey(self, table: Table, file: Path, found: Converted) -> Survey:
-        """What columns there are: as the schema says, else as all rows do."""
+        """Survey the columns: by the schema, else by all rows."""
         survey, schema = Survey(), schema_of(table)
         if schema is not None:
             survey.add([empty_row(schema), *next(table.batches(size=_FIRST)).rows])
@@ -125,7 +125,7 @@ class Converter:
         return survey
 
     def _reading(self, survey: Survey, file: Path, found: Converted) -> tuple[Reading, list[str]]:
-        """How rows are read, and what is to be said of columns that are not read."""
+        """Return the reading of rows, and notes on columns that are not read."""
         for name in self.dropped:
             if name not in survey.names:
                 hint = near(name, survey.names) or "."
@@ -146,7 +146,7 @@ class Converter:
         return reading, remarks
 
     def _as_fields(self, table: Table, reading: Reading, out: Path) -> bool:
-        """Whether images are written with their bytes, or as what ``datasets`` opens, and not as paths."""
+        """True where images are written with their bytes, or as fields of ``datasets``; False for paths."""
         column, schema = reading.columns.image, schema_of(table)
         if column is not None and schema is not None:
             from grounding_rewards.tables.parquet import holds_bytes, refuse_bytes
@@ -164,7 +164,7 @@ class Converter:
         return KeptColumns(table, gone, {IMAGES: IMAGES_FEATURE} if fields and image else {})
 
     def _in_the_way(self, survey: Survey, reading: Reading, merged: Sequence[str]) -> list[str]:
-        """Columns that were not asked to go, hold nothing that is packed, and yet make room."""
+        """Return the columns to leave out because the trainer needs their names, though nothing of them is packed."""
         images = [IMAGES] if reading.columns.image else []
         names = {*self.form.types(), *images, *self.form.taken(survey.names)}
         packed = {*reading.columns.read, *self.dropped, *merged}
@@ -173,7 +173,7 @@ class Converter:
     def _convert(
         self, batch: Batch, reading: Reading, new: MergedColumns, fields: bool, found: Converted
     ) -> tuple[list[Sample], list[dict[str, Any]]]:
-        """The samples of a batch that can be converted, and their new columns."""
+        """Convert a batch: its samples, and their new columns."""
         read = read_rows(batch.rows, reading, batch.start)
         problems, samples, rows = {**read.problems, **batch.unread}, list[Sample](), list[dict[str, Any]]()
         for place, sample in enumerate(read.samples):
@@ -209,7 +209,7 @@ class Converter:
 
 
 def _files(table: Table) -> list[str]:
-    """Names of the files of a directory, as they lie in it."""
+    """Return the names of the files of a directory, relative to it."""
     tables = getattr(table, "tables", ())
     return [str(each.path.relative_to(table.path)) for each in tables]
 

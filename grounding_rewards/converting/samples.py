@@ -1,4 +1,4 @@
-"""Rows of a data set into samples: the same for all trainers."""
+"""Read rows of a data set as samples, the same for all trainers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LARGEST_ID = 2**63 - 1
 
 @dataclass(frozen=True)
 class Sample:
-    """One row, read.
+    """One row of a data set.
 
     Attributes:
         index: number of the row in the input, from 0.
@@ -52,13 +52,13 @@ class Sample:
 
     @property
     def name(self) -> str:
-        """The sample's name as text."""
+        """Return the sample's name as text."""
         return str(self.target.id)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How rows are read.
+    """Settings for reading rows.
 
     Attributes:
         columns: which column holds what.
@@ -86,7 +86,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Read:
-    """Some rows, read: a sample each, None where a row has a problem, by the row's place among them.
+    """Samples of some rows, None for a row with a problem.
 
     Attributes:
         samples: of each row, or None.
@@ -161,7 +161,7 @@ def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
 
 
 def _size(row: Mapping[str, Any], reading: Reading, target: Target, seen: Seen | None) -> Size | None:
-    """The size that columns or the target say, which must agree where both do; else that of the image itself."""
+    """Return the size by columns or the target, which must agree, else that of the image itself."""
     columns, said = ",".join(reading.columns.image_size), _said(row, reading.columns)
     if said and target.image_size and said != target.image_size:
         raise ConvertError(f"image size: the target says {list(target.image_size)}, the column {list(said)}")
@@ -192,7 +192,7 @@ def _said(row: Mapping[str, Any], columns: Columns) -> Size | None:
 
 
 def _name(row: Mapping[str, Any], reading: Reading, target: Target) -> str | int | None:
-    """The name that the row has: an option's column, then the target's own, then a column of a usual name."""
+    """Return the row's name: of an option's column, else the target's own, else of a column of a usual name."""
     given = value_at(row, reading.columns.id)
     if given is not None and (isinstance(given, bool) or not isinstance(given, str | int) or given == ""):
         raise ConvertError(
@@ -226,7 +226,7 @@ def _check_texts(*texts: str | int | None) -> None:
 
 
 class Names:
-    """The names of samples, kept as 16 bytes each."""
+    """Names of samples, kept as 16 bytes each, to count repeated ones."""
 
     def __init__(self) -> None:
         self._digests, self._rows = array("Q"), array("Q")
@@ -239,7 +239,7 @@ class Names:
             self._rows.append(sample.index)
 
     def repeated(self, most: int = 5) -> tuple[int, list[tuple[int, int]]]:
-        """How many bear the name of an earlier one, and the rows of the first of them, each behind its namesake's.
+        """Count the samples with an earlier one's name, and list the row of each beside that of its namesake.
 
         >>> from grounding_rewards.targets.target import Target
         >>> names = Names()

@@ -1,4 +1,4 @@
-"""Targets as somebody's rows have them into targets that name their space and can be packed as JSON."""
+"""Read the targets of a data set, and write them as JSON that names its space."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SIZES = ("image_size", "model_image_size")
 
 @dataclass(frozen=True)
 class Truths:
-    """How targets are read.
+    """Settings for reading targets.
 
     Attributes:
         native: a recipe's own form, tried first.
@@ -47,14 +47,14 @@ class Truths:
 
     @classmethod
     def of(cls, recipe: Recipe | None, space: CoordSpace | None, column: str | None) -> Truths:
-        """As a recipe reads them; without one in wire form, or as what the column's name says."""
+        """Return a recipe's own reading, else that of the wire form, or of the place that the column is named after."""
         if recipe is None:
             name = (column or "").rpartition(".")[2]
             return cls(space=space, place=name if name in PLACES else None)
         return cls(recipe.native, space or recipe.target_space, recipe.accepts, recipe.label_free, recipe=recipe)
 
     def read(self, value: Any, row: int) -> Target:
-        """One target.
+        """Read one target.
 
         Raises:
             TargetError: it cannot be read.
@@ -90,7 +90,7 @@ class Truths:
 
 
 def written(target: Target) -> str:
-    """A target as the JSON of its wire form.
+    """Return a target as the JSON of its wire form.
 
     Raises:
         ConvertError: something in ``extra`` is nothing that JSON has.
@@ -110,7 +110,7 @@ def written(target: Target) -> str:
 
 
 def with_facts(target: Target, size: tuple[float, float] | None, name: str | int) -> Target:
-    """A target with what the row says beside it."""
+    """Return a target with the size and the name that its row has."""
     return replace(target, image_size=size or target.image_size, id=name)
 
 

@@ -1,4 +1,4 @@
-"""TRL: columns, each of which its trainers hand to the reward function under its own name."""
+"""TRL's rows: columns that its trainers hand to the reward function by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grounding_rewards.errors import ConvertError
 
 
 def row(sample: Sample) -> dict[str, Any]:
-    """One row: ``prompt``, ``target`` and ``sample_id``. The trainer itself puts images before the first user's text.
+    """Return one row: ``prompt``, ``target`` and ``sample_id``; TRL itself puts images before the first user's text.
 
     Raises:
         ConvertError: an image's place is somewhere else.
@@ -25,7 +25,7 @@ def row(sample: Sample) -> dict[str, Any]:
 
 
 def types() -> dict[str, Any]:
-    """The Arrow types of its columns."""
+    """Return the Arrow types of its columns."""
     import pyarrow as pa
 
     return {"prompt": messages_type(), "target": pa.string(), "sample_id": pa.string()}

@@ -1,4 +1,4 @@
-"""verl: what ``RLHFDataset`` reads, and what it passes on to ``compute_score``."""
+"""verl's rows: the columns that ``RLHFDataset`` reads and passes on to ``compute_score``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OTHER_MEDIA = ("<video>", "<audio>")
 
 
 def row(sample: Sample) -> dict[str, Any]:
-    """One row: ``data_source``, ``prompt``, ``reward_model`` and ``extra_info``.
+    """Return one row: ``data_source``, ``prompt``, ``reward_model`` and ``extra_info``.
 
     Raises:
         ConvertError: a text beside images names a video or a sound, which verl would look for.
@@ -39,7 +39,7 @@ def row(sample: Sample) -> dict[str, Any]:
 
 
 def types() -> dict[str, Any]:
-    """The Arrow types of its columns."""
+    """Return the Arrow types of its columns."""
     import pyarrow as pa
 
     about = {"index": pa.int64(), "id": pa.string(), "image_size": pa.list_(pa.float64()), "split": pa.string()}

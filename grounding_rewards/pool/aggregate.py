@@ -1,4 +1,4 @@
-"""A rollout table grouped by sample: the statistics that selection, transitions and reports start from."""
+"""Aggregate rollouts by sample: the statistics for selection, transitions and reports."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def stats_of(
     recipe: Recipe | None = None,
     warn: Note = lambda text: None,
 ) -> SampleStats:
-    r"""Statistics of the samples of a rollout table, one row a sample, sorted by its name.
+    r"""Return statistics of the samples of a rollout table, one row a sample, sorted by name.
 
     Rollouts of all rounds count together, unless ``rounds`` chooses some. The order of rollouts changes nothing, to the
     last bit: means and variances are those of totals rounded to 2^-60 and 2^-40 of the largest, of 1 at least, summed
@@ -126,7 +126,7 @@ def _where(rounds: Collection[int] | None, temperature: float | None) -> str:
 
 
 def _extent(table: RolloutTable, where: str, *, paid: bool) -> tuple[float, bool]:
-    """The size of the largest total, where it is asked for, and whether there are several rounds."""
+    """Return the size of the largest total, if totals are needed, and True for rollouts of several rounds."""
     needed = [name for name in ("acc", "round", "temperature", *(["total"] if paid else ())) if name in table.columns]
     largest = f"max(abs({TOTAL}))" if "total" in needed else "0.0"
     number = "coalesce(round, -1)" if "round" in needed else "0"
@@ -155,7 +155,7 @@ def _paths(table: RolloutTable) -> str:
 def _gathered(
     batches: Iterable[pa.RecordBatch], reading: _Reading
 ) -> tuple[dict[str, list[Any]], list[dict[str, Any]]]:
-    """Columns of statistics in parts, batch by batch, for tables of all samples are large; and rows that look wrong."""
+    """Gather columns of statistics batch by batch (whole tables are large), and the rows that need a check."""
     parts: dict[str, list[Any]] = {}
     odd: list[dict[str, Any]] = []
     for batch in batches:
@@ -176,7 +176,7 @@ def _gathered(
 
 
 def _odd(grouped: pa.Table) -> pa.ChunkedArray:
-    """Which samples have no name, a rollout neither right nor wrong, several sources, or rollouts that may be twice."""
+    """Mark samples without a name, with an ``acc`` neither 0 nor 1, with several sources, or with repeated rollouts."""
     wrong = pc.greater(grouped["num_correct"], grouped["n"]).fill_null(True)
     found = pc.or_(grouped["unnamed"], wrong)
     for name in ("several", "unclear"):
@@ -238,7 +238,7 @@ def _array(name: str, column: pa.ChunkedArray) -> Any:
 
 @dataclass
 class _Reading:
-    """Targets of a table, read batch by batch; remembers which recipes are not installed."""
+    """Reader of a table's targets, batch by batch; collects recipes that are not installed."""
 
     target_space: CoordSpace | str | None
     recipe: Recipe | None

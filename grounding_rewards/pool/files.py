@@ -1,4 +1,4 @@
-"""The files of a pool: its rows, what was set aside, and the manifest that says how they came about."""
+"""Write the files of a pool: its rows, the samples set aside, and the manifest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ASIDE = ("easy", "suspects", "control")
 
 @dataclass(frozen=True, eq=False)
 class NamedRows:
-    """Training rows, and which samples they are.
+    """Training rows with the name of each row's sample.
 
     Attributes:
         table: the rows.
@@ -34,11 +34,11 @@ class NamedRows:
 
     @property
     def files(self) -> list[Path]:
-        """The files that hold the rows."""
+        """Return the files that hold the rows."""
         return [each.path for each in getattr(self.table, "tables", [self.table])]
 
     def join(self, stats: SampleStats) -> dict[str, int]:
-        """How many samples there are in rollouts, in the data, and in both.
+        """Count the samples in the rollouts, in the data, and in both.
 
         Raises:
             PoolError: none is in both; shows names of both.
@@ -61,7 +61,7 @@ class NamedRows:
 
 
 def pool_paths(out: Path) -> dict[str, Path]:
-    """Where the pool, what is set aside, and the manifest are written.
+    """Return the paths of the pool, of the samples set aside, and of the manifest.
 
     >>> [str(path) for path in pool_paths(Path("a/pool.parquet")).values()]
     ['a/pool.parquet', 'a/pool.easy.parquet', 'a/pool.suspects.parquet', 'a/pool.control.parquet', \
@@ -146,7 +146,7 @@ def write_pool(
 
 
 def _listed(paths: Mapping[str, Path]) -> set[str]:
-    """The files that former runs wrote: by the manifest, and by those of runs that were killed before it had its name.
+    """Return the names of files that earlier runs wrote, by their manifest or by one of a run killed before the rename.
 
     What such a run has left would be taken for this one's.
     """

@@ -19,7 +19,7 @@ from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 
 
 class Input(NamedTuple):
-    """One set of rollouts, or of statistics, to compare with others.
+    """Rollouts or statistics to compare with others.
 
     Attributes:
         path: rollouts or statistics.

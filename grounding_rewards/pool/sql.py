@@ -1,4 +1,4 @@
-"""Columns of ``SampleStats`` in SQL, over rollouts grouped by sample; the order of rollouts changes nothing."""
+"""Columns of ``SampleStats`` in SQL, over rollouts grouped by sample; independent of the order of rollouts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FAR, _FAR_BITS = 1000.0, 10
 
 
 def counted(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, str]:
-    """What all statistics have, by sample.
+    """Return the SQL of the counts that all statistics need, by name.
 
     ``scored`` packs two counts into one sum, n in its lower 32 bits and num_correct above; an ``acc`` that is neither 0
     nor 1 makes num_correct exceed n, several make both null. ``other`` differs from ``source`` where a sample has
@@ -51,7 +51,7 @@ def counted(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, 
 
 
 def chosen(inner: Collection[str], further: Collection[str], *, names: bool) -> dict[str, str]:
-    """What is taken of a sample's row with the columns of ``counted`` and ``further``.
+    """Return the SQL of a sample's row, over the columns of ``counts`` and ``other_columns``.
 
     ``unclear`` names samples whose rollouts may be there twice, ``several`` those with several sources.
     """
@@ -71,7 +71,7 @@ def chosen(inner: Collection[str], further: Collection[str], *, names: bool) -> 
 
 
 def further(has: Collection[str], largest: float) -> dict[str, str]:
-    """All other columns that can be told from the columns that a table has.
+    """Return the SQL of all other columns that a table's columns allow.
 
     Args:
         has: the columns of the table.
@@ -114,13 +114,13 @@ def _near(name: str, condition: str, times: str = "") -> str:
 
 
 def _mean(value: str, bits: int) -> str:
-    """The mean of values below 2^bits, rounded to 2^(bits - 60): a sum of whole numbers, which has no order."""
+    """Return the SQL of the mean of values below 2^bits, rounded to 2^(bits - 60): sums of integers have no order."""
     fine = f"{2.0 ** (60 - bits)!r}::DOUBLE"
     return f"sum((({value}) * {fine})::HUGEINT)::DOUBLE / count({value}) / {fine}"
 
 
 def _variance(value: str, bits: int) -> str:
-    """Their variance, rounded to 2^(bits - 40), likewise: (n Σx² - (Σx)²) / n²."""
+    """Return the SQL of the variance, rounded to 2^(bits - 40), likewise: (n Σx² - (Σx)²) / n²."""
     whole = f"(({value}) * {2.0 ** (40 - bits)!r}::DOUBLE)::HUGEINT"
     of_squares = f"count({value}) * sum({whole} * {whole}) - sum({whole}) * sum({whole})"
     return f"({of_squares})::DOUBLE / count({value}) / count({value}) / {2.0 ** (80 - 2 * bits)!r}"

@@ -1,4 +1,4 @@
-"""Rollouts by sample: how many there are, how many were right, mean and variance of what they were paid."""
+"""Statistics of rollouts by sample: counts, pass rates, means and variances of totals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAN, _NONE, _ZERO, _NO_NUMBER = ({"unknown": value} for value in (np.nan, None,
 
 @dataclass(frozen=True, eq=False)
 class SampleStats:
-    """What the rollouts of m samples say, one row a sample.
+    """Statistics of the rollouts of m samples, one row a sample.
 
     Only the first three columns are always known. Any other that is not given is filled with what stands for unknown:
     NaN, -1 or None.
@@ -82,36 +82,36 @@ class SampleStats:
         return len(self.n)
 
     def named(self, row: int) -> str:
-        """How errors call a sample."""
+        """Return the name of a sample for errors."""
         return f"sample {self.sample_id[row]!r}"
 
     @property
     def pass_rate(self) -> Floats:
-        """(m,) num_correct / n; NaN where no rollout was scored."""
+        """Return num_correct / n, (m,); NaN where no rollout was scored."""
         return _ratio(self.num_correct, self.n)
 
     @property
     def spread(self) -> Floats:
-        """(m,) highest - lowest total; NaN where no rollout has one."""
+        """Return highest - lowest total, (m,); NaN where no rollout has one."""
         return self.highest - self.lowest
 
     @property
     def all_correct(self) -> NDArray[np.bool_]:
-        """(m,) whether every scored rollout was right, of one at least."""
+        """Mark samples, (m,), with one scored rollout or more, all of them right."""
         return np.asarray((self.n > 0) & (self.num_correct == self.n))
 
     @property
     def none_correct(self) -> NDArray[np.bool_]:
-        """(m,) whether no scored rollout was right, of one at least."""
+        """Mark samples, (m,), with one scored rollout or more, none of them right."""
         return np.asarray((self.n > 0) & (self.num_correct == 0))
 
     @property
     def mixed(self) -> NDArray[np.bool_]:
-        """(m,) whether some scored rollouts were right and some were not."""
+        """Mark samples, (m,), with right and wrong rollouts."""
         return np.asarray((self.num_correct > 0) & (self.num_correct < self.n))
 
     def taken(self, rows: Sequence[int] | NDArray[Any]) -> SampleStats:
-        """The samples of some rows, in this order, or those for which ``rows`` is true."""
+        """Return the samples of some rows, in this order, or those for which ``rows`` is true."""
         chosen = np.asarray(rows)
         chosen = chosen if chosen.dtype == np.bool_ else chosen.astype(np.int64)
         found = SampleStats(**{name: column[chosen] for name, column in vars(self).items()})
@@ -124,7 +124,7 @@ def sample_stats(
     acc: Sequence[float | None] | NDArray[Any],
     total: Sequence[float | None] | NDArray[Any] | None = None,
 ) -> SampleStats:
-    """Statistics of samples from a table with a row a rollout.
+    """Compute statistics of samples from columns with a row a rollout.
 
     Args:
         sample_ids: (n,) which sample each rollout belongs to.
@@ -167,7 +167,7 @@ def sample_stats(
 
 
 def _codes(sample_ids: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
-    """The samples in order of first appearance, and the place of each row's among them."""
+    """Return the samples in order of first appearance, and each row's index among them."""
     ids = sample_ids.tolist() if isinstance(sample_ids, np.ndarray) else list(sample_ids)
     try:
         places = {name: place for place, name in enumerate(dict.fromkeys(ids))}
@@ -202,6 +202,6 @@ def _mean(code: NDArray[np.int64], values: Floats, samples: int) -> Floats:
 
 
 def _ratio(sums: NDArray[Any], counts: NDArray[np.int64]) -> Floats:
-    """Sums / counts; NaN where there is nothing to count."""
+    """Divide sums by counts; NaN where a count is 0."""
     found: Floats = np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
     return found

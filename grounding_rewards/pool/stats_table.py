@@ -1,4 +1,4 @@
-"""Statistics of samples as a table: what ``pool stats --out`` writes, and what is read back from it."""
+"""Tables of statistics: the file of ``pool stats --out``, written and read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _COLUMNS = tuple(each.name for each in fields(SampleStats))
 
 
 def to_table(stats: SampleStats, ks: Sequence[int] = ()) -> pa.Table:
-    """All columns of statistics, and what follows from them; null for what is not known.
+    """Return all columns of statistics as a table, with derived ones; null for unknown values.
 
     Beside those of ``SampleStats``: ``pass_rate`` with ``wilson_low`` and ``wilson_high`` (95 %), ``spread``,
     ``dispersion_target`` (the dispersion of clicks over the target's diagonal), and ``pass_at_K`` for each of ``ks``.
@@ -58,14 +58,14 @@ def to_table(stats: SampleStats, ks: Sequence[int] = ()) -> pa.Table:
 
 
 def in_tables(stats: SampleStats, rows: NDArray[np.int64] | None = None, ks: Sequence[int] = ()) -> Iterator[pa.Table]:
-    """The same for some rows, or all, some 100,000 a table: one of all takes several times their memory."""
+    """Yield tables of some rows, or all, about 100,000 rows each: a single table takes several times their memory."""
     rows = np.arange(len(stats)) if rows is None else rows
     for start in range(0, len(rows) or 1, _AT_ONCE):
         yield to_table(stats.taken(rows[start : start + _AT_ONCE]), ks)
 
 
 def from_table(table: pa.Table) -> SampleStats:
-    """Statistics from a table of them; columns that it lacks are unknown.
+    """Read statistics from a table; missing columns are unknown.
 
     Raises:
         PoolError: a column is missing or holds something else, counts make no sense, or two rows are of one sample.
@@ -149,7 +149,7 @@ def _by_name(counts: Mapping[Any, int]) -> dict[str, int]:
 
 
 def read_stats(path: str | os.PathLike[str], *, by: str = "source", rounds: Sequence[int] | None = None) -> SampleStats:
-    """Statistics from a file of them (it has ``n`` and ``num_correct``, and no ``acc``), or from rollouts.
+    """Read a file of statistics (it has ``n`` and ``num_correct``, and no ``acc``), or count rollouts.
 
     Raises:
         TableError: the path cannot be read.
@@ -166,7 +166,7 @@ def read_stats(path: str | os.PathLike[str], *, by: str = "source", rounds: Sequ
 
 
 def is_stats(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a file of statistics, such as ``pool stats --out`` writes, and not one of rollouts."""
+    """True for a file of statistics, such as ``pool stats --out`` writes; False for rollouts."""
     if not os.path.isfile(path) or not os.fspath(path).lower().endswith((*PARQUET, *JSON_LINES)):
         return False
     columns = open_table(path).columns

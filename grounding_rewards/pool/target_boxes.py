@@ -1,4 +1,4 @@
-"""How large targets are and where they lie, as far as a rollout table tells."""
+"""Places and sizes of targets in a rollout table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def target_boxes(
     recipe: Recipe | None = None,
     errors: dict[int, TargetError] | None = None,
 ) -> Floats:
-    """The bounds of each target's first place: (m, 4) x1 y1 x2 y2 in shares of the image.
+    """Return the bounds of each target's first place: (m, 4) x1 y1 x2 y2 in shares of the image.
 
     NaN where a target has no place or cannot be read, and where neither it, ``target_space`` nor its recipe says in
     which space it is.
@@ -104,7 +104,7 @@ def _boxes(read: Targets, image_sizes: Floats) -> Floats:
 
 
 def shares(boxes: Floats, image_sizes: Floats) -> tuple[Floats, Floats]:
-    """The areas of boxes over their images', and their diagonals over their images' diagonals: (m,) each.
+    """Return the areas and diagonals of boxes over those of their images: (m,) each.
 
     Args:
         boxes: (m, 4) in shares of the image.
@@ -128,7 +128,7 @@ def outlines(
     target_space: CoordSpace | str | None = None,
     recipe: Recipe | None = None,
 ) -> tuple[Floats, ...]:
-    """Each place of a target as corners (k, 2) in shares of the image; a single corner is a point.
+    """Return each place of a target as corners (k, 2) in shares of the image; a single corner is a point.
 
     Nothing where the target has no place, cannot be read, or nobody says in which space or image it is.
 

@@ -1,4 +1,4 @@
-"""The highest temperature whose accuracy has not collapsed, with what else a temperature does to rollouts."""
+"""Temperature sweep: choose the highest temperature whose accuracy has not collapsed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SLACK = 1e-12
 
 @dataclass(frozen=True)
 class AtTemperature:
-    """What rollouts at one temperature say of the samples that all temperatures have.
+    """Numbers of one temperature, over the samples that all temperatures have.
 
     Attributes:
         temperature: of sampling.
@@ -60,13 +60,13 @@ class AtTemperature:
     why: str
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; None for NaN."""
+        """Return plain values; None for NaN."""
         return {name: number(value) if isinstance(value, float) else value for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Temperatures compared.
+    """Comparison of temperatures.
 
     Attributes:
         chosen: the highest temperature that has not collapsed, nor lies above one that has.
@@ -89,13 +89,13 @@ class Sweep:
     warnings: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; None for NaN."""
+        """Return plain values; None for NaN."""
         rows = [row.to_json() for row in self.rows]
         return {**vars(self), "rows": rows, "settings": dict(self.settings), "warnings": list(self.warnings)}
 
 
 def highest(accuracies: Mapping[float, float], *, tolerance: float = 0.02, reference: float | None = None) -> float:
-    """The highest temperature up to which no accuracy is more than ``tolerance`` below that at the reference.
+    """Return the highest temperature up to which no accuracy is more than ``tolerance`` below the reference's.
 
     Args:
         accuracies: by temperature.
@@ -205,7 +205,7 @@ def sweep(
 
 
 def _common(several: Sequence[SampleStats], temperatures: Sequence[float]) -> tuple[list[SampleStats], int]:
-    """The samples that all have scored, in one order, and how many samples there are in any."""
+    """Return the samples that all temperatures have scored, in one order, and the number of samples in any."""
     scored = [stats.taken(stats.n > 0) for stats in several]
     rows = in_common(scored, [f"the scored rollouts at temperature {each:g}" for each in temperatures])
     every = set().union(*(stats.sample_id.tolist() for stats in several))
@@ -213,14 +213,14 @@ def _common(several: Sequence[SampleStats], temperatures: Sequence[float]) -> tu
 
 
 def _against(temperatures: Sequence[float], accuracies: Sequence[float], rule: str, reference: float | None) -> int:
-    """The place of the temperature to compare with; of equally good ones the lowest."""
+    """Return the index of the temperature to compare with; of equally good ones the lowest."""
     if reference is not None:
         return temperatures.index(reference)
     return accuracies.index(max(accuracies)) if rule == BOOTSTRAP else 0
 
 
 def _top(held: Sequence[bool], start: int) -> int:
-    """The last place that is reached from ``start`` over places that hold."""
+    """Return the last index that is reached from ``start`` over held temperatures."""
     top = start
     while top + 1 < len(held) and held[top + 1]:
         top += 1

@@ -1,4 +1,4 @@
-"""Intervals of means by drawing samples again."""
+"""Bootstrap intervals of means."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HELD = 1 << 22
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Percentile intervals of means; a draw of samples is a draw of how often each different value comes.
+    """Percentile intervals of means; multinomial draws of the distinct values' counts, which equal draws of samples.
 
     Args:
         draws: how many.
@@ -30,7 +30,7 @@ class Bootstrap:
     confidence: float
 
     def interval(self, values: Floats) -> tuple[float, float]:
-        """The interval of the mean of (m,) values; the order of samples plays no part."""
+        """Return the interval of the mean of (m,) values, in any order."""
         different, counts = np.unique(values, return_counts=True)
         rng, samples = np.random.default_rng(self.seed), len(values)
         at_once = max(1, _HELD // len(different))

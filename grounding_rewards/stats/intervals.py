@@ -1,4 +1,4 @@
-"""How far counts of right rollouts can be trusted: intervals, pass@k, what a second look shows by chance, paired tests.
+"""Intervals of counts, pass@k, beta-binomial predictions and paired tests.
 
 Numpy alone: none of these needs a statistics package.
 """
@@ -19,7 +19,7 @@ Z = 1.959964
 
 
 def wilson(correct: ArrayLike, n: ArrayLike, z: float = Z) -> tuple[Floats, Floats]:
-    """Wilson's interval of a share: ``(centre - half, centre + half)``.
+    """Return Wilson's interval of a share: ``(centre - half, centre + half)``.
 
     With p = correct / n: centre = (p + z²/2n) / (1 + z²/n), half = z sqrt(p(1-p)/n + z²/4n²) / (1 + z²/n).
 
@@ -54,7 +54,7 @@ def wilson(correct: ArrayLike, n: ArrayLike, z: float = Z) -> tuple[Floats, Floa
 
 
 def pass_at_k(n: ArrayLike, correct: ArrayLike, k: int) -> Floats:
-    """The chance that k of a sample's n rollouts, drawn without replacement, hold a right one; without bias.
+    """Return the unbiased chance that k of a sample's n rollouts, drawn without replacement, hold a right one.
 
     ``1 - C(n - correct, k) / C(n, k)``, as the product ``1 - prod over i < k of (n - correct - i) / (n - i)``.
 
@@ -87,7 +87,7 @@ def pass_at_k(n: ArrayLike, correct: ArrayLike, k: int) -> Floats:
 
 
 def beta_binomial(n_after: int, correct: ArrayLike, n: ArrayLike, a: float, b: float) -> Floats:
-    """What a second look at the same policy shows: the chances of 0 to n_after right rollouts after ``correct`` of n.
+    """Return the chances of 0 to n_after right rollouts in a second measurement, after ``correct`` of n in the first.
 
     Beta(a, b) before the first look makes Beta(correct + a, n - correct + b) after it, and the second look is
     beta-binomial: P(j) = C(n_after, j) B(j + correct + a, n_after - j + n - correct + b) / B(correct + a, n - correct +
@@ -135,7 +135,7 @@ def check_prior(a: Any, b: Any) -> None:
 
 
 def mcnemar(only_before: int, only_after: int) -> float:
-    """McNemar's exact test of two 0/1 columns over the same samples: how likely chance alone splits them so unevenly.
+    """Return the p-value of McNemar's exact test of two 0/1 columns over the same samples.
 
     Of the ``only_before + only_after`` samples that differ each goes either way with probability 1/2:
     ``min(1, 2 P(X <= min(only_before, only_after)))``, X binomial. Samples that agree say nothing.
@@ -163,7 +163,7 @@ def mcnemar(only_before: int, only_after: int) -> float:
 
 
 def _counts(correct: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Both as whole numbers of one shape.
+    """Return both as whole numbers of one shape.
 
     Raises:
         PoolError: one is none, or not from 0 to its n.

@@ -1,4 +1,4 @@
-"""``grounding-rewards pool``: rollouts to statistics, to the next round's pool, and to what can be seen of both."""
+"""``grounding-rewards pool``: statistics of rollouts, the next round's pool, and reports on both."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grounding_rewards.cli.verbs import verbs
 
 
 def build(words: Sequence[str] = ()) -> typer.Typer:
-    """The commands of ``pool``, one a file.
+    """Build the commands of ``pool``, one a file.
 
     Args:
         words: of a command line, behind ``pool``. Where they begin with a command, it alone is there.

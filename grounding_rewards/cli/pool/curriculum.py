@@ -1,4 +1,4 @@
-"""``grounding-rewards pool curriculum``: what to train on first, and what next."""
+"""``grounding-rewards pool curriculum``: data sets by stage, easiest samples first."""
 
 from __future__ import annotations
 

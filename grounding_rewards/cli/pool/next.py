@@ -1,4 +1,4 @@
-"""``grounding-rewards pool next``: from the last round's rollouts to what the next round trains on."""
+"""``grounding-rewards pool next``: the next round's training data from the last round's rollouts."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _selector(text: str) -> str | dict[str, Any]:
 
 
 def _infinite(value: Any) -> str | None:
-    """The key of the first number that is none, or too large for one."""
+    """Return the key of the first NaN or infinite number; None without one."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in inner:
         if isinstance(each, float) and not math.isfinite(each):
@@ -205,7 +205,7 @@ _ARGUMENTS = {
 
 @contextmanager
 def _as_options() -> Iterator[None]:
-    """Errors that begin with an argument's name begin with that of the option."""
+    """Turn the name of an argument at the beginning of an error into that of the option."""
     try:
         yield
     except PoolError as error:

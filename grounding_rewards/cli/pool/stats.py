@@ -1,4 +1,4 @@
-"""``grounding-rewards pool stats``: what rollouts say of each sample."""
+"""``grounding-rewards pool stats``: statistics of rollouts by sample."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Rule(StrEnum):
-    """When a temperature has collapsed."""
+    """Rules for a collapsed temperature."""
 
     BOOTSTRAP = "bootstrap"
     TOLERANCE = "tolerance"

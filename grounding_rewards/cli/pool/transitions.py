@@ -1,4 +1,4 @@
-"""``grounding-rewards pool transitions``: what became of samples from one round to the next."""
+"""``grounding-rewards pool transitions``: moves of samples from one round to the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stages of training by measured difficulty, the gate between them, and a check of difficulties that data declare."""
+"""Curriculum learning: stages by measured pass rate, the gate between them, and a check of declared difficulty."""
 
 from grounding_rewards.pool.curriculum.band_check import check_bands, validate, validate_stats
 from grounding_rewards.pool.curriculum.gate import Gate

@@ -1,4 +1,4 @@
-"""Whether bands that data declares are what they are called: measured rates in order, and their intervals apart."""
+"""Check declared difficulty bands against measured pass rates: rates in order, and intervals apart."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Counts = Mapping[str, tuple[int, int]]
 
 @dataclass(frozen=True)
 class Measured:
-    """What the rollouts of one declared band say.
+    """Measured pass rate of one declared band.
 
     Attributes:
         band: its name.
@@ -41,17 +41,17 @@ class Measured:
 
     @property
     def rate(self) -> float | None:
-        """The share of right rollouts; None where there are none at all."""
+        """Return the share of right rollouts; None without rollouts."""
         return self.correct / self.n if self.n else None
 
     def told(self) -> str:
-        """Its name and share, for a sentence."""
+        """Return the name, rate and interval for a sentence."""
         return f"{self.band} {self.correct / max(self.n, 1):.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
 @dataclass(frozen=True)
 class BandCheck:
-    """The bands of one type.
+    """Result for the bands of one type.
 
     Attributes:
         kind: the type; None for all samples together.
@@ -67,46 +67,46 @@ class BandCheck:
     missing: tuple[str, ...]
 
     def named(self) -> str:
-        """What it is a check of, for a sentence."""
+        """Return the name of the type for a sentence."""
         return "all types" if self.kind is None else f"type {self.kind!r}"
 
     @property
     def remark(self) -> str | None:
-        """What nothing can be said of; None where all bands were measured."""
+        """Return a remark on bands that were not measured; None where all were."""
         if not self.missing:
             return None
         said = f"{self.named()}: no scored rollouts of {', '.join(self.missing)}"
         return said if len(self.bands) - len(self.missing) > 1 else f"{said}; so there is nothing to compare"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         bands = [{**vars(band), "rate": band.rate} for band in self.bands]
         return {"bands": bands, "problems": list(self.problems), "missing": list(self.missing)}
 
 
 @dataclass(frozen=True)
 class Validation:
-    """All types that were looked at; the first is all samples together."""
+    """Results for all types; the first is for all samples together."""
 
     checks: tuple[BandCheck, ...]
 
     @property
     def passed(self) -> bool:
-        """Whether no type has a problem."""
+        """True where no type has a problem."""
         return not self.problems
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """All of them, with the type in front."""
+        """Return the problems of all types, each after the name of its type."""
         return tuple(f"{check.named()}: {problem}" for check in self.checks for problem in check.problems)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What was not checked, for it was not measured."""
+        """Return the remarks on bands that were not measured."""
         return tuple(check.remark for check in self.checks if check.remark is not None)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         together, *kinds = self.checks
         types = {str(check.kind): check.to_json() for check in kinds}
         said = {"passed": self.passed, "problems": list(self.problems), "remarks": list(self.remarks)}

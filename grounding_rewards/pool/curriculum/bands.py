@@ -1,4 +1,4 @@
-"""Bands that the data itself declares, beside statistics of the same samples."""
+"""Read difficulty bands that data declare, with statistics of the same samples."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def declared_bands(
     by: str = "source",
     rounds: Sequence[int] | None = None,
 ) -> tuple[SampleStats, Sequence[Any]]:
-    """Statistics of samples, and the band that each of them declares.
+    """Return statistics of samples, and the band that each sample declares.
 
     Args:
         path: statistics that ``pool stats --out`` wrote, or rollouts.

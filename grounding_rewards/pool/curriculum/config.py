@@ -1,4 +1,4 @@
-"""A curriculum as plain values, such as a JSON or a TOML file holds, and back."""
+"""Read a curriculum from JSON or TOML, and turn it into plain values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read_curriculum(path: Path) -> Curriculum:
 
 
 def from_plain(values: Any) -> Curriculum:
-    """A curriculum from plain values.
+    """Build a curriculum from plain values.
 
     Args:
         values: ``bands`` {name: [lowest, highest] pass rate}; ``stages``, a list of {``name``, ``bands``, ``size``,
@@ -72,7 +72,7 @@ def from_plain(values: Any) -> Curriculum:
 
 
 def to_plain(curriculum: Curriculum) -> dict[str, Any]:
-    """The plain values that ``from_plain`` makes the same curriculum of.
+    """Return the plain values from which ``from_plain`` builds the same curriculum.
 
     >>> config = {"bands": {"easy": [0.9, 1.0]}, "stages": [{"name": "a", "bands": {"easy": 2}, "epochs": 2}]}
     >>> to_plain(from_plain(config)) == {**config, "gate": None, "min_rollouts": 1}

@@ -1,4 +1,4 @@
-"""The directory that a curriculum becomes: a file a stage, what is in none, and a manifest of which comes when."""
+"""Write a curriculum: a data set a stage, the samples outside of all bands, and a manifest."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def write_weights(
 
 
 def as_json(value: Any) -> bytes:
-    """Plain values as the lines of a manifest."""
+    """Encode plain values as the text of a manifest."""
     text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     return text.encode("utf-8", "backslashreplace")  # of a name that is not UTF-8, whose escape is JSON's
 
@@ -234,7 +234,7 @@ _RULE = (
 
 
 def _stage(place: int, found: StageSets, files: Sequence[str] | None) -> dict[str, Any]:
-    """One stage in the manifest; ``up`` and ``down`` are the stages to go to, by number, counted from 1."""
+    """Describe one stage for the manifest; ``up`` and ``down`` are the stages to go to, counted from 1."""
     part = found.sets[place]
     stage: Stage = part.stage
     last = len(found.sets) - 1

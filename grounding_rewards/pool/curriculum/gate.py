@@ -1,4 +1,4 @@
-"""The gate between stages: the mean of the last results, over one threshold or under another.
+"""Gate between stages: move up or down by the mean of the last results.
 
 >>> gate = Gate(success_above=0.7, failure_below=0.3, last_k=20)
 >>> gate.decide([1] * 15 + [0] * 5), gate.decide([1] * 19), gate.decide([0] * 20)
@@ -26,7 +26,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Gate:
-    """When to move on: the mean of the last results, over one threshold or under another.
+    """Thresholds on the mean of the last results, above which a run moves up and below which it moves down.
 
     Up where the mean is above ``success_above``, down where it is below ``failure_below``, both strictly; stay
     otherwise, and wherever there are fewer than ``last_k`` results.
@@ -55,7 +55,7 @@ class Gate:
             raise PoolError(f"gate, last_k: got {self.last_k!r:.80}; expected a whole number from 1")
 
     def decide(self, results: Sequence[float | None]) -> Move:
-        """Which way to go.
+        """Return the way to go.
 
         Args:
             results: of the stage that is trained on, oldest first: 1 for right and 0 for wrong, or shares between. None
@@ -75,7 +75,7 @@ class Gate:
         return "down" if mean < self.failure_below - ROUNDING else "stay"
 
     def success(self, results: Sequence[float | None]) -> float | None:
-        """The mean of the last ``last_k`` results that were scored; None where there are fewer.
+        """Return the mean of the last ``last_k`` scored results; None where there are fewer.
 
         Raises:
             PoolError: a result is no number from 0 to 1.
@@ -88,7 +88,7 @@ class Gate:
 
 
 def scored(results: Sequence[float | None]) -> list[float]:
-    """Results as floats, without those that were not scored.
+    """Return results as floats, without unscored ones.
 
     Raises:
         PoolError: one is no number from 0 to 1.
@@ -104,5 +104,5 @@ def scored(results: Sequence[float | None]) -> list[float]:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is a whole number, and no boolean."""
+    """True for a whole number; False for a boolean."""
     return isinstance(value, int) and not isinstance(value, bool)

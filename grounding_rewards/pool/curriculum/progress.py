@@ -1,4 +1,4 @@
-"""Where a run is in a curriculum, and where the results of its next batch take it."""
+"""Progress of a run through the stages of a curriculum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grounding_rewards.pool.curriculum.gate import ROUNDING, Gate, Move, scored
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run is in a curriculum. Each step makes a new one.
+    """Position of a run in a curriculum; each step makes a new one.
 
     Attributes:
         stage: number of the stage, counted from 0.
@@ -31,7 +31,7 @@ class Progress:
         samples: float = 0.0,
         size: int = 1,
     ) -> tuple[Progress, Move]:
-        """Where the run is after a batch, and which way it went.
+        """Return the position after a batch, and the move made.
 
         With a gate, the gate decides; without one a stage ends after its epochs. A move begins the count anew. Up from
         the last stage, and down from the first, is to stay.

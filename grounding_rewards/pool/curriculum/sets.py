@@ -1,4 +1,4 @@
-"""The samples of each stage of a curriculum: quotas by band, drawn with a seed, or weights in place of draws."""
+"""Samples of each stage of a curriculum: quotas by band, drawn with a seed, or weights in place of draws."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from grounding_rewards.pool.stats import SampleStats
 
 @dataclass(frozen=True)
 class Quota:
-    """What a stage takes of a band.
+    """Quota of a stage in one band.
 
     Attributes:
         band: its name.
@@ -34,13 +34,13 @@ class Quota:
 
     @property
     def shortfall(self) -> int:
-        """How many samples are missing; bands that have more do not stand in for them."""
+        """Return the number of missing samples; other bands do not stand in for them."""
         return self.asked - self.taken
 
 
 @dataclass(frozen=True, eq=False)
 class StageSet:
-    """The samples of one stage.
+    """Samples of one stage.
 
     Attributes:
         stage: the stage.
@@ -58,7 +58,7 @@ class StageSet:
 
 @dataclass(frozen=True, eq=False)
 class StageSets:
-    """All stages of a curriculum, and what is in none.
+    """Samples of all stages of a curriculum.
 
     Attributes:
         band: (m,) the band of each sample; see ``assign``.
@@ -72,12 +72,12 @@ class StageSets:
 
     @property
     def outside(self) -> NDArray[np.int64]:
-        """Places of the samples that are in no band."""
+        """Return the rows of samples in no band."""
         return np.flatnonzero(self.band < 0)
 
 
 def stage_sets(stats: SampleStats, curriculum: Curriculum, seed: int = 0) -> StageSets:
-    """The samples of each stage.
+    """Draw the samples of each stage.
 
     With shares s_b and a_b samples in band b, a stage without a size has floor(min over b of a_b · Σs / s_b) samples:
     as many as the shares allow. Quotas are largest remainders of the shares. A band that has fewer samples than its
@@ -109,7 +109,7 @@ def stage_sets(stats: SampleStats, curriculum: Curriculum, seed: int = 0) -> Sta
 
 
 def stage_weights(stats: SampleStats, curriculum: Curriculum) -> tuple[StageSets, list[Floats]]:
-    """How likely each sample is drawn in each stage, for samplers that draw by weight; sizes do not matter.
+    """Return the probability of drawing each sample in each stage, for samplers that draw by weight.
 
     A sample of band b weighs (s_b / Σs) / a_b, with s over the stage's bands that have samples: weights sum to 1.
 
@@ -158,7 +158,7 @@ def _draw(stats: SampleStats, members: NDArray[np.int64], quota: Quota, purpose:
 
 
 def _asked(stage: Stage, available: list[int]) -> list[int]:
-    """How many samples of each band the stage wants; shares of None are the counts themselves."""
+    """Return the number of samples that the stage asks of each band; without shares, in proportion to the bands."""
     if stage.shares is None:
         if stage.size is None or not any(available):
             return available

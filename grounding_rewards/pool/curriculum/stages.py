@@ -1,4 +1,4 @@
-"""A curriculum: bands of measured pass rate, the stages that train on some of them, and the gate between stages."""
+"""Curriculum: bands of measured pass rate, the stages that train on some of them, and the gate between stages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_BAND = {"between": BETWEEN, "unmeasured": UNMEASURED}
 
 @dataclass(frozen=True)
 class RateBand:
-    """Samples whose measured pass rate is from ``low`` to ``high``, both inside.
+    """Band of samples whose measured pass rate is from ``low`` to ``high``, both included.
 
     Args:
         name: what stages call it; not ``between`` or ``unmeasured``, as which samples in no band are counted.
@@ -55,7 +55,7 @@ class RateBand:
 
 @dataclass(frozen=True)
 class Stage:
-    """What a trainer sees for a while: samples of some bands.
+    """Stage of training: samples of some bands.
 
     Args:
         name: what it is called in logs and files.
@@ -134,11 +134,11 @@ class Curriculum:
 
     @property
     def band_names(self) -> tuple[str, ...]:
-        """Names of the bands, as they were given."""
+        """Return the names of the bands, in the order of ``bands``."""
         return tuple(band.name for band in self.bands)
 
     def easiest_first(self) -> list[RateBand]:
-        """The bands, those of high pass rates first."""
+        """Return the bands, those of high pass rates first."""
         return sorted(self.bands, key=lambda band: (band.high, band.low), reverse=True)
 
 
@@ -148,7 +148,7 @@ def _check_name(what: str, name: Any) -> None:
 
 
 def assign(stats: SampleStats, curriculum: Curriculum) -> NDArray[np.int64]:
-    """The band of each sample: (m,) its place in ``curriculum.bands``, else ``BETWEEN`` or ``UNMEASURED``.
+    """Return the band of each sample: (m,) its index in ``curriculum.bands``, else ``BETWEEN`` or ``UNMEASURED``.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> halves = Curriculum((RateBand("hard", 0.0, 0.5), RateBand("easy", 0.5, 1.0)), (Stage("all", ("easy", "hard")),))

@@ -1,4 +1,4 @@
-"""All that a report shows, as plain values: what is missing says what would be needed."""
+"""Numbers of a report as plain values, with the missing input of each empty section."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NEEDS = {
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a page shows, section by section.
+    """Numbers of a page, section by section.
 
     Attributes:
         title: the page's.
@@ -69,7 +69,7 @@ class Report:
     remarks: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         by_round = {
             "sources": [{"round": name, "by_source": lines} for name, lines in self.sources],
             "sizes": [{"round": name, "by_size": lines} for name, lines in self.sizes],
@@ -137,7 +137,7 @@ def report(
 
 
 def _transitions(rounds: Sequence[Round]) -> tuple[list[Numbers], list[str]]:
-    """From each round to the next, and why there is none where there is none."""
+    """Return the transitions from each round to the next, and the reasons for missing ones."""
     found, apart = list[Numbers](), list[str]()
     for before, after in pairwise(rounds):
         try:
@@ -150,7 +150,7 @@ def _transitions(rounds: Sequence[Round]) -> tuple[list[Numbers], list[str]]:
 
 
 def _temperature(by_temperature: Mapping[float, SampleStats]) -> tuple[Numbers | None, str]:
-    """What a sweep says, or why there is none."""
+    """Return the temperature sweep, or the reason for none."""
     if len(by_temperature) < 2:
         return None, ""
     try:

@@ -1,4 +1,4 @@
-"""From pool to pool: what the manifests beside the pools say was removed, and what was kept."""
+"""Funnel of a pool from its manifest: samples removed by each step, and samples kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OTHERS = ("dropped_all_correct", "shortfall", "seed", "zero_share", "zero_share
 
 
 def funnel(name: str, manifest: Any) -> Numbers:
-    """One pool's way: how many samples came, what each step removed, how many are kept.
+    """Return the funnel of one pool: samples measured, removed by each step, and kept.
 
     Args:
         name: how the page calls the pool.

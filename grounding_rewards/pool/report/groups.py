@@ -1,4 +1,4 @@
-"""Numbers of the samples of one round by source, and by how large their targets are."""
+"""Numbers of one round by source, and by target size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNKNOWN = "unknown"
 
 
 def by_source(stats: SampleStats) -> list[Numbers]:
-    """Outcomes by source, the one with the largest share of never-solved samples first; empty where none is known.
+    """Count outcomes by source, the largest share of never-solved samples first; empty where no source is known.
 
     Samples without a scored rollout are left out; of the others ``rollouts`` are all, ``unscored`` those without acc.
 
@@ -34,7 +34,7 @@ def by_source(stats: SampleStats) -> list[Numbers]:
 
 
 def together(name: str, lines: list[Numbers]) -> Numbers:
-    """Several sources as one."""
+    """Merge several sources into one line."""
     summed = {key: sum(line[key] for line in lines) for key in _SUMMED}
     rates = sum(line["accuracy"] * line["samples"] for line in lines)
     return {
@@ -46,7 +46,7 @@ def together(name: str, lines: list[Numbers]) -> Numbers:
 
 
 def by_size(stats: SampleStats) -> list[Numbers]:
-    """Mean pass rate by the target's share of the image; empty where no target's size is known.
+    """Return the mean pass rate by the target's share of the image; empty where no target's size is known.
 
     The Wilson interval takes every sample for one trial. Bins at both ends that hold nothing are left out.
     """

@@ -1,4 +1,4 @@
-"""The page: sections of sentences, pictures and tables, as one HTML text that needs nothing beside itself."""
+"""HTML page of a report: sections of sentences, pictures and tables, in one self-contained file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN = 100  # at which they are shown
 
 @dataclass(frozen=True)
 class Embedded:
-    """A picture inside of the page."""
+    """Picture embedded in the page."""
 
     uri: str
     alt: str
@@ -32,7 +32,7 @@ class Embedded:
 
 
 def page(found: Report, pictures: Mapping[str, tuple[Drawing, bytes]]) -> str:
-    """The HTML text.
+    """Render the HTML text.
 
     Texts from anywhere are escaped. It asks for nothing on a network, and forbids itself to.
 

@@ -1,4 +1,4 @@
-"""The pictures of a report: which there are, what their files are called, and what each shows in words."""
+"""Pictures of a report: their files, alternative texts and figures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Drawing:
 
 
 def drawings(found: Report) -> Iterator[Drawing]:
-    """The pictures of a report, in its order."""
+    """Yield the pictures of a report, in its order."""
     if found.num_correct:
         draw = partial(histogram.num_correct, found.num_correct)
         yield Drawing("num_correct", 0, "num-correct.png", _histograms(found), draw)

@@ -1,4 +1,4 @@
-"""Numbers of a round: how many samples, how many of them solved, how often, and how many give no signal."""
+"""Numbers of a round: counts, accuracy, histogram, and samples without signal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Numbers = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What one round of rollouts says.
+    """Statistics of one round of rollouts.
 
     Attributes:
         name: how the page calls it.
@@ -35,7 +35,7 @@ class Round:
 
 
 def summary(each: Round) -> Numbers:
-    """One line of the table of rounds.
+    """Return one line of the table of rounds.
 
     It has all that ``summary.counts`` says. The interval of ``accuracy``, the mean pass rate, is that of ``mean_rate``.
 
@@ -58,7 +58,7 @@ def summary(each: Round) -> Numbers:
 
 
 def outcomes(stats: SampleStats) -> dict[str, int]:
-    """How many samples were never solved, partly, and always."""
+    """Count never-solved, partly solved and always solved samples."""
     return {
         "none_correct": int(stats.none_correct.sum()),
         "mixed": int(stats.mixed.sum()),
@@ -67,7 +67,7 @@ def outcomes(stats: SampleStats) -> dict[str, int]:
 
 
 def mean_rate(stats: SampleStats) -> tuple[float | None, float | None, float | None]:
-    """The mean pass rate p of m scored samples, and Wilson's interval with every sample as one trial.
+    """Return the mean pass rate p of m scored samples, and Wilson's interval with every sample as one trial.
 
     No rates from 0 to 1 with this mean vary more than those of single trials, so that the interval is rather too wide.
     Where every sample has one rollout, it is the interval of their share.
@@ -85,7 +85,7 @@ def mean_rate(stats: SampleStats) -> tuple[float | None, float | None, float | N
 
 
 def histogram(each: Round) -> Numbers:
-    """How many samples have 0, 1, ... right rollouts, as far as there are any, by whether that is none, some or all.
+    """Count samples by right rollouts, 0, 1, ..., and by outcome.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> histogram(Round("1", sample_stats(["a", "a", "b", "c", "c"], [1, 0, 1, 0, 0])))
@@ -100,7 +100,7 @@ def histogram(each: Round) -> Numbers:
 
 
 def signal(each: Round) -> Numbers:
-    """Shares of a round's scored samples that give no signal.
+    """Return the shares of a round's scored samples without signal.
 
     ``no_spread`` is the share of groups whose totals lie within 1e-6 of each other, of those that have totals.
     """

@@ -1,4 +1,4 @@
-"""The samples that a report shows one by one: their clicks and targets from rollouts, their screenshots from data."""
+"""Samples that a report shows one by one: clicks and targets from rollouts, screenshots from training data."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Screenshots:
 
 
 def shown_samples(part: RoundInput, most: int, options: Options) -> tuple[list[Shown], list[Shown]]:
-    """The hardest samples of a round, and its suspects, without screenshots.
+    """Return the hardest samples of a round, and its suspects, without screenshots.
 
     Args:
         part: the round.
@@ -64,7 +64,7 @@ def shown_samples(part: RoundInput, most: int, options: Options) -> tuple[list[S
 
 
 def _rollouts(part: RoundInput, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
-    """The rollouts of some samples, by their names."""
+    """Read the rollouts of some samples, by their names."""
     found: dict[str, list[dict[str, Any]]] = {}
     if part.table is None or not ids:
         return found
@@ -104,7 +104,7 @@ def _shown(part: RoundInput, row: int, read: Mapping[str, list[dict[str, Any]]],
 
 
 def with_screenshots(samples: Sequence[Shown], data: Screenshots) -> tuple[list[Shown], list[str]]:
-    """The same with what the data know of them, and what to keep in mind about that.
+    """Return samples with the instructions and screenshots of the training data, and remarks.
 
     Raises:
         TableError: the data cannot be read, lack the column, or name no sample.
@@ -153,7 +153,7 @@ def with_screenshots(samples: Sequence[Shown], data: Screenshots) -> tuple[list[
 def _seen(
     shown: Shown, row: Mapping[str, Any], column: str | None, said: str | None, images: ImageFiles
 ) -> tuple[Shown, tuple[float, float] | None]:
-    """A sample with its instruction and its screenshot, and the screenshot's size."""
+    """Return a sample with its instruction and its screenshot, and the screenshot's size."""
     text = row.get(said) if said else None
     told = replace(shown, instruction=(text if isinstance(text, str) else _last_text(text)) or shown.instruction)
     value = row.get(column) if column else None
@@ -164,7 +164,7 @@ def _seen(
 
 
 def _other_aspect(shown: Shown, size: tuple[float, float] | None) -> list[str]:
-    """That a screenshot is not of the shape of the image that clicks and target lie on, where it is not."""
+    """Remark on a screenshot whose aspect differs from the image that clicks and target lie on."""
     if size is None or shown.image_size is None:
         return []
     (wide, high), (width, height) = size, shown.image_size
@@ -174,7 +174,7 @@ def _other_aspect(shown: Shown, size: tuple[float, float] | None) -> list[str]:
 
 
 def _last_text(messages: Any) -> str | None:
-    """What the last message of a prompt says."""
+    """Return the text of a prompt's last message."""
     return prompt_text(messages[-1]) if isinstance(messages, list) and messages else None
 
 

@@ -1,4 +1,4 @@
-"""The samples that a page shows one by one: those that were never solved, and what their rollouts answered."""
+"""Samples that a report shows one by one: the never-solved, and the responses to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST = 300
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """A sample, and what its rollouts answered.
+    """Sample with the responses to it.
 
     Attributes:
         sample_id: its name.
@@ -52,16 +52,16 @@ class Shown:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """(k,) which clicks lie on the screen."""
+        """Mark the clicks on the screen, (k,)."""
         return np.asarray(((self.clicks >= 0) & (self.clicks <= 1)).all(axis=1))
 
     @property
     def drawable(self) -> bool:
-        """Whether there is anything to draw."""
+        """True where there is anything to draw."""
         return bool(self.outlines) or bool(self.inside.any()) or self.image is not None
 
     def told(self) -> Numbers:
-        """The sample in plain values."""
+        """Return plain values."""
         return {
             "sample_id": self.sample_id,
             "n": self.n,
@@ -77,7 +77,7 @@ class Shown:
 
 
 def hardest(stats: SampleStats, most: int, without: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-    """Rows of samples that were never solved: those with most rollouts first, and of these the smallest targets.
+    """Return the rows of never-solved samples: those with most rollouts first, then those with the smallest targets.
 
     Args:
         stats: the samples.
@@ -93,12 +93,12 @@ def hardest(stats: SampleStats, most: int, without: NDArray[np.bool_] | None = N
 
 
 def first_of(stats: SampleStats, chosen: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
-    """The first rows of some samples, in the same order."""
+    """Return the first rows of some samples, in the same order."""
     return _first(stats, np.flatnonzero(chosen), most)
 
 
 def commonest(responses: Sequence[str | None]) -> tuple[tuple[str, int], ...]:
-    """The responses that came most often, and how often; of equals the first in the alphabet.
+    """Return the commonest responses with their counts; equal ones in alphabetical order.
 
     >>> commonest(["(1, 2)", None, "(3, 4)", "(3, 4)"])
     (('(3, 4)', 2), ('(1, 2)', 1))
@@ -108,7 +108,7 @@ def commonest(responses: Sequence[str | None]) -> tuple[tuple[str, int], ...]:
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    """A text that is too long, with its middle left out.
+    """Shorten a text by cutting out its middle.
 
     >>> shortened("abcdefghij", 5)
     'ab…ij'

@@ -1,4 +1,4 @@
-"""What a report says in words and tables, section by section."""
+"""Sections of a report in words and tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grounding_rewards.pool.transitions.priors import told
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts; the first cell of a row names it."""
+    """Table of texts; the first cell of a row names it."""
 
     caption: str
     heads: Sequence[str]
@@ -25,7 +25,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a section: a picture by its number, facts, sentences and a table, each if there is one."""
+    """Part of a section: a picture by its number, facts, sentences and a table, all optional."""
 
     title: str = ""
     picture: int | None = None
@@ -36,7 +36,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Section:
-    """A section; ``missing`` says what would be needed where it shows nothing."""
+    """Section; ``missing`` names the missing input of an empty one."""
 
     key: str
     title: str
@@ -46,7 +46,7 @@ class Section:
 
 
 def sections(found: Report) -> Iterator[Section]:
-    """All sections of a report, in order."""
+    """Yield all sections of a report, in order."""
     last = found.rounds[-1]["round"] if found.rounds else "the last round"
     told = {
         "rounds": ("Rounds", _ROUNDS, [Part(table=_rounds(found.rounds))]),
@@ -110,7 +110,7 @@ _SUSPECTS = (
 
 
 def _with_picture(tables: Iterator[Table]) -> list[Part]:
-    """A table a part; the picture goes with the first."""
+    """Return a part for each table; the picture goes with the first."""
     return [Part(picture=None if place else 0, table=table) for place, table in enumerate(tables)]
 
 

@@ -1,4 +1,4 @@
-"""How a report writes numbers."""
+"""Numbers and verdicts in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from grounding_rewards.pool.report.rounds import Numbers
 
 
 def count(value: int | float | None) -> str:
-    """A whole number.
+    """Format a whole number.
 
     >>> count(12345), count(None)
     ('12,345', '-')
@@ -17,7 +17,7 @@ def count(value: int | float | None) -> str:
 
 
 def plural(value: int, word: str) -> str:
-    """So many of something.
+    """Format a count with its noun.
 
     >>> plural(1, "round"), plural(2000, "pool")
     ('1 round', '2,000 pools')
@@ -26,7 +26,7 @@ def plural(value: int, word: str) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share.
+    """Format a share.
 
     >>> percent(0.7431), percent(None)
     ('74.3 %', '-')
@@ -35,7 +35,7 @@ def percent(share: float | None) -> str:
 
 
 def between(low: float | None, high: float | None) -> str:
-    """An interval of shares.
+    """Format an interval of shares.
 
     >>> between(0.0, 0.3244), between(None, None)
     ('0.0 to 32.4 %', '-')
@@ -44,7 +44,7 @@ def between(low: float | None, high: float | None) -> str:
 
 
 def area(low: float, high: float) -> str:
-    """A range of areas, in shares of the screen.
+    """Format a range of areas, in shares of the screen.
 
     >>> area(0.0, 1e-4), area(1e-4, 3e-4), area(0.03, 1.0)
     ('below 0.01 %', '0.01 to 0.03 %', 'over 3 %')
@@ -55,7 +55,7 @@ def area(low: float, high: float) -> str:
 
 
 def points(value: float | None) -> str:
-    """A difference of shares, in percentage points.
+    """Format a difference of shares in percentage points.
 
     >>> points(0.0312), points(-0.5)
     ('+3.1', '-50.0')
@@ -64,7 +64,7 @@ def points(value: float | None) -> str:
 
 
 def listed(values: Sequence[float]) -> str:
-    """Some numbers; of many the ends.
+    """List some numbers; of many the ends.
 
     >>> listed([8.0]), listed([]), listed([1, 2, 3, 4, 5])
     ('8', '-', '1 to 5')
@@ -78,7 +78,7 @@ HELD, LOWER, COLLAPSED, ABOVE = "held", "lower accuracy", "collapsed", "above on
 
 
 def verdict(row: Numbers, swept: Numbers) -> str:
-    """Held, collapsed, or neither: only what lies above the temperature that is compared with can collapse.
+    """Classify a temperature; only one above the temperature compared with can collapse.
 
     Args:
         row: one of the sweep's.

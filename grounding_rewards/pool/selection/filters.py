@@ -1,4 +1,4 @@
-"""What leaves samples out and weighs the others: a band, then selectors."""
+"""Filters of a pool, a band and then selectors, which leave samples out and weigh the others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Given = Selector | str | Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Filter:
-    """A selector, and how a step of a pool tells of it.
+    """Selector with its description for the manifest.
 
     Attributes:
         name: of the step.
@@ -55,7 +55,7 @@ def filters(band: Band | tuple[float, float] | None, selectors: Iterable[Given])
 
 
 def weigh(funnel: Funnel, stats: SampleStats, chosen: Sequence[Filter]) -> Floats:
-    """(m,) logarithms of the products of all weights, which may be too small for a float themselves.
+    """Return the logarithms of the products of all weights, (m,), for the products may underflow.
 
     What any weighs with 0 is removed. Each selector sees the samples that are left.
 
@@ -78,7 +78,7 @@ def weigh(funnel: Funnel, stats: SampleStats, chosen: Sequence[Filter]) -> Float
 
 
 def several(name: str, given: Iterable[Any]) -> list[Any]:
-    """An argument that is a list.
+    """Check that an argument is a list, and return it.
 
     Raises:
         PoolError: it is one text or mapping, or no list at all.
@@ -89,7 +89,7 @@ def several(name: str, given: Iterable[Any]) -> list[Any]:
 
 
 def plain(given: Any) -> Any:
-    """What was given as JSON has it; of objects what they say of themselves, but for where they lie in memory.
+    """Return a selector's specification as JSON; an object by its repr, without its memory address.
 
     >>> plain({"name": "every", "selectors": ["unsolved", Band(0.1, 0.9)]})["selectors"][1]
     'Band(low_rate=0.1, high_rate=0.9, inclusive=False, confident=False)'

@@ -1,4 +1,4 @@
-"""From all samples to those that are left: what each step keeps and removes, by source."""
+"""Funnel from all samples to those that are left, with the counts of each step by source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_SOURCE = "(none)"
 
 @dataclass(frozen=True)
 class Step:
-    """What one step did.
+    """Counts of one step.
 
     Attributes:
         name: what it is called.
@@ -36,7 +36,7 @@ class Step:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """The same as a plain dict."""
+        """Return plain values."""
         return {
             "name": self.name,
             "removed": self.removed,
@@ -48,7 +48,7 @@ class Step:
 
 
 class Funnel:
-    """The samples that are left, and the steps that led there.
+    """Samples that are left, and the steps that led there.
 
     Attributes:
         left: (m,) whether each sample is left.
@@ -83,7 +83,7 @@ class Funnel:
         return removed
 
     def told(self) -> str:
-        """Which step removed how many, for errors."""
+        """Describe the removals of each step, for errors."""
         return removals(len(self.left), self.steps)
 
     def _counts(self, chosen: NDArray[np.bool_]) -> list[int]:
@@ -91,6 +91,6 @@ class Funnel:
 
 
 def removals(samples: int, steps: Sequence[Step]) -> str:
-    """Which step removed how many of all samples, but for steps that removed none."""
+    """Describe the removals of each step; steps that removed none are left out."""
     said = [f"{step.name} removed {step.removed}" for step in steps if step.removed]
     return "; ".join([f"{samples} samples", *said])

@@ -1,4 +1,4 @@
-"""How many samples of each kind a pool takes, and which: exact quotas, and draws that depend on a seed and on names."""
+"""Quotas and draws: exact numbers of samples, and draws that depend on the seed and the samples' names alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AT_ONCE = 1 << 16  # names: the digests of millions, each an object, hold more 
 
 
 def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
-    """Whole numbers in proportion to shares: each share's floor, and one more for those that lose most by it.
+    """Split a total in proportion to shares: floors, and one more for the largest remainders.
 
     Args:
         shares: numbers from 0; they need not sum to 1.
@@ -48,7 +48,7 @@ def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
 
 
 def zero_quota(positive: int, zero_share: Any) -> int:
-    """How many never-solved samples go with ``positive`` others, so that their share of both is ``zero_share``.
+    """Return the number of never-solved samples to go with ``positive`` others, for a share of ``zero_share`` in both.
 
     ``f / (1 - f) * positive``, rounded to the nearest whole number and from the middle up, in exact arithmetic: 0.2 is
     one fifth here, not the float next to it.
@@ -71,7 +71,7 @@ def zero_quota(positive: int, zero_share: Any) -> int:
 
 
 def share_of_zeros(zero_share: Any) -> Fraction:
-    """A share of never-solved samples, exactly as it is written.
+    """Return the share of never-solved samples as an exact fraction, as it is written.
 
     Raises:
         PoolError: it is no number from 0 to below 1.
@@ -88,7 +88,7 @@ def share_of_zeros(zero_share: Any) -> Fraction:
 
 
 def most_positive(limit: int, zero_share: Any) -> int:
-    """The largest number p of positive samples for which p + zero_quota(p) is at most ``limit``.
+    """Return the largest number p of positive samples for which p + zero_quota(p) is at most ``limit``.
 
     >>> most_positive(100, 0.2), most_positive(99, 0.2), most_positive(4, 0.9)
     (80, 79, 0)
@@ -108,7 +108,7 @@ def drawn(
     purpose: str,
     log_weights: Floats | None = None,
 ) -> NDArray[np.int64]:
-    """Rows of ``count`` samples drawn without replacement; all that can be drawn where there are fewer.
+    """Draw ``count`` samples without replacement, or all that can be drawn, and return their rows.
 
     Every sample draws a number u from 0 to 1 that depends on the seed, the purpose and its name alone, and those with
     the largest u^(1 / weight) are taken. So neither the order of rows nor what else is there changes who goes before
@@ -148,7 +148,7 @@ def drawn(
 
 
 def check_seed(seed: Any) -> int:
-    """A seed of draws.
+    """Check the seed of draws, and return it.
 
     Raises:
         PoolError: it is no whole number from 0.
@@ -157,7 +157,7 @@ def check_seed(seed: Any) -> int:
 
 
 def _keys(sample_ids: Sequence[Any] | NDArray[Any], seed: int, purpose: str) -> NDArray[np.uint64]:
-    """64 bits of each name, the seed and the purpose. The number 1 is another name than the text 1."""
+    """Hash the seed, the purpose and each name to 64 bits; the number 1 and the text 1 differ."""
     salt = blake2b(f"{seed} {purpose}".encode(), digest_size=blake2b.SALT_SIZE).digest()
     keys = np.empty(len(sample_ids), dtype=np.uint64)
     for start in range(0, len(keys), _AT_ONCE):
@@ -180,7 +180,7 @@ def _exact(name: str, value: Any) -> Fraction:
 
 
 def check_whole(name: str, value: Any, least: int) -> int:
-    """A whole number, numpy's included.
+    """Check a whole number, numpy's included, and return it as an int.
 
     Raises:
         PoolError: it is none from ``least``; names it.

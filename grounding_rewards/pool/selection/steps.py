@@ -1,4 +1,4 @@
-"""The next round's pool: what to train on, drawn from what the last round's rollouts say."""
+"""Draw the next round's pool from the statistics of the last round."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class NextPool:
-    """A pool, what was set aside, and how it came about. Rows are those of ``stats``, in order.
+    """Pool with the samples set aside and the steps of its selection; rows are those of ``stats``, in order.
 
     Attributes:
         stats: all m samples.
@@ -60,16 +60,16 @@ class NextPool:
 
     @property
     def kept(self) -> Rows:
-        """Rows of the pool's samples."""
+        """Return the rows of the pool's samples."""
         return np.sort(np.concatenate([self.zero, self.positive]))
 
     @property
     def shortfall(self) -> int:
-        """How many never-solved samples are missing; none is taken twice to fill them in."""
+        """Return the number of missing never-solved samples; none is taken twice."""
         return self.quota - len(self.zero)
 
     def to_json(self) -> dict[str, Any]:
-        """Counts, as a manifest has them."""
+        """Return the counts for a manifest."""
         kept = len(self.zero) + len(self.positive)
         return {
             "samples": len(self.stats),
@@ -223,7 +223,7 @@ def _ask(funnel: Funnel, stats: SampleStats, weak: SampleStats, strong: SampleSt
 def _mix(
     funnel: Funnel, stats: SampleStats, logs: Floats, zero_share: float, seed: int, limit: int | None
 ) -> tuple[Rows, Rows, int]:
-    """Rows of the never-solved and of the other samples, and how many of the former were asked for."""
+    """Return the rows of the never-solved and of the positive samples, and the quota of the former."""
     positive = np.flatnonzero(funnel.left & (stats.num_correct > 0))
     zero = np.flatnonzero(funnel.left & (stats.num_correct == 0))
     if not len(positive):

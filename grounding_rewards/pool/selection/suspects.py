@@ -1,4 +1,4 @@
-"""Samples whose label is more likely wrong than the model: never solved, yet their clicks agree on another place."""
+"""Suspects: samples with a label that is more likely wrong than the model, never solved with clicks in agreement."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def suspects(
     of_target: float = OF_TARGET,
     of_screen: float = OF_SCREEN,
 ) -> NDArray[np.bool_]:
-    """Whether each sample's label or instruction is to be looked at before anybody trains on it.
+    """Mark the samples whose label or instruction needs a look before training on them.
 
     True where none of at least ``min_clicks`` scored rollouts was right, at least ``min_clicks`` rollouts clicked, and
     the dispersion of these clicks is at most ``of_screen`` and, where the target's size is known, at most

@@ -1,4 +1,4 @@
-"""What a weak and a strong model say of samples: too easy, or wrongly labelled."""
+"""Filter samples by a weak and a strong model: too easy, or wrongly labelled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grounding_rewards.pool.stats import SampleStats
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What two judges say of m samples.
+    """Results of a weak and a strong model on m samples.
 
     Attributes:
         measured: (m,) whether both have a scored rollout of it.
@@ -27,12 +27,12 @@ class Judged:
 
     @property
     def keep(self) -> NDArray[np.bool_]:
-        """(m,) measured, not easy, and aligned."""
+        """Mark the samples to keep, (m,): measured, not easy, and aligned."""
         return self.measured & ~self.easy & self.aligned
 
 
 def judged(stats: SampleStats, weak: SampleStats, strong: SampleStats) -> Judged:
-    """Ask two judges about samples, by the samples' names.
+    """Look samples up, by name, in the statistics of a weak and a strong model.
 
     What a weak model solves teaches nothing, and what even a strong one misses is likely labelled wrongly: the rest,
     ``not easy and aligned``, is worth training on.
@@ -58,7 +58,7 @@ def judged(stats: SampleStats, weak: SampleStats, strong: SampleStats) -> Judged
 
 
 def _right(stats: SampleStats, judge: SampleStats, name: str) -> NDArray[np.int64]:
-    """(m,) how many of a judge's rollouts were right; -1 where it has none that was scored."""
+    """Return the number of a model's right rollouts, (m,); -1 without a scored one."""
     counts = zip(judge.sample_id.tolist(), judge.n.tolist(), judge.num_correct.tolist(), strict=True)
     known = {sample: right for sample, n, right in counts if n}
     ids = stats.sample_id.tolist()

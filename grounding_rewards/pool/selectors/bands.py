@@ -1,4 +1,4 @@
-"""Selectors that keep a sample, with a weight of 1, or leave it out, with 0."""
+"""Selectors with weights of 1 (keep) and 0 (leave out)."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class Source:
 
 
 def among(names: NDArray[np.object_], some: Sequence[str]) -> NDArray[np.bool_]:
-    """(m,) whether each name is one of some.
+    """Mark the names that are among some, (m,).
 
     >>> among(np.array(["a", None], dtype=object), ["a"])
     array([ True, False])

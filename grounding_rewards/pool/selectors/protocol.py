@@ -1,4 +1,4 @@
-"""What a selector is, statistics of samples to weights, and how one is called."""
+"""Protocol of selectors, and the call that checks their weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grounding_rewards.verifiers.contract import SELECTOR, complaint, within
 
 
 class Selector(Protocol):
-    """n samples to n weights between ``low`` and ``high``; a weight of 0 leaves a sample out.
+    """Map from n samples to n weights between ``low`` and ``high``; a weight of 0 leaves a sample out.
 
     A pool is drawn by weights from 0; those below are of use to whoever calls a selector alone.
     """
@@ -31,7 +31,7 @@ class Selector(Protocol):
 
 @dataclass(frozen=True)
 class FunctionSelector:
-    """A plain function as a selector."""
+    """Plain function as a selector."""
 
     fn: Callable[[SampleStats], Floats]
     low: float
@@ -43,7 +43,7 @@ class FunctionSelector:
 
 
 def select(stats: SampleStats, selector: Selector) -> Floats:
-    """The weight of each sample, checked: (m,) float64.
+    """Return the weight of each sample, checked: (m,) float64.
 
     Args:
         stats: m samples.
@@ -73,5 +73,5 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
 
 
 def called(selector: object) -> str:
-    """A selector in errors: by its place in code in full where a config named it so, for that ends with its name."""
+    """Return the name of a selector for errors: the place in code that a config names, in full, else its repr."""
     return selector.name if isinstance(selector, Own) else short_repr(selector)

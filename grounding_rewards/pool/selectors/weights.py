@@ -1,4 +1,4 @@
-"""Selectors that weigh samples against one another, and one that joins several."""
+"""Selectors that weigh samples against one another, and the product of several selectors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Learnability:
 
     @property
     def high(self) -> float:
-        """The weight of a sample of which half is right, of two rollouts where it is unbiased."""
+        """Return the largest weight: that of one right of two where it is unbiased, else of half right."""
         return 0.25 * (2.0 if self.unbiased else 1.0) * (4.0 if self.scaled else 1.0)
 
     def __call__(self, stats: SampleStats) -> Floats:
@@ -88,12 +88,12 @@ class Every:
 
     @property
     def low(self) -> float:
-        """The lowest product of bounds."""
+        """Return the lowest product of bounds."""
         return min(self._corners())
 
     @property
     def high(self) -> float:
-        """The highest."""
+        """Return the highest product of bounds."""
         return max(self._corners())
 
     def __call__(self, stats: SampleStats) -> Floats:
@@ -112,7 +112,7 @@ class Every:
 
 
 def _product(one: Floats, other: Floats) -> Floats:
-    """The product of weights; 0 only where one of them is, though others may be too small for a float.
+    """Return the product of weights, which is 0 only where a factor is: an underflow becomes the smallest float.
 
     >>> _product(np.array([1e-200, 0.0, 0.5]), np.array([-1e-200, 0.5, 0.5])).tolist()
     [-5e-324, 0.0, 0.25]
@@ -126,7 +126,7 @@ _SMALLEST = np.nextafter(0.0, 1.0)
 
 
 def sources_of(selector: object) -> tuple[str, ...]:
-    """The sources that a selector names, or those inside of it.
+    """Return the sources that a selector, or one inside of it, names.
 
     >>> sources_of(Every([{"name": "source", "exclude": ["web"]}, "unsolved"]))
     ('web',)
@@ -137,7 +137,7 @@ def sources_of(selector: object) -> tuple[str, ...]:
 
 
 def built(given: Selector | str | Mapping[str, Any]) -> Selector:
-    """A selector as it is, or from its name or mapping.
+    """Return a selector, built where a name or a mapping specifies it.
 
     Raises:
         RecipeError: it is none.

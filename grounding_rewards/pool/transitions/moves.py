@@ -1,4 +1,4 @@
-"""What became of samples from one round to the next: the never-solved, and who went up and down."""
+"""Moves of samples from one round to the next: escapes of the never-solved, and pass rates up and down."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grounding_rewards.stats.intervals import wilson
 
 @dataclass(frozen=True)
 class Moves:
-    """What became of some samples.
+    """Moves of some samples.
 
     Attributes:
         source: theirs; None where unknown, and for all samples together.
@@ -44,13 +44,13 @@ class Moves:
     difference: Difference
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; None for NaN."""
+        """Return plain values; None for NaN."""
         shares = {name: number(getattr(self, name)) for name in ("escape_share", "low", "high")}
         return {**vars(self), **shares, "difference": self.difference.to_json()}
 
 
 def moves_of(source: str | None, first: SampleStats, second: SampleStats) -> Moves:
-    """What became of samples, given row beside row.
+    """Count the moves of samples, aligned row by row.
 
     Args:
         source: theirs.
@@ -77,7 +77,7 @@ def moves_of(source: str | None, first: SampleStats, second: SampleStats) -> Mov
 
 
 def by_source(first: SampleStats, second: SampleStats) -> tuple[Moves, ...]:
-    """The same by the source that the round before names, else the round after; what has none comes last."""
+    """Count the moves by source, that of the round before, else of the round after; samples without one come last."""
     rows: dict[Hashable, list[int]] = {}
     for row, (source, later) in enumerate(zip(first.source.tolist(), second.source.tolist(), strict=True)):
         rows.setdefault(later if source is None else source, []).append(row)

@@ -1,4 +1,4 @@
-"""The null of a transition matrix: what a second look at the same policy shows, with nothing learnt."""
+"""Null hypothesis of a transition matrix: a second measurement of the same policy, with nothing learnt."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEGLIGIBLE = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """What the matrix and the escapes of never-solved samples would be by chance alone.
+    """Transition matrix and escapes of never-solved samples that chance alone would show.
 
     Attributes:
         kind: "beta-binomial", computed from a prior, or "measured", a second set of rollouts of the same policy.
@@ -43,7 +43,7 @@ class Chance:
     p_value: float
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; None for NaN."""
+        """Return plain values; None for NaN."""
         shares = {name: number(getattr(self, name)) for name in ("escape_share", "low", "high", "p_value")}
         return {
             "kind": self.kind,
@@ -62,7 +62,7 @@ def computed(
     escaped: int,
     prior: Prior,
 ) -> Chance:
-    """The null from a prior of pass rates: each sample's second count is beta-binomial, given its first.
+    """Compute the null from a prior of pass rates: each sample's second count is beta-binomial, given its first.
 
     The number of escapes is a sum of independent draws, whose distribution is exact but for the prior: that of a fit is
     taken as known.
@@ -103,7 +103,7 @@ def measured(
     solved_null: NDArray[np.bool_],
     solved_after: NDArray[np.bool_],
 ) -> Chance:
-    """The null from a second set of rollouts of the policy before.
+    """Estimate the null from a second set of rollouts of the policy before.
 
     Args:
         before: (B + 1,) how many samples of the matrix had 0, 1, ... right rollouts before.
@@ -123,7 +123,7 @@ def measured(
 
 
 def _number_of_escapes(leaving: list[tuple[float, int]]) -> tuple[int, Floats]:
-    """The distribution of how many of some samples escape: the first number with a chance worth keeping, and chances.
+    """Return the first number of escapes with a chance worth keeping, and the chances from there on.
 
     Args:
         leaving: how likely a sample escapes, and how many samples there are of this kind.
@@ -136,7 +136,7 @@ def _number_of_escapes(leaving: list[tuple[float, int]]) -> tuple[int, Floats]:
 
 
 def _binomial(n: int, chance: float) -> tuple[int, Floats]:
-    """The binomial distribution without its negligible tails, and the number at which it begins."""
+    """Return the first number of a binomial distribution without its negligible tails, and its chances."""
     if not 0 < chance < 1:
         return (n if chance >= 1 else 0), np.ones(1)
     right = np.arange(n)

@@ -1,4 +1,4 @@
-"""The same samples in several sets of statistics, row beside row, and how their pass rates differ."""
+"""Pair the samples of several sets of statistics, and compare their pass rates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much the mean pass rate of the same samples differs.
+    """Paired difference of mean pass rates.
 
     Attributes:
         before: the mean pass rate of the first.
@@ -37,12 +37,12 @@ class Difference:
     high: float
 
     def to_json(self) -> dict[str, float | None]:
-        """Plain numbers; None for NaN."""
+        """Return plain numbers; None for NaN."""
         return {name: number(value) for name, value in vars(self).items()}
 
 
 def difference(before: Floats, after: Floats, z: float = Z) -> Difference:
-    """The mean of paired differences with its normal interval, mean ± z s / sqrt(m), s with m - 1.
+    """Return the mean of paired differences with its normal interval, mean ± z s / sqrt(m), s with m - 1.
 
     It is over samples, so it holds what rollouts of a sample have in common. With few samples it is too narrow, and
     where all differ by the same it has no width.
@@ -65,7 +65,7 @@ def difference(before: Floats, after: Floats, z: float = Z) -> Difference:
 
 
 def in_common(several: Sequence[SampleStats], called: Sequence[str]) -> list[NDArray[np.int64]]:
-    """The rows, in each, of the samples that all have, ordered by name.
+    """Return the rows, in each of several statistics, of the samples that all have, ordered by name.
 
     Args:
         several: statistics.
@@ -78,7 +78,7 @@ def in_common(several: Sequence[SampleStats], called: Sequence[str]) -> list[NDA
 
 
 def shared(rows: NDArray[np.int64], several: Sequence[SampleStats], called: Sequence[str]) -> list[NDArray[np.int64]]:
-    """The same from what ``rows_of_all`` says."""
+    """Return the same from the result of ``rows_of_all``."""
     found = rows[:, (rows >= 0).all(axis=0)]
     if not found.size:
         seen = "; ".join(f"{name} has {_some(stats)}" for stats, name in zip(several, called, strict=True))
@@ -87,7 +87,7 @@ def shared(rows: NDArray[np.int64], several: Sequence[SampleStats], called: Sequ
 
 
 def rows_of_all(several: Sequence[SampleStats], called: Sequence[str]) -> NDArray[np.int64]:
-    """The row of each sample in each of k statistics.
+    """Return the row of each sample in each of k statistics.
 
     Args:
         several: the statistics.
@@ -120,7 +120,7 @@ def rows_of_all(several: Sequence[SampleStats], called: Sequence[str]) -> NDArra
 
 
 def _keys(names: list[Any]) -> list[Any]:
-    """What names are ordered by: themselves where all are texts, else their texts; equal names have one."""
+    """Return sort keys: the names where all are texts, else their texts and types; equal names have equal keys."""
     if all(type(name) is str for name in names):
         return names
     seen: dict[Hashable, tuple[str, str]] = {}
@@ -128,7 +128,7 @@ def _keys(names: list[Any]) -> list[Any]:
 
 
 def ordered(names: set[Any]) -> list[Any]:
-    """Names in an order that does not depend on where they came from."""
+    """Sort names of any type."""
     return sorted(names, key=_key)
 
 
@@ -137,7 +137,7 @@ def _key(name: Any) -> tuple[str, str]:
 
 
 def number(value: float) -> float | None:
-    """The number; None for NaN, which JSON lacks.
+    """Return the number; None for NaN, which JSON lacks.
 
     >>> number(0.5), number(float("nan"))
     (0.5, None)
@@ -146,7 +146,7 @@ def number(value: float) -> float | None:
 
 
 def temperatures(stats: SampleStats) -> tuple[float, ...]:
-    """The temperatures that samples were taken at, ascending; a table of 32-bit numbers has them with some noise."""
+    """Return the temperatures of samples, ascending, rounded to six places (32-bit columns are noisy)."""
     known = stats.temperature[~np.isnan(stats.temperature)]
     return tuple(np.unique(np.round(known, 6)).tolist())
 

@@ -1,4 +1,4 @@
-"""The Beta distribution of pass rates that a null starts from: given, named, or fitted to a round's histogram."""
+"""Beta priors of pass rates for the null: given by the caller, named, or fitted to a round's histogram, and checked."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ COMMON = 1e12
 
 
 def common_rate(a: float, b: float) -> float | None:
-    """The pass rate that all samples have by Beta(a, b); None where they differ."""
+    """Return the pass rate that all samples have under Beta(a, b); None where they differ."""
     return a / (a + b) if a + b >= COMMON else None
 
 
 def told(a: float, b: float) -> str:
-    """Beta(a, b) in words.
+    """Describe Beta(a, b) in words.
 
     >>> told(0.5, 0.5), told(0.3 * COMMON, 0.7 * COMMON)
     ('Beta(0.5, 0.5)', 'one rate of 30.0 % for all samples')
@@ -40,7 +40,7 @@ _LOW, _HIGH = np.log(1e-3), np.log(1e4)
 
 @dataclass(frozen=True)
 class Prior:
-    """Beta(a, b), and where it is from.
+    """Beta(a, b) with its origin.
 
     Attributes:
         name: jeffreys, uniform, fit or given.
@@ -56,12 +56,12 @@ class Prior:
 
     @property
     def rate(self) -> float | None:
-        """The pass rate that all samples have; None where they differ."""
+        """Return the pass rate that all samples have; None where they differ."""
         return common_rate(self.a, self.b)
 
 
 def prior_of(prior: str | tuple[float, float], n: ArrayLike, correct: ArrayLike) -> Prior:
-    """The prior that is asked for.
+    """Return the requested prior.
 
     Args:
         prior: ``"jeffreys"``, ``"uniform"``, ``"fit"`` (to these samples) or two numbers above 0.
@@ -95,7 +95,7 @@ Beta(0.5, 0.5), stands in')
 
 
 def fit_beta(n: ArrayLike, correct: ArrayLike) -> tuple[float, float]:
-    """Beta(a, b) that makes a round's counts of right rollouts likeliest, as beta-binomials.
+    """Fit Beta(a, b) to a round's counts of right rollouts, by maximum likelihood of beta-binomials.
 
     The logarithm of the likelihood is the sum over samples of sum_{i < k} log(a + i) + sum_{i < n - k} log(b + i) -
     sum_{i < n} log(a + b + i), with k right of n; Newton's steps on log a and log b climb it.
@@ -117,7 +117,7 @@ def fit_beta(n: ArrayLike, correct: ArrayLike) -> tuple[float, float]:
 
 
 def _tallies(n: ArrayLike, correct: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """How many samples have more than i right, wrong and scored rollouts, for i from 0."""
+    """Count the samples with more than i right, wrong and scored rollouts, for i from 0."""
     of, right = np.asarray(n, np.int64), np.asarray(correct, np.int64)
     size = int(of.max(initial=0))
     counts = (np.bincount(each, minlength=size + 1)[::-1].cumsum()[::-1][1:] for each in (right, of - right, of))
@@ -128,7 +128,7 @@ def _tallies(n: ArrayLike, correct: ArrayLike) -> tuple[NDArray[np.int64], NDArr
 def _fitted(
     right: NDArray[np.int64], wrong: NDArray[np.int64], scored: NDArray[np.int64]
 ) -> tuple[float, float] | None:
-    """The likeliest a and b; None where they run off downwards or do not settle."""
+    """Return the likeliest a and b; None where they diverge to 0 or do not converge."""
     if len(scored) < 2 or not (right[0] and wrong[0]):
         return None
     share = right.sum() / scored.sum()
@@ -162,7 +162,7 @@ def _value(place: Floats, right: NDArray[np.int64], wrong: NDArray[np.int64], sc
 def _slopes(
     place: Floats, right: NDArray[np.int64], wrong: NDArray[np.int64], scored: NDArray[np.int64]
 ) -> tuple[Floats, Floats]:
-    """First and second derivatives by log a and log b."""
+    """Return the first and second derivatives by log a and log b."""
     (a, b), i = np.exp(place), np.arange(len(scored))
     both = (scored / (a + b + i)).sum(), (scored / (a + b + i) ** 2).sum()
     first = np.array([a * ((right / (a + i)).sum() - both[0]), b * ((wrong / (b + i)).sum() - both[0])])
@@ -176,7 +176,7 @@ _FEWEST = 5.0
 
 
 def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float, *, fitted: int = 0) -> str:
-    """What to say where Pearson's chi-square test rejects Beta(a, b) at 5 %; "" where it does not.
+    """Return a warning where Pearson's chi-square test rejects Beta(a, b) at 5 %, else "".
 
     The cells are numbers of right rollouts, neighbours put together until 5 samples are expected in each.
 
@@ -211,7 +211,7 @@ def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float, *, fitte
 
 
 def _pearson(seen: NDArray[np.int64], expected: NDArray[np.float64]) -> tuple[float, int]:
-    """The sum over cells of (seen - expected)² / expected, and how many cells there are."""
+    """Return the sum over cells of (observed - expected)² / expected, and the number of cells."""
     cells = [[0.0, 0.0]]
     for count, mean in zip(seen.tolist(), expected.tolist(), strict=True):
         if cells[-1][1] >= _FEWEST:
@@ -226,7 +226,7 @@ def _pearson(seen: NDArray[np.int64], expected: NDArray[np.float64]) -> tuple[fl
 
 
 def _chi_square_tail(statistic: float, freedom: int) -> float:
-    """How likely chi-square of so many degrees is larger: the cube root is nearly normal (Wilson and Hilferty, 1931).
+    """Return the upper tail of chi-square: its cube root is nearly normal (Wilson and Hilferty, 1931).
 
     >>> round(_chi_square_tail(14.067, 7), 3), _chi_square_tail(9.0, 0)
     (0.05, 1.0)

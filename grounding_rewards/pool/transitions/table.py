@@ -1,4 +1,4 @@
-"""Two rounds over the same samples: from how many right rollouts to how many, and how much of that is chance."""
+"""Transition matrix of two rounds over the same samples, by right rollouts, and its null."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST = 1024
 
 @dataclass(frozen=True)
 class Discordant:
-    """Rounds of one rollout a sample: samples right in one alone, and McNemar's exact p-value."""
+    """Discordant samples of rounds with one rollout a sample, and McNemar's exact p-value."""
 
     only_before: int
     only_after: int
@@ -33,7 +33,7 @@ class Discordant:
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """What two rounds say of the samples that both have scored.
+    """Transitions of the samples that both rounds have scored.
 
     Attributes:
         counts: (B + 1, A + 1) samples by right rollouts before (rows) and after; B and A are the largest numbers of
@@ -70,28 +70,28 @@ class Transitions:
 
     @property
     def both(self) -> int:
-        """How many samples both rounds have scored."""
+        """Return the number of samples that both rounds have scored."""
         return int(self.counts.sum())
 
     @property
     def before(self) -> NDArray[np.int64]:
-        """(B + 1,) samples by right rollouts before."""
+        """Return the number of samples by right rollouts before, (B + 1,)."""
         return np.asarray(self.counts.sum(axis=1))
 
     @property
     def after(self) -> NDArray[np.int64]:
-        """(A + 1,) samples by right rollouts after."""
+        """Return the number of samples by right rollouts after, (A + 1,)."""
         return np.asarray(self.counts.sum(axis=0))
 
     @property
     def row_shares(self) -> Floats:
-        """(B + 1, A + 1) counts over their row's sum; NaN in rows without a sample."""
+        """Return counts over their row's sum, (B + 1, A + 1); NaN in rows without a sample."""
         totals = self.before[:, None]
         found: Floats = np.divide(self.counts, totals, out=np.full(self.counts.shape, np.nan), where=totals > 0)
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, of dropped and new samples their number; None for NaN."""
+        """Return plain values: the numbers of dropped and new samples, None for NaN."""
         moves = self.moves.to_json()
         moves.pop("source")
         return {
@@ -122,7 +122,7 @@ def transitions(
     null: SampleStats | None = None,
     prior: str | tuple[float, float] = "fit",
 ) -> Transitions:
-    """From how many right rollouts to how many the samples of two rounds went, and what chance alone would show.
+    """Count samples by right rollouts before and after, and compare with chance.
 
     A sample goes up where its pass rate rises: with as many rollouts before as after, where its number of right ones
     does.
@@ -212,7 +212,7 @@ def _discordant(first: SampleStats, second: SampleStats) -> Discordant | None:
 
 
 def _measured(first: SampleStats, second: SampleStats, null: SampleStats, shape: tuple[int, int]) -> Chance:
-    """The null from rollouts: its matrix over all samples of both that it has scored."""
+    """Estimate the null from rollouts, over all samples of both rounds that it has scored."""
     again = null.taken(null.n > 0)
     places = in_common([first, again], ["both rounds", NULL])
     right, right_null = first.num_correct[places[0]], again.num_correct[places[1]]

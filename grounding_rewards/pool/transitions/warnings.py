@@ -1,4 +1,4 @@
-"""What to keep in mind when rounds or temperatures are compared, as sentences."""
+"""Warnings on comparisons of rounds and of temperatures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEW = 30
 def of_rounds(
     first: SampleStats, second: SampleStats, before: SampleStats, after: SampleStats, null: SampleStats | None
 ) -> list[str]:
-    """Of two rounds.
+    """Return the warnings on two rounds.
 
     Args:
         first: the samples of both, before.
@@ -53,7 +53,7 @@ def of_rounds(
 
 
 def of_temperatures(common: Sequence[SampleStats]) -> list[str]:
-    """Of the same samples at several temperatures."""
+    """Return the warnings on the same samples at several temperatures."""
     found: list[str] = []
     if len(common[0]) < FEW:
         found.append(f"{len(common[0])} samples are few: intervals over samples are too narrow")
@@ -87,7 +87,7 @@ def _null_warnings(first: SampleStats, second: SampleStats, null: SampleStats) -
 
 
 def _list(values: Any) -> str:
-    """Some numbers in words; of many the ends.
+    """List some numbers; of many the ends.
 
     >>> _list([1.1]), _list([7, 8]), _list(range(1, 9))
     ('1.1', '7 and 8', '1 to 8')

@@ -1,4 +1,4 @@
-"""From pool to pool: what each step removed, and what is left."""
+"""Funnel of each pool: samples removed by each step, and samples left."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def flow(pools: Sequence[Numbers]) -> Figure:
 
 
 def _rows(pool: Numbers) -> list[tuple[str, int, int]]:
-    """Step, left, removed, of the steps that removed something."""
+    """Return the steps that removed samples: name, left, removed."""
     steps = [(step["step"], step["kept"], step["removed"]) for step in pool["steps"] if step["removed"]]
     return [("measured", pool["samples"], 0), *steps]
 

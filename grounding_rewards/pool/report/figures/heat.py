@@ -1,4 +1,4 @@
-"""From how many right rollouts to how many: two rounds as a heat map, and beside it what chance alone would show."""
+"""Heat map of transitions by right rollouts, beside the one expected by chance."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _GAMMA = 0.5  # most shares are small: their square roots tell them apart better
 
 @dataclass(frozen=True)
 class _Grid:
-    """Two maps of one shape, and the room that a cell has in inches."""
+    """Two maps of one shape, and the size of a cell in inches."""
 
     seen: Floats
     expected: Floats
@@ -86,14 +86,14 @@ def heat_map(found: Numbers, before: str, after: str) -> Figure:
 
 
 def _told(found: Numbers) -> str:
-    """How many samples both have, and at which temperatures."""
+    """Return the number of samples in both rounds, and the temperatures."""
     warm = [listed(found[name]) for name in ("temperatures_before", "temperatures_after")]
     known = "" if warm == ["-", "-"] else f", temperature {warm[0]} before and {warm[1]} after"
     return f"{plural(found['both'], 'sample')} in both{known}"
 
 
 def _cropped(seen: Floats, expected: Floats) -> tuple[Floats, Floats]:
-    """Large maps without rows and columns at the end that hold nobody, or nobody is expected in."""
+    """Crop empty rows and columns at the end of large maps."""
     high = int(np.flatnonzero(seen.sum(axis=1))[-1]) + 1
     held = seen.sum(axis=0) + np.nansum(expected, axis=0)
     wide = int(np.flatnonzero(held >= 0.5)[-1]) + 1
@@ -145,12 +145,12 @@ def _write(axes: Axes, cells: Floats, shares: Floats, between: str) -> None:
 
 
 def _ink(share: float) -> str:
-    """What can be read on the colour of a share."""
+    """Return a legible ink on the colour of a share."""
     return "black" if share**_GAMMA > _LIGHT else "white"
 
 
 def _count(value: float) -> str:
-    """A count in little room.
+    """Format a count for a narrow cell.
 
     >>> _count(12.0), _count(0.26), _count(3.44), _count(1234.0), _count(45678.0), _count(1234567.0)
     ('12', '0.3', '3.4', '1234', '46k', '1.2M')

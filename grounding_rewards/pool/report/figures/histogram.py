@@ -1,4 +1,4 @@
-"""How many samples have 0, 1, ... right rollouts, a panel a round."""
+"""Histogram of samples by right rollouts, a panel a round."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def num_correct(rounds: Sequence[Numbers]) -> Figure:
 
 
 def _shares(each: Numbers) -> Floats:
-    """(3, n + 1) shares of a round's scored samples by outcome and number of right rollouts."""
+    """Return shares of a round's scored samples, (3, n + 1), by outcome and number of right rollouts."""
     counts = np.array([each[name] for name in COLOURS], dtype=np.float64)
     return np.asarray(counts / max(counts.sum(), 1.0))
 

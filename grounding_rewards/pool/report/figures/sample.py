@@ -1,4 +1,4 @@
-"""One sample: its screen, its target, and where its rollouts clicked."""
+"""Figure of one sample: its screen, its target, and the clicks of its rollouts."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def sample(shown: Shown) -> Figure:
 
 
 def _places(aspects: Sequence[float]) -> list[tuple[float, float, float, float]]:
-    """Where views stand: left, top, width and height in inches.
+    """Return the left, top, width and height of each view in inches.
 
     All stand in a row; closer views that would be narrower than their titles stand in a second one.
 
@@ -91,7 +91,7 @@ def _places(aspects: Sequence[float]) -> list[tuple[float, float, float, float]]
 
 
 def _row(aspects: Sequence[float], top: float, tallest: float, least: float) -> list[tuple[float, float, float, float]]:
-    """Views beside each other, each in a room whose aspect is ``least`` or more."""
+    """Place views in one row, each in a room whose aspect is ``least`` or more."""
     rooms = [max(aspect, least) for aspect in aspects]
     tall = min(tallest, (WIDTH - _LEFT - _RIGHT - _GAP * (len(rooms) - 1)) / sum(rooms))
     lefts = [_LEFT + sum(rooms[:place]) * tall + place * _GAP for place in range(len(rooms))]
@@ -104,7 +104,7 @@ def _title(number: int, name: str, window: Window, scene: Scene) -> str:
 
 
 def screen(shown: Shown) -> Scene:
-    """The screen with the target on it, in pixels where its size is known, else in shares of it."""
+    """Return the screen with the target on it, in pixels where its size is known, else in shares of it."""
     known = shown.image_size is not None
     width, height = shown.image_size or (_ASPECT, 1.0)
     scale = np.array([width, height])
@@ -118,7 +118,7 @@ def screen(shown: Shown) -> Scene:
 
 
 def closer_views(scene: Scene, shown: Shown) -> list[tuple[str, Window]]:
-    """What to look at closely: a small target, and clicks that agree on a place outside of that view."""
+    """Return closer views: of a small target, and of clicks that agree on a place outside of that view."""
     near_target = (
         [("around the target", _widened(window, scene)) for window in closer(scene)] if len(scene.boxes) else []
     )
@@ -136,7 +136,7 @@ def closer_views(scene: Scene, shown: Shown) -> list[tuple[str, Window]]:
 
 
 def _widened(window: Window, scene: Scene) -> Window:
-    """A window on the screen with the same middle, wide and high enough to judge what is in it."""
+    """Widen a window around its middle, within the screen, until its surroundings can be recognised."""
     size, low, high = np.array([scene.width, scene.height]), np.array(window[:2]), np.array(window[2:])
     side = np.minimum(np.maximum(high - low, _LEAST * size.min()), size)
     start = np.clip((low + high) / 2 - side / 2, 0.0, size - side)
@@ -145,7 +145,7 @@ def _widened(window: Window, scene: Scene) -> Window:
 
 
 def _draw(axes: Axes, shown: Shown, scene: Scene, window: Window) -> dict[str, Line2D]:
-    """One view; what is on it, by what the legend calls it."""
+    """Draw one view, and return its artists by their legend's label."""
     x1, y1, x2, y2 = window
     axes.set_facecolor("0.95")
     if shown.image is not None:
@@ -166,7 +166,7 @@ def _draw(axes: Axes, shown: Shown, scene: Scene, window: Window) -> dict[str, L
 
 
 def _cut(image: Image, scene: Scene, window: Window) -> tuple[Image, Window]:
-    """The part of a screenshot that a view shows, no finer than it can, and x1 x2 y2 y1 of that part."""
+    """Return the part of a screenshot in a view, no finer than a picture can show, and its extent x1 x2 y2 y1."""
     high, wide = image.shape
     scale = np.array([wide / scene.width, high / scene.height])
     low = np.maximum(np.floor(np.array(window[:2]) * scale).astype(int), 0)

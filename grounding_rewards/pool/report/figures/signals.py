@@ -1,4 +1,4 @@
-"""How many samples give no signal, round by round."""
+"""Shares of samples without signal, a bar a round."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often targets of each size are hit."""
+"""Pass rate by target size, a line a round."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
 
 
 def fewer(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> list[tuple[str, Sequence[Numbers]]]:
-    """The first and the last rounds where there are too many to tell their lines apart.
+    """Return the first and the last rounds, where there are too many lines to tell apart.
 
     >>> [name for name, _ in fewer([(str(number), []) for number in range(1, 10)])]
     ['1', '2', '6', '7', '8', '9']
@@ -77,7 +77,7 @@ def fewer(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> list[tuple[str, Se
 
 
 def _held(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> list[Numbers]:
-    """The bins of all rounds that hold a sample."""
+    """Return the bins of all rounds that hold a sample."""
     return [line for _, lines in rounds for line in lines if line["samples"]]
 
 

@@ -1,4 +1,4 @@
-"""Never solved, partly, always: samples by source."""
+"""Outcomes of samples by source."""
 
 from __future__ import annotations
 

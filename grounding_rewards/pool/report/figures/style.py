@@ -1,4 +1,4 @@
-"""What the figures of a report have in common: colours, sizes, and texts that can be drawn."""
+"""Style of the figures of a report: colours, sizes, and labels that can be drawn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GREY = "0.82"
 
 
 def canvas(height: float, width: float = WIDTH) -> Figure:
-    """An empty figure that no global state knows.
+    """Return an empty figure without global state.
 
     Raises:
         PictureError: matplotlib is not installed.
@@ -42,7 +42,7 @@ def calm(axes: Axes, grid: str = "y") -> None:
 
 
 def outcome_legend(figure: Figure, names: Sequence[str] = tuple(COLOURS), extra: Sequence[Any] = ()) -> None:
-    """What the colours stand for, above everything else."""
+    """Draw the legend of outcomes above the figure."""
     from matplotlib.patches import Patch
 
     handles = [Patch(facecolor=COLOURS[name], label=NAMES[name], **EDGE) for name in names]
@@ -53,12 +53,12 @@ def outcome_legend(figure: Figure, names: Sequence[str] = tuple(COLOURS), extra:
 
 
 def per_cent(axes: Axes, axis: str = "y") -> None:
-    """Shares as per cent at an axis."""
+    """Format an axis of shares in per cent."""
     (axes.yaxis if axis == "y" else axes.xaxis).set_major_formatter(lambda value, place: f"{100 * value:g} %")
 
 
 def legible(text: str, most: int = 34) -> str:
-    r"""Text from anywhere as one line that can be drawn: not too long, no formulas, and no letters that a font lacks.
+    r"""Return a label that can be drawn: one line, short, without formulas and letters that the font lacks.
 
     >>> print(legible("a$b$"), legible("x\ny"), legible("screens/very/long/names/of/applications", 20))
     a\$b\$ x y screens/ve…lications
@@ -71,7 +71,7 @@ def legible(text: str, most: int = 34) -> str:
 
 
 def told_apart(texts: Sequence[str], most: int = 34) -> list[str]:
-    """The same of several texts: of long ones rather what they do not share; those that look alike get a number.
+    """Return distinct labels: long ones without their common beginning or end, equal ones with a number.
 
     >>> told_apart(["round-one-of-the-first-day", "round-two-of-the-first-day", "b"], 13)
     ['…ound-one-of…', '…ound-two-of…', 'b']
@@ -89,13 +89,13 @@ def told_apart(texts: Sequence[str], most: int = 34) -> list[str]:
 
 
 def _alike(lines: Collection[str]) -> int:
-    """So many letters do all of them begin with."""
+    """Return the length of the common prefix."""
     letters = enumerate(zip(*lines, strict=False))
     return next((place for place, each in letters if len(set(each)) > 1), min(map(len, lines), default=0))
 
 
 def _apart(line: str, start: int, end: int, most: int) -> str:
-    """A text without what others share, as far as it has to go."""
+    """Shorten a text by its common prefix and suffix, as far as needed."""
     if start + end >= len(line):
         return line
     room = max(most - 2 - (len(line) - start - end), 0)
@@ -107,7 +107,7 @@ def _apart(line: str, start: int, end: int, most: int) -> str:
 
 @cache
 def _drawn() -> frozenset[int]:
-    """The letters that the font has."""
+    """Return the code points of the font."""
     figures()
     from matplotlib.font_manager import findfont
     from matplotlib.ft2font import FT2Font

@@ -1,4 +1,4 @@
-"""What a temperature does: accuracy, what it is compared with, and what else changes with it."""
+"""Accuracy, paired difference and other shares by temperature."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _points(axes: Axes, found: Numbers, name: str, low: str, high: str) -> None:
 
 
 def _ticks(values: Sequence[float]) -> tuple[list[float], list[str]]:
-    r"""Temperatures, ascending, and their labels: those that are close stand on lines below, or have none.
+    r"""Return temperatures, ascending, and their labels, those that are close on lower lines or without one.
 
     >>> _ticks([1.0, 1.02, 1.04, 1.06, 2.0])
     ([1.0, 1.02, 1.04, 1.06, 2.0], ['1', '\n1.02', '\n\n1.04', '1.06', '2'])
