@@ -11,7 +11,7 @@ import typer
 
 from grounding_rewards.catalogue import recipe as build
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.converting import FORMS, Truths, Wording
+from grounding_rewards.converting import LAYOUTS, TargetReader, Wording
 from grounding_rewards.converting.columns import GUESSED
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS
 from grounding_rewards.converting.result import Converted, NotConvertedError
@@ -130,8 +130,8 @@ def convert(
         "image-size": image_size_column, "id": id_column, "source": source_column,
     }  # fmt: skip
     converter = Converter(
-        form=FORMS[trainer.value],
-        truths=lambda column: Truths.of(built, space, column),
+        form=LAYOUTS[trainer.value],
+        target_reader=lambda column: TargetReader.of(built, space, column),
         given=given,
         wording=Wording(system, template),
         source=source,

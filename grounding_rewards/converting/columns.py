@@ -40,7 +40,7 @@ GUESSED = {role: (*names, *(f"{a},{b}" for a, b in _SIDES if role == "image-size
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnNames:
     """Names of columns; None for an absent one. ``a.b`` is the field b of the column a.
 
     Attributes:
@@ -66,10 +66,10 @@ class Columns:
         return tuple(dict.fromkeys(_top(name) for name in names if name))
 
 
-class Found(NamedTuple):
+class ChosenColumns(NamedTuple):
     """Columns, those that were guessed from their names, by role, and notes."""
 
-    columns: Columns
+    columns: ColumnNames
     guesses: dict[str, str]
     notes: list[str]
 
@@ -80,7 +80,7 @@ def find_columns(
     *,
     optional: Collection[str] = (),
     dropped: Collection[str] = (),
-) -> Found:
+) -> ChosenColumns:
     """Find the columns.
 
     Args:
@@ -119,7 +119,7 @@ def find_columns(
         notes += _images(offered, rows)
     size = found.pop("image-size", "")
     sides = (size,) if size in there else tuple(size.split(",")) if size else ()
-    return Found(Columns(found.pop("instruction", ""), image_size=sides, **found), guesses, notes)
+    return ChosenColumns(ColumnNames(found.pop("instruction", ""), image_size=sides, **found), guesses, notes)
 
 
 def value_at(row: Mapping[str, Any], name: str | None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from grounding_rewards.converting.layout import Form
+from grounding_rewards.converting.layout import Layout
 from grounding_rewards.converting.samples import Sample
 from grounding_rewards.errors import ConvertError
 
@@ -38,4 +38,4 @@ _OWN = (
     "ground_truth", "raw_prompt_ids", "multi_modal_data", "input_ids", "attention_mask", "position_ids", "uid",
     "videos",
 )  # fmt: skip
-FORM = Form("easyr1", row, types, reserved=frozenset(_OWN))
+LAYOUT = Layout("easyr1", row, types, reserved=frozenset(_OWN))

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from grounding_rewards.converting.images import KNOWN, Image, Seen
+from grounding_rewards.converting.images import KNOWN, Image, ImageInfo
 from grounding_rewards.coords.image_header import ENOUGH, Size, image_format, image_size, orientation
 from grounding_rewards.errors import DataPathError, PictureError
 from grounding_rewards.tables.data_paths import open_regular, read_up_to
@@ -44,7 +44,7 @@ class ImageFiles:
     max_image_pixels: int = MAX_IMAGE_PIXELS
     hint: str = ""
 
-    def look(self, image: Image, *, turning: bool, files: bool = True) -> Seen | None:
+    def look(self, image: Image, *, turning: bool, files: bool = True) -> ImageInfo | None:
         """Read the size of an image, and whether it is to be turned, from its first bytes where these say.
 
         Args:
@@ -62,7 +62,7 @@ class ImageFiles:
         if image.data is None and (image.remote or image.path is None or not files):
             return None
         size, way = _of_file(self, image.path or "") if image.data is None else _stored(self.read(image))
-        return Seen(size[::-1] if turning and way >= 5 else size, way != 1)
+        return ImageInfo(size[::-1] if turning and way >= 5 else size, way != 1)
 
     def read(self, image: Image) -> bytes:
         """Read all bytes of an image.

@@ -46,7 +46,7 @@ class Image:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ImageInfo:
     """Size and orientation of an image.
 
     Attributes:

@@ -13,7 +13,7 @@ IMAGES = "images"
 
 
 @dataclass(frozen=True)
-class Form:
+class Layout:
     """Layout of the rows of one trainer.
 
     Attributes:

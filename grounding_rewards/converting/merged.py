@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from grounding_rewards.converting import Form, Reading
+from grounding_rewards.converting import Layout, Reading
 from grounding_rewards.converting.columns import value_at
 from grounding_rewards.converting.layout import IMAGES, images_type, messages_type, over
 from grounding_rewards.converting.prompts import further_fields
@@ -44,7 +44,7 @@ class MergedColumns:
 
 
 def merged_columns(
-    form: Form, table: Table, reading: Reading, merged: Sequence[str], fields: bool, parquet: bool, note: Note
+    form: Layout, table: Table, reading: Reading, merged: Sequence[str], fields: bool, parquet: bool, note: Note
 ) -> MergedColumns:
     """Return the columns of a layout's rows.
 
@@ -55,7 +55,7 @@ def merged_columns(
         merged: columns of it whose fields stay among ours.
         fields: whether images are written with their bytes, and not as paths.
         parquet: whether the output needs types.
-        note: is told what types could not keep as it was.
+        note: takes remarks on values that types could not keep as they were.
 
     Raises:
         ConvertError: fields of messages have no type in common.

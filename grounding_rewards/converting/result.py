@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from grounding_rewards.converting import Form, Reading, Sample
+from grounding_rewards.converting import Layout, Reading, Sample
 from grounding_rewards.converting.layout import IMAGES
-from grounding_rewards.converting.samples import Names
+from grounding_rewards.converting.samples import SampleNames
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.tables import Table
 from grounding_rewards.tables.reporting import SILENT, Reporting
@@ -115,7 +115,7 @@ class NotConvertedError(ConvertError):
         self.found = found
 
 
-def say_input(found: Converted, table: Table) -> None:
+def note_input(found: Converted, table: Table) -> None:
     """Note the files that are read, where a directory has several."""
     skipped = list(getattr(table, "skipped", ()))
     if len(found.files) > 1:
@@ -125,7 +125,7 @@ def say_input(found: Converted, table: Table) -> None:
         found.note(f"skips files without rows: {', '.join(skipped)}")
 
 
-def say_columns(found: Converted, form: Form, reading: Reading, remarks: Sequence[str]) -> None:
+def note_columns(found: Converted, form: Layout, reading: Reading, remarks: Sequence[str]) -> None:
     """Note the guessed columns, and those left out."""
     for role, column in found.guesses.items():
         if column == reading.unnamed and role == "source" and reading.columns.source is None:
@@ -139,8 +139,8 @@ def say_columns(found: Converted, form: Form, reading: Reading, remarks: Sequenc
         found.note(f"left out, for {form.name} has columns of these names: {', '.join(found.left_out)}")
 
 
-def say_samples(
-    found: Converted, form: Form, reading: Reading, names: Names, *, fields: bool, looked_up: str | None
+def note_samples(
+    found: Converted, form: Layout, reading: Reading, names: SampleNames, *, fields: bool, looked_up: str | None
 ) -> None:
     """Note and warn about the rows that were written."""
     if found.problems:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from grounding_rewards.converting import Form, Reading, Sample, Survey, Truths, Wording, find_columns, read_rows
+from grounding_rewards.converting import Layout, Reading, Sample, Survey, TargetReader, Wording, find_columns, read_rows
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.converting.layout import IMAGES, images_of
 from grounding_rewards.converting.merged import MergedColumns, empty_row, merged_columns
@@ -16,11 +16,11 @@ from grounding_rewards.converting.result import (  # fmt: skip
     SOURCE,
     Converted,
     NotConvertedError,
-    say_columns,
-    say_input,
-    say_samples,
+    note_columns,
+    note_input,
+    note_samples,
 )
-from grounding_rewards.converting.samples import Names
+from grounding_rewards.converting.samples import SampleNames
 from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.tables import Batch, Table, write_table
 from grounding_rewards.tables.files import PARQUET, schema_of
@@ -38,8 +38,8 @@ _HINT = "; name the folder of relative paths by --image-root, or give --no-image
 class Converter:
     """Settings of one conversion: the options of ``grounding-rewards convert``."""
 
-    form: Form
-    truths: Callable[[str | None], Truths]
+    form: Layout
+    target_reader: Callable[[str | None], TargetReader]
     given: Mapping[str, str | None]
     wording: Wording
     source: str | None = None
@@ -58,14 +58,14 @@ class Converter:
         """Convert a file or a directory.
 
         Raises:
-            ConvertError: columns cannot be told, or rows cannot be converted and ``skip_bad`` is False.
+            ConvertError: columns are unknown, or rows cannot be converted and ``skip_bad`` is False.
             TableError: the input cannot be read, or the output not be written.
         """
         table = open_rows(file, self.split, tolerant=True)
         if file.is_dir() and out.absolute().is_relative_to(file.absolute()):
             raise ConvertError(f"{out}: lies in the input, of which it would become a part; write somewhere else")
         found = Converted(split=getattr(table, "split", None), files=_files(table), reporting=self.reporting)
-        say_input(found, table)
+        note_input(found, table)
         survey = self._survey(table, file, found)
         reading, remarks = self._reading(survey, file, found)
         fields = self._as_fields(table, reading, out)
@@ -74,9 +74,9 @@ class Converter:
         reading = replace(reading, look=partial(images.look, turning=turning, files=self.image_check))
         merged = [name for name in self.form.merged if survey.objects(name) and name not in self.dropped]
         found.left_out = self._in_the_way(survey, reading, merged)
-        say_columns(found, self.form, reading, remarks)
+        note_columns(found, self.form, reading, remarks)
         new = merged_columns(self.form, table, reading, merged, fields, _is_parquet(out), found.note)
-        kept, names = self._kept(table, survey, reading, new, fields), Names()
+        kept, names = self._kept(table, survey, reading, new, fields), SampleNames()
         read = [*reading.columns.read, *merged]
         with (
             self.reporting.progress(f"converting {file.name}") as advance,
@@ -98,7 +98,7 @@ class Converter:
         if found.problems:
             found.list_problems(all_in_json=self.all_in_json)
         looked_up = images.root if self.image_check else None
-        say_samples(found, self.form, reading, names, fields=fields, looked_up=looked_up)
+        note_samples(found, self.form, reading, names, fields=fields, looked_up=looked_up)
         return found
 
     def _images(self, file: Path) -> ImageFiles:
@@ -134,13 +134,13 @@ class Converter:
         columns, guesses, remarks = find_columns(
             survey.rows(), given, optional={"target"} if self.label_free else (), dropped=self.dropped
         )
-        truths = self.truths(columns.target)
+        target_reader = self.target_reader(columns.target)
         unnamed = file.stem.encode("utf-8", "backslashreplace").decode()
         if SOURCE in self.form.types() and self.source is None and columns.source is None:
             guesses["source"] = unnamed
-        found.guesses, found.space = guesses, None if truths.space is None else str(truths.space)
+        found.guesses, found.space = guesses, None if target_reader.space is None else str(target_reader.space)
         reading = Reading(
-            columns, truths, self.wording, folder=self.folder, source=self.source, unnamed=unnamed,
+            columns, target_reader, self.wording, folder=self.folder, source=self.source, unnamed=unnamed,
             split=self.split or "", chosen=frozenset(role for role, name in self.given.items() if name is not None),
         )  # fmt: skip
         return reading, remarks

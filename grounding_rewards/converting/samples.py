@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from grounding_rewards.converting.columns import Columns, value_at
-from grounding_rewards.converting.images import Image, Seen, read_images
+from grounding_rewards.converting.columns import ColumnNames, value_at
+from grounding_rewards.converting.images import Image, ImageInfo, read_images
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
-from grounding_rewards.converting.targets import Truths, with_facts, written
+from grounding_rewards.converting.targets import TargetReader, with_facts, written
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
 from grounding_rewards.tables.sample_ids import sample_id
@@ -22,7 +22,7 @@ from grounding_rewards.targets.target import Target
 from grounding_rewards.targets.write import plain_numbers, to_wire
 
 Size = tuple[float, float]
-Look = Callable[[Image], Seen | None]
+Look = Callable[[Image], ImageInfo | None]
 _LARGEST_ID = 2**63 - 1
 
 
@@ -73,8 +73,8 @@ class Reading:
             that of the image itself.
     """
 
-    columns: Columns
-    truths: Truths = field(default_factory=Truths)
+    columns: ColumnNames
+    target_reader: TargetReader = field(default_factory=TargetReader)
     wording: Wording = field(default_factory=Wording)
     look: Look = lambda image: None
     folder: str | None = None
@@ -85,7 +85,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadRows:
     """Samples of some rows, None for a row with a problem.
 
     Attributes:
@@ -99,7 +99,7 @@ class Read:
     findings: Sequence[Finding] = ()
 
 
-def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 0) -> Read:
+def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 0) -> ReadRows:
     """Read rows.
 
     Args:
@@ -111,7 +111,7 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
         Samples and problems; a row has one or the other.
 
     >>> from grounding_rewards.coords.spaces import PIXEL
-    >>> reading = Reading(Columns("ask", target="box"), Truths(space=PIXEL))
+    >>> reading = Reading(ColumnNames("ask", target="box"), TargetReader(space=PIXEL))
     >>> rows = [{"ask": "Save", "box": {"bbox": [1, 2, 3, 4], "id": "a"}}, {"box": {"bbox": [3, 2, 1]}}]
     >>> found = read_rows(rows, reading)
     >>> found.samples[0].wire
@@ -131,17 +131,19 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
         if place in problems:
             samples.append(None)
     good = [(place, sample) for place, sample in enumerate(samples) if sample is not None]
-    unfit, noticed = reading.truths.check([sample.wire for _, sample in good], [sample.target for _, sample in good])
+    unfit, noticed = reading.target_reader.check(
+        [sample.wire for _, sample in good], [sample.target for _, sample in good]
+    )
     for index, why in unfit.items():
         place = good[index][0]
         samples[place], problems[place] = None, why
     noticed = [replace(each, row=good[each.row][0]) for each in noticed]
-    return Read(tuple(samples), dict(sorted(problems.items())), noticed)
+    return ReadRows(tuple(samples), dict(sorted(problems.items())), noticed)
 
 
 def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
     columns = reading.columns
-    target = reading.truths.read(value_at(row, columns.target), index)
+    target = reading.target_reader.read(value_at(row, columns.target), index)
     given = read_images(value_at(row, columns.image)) if columns.image else ()
     asked = value_at(row, columns.instruction)
     messages = read_prompt(asked, reading.wording, len(given))
@@ -160,7 +162,7 @@ def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
     return Sample(index, source or reading.unnamed, target, written(target), messages, images, reading.split, turned)
 
 
-def _size(row: Mapping[str, Any], reading: Reading, target: Target, seen: Seen | None) -> Size | None:
+def _size(row: Mapping[str, Any], reading: Reading, target: Target, seen: ImageInfo | None) -> Size | None:
     """Return the size by columns or the target, which must agree, else that of the image itself."""
     columns, said = ",".join(reading.columns.image_size), _said(row, reading.columns)
     if said and target.image_size and said != target.image_size:
@@ -176,7 +178,7 @@ def _size(row: Mapping[str, Any], reading: Reading, target: Target, seen: Seen |
     return said or target.image_size or seen.size
 
 
-def _said(row: Mapping[str, Any], columns: Columns) -> Size | None:
+def _said(row: Mapping[str, Any], columns: ColumnNames) -> Size | None:
     values = [value_at(row, name) for name in columns.image_size]
     if all(value is None for value in values):
         return None
@@ -205,7 +207,7 @@ def _name(row: Mapping[str, Any], reading: Reading, target: Target) -> str | int
     return second if first is None else first
 
 
-def _source(row: Mapping[str, Any], columns: Columns) -> str | None:
+def _source(row: Mapping[str, Any], columns: ColumnNames) -> str | None:
     value = value_at(row, columns.source)
     if value is not None and not isinstance(value, str):
         raise ConvertError(
@@ -225,7 +227,7 @@ def _check_texts(*texts: str | int | None) -> None:
             ) from None
 
 
-class Names:
+class SampleNames:
     """Names of samples, kept as 16 bytes each, to count repeated ones."""
 
     def __init__(self) -> None:
@@ -242,7 +244,7 @@ class Names:
         """Count the samples with an earlier one's name, and list the row of each beside that of its namesake.
 
         >>> from grounding_rewards.targets.target import Target
-        >>> names = Names()
+        >>> names = SampleNames()
         >>> names.add([Sample(row, "", Target(id=name), "", ()) for row, name in enumerate("abcb")])
         >>> names.repeated()
         (1, [(1, 3)])

@@ -26,7 +26,7 @@ _SIZES = ("image_size", "model_image_size")
 
 
 @dataclass(frozen=True)
-class Truths:
+class TargetReader:
     """Settings for reading targets.
 
     Attributes:
@@ -46,7 +46,7 @@ class Truths:
     recipe: Recipe | None = None
 
     @classmethod
-    def of(cls, recipe: Recipe | None, space: CoordSpace | None, column: str | None) -> Truths:
+    def of(cls, recipe: Recipe | None, space: CoordSpace | None, column: str | None) -> TargetReader:
         """Return a recipe's own reading, else that of the wire form, or of the place that the column is named after."""
         if recipe is None:
             name = (column or "").rpartition(".")[2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from grounding_rewards.converting.layout import Form, messages_type
+from grounding_rewards.converting.layout import Layout, messages_type
 from grounding_rewards.converting.prompts import IMAGE
 from grounding_rewards.converting.samples import Sample
 from grounding_rewards.errors import ConvertError
@@ -35,4 +35,4 @@ _OWN = (
     "prompts", "completion", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric",
     "environments", "image",
 )  # fmt: skip
-FORM = Form("trl", row, types, reserved=frozenset(_OWN), decoded=True)
+LAYOUT = Layout("trl", row, types, reserved=frozenset(_OWN), decoded=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from grounding_rewards.converting.layout import Form, messages_type
+from grounding_rewards.converting.layout import Layout, messages_type
 from grounding_rewards.converting.prompts import IMAGE
 from grounding_rewards.converting.samples import Sample
 from grounding_rewards.errors import ConvertError
@@ -65,7 +65,7 @@ _PRODUCED = (
     "tool_extra_fields", "metrics", "num_turns", "__num_turns__", "prompt_len", "response_len", "multi_modal_data",
     "multi_modal_inputs", "mm_processor_kwargs", "mm_processor_output",
 )  # fmt: skip
-FORM = Form(
+LAYOUT = Layout(
     "verl", row, types, reserved=frozenset((*_LOADED, *_CALLED, *_PRODUCED)), merged=("extra_info", "reward_model"),
     steering=frozenset(("agent_name", "__rollout_n__")),
 )  # fmt: skip

@@ -121,6 +121,6 @@ def register_selectors(register: Register) -> None:
     register("learnability", pool.Learnability)
     register("mean_band", pool.MeanBand)
     register("min_rollouts", pool.MinRollouts)
-    register("source", pool.Source)
+    register("source", pool.FromSources)
     register("spread", pool.Spread)
     register("unsolved", pool.Unsolved)

@@ -17,7 +17,7 @@ from grounding_rewards.arrays import read_only
 from grounding_rewards.catalogue import RecordedName
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TargetError, near
-from grounding_rewards.pool.sql import LARGEST, TOTAL, chosen, counted, further
+from grounding_rewards.pool.sql import LARGEST_TOTAL, TOTAL, counts, other_columns, sample_columns
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import not_installed, shares, target_boxes
 from grounding_rewards.scoring import Recipe
@@ -86,9 +86,9 @@ def stats_of(
     wanted = {*columns, *(_READ if set(_TARGETS) & set(columns) else ())}
     largest, rounds_differ = _extent(table, where, paid=bool(wanted & _PAID))
     table.check_names()
-    inner = counted(table.columns, by if "source" in wanted else None, rounds=rounds_differ)
-    more = {name: sql for name, sql in further(table.columns, largest).items() if name in wanted}
-    outer = chosen(inner, more, names="sample_id" in wanted)
+    inner = counts(table.columns, by if "source" in wanted else None, rounds=rounds_differ)
+    more = {name: sql for name, sql in other_columns(table.columns, largest).items() if name in wanted}
+    outer = sample_columns(inner, more, names="sample_id" in wanted)
     order = " ORDER BY sample_id" if "sample_id" in wanted else ""
     used = [name for name in dict.fromkeys((*_USED, by)) if name in table.columns]
     sql = f"SELECT sample_id, {_listed({**inner, **more})} FROM {{rollouts}}{where} GROUP BY sample_id"
@@ -132,8 +132,10 @@ def _extent(table: RolloutTable, where: str, *, paid: bool) -> tuple[float, bool
     number = "coalesce(round, -1)" if "round" in needed else "0"
     sql = f"SELECT {largest} AS largest, min({number}) <> max({number}) AS rounds FROM {{rollouts}}{where}"
     found = table.query(sql, needed).to_pylist()[0]
-    if found["largest"] and not found["largest"] < LARGEST:
-        raise _wrong(table, where, "total", f"abs({TOTAL}) >= {LARGEST!r}", "a number of a size below 1e12, or null")
+    if found["largest"] and not found["largest"] < LARGEST_TOTAL:
+        raise _wrong(
+            table, where, "total", f"abs({TOTAL}) >= {LARGEST_TOTAL!r}", "a number of a size below 1e12, or null"
+        )
     return float(found["largest"] or 0.0), bool(found["rounds"])
 
 

@@ -113,7 +113,7 @@ def write_pool(
         data: the rows that are written; None writes names and statistics.
         said: what the manifest says beside counts.
         note: takes remarks.
-        advance: is told the share that is done.
+        advance: takes the share that is done.
 
     Returns:
         The manifest.

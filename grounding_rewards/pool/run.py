@@ -15,7 +15,7 @@ from grounding_rewards.pool import Band
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.files import NamedRows, check_paths, write_pool
 from grounding_rewards.pool.selection import next_pool
-from grounding_rewards.pool.selection.filters import Given, filters, plain
+from grounding_rewards.pool.selection.filters import SelectorSpec, filters, plain
 from grounding_rewards.pool.selection.steps import check_numbers
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats
@@ -38,7 +38,7 @@ def next_round(
     two_model: tuple[Path, Path] | None = None,
     suspects: bool = True,
     band: Band | None = None,
-    selectors: Sequence[Given] = (),
+    selectors: Sequence[SelectorSpec] = (),
     limit: int | None = None,
     control: bool = False,
     rounds: Collection[int] | None = None,
@@ -152,7 +152,7 @@ def next_round(
         )  # fmt: skip
 
 
-def _check_selectors(band: Band | None, selectors: Iterable[Given]) -> None:
+def _check_selectors(band: Band | None, selectors: Iterable[SelectorSpec]) -> None:
     """Check that selectors can be built, before anything is read."""
     try:
         filters(band, selectors)
@@ -183,7 +183,7 @@ def _hashes(
     table: RolloutTable | None,
     models: Mapping[str, Path],
     data: Mapping[Path, Sequence[Path]],
-    selectors: Sequence[Given],
+    selectors: Sequence[SelectorSpec],
 ) -> list[dict[str, Any]]:
     """Fingerprint all inputs for the manifest, each with its role."""
     if table is None:

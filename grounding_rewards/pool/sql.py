@@ -8,7 +8,7 @@ from collections.abc import Collection
 from grounding_rewards.rollouts import PARSED, Reason
 from grounding_rewards.tables.rollout_parquet import quoted
 
-LARGEST = 1e12
+LARGEST_TOTAL = 1e12
 """Totals of this size or beyond belong to no reward."""
 
 RIGHT = 1 << 32
@@ -26,7 +26,7 @@ _FAR, _FAR_BITS = 1000.0, 10
 """Points farther out than so many images count as being so far."""
 
 
-def counted(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, str]:
+def counts(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, str]:
     """Return the SQL of the counts that all statistics need, by name.
 
     ``scored`` packs two counts into one sum, n in its lower 32 bits and num_correct above; an ``acc`` that is neither 0
@@ -50,7 +50,7 @@ def counted(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, 
     return found
 
 
-def chosen(inner: Collection[str], further: Collection[str], *, names: bool) -> dict[str, str]:
+def sample_columns(inner: Collection[str], other_columns: Collection[str], *, names: bool) -> dict[str, str]:
     """Return the SQL of a sample's row, over the columns of ``counts`` and ``other_columns``.
 
     ``unclear`` names samples whose rollouts may be there twice, ``several`` those with several sources.
@@ -67,10 +67,10 @@ def chosen(inner: Collection[str], further: Collection[str], *, names: bool) -> 
         }
     if "bits" in inner:
         found["unclear"] = "CASE WHEN bits <> rollouts THEN sample_id END"
-    return found | {name: quoted(name) for name in further}
+    return found | {name: quoted(name) for name in other_columns}
 
 
-def further(has: Collection[str], largest: float) -> dict[str, str]:
+def other_columns(has: Collection[str], largest: float) -> dict[str, str]:
     """Return the SQL of all other columns that a table's columns allow.
 
     Args:

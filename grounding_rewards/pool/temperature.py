@@ -12,7 +12,7 @@ import numpy as np
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.selection.quotas import check_seed
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.transitions.paired import exact_mean, in_common, number
+from grounding_rewards.pool.transitions.paired import exact_mean, in_common, none_for_nan
 from grounding_rewards.pool.transitions.warnings import of_temperatures
 from grounding_rewards.stats.bootstrap import Bootstrap
 
@@ -61,7 +61,7 @@ class AtTemperature:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values; None for NaN."""
-        return {name: number(value) if isinstance(value, float) else value for name, value in vars(self).items()}
+        return {name: none_for_nan(value) if isinstance(value, float) else value for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Sweep:
         samples: how many all temperatures have scored.
         left_out: how many others some of them have.
         rows: a row a temperature, ascending.
-        settings: what the rule was told.
+        settings: settings of the rule.
         warnings: what to keep in mind.
     """
 
@@ -191,7 +191,7 @@ def sweep(
         )
         for row, stats in enumerate(common)
     )
-    told = {"margin": margin, "draws": draws, "seed": seed} if rule == BOOTSTRAP else {"tolerance": tolerance}
+    settings = {"margin": margin, "draws": draws, "seed": seed} if rule == BOOTSTRAP else {"tolerance": tolerance}
     return Sweep(
         chosen=temperatures[top],
         compared_with=temperatures[against],
@@ -199,7 +199,7 @@ def sweep(
         samples=rates.shape[1],
         left_out=every - rates.shape[1],
         rows=rows,
-        settings={**told, "confidence": confidence},
+        settings={**settings, "confidence": confidence},
         warnings=tuple(of_temperatures(common)),
     )
 
@@ -234,8 +234,8 @@ def _beside(stats: SampleStats) -> tuple[float, float, float, float, float]:
     parsed = (
         exact_mean(stats.parse_rate[read] * rollouts[read]) / exact_mean(rollouts[read]) if read.any() else math.nan
     )
-    told = stats.distinct >= 0
-    distinct = float(stats.distinct[told].sum() / rollouts[told].sum()) if told.any() else math.nan
+    known = stats.distinct >= 0
+    distinct = float(stats.distinct[known].sum() / rollouts[known].sum()) if known.any() else math.nan
     dispersion = exact_mean(stats.dispersion[~np.isnan(stats.dispersion)])
     return parsed, float(stats.mixed.mean()), float(stats.none_correct.mean()), dispersion, distinct
 

@@ -5,7 +5,7 @@ import pytest
 
 from grounding_rewards.errors import SelectorError
 from grounding_rewards.pool import SampleStats, sample_stats, select, selector
-from grounding_rewards.pool.curriculum import Curriculum, Gate, RateBand, Stage, check_bands, stage_sets
+from grounding_rewards.pool.curriculum import Curriculum, RateBand, Stage, StageGate, check_bands, stage_sets
 from grounding_rewards.pool.curriculum.bands import declared_bands
 from grounding_rewards.pool.curriculum.progress import Progress
 from grounding_rewards.pool.selection import next_pool
@@ -98,15 +98,15 @@ def test_intervals_that_touch_are_not_apart():
 
 
 def test_a_gate_may_stand_at_0_and_1_and_then_nothing_passes_it():
-    gate = Gate(success_above=1.0, failure_below=0.0, last_k=2)
+    gate = StageGate(success_above=1.0, failure_below=0.0, last_k=2)
     assert [gate.decide([result] * 2) for result in (0, 1)] == ["stay", "stay"]
 
 
 @pytest.mark.parametrize("at", [0.7, 0.8, 0.9])
 def test_a_mean_on_a_threshold_passes_no_gate_however_floats_add(at):
     for last_k in range(1, 60):
-        assert Gate(at, 0.0, last_k).decide([at] * last_k) == "stay"
-        assert Gate(1.0, at, last_k).decide([at] * last_k) == "stay"
+        assert StageGate(at, 0.0, last_k).decide([at] * last_k) == "stay"
+        assert StageGate(1.0, at, last_k).decide([at] * last_k) == "stay"
 
 
 def test_parts_of_samples_add_up_to_an_epoch():

@@ -20,7 +20,7 @@ Counts = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredBand:
     """Measured pass rate of one declared band.
 
     Attributes:
@@ -44,7 +44,7 @@ class Measured:
         """Return the share of right rollouts; None without rollouts."""
         return self.correct / self.n if self.n else None
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return the name, rate and interval for a sentence."""
         return f"{self.band} {self.correct / max(self.n, 1):.3f} [{self.low:.3f}, {self.high:.3f}]"
 
@@ -62,11 +62,11 @@ class BandCheck:
     """
 
     kind: str | None
-    bands: tuple[Measured, ...]
+    bands: tuple[MeasuredBand, ...]
     problems: tuple[str, ...]
     missing: tuple[str, ...]
 
-    def named(self) -> str:
+    def type_name(self) -> str:
         """Return the name of the type for a sentence."""
         return "all types" if self.kind is None else f"type {self.kind!r}"
 
@@ -75,7 +75,7 @@ class BandCheck:
         """Return a remark on bands that were not measured; None where all were."""
         if not self.missing:
             return None
-        said = f"{self.named()}: no scored rollouts of {', '.join(self.missing)}"
+        said = f"{self.type_name()}: no scored rollouts of {', '.join(self.missing)}"
         return said if len(self.bands) - len(self.missing) > 1 else f"{said}; so there is nothing to compare"
 
     def to_json(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class Validation:
     @property
     def problems(self) -> tuple[str, ...]:
         """Return the problems of all types, each after the name of its type."""
-        return tuple(f"{check.named()}: {problem}" for check in self.checks for problem in check.problems)
+        return tuple(f"{check.type_name()}: {problem}" for check in self.checks for problem in check.problems)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ def check_bands(
             narrow side where a sample has many.
         easiest_first: the bands in the order that they should have.
         needed: bands that must have scored rollouts.
-        ranges: the pass rates that each band stands for; a rate outside is told, and no problem.
+        ranges: the pass rates that each band stands for; a rate outside is reported, and no problem.
         kind: the type; None for all samples together.
         z: standard deviations of the intervals.
 
@@ -212,20 +212,20 @@ def validate_stats(
     return validate(counts, list(known), needed=needed, ranges=known, z=z)
 
 
-def _measured(name: str, counts: tuple[int, int], limits: tuple[float, float] | None, z: float) -> Measured:
+def _measured(name: str, counts: tuple[int, int], limits: tuple[float, float] | None, z: float) -> MeasuredBand:
     correct, n = counts
     low, high = (float(end) for end in wilson(correct, n, z))
     inside = None if limits is None or not n else bool(limits[0] <= correct / n <= limits[1])
-    return Measured(name, correct, n, low, high, inside)
+    return MeasuredBand(name, correct, n, low, high, inside)
 
 
-def _problem(easier: Measured, harder: Measured) -> str | None:
+def _problem(easier: MeasuredBand, harder: MeasuredBand) -> str | None:
     above, below = np.divide(easier.correct, easier.n), np.divide(harder.correct, harder.n)
     pair = f"{easier.band} and {harder.band}"
     if above < below:
-        return f"{pair} are inverted: {easier.told()} is below {harder.told()}"
+        return f"{pair} are inverted: {easier.describe()} is below {harder.describe()}"
     if above == below:
-        return f"{pair} are equal: {easier.told()} is not above {harder.told()}"
+        return f"{pair} are equal: {easier.describe()} is not above {harder.describe()}"
     if easier.low <= harder.high:
-        return f"{pair} are not apart: the intervals of {easier.told()} and {harder.told()} overlap"
+        return f"{pair} are not apart: the intervals of {easier.describe()} and {harder.describe()} overlap"
     return None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import PoolError, near
-from grounding_rewards.pool.curriculum.gate import Gate
+from grounding_rewards.pool.curriculum.gate import StageGate
 from grounding_rewards.pool.curriculum.stages import Curriculum, RateBand, Stage
 from grounding_rewards.targets.unique_keys import unique_keys
 
@@ -66,7 +66,7 @@ def from_plain(values: Any) -> Curriculum:
     return Curriculum(
         tuple(_band(name, edges) for name, edges in bands.items()),
         tuple(_stage(place, stage) for place, stage in enumerate(stages)),
-        None if gate is None else Gate(**_mapping("gate", gate, _GATE_KEYS, needed=_GATE_KEYS)),
+        None if gate is None else StageGate(**_mapping("gate", gate, _GATE_KEYS, needed=_GATE_KEYS)),
         config.get("min_rollouts", 1),
     )
 

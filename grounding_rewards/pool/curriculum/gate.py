@@ -1,6 +1,6 @@
 """Gate between stages: move up or down by the mean of the last results.
 
->>> gate = Gate(success_above=0.7, failure_below=0.3, last_k=20)
+>>> gate = StageGate(success_above=0.7, failure_below=0.3, last_k=20)
 >>> gate.decide([1] * 15 + [0] * 5), gate.decide([1] * 19), gate.decide([0] * 20)
 ('up', 'stay', 'down')
 """
@@ -25,7 +25,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Gate:
+class StageGate:
     """Thresholds on the mean of the last results, above which a run moves up and below which it moves down.
 
     Up where the mean is above ``success_above``, down where it is below ``failure_below``, both strictly; stay
@@ -64,7 +64,7 @@ class Gate:
         Raises:
             PoolError: a result is no number from 0 to 1.
 
-        >>> Gate(0.7, 0.3, last_k=20).decide([1, None] * 20)
+        >>> StageGate(0.7, 0.3, last_k=20).decide([1, None] * 20)
         'up'
         """
         mean = self.success(results)
@@ -80,7 +80,7 @@ class Gate:
         Raises:
             PoolError: a result is no number from 0 to 1.
 
-        >>> Gate(0.7, 0.3, last_k=2).success([0, 1, None, 1]), Gate(0.7, 0.3, last_k=2).success([1])
+        >>> StageGate(0.7, 0.3, last_k=2).success([0, 1, None, 1]), StageGate(0.7, 0.3, last_k=2).success([1])
         (1.0, None)
         """
         counted = scored(results)[-self.last_k :]

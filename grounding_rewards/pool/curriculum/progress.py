@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grounding_rewards.pool.curriculum.gate import ROUNDING, Gate, Move, scored
+from grounding_rewards.pool.curriculum.gate import ROUNDING, Move, StageGate, scored
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Progress:
         self,
         results: Sequence[float | None],
         *,
-        gate: Gate | None,
+        gate: StageGate | None,
         epochs: Sequence[int],
         samples: float = 0.0,
         size: int = 1,
@@ -46,8 +46,8 @@ class Progress:
         Raises:
             PoolError: a result is no number from 0 to 1.
 
-        >>> now, move = Progress().after([1, 1, 1, None], gate=Gate(last_k=4), epochs=[1, 1])
-        >>> now.results, move, now.after([1], gate=Gate(last_k=4), epochs=[1, 1])
+        >>> now, move = Progress().after([1, 1, 1, None], gate=StageGate(last_k=4), epochs=[1, 1])
+        >>> now.results, move, now.after([1], gate=StageGate(last_k=4), epochs=[1, 1])
         ((1.0, 1.0, 1.0), 'stay', (Progress(stage=1, results=(), samples=0.0), 'up'))
         """
         counted = [*self.results, *scored(results)]

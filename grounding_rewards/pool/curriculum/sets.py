@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.curriculum.stages import NO_BAND, Curriculum, Stage, assign
-from grounding_rewards.pool.selection.quotas import check_seed, drawn, largest_remainder
+from grounding_rewards.pool.selection.quotas import check_seed, draw, largest_remainder
 from grounding_rewards.pool.stats import SampleStats
 
 
@@ -154,7 +154,7 @@ def _stage_set(stats: SampleStats, stage: Stage, members: dict[str, NDArray[np.i
 def _draw(stats: SampleStats, members: NDArray[np.int64], quota: Quota, purpose: str, seed: int) -> NDArray[np.int64]:
     if quota.taken == quota.available:
         return members
-    return members[drawn(stats.sample_id[members], quota.taken, seed=seed, purpose=purpose)]
+    return members[draw(stats.sample_id[members], quota.taken, seed=seed, purpose=purpose)]
 
 
 def _asked(stage: Stage, available: list[int]) -> list[int]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.curriculum.gate import Gate, is_whole
+from grounding_rewards.pool.curriculum.gate import StageGate, is_whole
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers.options import is_number
 
@@ -109,7 +109,7 @@ class Curriculum:
 
     bands: tuple[RateBand, ...]
     stages: tuple[Stage, ...]
-    gate: Gate | None = None
+    gate: StageGate | None = None
     min_rollouts: int = 1
 
     def __post_init__(self) -> None:

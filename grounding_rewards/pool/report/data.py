@@ -10,7 +10,7 @@ from typing import Any
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.report.groups import by_size, by_source
 from grounding_rewards.pool.report.rounds import Numbers, Round, histogram, signal, summary
-from grounding_rewards.pool.report.samples import Shown
+from grounding_rewards.pool.report.samples import ShownSample
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.temperature import sweep
 from grounding_rewards.pool.transitions import transitions
@@ -63,8 +63,8 @@ class Report:
     signal: tuple[Numbers, ...]
     temperature: Numbers | None
     pools: tuple[Numbers, ...]
-    hardest: tuple[Shown, ...] = ()
-    suspects: tuple[Shown, ...] = ()
+    hardest: tuple[ShownSample, ...] = ()
+    suspects: tuple[ShownSample, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
@@ -74,7 +74,7 @@ class Report:
             "sources": [{"round": name, "by_source": lines} for name, lines in self.sources],
             "sizes": [{"round": name, "by_size": lines} for name, lines in self.sizes],
         }
-        one_by_one = {name: [each.told() for each in getattr(self, name)] for name in ("hardest", "suspects")}
+        one_by_one = {name: [each.to_json() for each in getattr(self, name)] for name in ("hardest", "suspects")}
         whole = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
         return {**whole, **by_round, **one_by_one, "missing": dict(self.missing)}
 
@@ -86,8 +86,8 @@ def report(
     by_temperature: Mapping[float, SampleStats] | None = None,
     unswept: str = "",
     pools: Sequence[Numbers] = (),
-    hardest: Sequence[Shown] = (),
-    suspects: Sequence[Shown] = (),
+    hardest: Sequence[ShownSample] = (),
+    suspects: Sequence[ShownSample] = (),
     remarks: Sequence[str] = (),
 ) -> Report:
     """Count all that a page shows.

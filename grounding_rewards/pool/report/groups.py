@@ -33,7 +33,7 @@ def by_source(stats: SampleStats) -> list[Numbers]:
     return sorted(found, key=lambda line: (-line["zero_share"], line["source"]))
 
 
-def together(name: str, lines: list[Numbers]) -> Numbers:
+def merged_sources(name: str, lines: list[Numbers]) -> Numbers:
     """Merge several sources into one line."""
     summed = {key: sum(line[key] for line in lines) for key in _SUMMED}
     rates = sum(line["accuracy"] * line["samples"] for line in lines)

@@ -12,7 +12,7 @@ from grounding_rewards.pool.report.data import Report
 from grounding_rewards.pool.report.figures import flow, heat, histogram, signals, sizes, sources, temperatures
 from grounding_rewards.pool.report.figures.sample import sample
 from grounding_rewards.pool.report.rounds import Numbers
-from grounding_rewards.pool.report.samples import Shown
+from grounding_rewards.pool.report.samples import ShownSample
 from grounding_rewards.pool.report.wording import count, percent, plural, verdict
 
 if TYPE_CHECKING:
@@ -71,12 +71,12 @@ def drawings(found: Report) -> Iterator[Drawing]:
 
 
 def _histograms(found: Report) -> str:
-    told = [
+    lines = [
         f"{each['round']}: {count(each['none_correct'])} with none, {count(each['mixed'])} with some and "
         f"{count(each['all_correct'])} with all rollouts right"
         for each in found.rounds
     ]
-    return f"Bars: shares of samples by their number of right rollouts. {'; '.join(told)}."
+    return f"Bars: shares of samples by their number of right rollouts. {'; '.join(lines)}."
 
 
 def _heat(moved: Numbers) -> str:
@@ -105,27 +105,27 @@ def _sizes(found: Report) -> str:
 
 
 def _signal(found: Report) -> str:
-    told = [
+    lines = [
         f"{each['round']}: {percent(each['none_correct'])} none correct, {percent(each['all_correct'])} all correct"
         for each in found.signal
     ]
-    return f"Bars: shares of samples without signal. {'; '.join(told)}."
+    return f"Bars: shares of samples without signal. {'; '.join(lines)}."
 
 
 def _temperature(swept: Numbers) -> str:
-    told = [f"{percent(row['accuracy'])} at {row['temperature']:g} ({verdict(row, swept)})" for row in swept["rows"]]
+    lines = [f"{percent(row['accuracy'])} at {row['temperature']:g} ({verdict(row, swept)})" for row in swept["rows"]]
     return (
-        f"Accuracy, its difference to that at {swept['compared_with']:g}, and more, by temperature: {', '.join(told)}; "
-        f"chosen is {swept['chosen']:g}."
+        f"Accuracy, its difference to that at {swept['compared_with']:g}, and more, by temperature: "
+        f"{', '.join(lines)}; chosen is {swept['chosen']:g}."
     )
 
 
 def _pools(found: Report) -> str:
-    told = [f"{each['pool']}: {count(each['kept'])} of {count(each['samples'])} samples kept" for each in found.pools]
-    return f"Bars: what each step of drawing a pool leaves. {'; '.join(told)}."
+    lines = [f"{each['pool']}: {count(each['kept'])} of {count(each['samples'])} samples kept" for each in found.pools]
+    return f"Bars: what each step of drawing a pool leaves. {'; '.join(lines)}."
 
 
-def _sample(shown: Shown) -> str:
+def _sample(shown: ShownSample) -> str:
     clicks, right = int(shown.inside.sum()), int((shown.right & shown.inside).sum())
     seen = [
         "its target" if shown.outlines else "",

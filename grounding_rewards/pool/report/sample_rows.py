@@ -17,7 +17,7 @@ from grounding_rewards.pool.report.inputs import Options, RoundInput
 from grounding_rewards.tables.prompts import prompt_text
 
 if TYPE_CHECKING:
-    from grounding_rewards.pool.report.samples import Shown
+    from grounding_rewards.pool.report.samples import ShownSample
 
 _READ = ("sample_id", "acc", "x_unit", "y_unit", "target", "image_size", "recipe", "response")
 _INSTRUCTIONS = ("instruction", "prompt", "problem", "question")
@@ -44,7 +44,7 @@ class Screenshots:
     split: str | None = None
 
 
-def shown_samples(part: RoundInput, most: int, options: Options) -> tuple[list[Shown], list[Shown]]:
+def shown_samples(part: RoundInput, most: int, options: Options) -> tuple[list[ShownSample], list[ShownSample]]:
     """Return the hardest samples of a round, and its suspects, without screenshots.
 
     Args:
@@ -74,9 +74,9 @@ def _rollouts(part: RoundInput, ids: Sequence[Any]) -> dict[str, list[dict[str, 
     return found
 
 
-def _shown(part: RoundInput, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> Shown:
+def _shown(part: RoundInput, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> ShownSample:
     from grounding_rewards.catalogue import RecordedName
-    from grounding_rewards.pool.report.samples import Shown, commonest
+    from grounding_rewards.pool.report.samples import ShownSample, commonest
     from grounding_rewards.pool.target_boxes import outlines
 
     stats = part.round.stats
@@ -89,7 +89,7 @@ def _shown(part: RoundInput, row: int, read: Mapping[str, list[dict[str, Any]]],
     places = outlines(
         first.get("target"), size, name=name_of_recipe, target_space=options.target_space, recipe=options.recipe
     ) if first else ()  # fmt: skip
-    return Shown(
+    return ShownSample(
         sample_id=name,
         n=int(stats.n[row]),
         clicks=np.array([[each["x_unit"], each["y_unit"]] for each in placed], dtype=np.float64).reshape(-1, 2),
@@ -103,7 +103,7 @@ def _shown(part: RoundInput, row: int, read: Mapping[str, list[dict[str, Any]]],
     )
 
 
-def with_screenshots(samples: Sequence[Shown], data: Screenshots) -> tuple[list[Shown], list[str]]:
+def with_screenshots(samples: Sequence[ShownSample], data: Screenshots) -> tuple[list[ShownSample], list[str]]:
     """Return samples with the instructions and screenshots of the training data, and remarks.
 
     Raises:
@@ -119,7 +119,7 @@ def with_screenshots(samples: Sequence[Shown], data: Screenshots) -> tuple[list[
     if data.image_column is not None:
         require_column(table, data.image_column, "--image-column")
     column = data.image_column or next((name for name in ("images", "image") if name in table.columns), None)
-    said = next((name for name in _INSTRUCTIONS if name in table.columns), None)
+    instruction_column = next((name for name in _INSTRUCTIONS if name in table.columns), None)
     wanted = {each.sample_id: each for each in samples}
     names = sample_names(table, data.id_column)
     missing = [name for name in wanted if name not in set(names)]
@@ -130,40 +130,40 @@ def with_screenshots(samples: Sequence[Shown], data: Screenshots) -> tuple[list[
         )
     folder = data.path if data.path.is_dir() else data.path.parent
     images = data.images if data.images.root else replace(data.images, root=str(folder))
-    found, failed, other = dict[str, "Shown"](), list[str](), list[str]()
-    for batch in table.batches([name for name in (column, said) if name], whole=False):
+    found, failed, other = dict[str, "ShownSample"](), list[str](), list[str]()
+    for batch in table.batches([name for name in (column, instruction_column) if name], whole=False):
         for index, row in enumerate(batch.rows):
             name = names[batch.start + index]
             if name in wanted:
                 try:
-                    found[name], size = _seen(wanted[name], row, column, said, images)
+                    found[name], size = _with_screenshot(wanted[name], row, column, instruction_column, images)
                 except (ConvertError, PictureError) as error:
                     failed.append(f"{batch.place(index)}, {name!r:.80}: {error}")
-                    found[name], size = _seen(wanted[name], row, None, said, images)
+                    found[name], size = _with_screenshot(wanted[name], row, None, instruction_column, images)
                 other += _other_aspect(found[name], size)
-    told = [
+    remarks = [
         f"{plural(len(failed), 'screenshot')} cannot be read, the first: {failed[0]}" if failed else "",
         f"{plural(len(other), 'screenshot')} not of the shape that rollouts name: {other[0]}" if other else "",
         f"{data.path} lacks {plural(len(missing), 'sample')} that the page shows, such as {missing[0]!r}"
         if missing else "",
     ]  # fmt: skip
-    return [found.get(each.sample_id, each) for each in samples], [*filter(None, told)]
+    return [found.get(each.sample_id, each) for each in samples], [*filter(None, remarks)]
 
 
-def _seen(
-    shown: Shown, row: Mapping[str, Any], column: str | None, said: str | None, images: ImageFiles
-) -> tuple[Shown, tuple[float, float] | None]:
+def _with_screenshot(
+    shown: ShownSample, row: Mapping[str, Any], column: str | None, instruction_column: str | None, images: ImageFiles
+) -> tuple[ShownSample, tuple[float, float] | None]:
     """Return a sample with its instruction and its screenshot, and the screenshot's size."""
-    text = row.get(said) if said else None
-    told = replace(shown, instruction=(text if isinstance(text, str) else _last_text(text)) or shown.instruction)
+    text = row.get(instruction_column) if instruction_column else None
+    described = replace(shown, instruction=(text if isinstance(text, str) else _last_text(text)) or shown.instruction)
     value = row.get(column) if column else None
     if value is None:
-        return told, None
+        return described, None
     image, size = _opened(read_images(value)[-1], images)
-    return replace(told, image=image, image_size=told.image_size or size), size
+    return replace(described, image=image, image_size=described.image_size or size), size
 
 
-def _other_aspect(shown: Shown, size: tuple[float, float] | None) -> list[str]:
+def _other_aspect(shown: ShownSample, size: tuple[float, float] | None) -> list[str]:
     """Remark on a screenshot whose aspect differs from the image that clicks and target lie on."""
     if size is None or shown.image_size is None:
         return []

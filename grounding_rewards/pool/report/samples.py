@@ -21,7 +21,7 @@ LONGEST = 300
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class ShownSample:
     """Sample with the responses to it.
 
     Attributes:
@@ -60,7 +60,7 @@ class Shown:
         """True where there is anything to draw."""
         return bool(self.outlines) or bool(self.inside.any()) or self.image is not None
 
-    def told(self) -> Numbers:
+    def to_json(self) -> Numbers:
         """Return plain values."""
         return {
             "sample_id": self.sample_id,

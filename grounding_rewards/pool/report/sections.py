@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from grounding_rewards.pool.report.data import Report
 from grounding_rewards.pool.report.figures.sizes import MOST
 from grounding_rewards.pool.report.rounds import Numbers
-from grounding_rewards.pool.report.samples import Shown, shortened
+from grounding_rewards.pool.report.samples import ShownSample, shortened
 from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points, verdict
 from grounding_rewards.pool.transitions.null import BETA_BINOMIAL
-from grounding_rewards.pool.transitions.priors import told
+from grounding_rewards.pool.transitions.priors import describe_prior
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Table of texts; the first cell of a row names it."""
 
     caption: str
@@ -24,14 +24,14 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Part:
+class SectionPart:
     """Part of a section: a picture by its number, facts, sentences and a table, all optional."""
 
     title: str = ""
     picture: int | None = None
     facts: Sequence[tuple[str, str]] = ()
     said: Sequence[str] = ()
-    table: Table | None = None
+    table: TextTable | None = None
 
 
 @dataclass(frozen=True)
@@ -41,28 +41,28 @@ class Section:
     key: str
     title: str
     lead: str = ""
-    parts: Sequence[Part] = ()
+    parts: Sequence[SectionPart] = ()
     missing: str = ""
 
 
 def sections(found: Report) -> Iterator[Section]:
     """Yield all sections of a report, in order."""
     last = found.rounds[-1]["round"] if found.rounds else "the last round"
-    told = {
-        "rounds": ("Rounds", _ROUNDS, [Part(table=_rounds(found.rounds))]),
-        "num_correct": ("Right rollouts of each sample", _NUM_CORRECT, [Part(picture=0)]),
+    by_key = {
+        "rounds": ("Rounds", _ROUNDS, [SectionPart(table=_rounds(found.rounds))]),
+        "num_correct": ("Right rollouts of each sample", _NUM_CORRECT, [SectionPart(picture=0)]),
         "transitions": (
             "From round to round", _TRANSITIONS, [_moved(place, each) for place, each in enumerate(found.transitions)]
         ),
         "sources": ("By source", _SOURCES, _with_picture(_sources(found))),
         "sizes": ("By size of the target", _SIZES, _with_picture(_sizes(found))),
-        "signal": ("Samples without signal", _SIGNAL, [Part(picture=0, table=_signal(found.signal))]),
+        "signal": ("Samples without signal", _SIGNAL, [SectionPart(picture=0, table=_signal(found.signal))]),
         "temperature": ("Temperature", _TEMPERATURE, [_temperature(found.temperature)] if found.temperature else []),
-        "pools": ("From pool to pool", _POOLS, [Part(picture=0, table=_pools(found.pools))]),
+        "pools": ("From pool to pool", _POOLS, [SectionPart(picture=0, table=_pools(found.pools))]),
         "hardest": ("The hardest samples", f"Never solved in {last}{_HARDEST}", _samples(found.hardest)),
         "suspects": ("Suspects", f"Never solved in {last}{_SUSPECTS}", _samples(found.suspects)),
     }  # fmt: skip
-    for key, (title, lead, parts) in told.items():
+    for key, (title, lead, parts) in by_key.items():
         missing = found.missing.get(key, "")
         yield Section(key, title, lead, () if missing else parts, missing)
 
@@ -109,12 +109,12 @@ _SUSPECTS = (
 )
 
 
-def _with_picture(tables: Iterator[Table]) -> list[Part]:
+def _with_picture(tables: Iterator[TextTable]) -> list[SectionPart]:
     """Return a part for each table; the picture goes with the first."""
-    return [Part(picture=None if place else 0, table=table) for place, table in enumerate(tables)]
+    return [SectionPart(picture=None if place else 0, table=table) for place, table in enumerate(tables)]
 
 
-def _rounds(rounds: Sequence[Numbers]) -> Table:
+def _rounds(rounds: Sequence[Numbers]) -> TextTable:
     heads = [
         "round", "samples", "rollouts", "not scored", "scored, each", "none correct", "mixed", "all correct", "right",
         "accuracy", "95 % interval", "answers read", "temperature",
@@ -129,10 +129,10 @@ def _rounds(rounds: Sequence[Numbers]) -> Table:
         ]
         for each in rounds
     ]  # fmt: skip
-    return Table("Samples and rollouts of each round", heads, rows)
+    return TextTable("Samples and rollouts of each round", heads, rows)
 
 
-def _moved(place: int, moved: Numbers) -> Part:
+def _moved(place: int, moved: Numbers) -> SectionPart:
     null, gap = moved["null"], moved["difference"]
     said = [
         f"{plural(moved['both'], 'sample')} in both: {count(moved['up'])} up, {count(moved['same'])} the same, "
@@ -147,7 +147,7 @@ def _moved(place: int, moved: Numbers) -> Part:
             f"{percent(null['escape_share'])} ({between(null['low'], null['high'])})"
         )
     if null["kind"] == BETA_BINOMIAL:
-        prior = told(null["prior"]["a"], null["prior"]["b"])
+        prior = describe_prior(null["prior"]["a"], null["prior"]["b"])
         said.append(
             "with one rollout a sample nothing tells a lucky one from a sure one: what chance would show is that of "
             f"the prior, {prior}, alone"
@@ -165,10 +165,10 @@ def _moved(place: int, moved: Numbers) -> Part:
             f"{plural(moved['dropped'], 'sample')} before alone, {count(moved['new'])} after alone, "
             f"{count(moved['unscored'])} not scored in one of the two"
         )
-    return Part(f"{moved['from']} to {moved['to']}", place, (), [*said, *moved["warnings"]], _by_source(moved))
+    return SectionPart(f"{moved['from']} to {moved['to']}", place, (), [*said, *moved["warnings"]], _by_source(moved))
 
 
-def _by_source(moved: Numbers) -> Table | None:
+def _by_source(moved: Numbers) -> TextTable | None:
     lines = moved["by_source"]
     if all(each["source"] is None for each in lines):
         return None
@@ -181,10 +181,10 @@ def _by_source(moved: Numbers) -> Table | None:
         ]
         for each in lines
     ]  # fmt: skip
-    return Table(f"By source, from {moved['from']} to {moved['to']}", heads, rows)
+    return TextTable(f"By source, from {moved['from']} to {moved['to']}", heads, rows)
 
 
-def _sources(found: Report) -> Iterator[Table]:
+def _sources(found: Report) -> Iterator[TextTable]:
     heads = [
         "source",
         "samples",
@@ -205,13 +205,13 @@ def _sources(found: Report) -> Iterator[Table]:
             ]
             for line in lines
         ]  # fmt: skip
-        yield Table(name, heads, rows)
+        yield TextTable(name, heads, rows)
 
 
 _COUNTS = ("samples", "rollouts", "unscored", "correct", "none_correct", "mixed", "all_correct")
 
 
-def _sizes(found: Report) -> Iterator[Table]:
+def _sizes(found: Report) -> Iterator[TextTable]:
     heads = [
         "target's share of the screen",
         "samples",
@@ -230,17 +230,17 @@ def _sizes(found: Report) -> Iterator[Table]:
             ]
             for line in lines
         ]  # fmt: skip
-        yield Table(name, heads, rows)
+        yield TextTable(name, heads, rows)
 
 
-def _signal(rounds: Sequence[Numbers]) -> Table:
+def _signal(rounds: Sequence[Numbers]) -> TextTable:
     heads = ["round", "none correct", "all correct", "mixed", "totals do not differ"]
     keys = ("none_correct", "all_correct", "mixed", "no_spread")
     rows = [[each["round"], *(percent(each[key]) for key in keys)] for each in rounds]
-    return Table("Shares of the scored samples of each round", heads, rows)
+    return TextTable("Shares of the scored samples of each round", heads, rows)
 
 
-def _temperature(swept: Numbers) -> Part:
+def _temperature(swept: Numbers) -> SectionPart:
     heads = [
         "temperature",
         "accuracy",
@@ -266,10 +266,10 @@ def _temperature(swept: Numbers) -> Part:
         *([f"{plural(swept['left_out'], 'sample')} not at every temperature"] if swept["left_out"] else []),
         *swept["warnings"],
     ]
-    return Part(picture=0, said=said, table=Table("What rollouts at each temperature say", heads, rows))
+    return SectionPart(picture=0, said=said, table=TextTable("What rollouts at each temperature say", heads, rows))
 
 
-def _pools(pools: Sequence[Numbers]) -> Table:
+def _pools(pools: Sequence[Numbers]) -> TextTable:
     heads = ["pool", "measured", "removed", "kept", "never solved", "others", "share", "asked for", "too few"]
     rows = []
     for each in pools:
@@ -281,14 +281,14 @@ def _pools(pools: Sequence[Numbers]) -> Table:
                 count(each.get("shortfall")),
             ]
         )  # fmt: skip
-    return Table("Pools in the order given", heads, rows)
+    return TextTable("Pools in the order given", heads, rows)
 
 
-def _samples(several: Sequence[Shown]) -> list[Part]:
+def _samples(several: Sequence[ShownSample]) -> list[SectionPart]:
     return [_sample(place, each) for place, each in enumerate(several)]
 
 
-def _sample(place: int, shown: Shown) -> Part:
+def _sample(place: int, shown: ShownSample) -> SectionPart:
     answers = "\n".join(f"{count(times)} x {text}" for text, times in shown.responses)
     unscored = f"{count(shown.unscored)} of them not scored, " if shown.unscored else ""
     facts = [
@@ -299,10 +299,10 @@ def _sample(place: int, shown: Shown) -> Part:
         ("target", "" if shown.outlines else "its place is not known"),
         ("answers", answers),
     ]
-    return Part(shown.sample_id, place, [(name, fact) for name, fact in facts if fact])
+    return SectionPart(shown.sample_id, place, [(name, fact) for name, fact in facts if fact])
 
 
-def _clicks(shown: Shown) -> str:
+def _clicks(shown: ShownSample) -> str:
     outside = int((~shown.inside).sum())
     if not len(shown.clicks):
         return "none of them answers with a place that is known"

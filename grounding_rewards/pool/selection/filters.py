@@ -13,11 +13,11 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, SelectorError
 from grounding_rewards.pool.selection.funnel import Funnel
 from grounding_rewards.pool.selectors import Band, Selector, select
-from grounding_rewards.pool.selectors.protocol import called
+from grounding_rewards.pool.selectors.protocol import name_of
 from grounding_rewards.pool.selectors.weights import built
 from grounding_rewards.pool.stats import SampleStats
 
-Given = Selector | str | Mapping[str, Any]
+SelectorSpec = Selector | str | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Filter:
     parameters: Mapping[str, Any]
 
 
-def filters(band: Band | tuple[float, float] | None, selectors: Iterable[Given]) -> list[Filter]:
+def filters(band: Band | tuple[float, float] | None, selectors: Iterable[SelectorSpec]) -> list[Filter]:
     """Build what leaves samples out, in order.
 
     Raises:
@@ -50,7 +50,7 @@ def filters(band: Band | tuple[float, float] | None, selectors: Iterable[Given])
         chosen = _band(band)
         found.append(Filter("band", chosen, asdict(chosen)))
     return found + [
-        Filter(_name(each), built(each), {"selector": plain(each)}) for each in several("selectors", selectors)
+        Filter(_name(each), built(each), {"selector": plain(each)}) for each in as_list("selectors", selectors)
     ]
 
 
@@ -68,7 +68,7 @@ def weigh(funnel: Funnel, stats: SampleStats, chosen: Sequence[Filter]) -> Float
         found = select(stats.taken(rows), each.selector)
         for row in np.flatnonzero(found < 0)[:1]:
             raise SelectorError(
-                f"selector {called(each.selector)} returned {found[row]} for {stats.named(rows[row])}; expected 0 or "
+                f"selector {name_of(each.selector)} returned {found[row]} for {stats.named(rows[row])}; expected 0 or "
                 "more, for a pool is drawn by these weights"
             )
         with np.errstate(divide="ignore"):
@@ -77,7 +77,7 @@ def weigh(funnel: Funnel, stats: SampleStats, chosen: Sequence[Filter]) -> Float
     return logs
 
 
-def several(name: str, given: Iterable[Any]) -> list[Any]:
+def as_list(name: str, given: Iterable[Any]) -> list[Any]:
     """Check that an argument is a list, and return it.
 
     Raises:
@@ -109,13 +109,13 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 def _band(given: Any) -> Band:
     if isinstance(given, Band):
         return given
-    rates = several("band", given)
+    rates = as_list("band", given)
     if len(rates) != 2:
         raise PoolError(f"band: got {given!r:.80}; expected two pass rates, or a Band")
     return Band(*rates)
 
 
-def _name(given: Given) -> str:
+def _name(given: SelectorSpec) -> str:
     if isinstance(given, Mapping):
         return str(given.get("name"))
     return given if isinstance(given, str) else type(given).__name__

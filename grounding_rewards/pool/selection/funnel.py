@@ -58,7 +58,7 @@ class Funnel:
     >>> funnel = Funnel(sample_stats(["a", "b", "c"], [1, 0, 1]))
     >>> funnel.remove("odd", np.array([False, True, False])).tolist()
     [1]
-    >>> funnel.told()
+    >>> funnel.describe()
     '3 samples; odd removed 1'
     """
 
@@ -82,7 +82,7 @@ class Funnel:
         self.steps.append(Step(name, len(removed), zero, int(after.sum()), per_source, parameters))
         return removed
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Describe the removals of each step, for errors."""
         return removals(len(self.left), self.steps)
 

@@ -100,7 +100,7 @@ def most_positive(limit: int, zero_share: Any) -> int:
     return found
 
 
-def drawn(
+def draw(
     sample_ids: Sequence[Any] | NDArray[Any],
     count: int,
     *,
@@ -130,7 +130,7 @@ def drawn(
 
     Source: Efraimidis and Spirakis, Weighted random sampling with a reservoir, 2006.
 
-    >>> drawn(["a", "b", "c", "d"], 2, seed=7, purpose="zero").tolist()
+    >>> draw(["a", "b", "c", "d"], 2, seed=7, purpose="zero").tolist()
     [1, 2]
     """
     check_whole("count", count, 0)

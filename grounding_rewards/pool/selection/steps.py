@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, near
-from grounding_rewards.pool.selection.filters import Given, filters, several, weigh
+from grounding_rewards.pool.selection.filters import SelectorSpec, as_list, filters, weigh
 from grounding_rewards.pool.selection.funnel import Funnel, Step
 from grounding_rewards.pool.selection.quotas import (
     check_seed,
     check_whole,
-    drawn,
+    draw,
     most_positive,
     share_of_zeros,
     zero_quota,
 )
 from grounding_rewards.pool.selection.suspects import suspects as are_suspects
-from grounding_rewards.pool.selection.two_models import judged
+from grounding_rewards.pool.selection.two_models import by_two_models
 from grounding_rewards.pool.selectors.bands import Band, among
 from grounding_rewards.pool.selectors.weights import sources_of
 from grounding_rewards.pool.stats import SampleStats
@@ -99,7 +99,7 @@ def next_pool(
     two_model: tuple[SampleStats, SampleStats] | None = None,
     suspects: bool = True,
     band: Band | tuple[float, float] | None = None,
-    selectors: Iterable[Given] = (),
+    selectors: Iterable[SelectorSpec] = (),
     limit: int | None = None,
     control: bool = False,
     available: Iterable[Any] | None = None,
@@ -110,7 +110,7 @@ def next_pool(
     few rollouts; what two judges advise against; all-correct samples, which are set aside; suspects, likewise; what
     the band and then each selector weighs with 0. The positive samples that are left fix the size: with them go
     ``f / (1 - f)`` times as many never-solved ones (``zero_quota``), drawn where there are more. Where there are
-    fewer, all of them are taken, none twice, and the shortfall is told.
+    fewer, all of them are taken, none twice, and the shortfall is reported.
 
     Where something is drawn, the product of the selectors' weights says how likely each sample is; a draw depends on
     the seed and the samples' names, not on the order of rows.
@@ -147,12 +147,12 @@ def next_pool(
     chosen = filters(band, selectors)
     funnel = Funnel(stats)
     if available is not None:
-        there = frozenset(several("available", available))
+        there = frozenset(as_list("available", available))
         ids = stats.sample_id.tolist()
         funnel.remove("not_in_data", ~np.fromiter((each in there for each in ids), dtype=np.bool_, count=len(ids)))
     funnel.remove("unscored", stats.n == 0)
     _check_sources("selectors", stats, [name for each in chosen for name in sources_of(each.selector)])
-    _exclude(funnel, stats, several("exclude_sources", exclude_sources))
+    _exclude(funnel, stats, as_list("exclude_sources", exclude_sources))
     drawable = funnel.left
     if min_rollouts is not None:
         funnel.remove("min_rollouts", stats.n < min_rollouts, n=int(min_rollouts))
@@ -165,7 +165,7 @@ def next_pool(
     others = None
     if control:
         rows = np.flatnonzero(drawable)
-        others = rows[drawn(stats.sample_id[rows], len(zero) + len(positive), seed=seed, purpose="control")]
+        others = rows[draw(stats.sample_id[rows], len(zero) + len(positive), seed=seed, purpose="control")]
     share = float(share_of_zeros(zero_share))
     return NextPool(stats, zero, positive, easy, aside, others, quota, tuple(funnel.steps), share, int(seed))
 
@@ -214,7 +214,7 @@ def _exclude(funnel: Funnel, stats: SampleStats, sources: Sequence[str]) -> None
 
 
 def _ask(funnel: Funnel, stats: SampleStats, weak: SampleStats, strong: SampleStats) -> None:
-    found = judged(stats, weak, strong)
+    found = by_two_models(stats, weak, strong)
     funnel.remove("not_judged", ~found.measured)
     funnel.remove("easy_for_weak", found.easy)
     funnel.remove("missed_by_strong", ~found.aligned)
@@ -229,8 +229,8 @@ def _mix(
     if not len(positive):
         what = f"{len(zero)} never-solved samples and no positive one" if len(zero) else "no sample"
         raise PoolError(
-            f"{what} left to train on: {funnel.told()}. Positive samples, right in some rollouts and not in all, fix "
-            "the size of a pool; loosen what removed them, or roll out at another temperature"
+            f"{what} left to train on: {funnel.describe()}. Positive samples, right in some rollouts and not in all, "
+            "fix the size of a pool; loosen what removed them, or roll out at another temperature"
         )
     count = len(positive) if limit is None else min(len(positive), most_positive(limit, zero_share))
     quota = zero_quota(count, zero_share)
@@ -248,4 +248,4 @@ def _mix(
 def _take(stats: SampleStats, rows: Rows, count: int, logs: Floats, seed: int, purpose: str) -> Rows:
     if len(rows) <= count:
         return rows
-    return rows[drawn(stats.sample_id[rows], count, seed=seed, purpose=purpose, log_weights=logs[rows])]
+    return rows[draw(stats.sample_id[rows], count, seed=seed, purpose=purpose, log_weights=logs[rows])]

@@ -12,7 +12,7 @@ from grounding_rewards.pool.stats import SampleStats
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class TwoModelResults:
     """Results of a weak and a strong model on m samples.
 
     Attributes:
@@ -31,7 +31,7 @@ class Judged:
         return self.measured & ~self.easy & self.aligned
 
 
-def judged(stats: SampleStats, weak: SampleStats, strong: SampleStats) -> Judged:
+def by_two_models(stats: SampleStats, weak: SampleStats, strong: SampleStats) -> TwoModelResults:
     """Look samples up, by name, in the statistics of a weak and a strong model.
 
     What a weak model solves teaches nothing, and what even a strong one misses is likely labelled wrongly: the rest,
@@ -50,11 +50,11 @@ def judged(stats: SampleStats, weak: SampleStats, strong: SampleStats) -> Judged
     >>> from grounding_rewards.pool import sample_stats
     >>> names = ["a", "b", "c"]
     >>> weak, strong = sample_stats(names, [1, 0, 0]), sample_stats(names, [1, 1, 0])
-    >>> judged(sample_stats(names, [0, 0, 0]), weak, strong).keep.tolist()
+    >>> by_two_models(sample_stats(names, [0, 0, 0]), weak, strong).keep.tolist()
     [False, True, False]
     """
     found = [_right(stats, judge, name) for judge, name in ((weak, "weak"), (strong, "strong"))]
-    return Judged((found[0] >= 0) & (found[1] >= 0), found[0] > 0, found[1] > 0)
+    return TwoModelResults((found[0] >= 0) & (found[1] >= 0), found[0] > 0, found[1] > 0)
 
 
 def _right(stats: SampleStats, judge: SampleStats, name: str) -> NDArray[np.int64]:

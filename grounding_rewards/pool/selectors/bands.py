@@ -183,7 +183,7 @@ class MinRollouts:
 
 
 @dataclass(frozen=True)
-class Source:
+class FromSources:
     """1 for samples of some sources, else 0.
 
     Args:
@@ -195,7 +195,7 @@ class Source:
 
     >>> from grounding_rewards.pool import SampleStats
     >>> one = np.array([1, 1, 1])
-    >>> Source(exclude=["web"])(SampleStats(one, one, one, source=np.array(["web", "app", None], dtype=object)))
+    >>> FromSources(exclude=["web"])(SampleStats(one, one, one, source=np.array(["web", "app", None], dtype=object)))
     array([0., 1., 1.])
     """
 

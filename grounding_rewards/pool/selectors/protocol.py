@@ -69,9 +69,9 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
             return within(returned, selector.low, selector.high, len(stats), stats.named)
         except ValueError as error:
             said = str(error)
-    raise SelectorError(f"selector {called(selector)}{origin(selector)} {said}") from cause
+    raise SelectorError(f"selector {name_of(selector)}{origin(selector)} {said}") from cause
 
 
-def called(selector: object) -> str:
+def name_of(selector: object) -> str:
     """Return the name of a selector for errors: the place in code that a config names, in full, else its repr."""
     return selector.name if isinstance(selector, Own) else short_repr(selector)

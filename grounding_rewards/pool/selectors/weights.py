@@ -11,7 +11,7 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.pool.selectors.bands import TRUTH, Source
+from grounding_rewards.pool.selectors.bands import TRUTH, FromSources
 from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
@@ -133,7 +133,7 @@ def sources_of(selector: object) -> tuple[str, ...]:
     """
     if isinstance(selector, Every):
         return tuple(name for each in selector.selectors for name in sources_of(each))
-    return (*selector.exclude, *selector.only) if isinstance(selector, Source) else ()
+    return (*selector.exclude, *selector.only) if isinstance(selector, FromSources) else ()
 
 
 def built(given: Selector | str | Mapping[str, Any]) -> Selector:

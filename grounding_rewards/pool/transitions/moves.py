@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.transitions.paired import Difference, difference, number, ordered
+from grounding_rewards.pool.transitions.paired import Difference, difference, none_for_nan, sorted_names
 from grounding_rewards.stats.intervals import wilson
 
 
@@ -45,7 +45,7 @@ class Moves:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values; None for NaN."""
-        shares = {name: number(getattr(self, name)) for name in ("escape_share", "low", "high")}
+        shares = {name: none_for_nan(getattr(self, name)) for name in ("escape_share", "low", "high")}
         return {**vars(self), **shares, "difference": self.difference.to_json()}
 
 
@@ -81,7 +81,7 @@ def by_source(first: SampleStats, second: SampleStats) -> tuple[Moves, ...]:
     rows: dict[Hashable, list[int]] = {}
     for row, (source, later) in enumerate(zip(first.source.tolist(), second.source.tolist(), strict=True)):
         rows.setdefault(later if source is None else source, []).append(row)
-    names = [*ordered({name for name in rows if name is not None}), *([None] if None in rows else [])]
+    names = [*sorted_names({name for name in rows if name is not None}), *([None] if None in rows else [])]
     return tuple(
         moves_of(None if name is None else str(name), first.taken(rows[name]), second.taken(rows[name]))
         for name in names

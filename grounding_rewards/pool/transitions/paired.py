@@ -38,7 +38,7 @@ class Difference:
 
     def to_json(self) -> dict[str, float | None]:
         """Return plain numbers; None for NaN."""
-        return {name: number(value) for name, value in vars(self).items()}
+        return {name: none_for_nan(value) for name, value in vars(self).items()}
 
 
 def difference(before: Floats, after: Floats, z: float = Z) -> Difference:
@@ -74,11 +74,13 @@ def in_common(several: Sequence[SampleStats], called: Sequence[str]) -> list[NDA
     Raises:
         PoolError: a sample has two rows, or no sample is in all; shows names of each.
     """
-    return shared(rows_of_all(several, called), several, called)
+    return common_rows(aligned_rows(several, called), several, called)
 
 
-def shared(rows: NDArray[np.int64], several: Sequence[SampleStats], called: Sequence[str]) -> list[NDArray[np.int64]]:
-    """Return the same from the result of ``rows_of_all``."""
+def common_rows(
+    rows: NDArray[np.int64], several: Sequence[SampleStats], called: Sequence[str]
+) -> list[NDArray[np.int64]]:
+    """Return the same from the result of ``aligned_rows``."""
     found = rows[:, (rows >= 0).all(axis=0)]
     if not found.size:
         seen = "; ".join(f"{name} has {_some(stats)}" for stats, name in zip(several, called, strict=True))
@@ -86,7 +88,7 @@ def shared(rows: NDArray[np.int64], several: Sequence[SampleStats], called: Sequ
     return list(found)
 
 
-def rows_of_all(several: Sequence[SampleStats], called: Sequence[str]) -> NDArray[np.int64]:
+def aligned_rows(several: Sequence[SampleStats], called: Sequence[str]) -> NDArray[np.int64]:
     """Return the row of each sample in each of k statistics.
 
     Args:
@@ -127,7 +129,7 @@ def _keys(names: list[Any]) -> list[Any]:
     return [seen.setdefault(name, _key(name)) for name in names]
 
 
-def ordered(names: set[Any]) -> list[Any]:
+def sorted_names(names: set[Any]) -> list[Any]:
     """Sort names of any type."""
     return sorted(names, key=_key)
 
@@ -136,10 +138,10 @@ def _key(name: Any) -> tuple[str, str]:
     return str(name), type(name).__name__
 
 
-def number(value: float) -> float | None:
+def none_for_nan(value: float) -> float | None:
     """Return the number; None for NaN, which JSON lacks.
 
-    >>> number(0.5), number(float("nan"))
+    >>> none_for_nan(0.5), none_for_nan(float("nan"))
     (0.5, None)
     """
     return None if value != value else float(value)

@@ -21,10 +21,10 @@ def common_rate(a: float, b: float) -> float | None:
     return a / (a + b) if a + b >= COMMON else None
 
 
-def told(a: float, b: float) -> str:
+def describe_prior(a: float, b: float) -> str:
     """Describe Beta(a, b) in words.
 
-    >>> told(0.5, 0.5), told(0.3 * COMMON, 0.7 * COMMON)
+    >>> describe_prior(0.5, 0.5), describe_prior(0.3 * COMMON, 0.7 * COMMON)
     ('Beta(0.5, 0.5)', 'one rate of 30.0 % for all samples')
     """
     rate = common_rate(a, b)
@@ -204,7 +204,7 @@ def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float, *, fitte
     if _chi_square_tail(statistic, cells - 1 - fitted) >= LEVEL:
         return ""
     return (
-        f"num_correct before does not look like {told(a, b)}: {int((right == 0).sum()):,} never solved for "
+        f"num_correct before does not look like {describe_prior(a, b)}: {int((right == 0).sum()):,} never solved for "
         f"{never:,.1f} expected, {int((right == of).sum()):,} all-correct for {always:,.1f}; what it calls chance may "
         "be far off. Measure it: a second set of rollouts of the policy before (--null)"
     )

@@ -13,7 +13,7 @@ from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.transitions.moves import Moves, by_source, moves_of
 from grounding_rewards.pool.transitions.null import Chance, computed, measured
-from grounding_rewards.pool.transitions.paired import in_common, number, rows_of_all, shared, temperatures
+from grounding_rewards.pool.transitions.paired import aligned_rows, common_rows, in_common, none_for_nan, temperatures
 from grounding_rewards.pool.transitions.priors import prior_of
 from grounding_rewards.pool.transitions.warnings import NULL, of_rounds
 from grounding_rewards.stats.intervals import mcnemar
@@ -105,7 +105,7 @@ class Transitions:
             "temperatures_before": list(self.temperatures_before),
             "temperatures_after": list(self.temperatures_after),
             "counts": self.counts.tolist(),
-            "row_shares": [[number(share) for share in row] for row in self.row_shares.tolist()],
+            "row_shares": [[none_for_nan(share) for share in row] for row in self.row_shares.tolist()],
             "before": self.before.tolist(),
             "after": self.after.tolist(),
             "discordant": None if self.discordant is None else vars(self.discordant),
@@ -152,8 +152,8 @@ def transitions(
     ([[0, 1, 0], [0, 0, 0], [0, 0, 0]], 1, ['b'], ['c'])
     """
     several, called = [before, after], ["the round before", "the round after"]
-    rows = rows_of_all(several, called)
-    first_rows, second_rows = shared(rows, several, called)
+    rows = aligned_rows(several, called)
+    first_rows, second_rows = common_rows(rows, several, called)
     scored = (before.n[first_rows] > 0) & (after.n[second_rows] > 0)
     if not scored.any():
         raise PoolError(f"no sample of both rounds has scored rollouts in both: {len(scored)} samples in both")

@@ -259,6 +259,6 @@ def test_names_from_anywhere_can_be_drawn(figures):
     assert legible(HOSTILE, 60) == r"<script>alert('\$x\$')</script> □□ & " + '"q" □[31m'
     assert legible(" \n ") == "(empty)"
     assert len(legible("a" * 99, 20)) == 20
-    told = "".join(texts(figures["sources.png"]))
-    assert "\u65e5" not in told
-    assert "\x1b" not in told
+    to_json = "".join(texts(figures["sources.png"]))
+    assert "\u65e5" not in to_json
+    assert "\x1b" not in to_json

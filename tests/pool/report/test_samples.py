@@ -41,9 +41,9 @@ def test_clicks_outside_of_the_screen_cannot_be_drawn():
 
 
 def test_what_is_told_of_a_sample_is_plain():
-    told = shown(image=np.zeros((2, 2), np.uint8)).told()
-    assert told["clicks_unit"] == [[0.8, 0.8], [0.81, 0.8]]
-    assert (told["screenshot"], told["image_size"], told["n"]) == (True, [200.0, 100.0], 4)
+    to_json = shown(image=np.zeros((2, 2), np.uint8)).to_json()
+    assert to_json["clicks_unit"] == [[0.8, 0.8], [0.81, 0.8]]
+    assert (to_json["screenshot"], to_json["image_size"], to_json["n"]) == (True, [200.0, 100.0], 4)
 
 
 def corners(*given, **more):

@@ -53,9 +53,9 @@ def test_what_is_lower_than_the_best_and_not_hotter_has_not_collapsed():
 def test_rollouts_of_a_sample_are_all_and_places_that_are_missing_are_said():
     bare = shown(clicks=np.array([[0.5, 0.5], [1.5, 0.5]]), outlines=(), unscored=2)
     (part,) = said(report("", [], hardest=[bare]), "hardest")
-    told = dict(part.facts)
-    assert told["rollouts"] == "6, 2 of them not scored, none of them right"
-    assert told["clicks"] == "1 of 2 outside of the screen"
-    assert told["target"] == "its place is not known"
+    to_json = dict(part.facts)
+    assert to_json["rollouts"] == "6, 2 of them not scored, none of them right"
+    assert to_json["clicks"] == "1 of 2 outside of the screen"
+    assert to_json["target"] == "its place is not known"
     (part,) = said(report("", [], hardest=[replace(bare, clicks=np.zeros((0, 2)), unscored=0)]), "hardest")
     assert dict(part.facts)["rollouts"] == "4, none of them right"

@@ -11,10 +11,10 @@ from grounding_rewards.pool.report.figures.style import (
     GREY,
     NORMAL,
     SMALL,
-    calm,
     canvas,
+    distinct_labels,
     legible,
-    told_apart,
+    tidy_axes,
 )
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.wording import plural
@@ -35,7 +35,7 @@ def flow(pools: Sequence[Numbers]) -> Figure:
     heights = [_ROW * (len(_rows(pool)) + 1) + _AROUND for pool in pools]
     figure = canvas(sum(heights) + 0.35)
     panels = figure.subplots(len(pools), 1, squeeze=False, height_ratios=heights).ravel()
-    names = told_apart([pool["pool"] for pool in pools], 60)
+    names = distinct_labels([pool["pool"] for pool in pools], 60)
     for axes, pool, name in zip(panels, pools, names, strict=True):
         _panel(axes, pool, name)
     panels[-1].set_xlabel("samples", fontsize=NORMAL)
@@ -58,7 +58,7 @@ def _panel(axes: Axes, pool: Numbers, name: str) -> None:
     last = len(rows)
     axes.barh(last, pool["zero"], 0.7, color=COLOURS["none_correct"], **EDGE)
     axes.barh(last, pool["positive"], 0.7, left=pool["zero"], color=COLOURS["mixed"], **EDGE)
-    calm(axes, "x")
+    tidy_axes(axes, "x")
     names = [*(legible(step, 30) for step, *_ in rows), "the pool"]
     axes.set_yticks(range(len(names)), labels=names, fontsize=SMALL)
     axes.tick_params(axis="y", length=0)
@@ -66,13 +66,13 @@ def _panel(axes: Axes, pool: Numbers, name: str) -> None:
     axes.set_xlim(0.0, most)
     axes.locator_params(axis="x", nbins=6, integer=True)
     axes.xaxis.set_major_formatter(lambda value, place: f"{value:,.0f}")
-    axes.set_title(f"{name}\n{_told(pool)}", fontsize=NORMAL, loc="left")
+    axes.set_title(f"{name}\n{_caption(pool)}", fontsize=NORMAL, loc="left")
     counts = [f"{left:,}" + (f"  (-{removed:,})" if removed else "") for _, left, removed in rows]
     for place, text in enumerate([*counts, f"{pool['kept']:,}"]):
         axes.text(1.01, place, text, transform=axes.get_yaxis_transform(), va="center", fontsize=SMALL)
 
 
-def _told(pool: Numbers) -> str:
+def _caption(pool: Numbers) -> str:
     share = "" if pool["zero_share"] is None else f", {100 * pool['zero_share']:.1f} % of them never solved"
     short = f"; {pool['shortfall']:,} never-solved too few" if pool.get("shortfall") else ""
     return f"{pool['kept']:,} of {plural(pool['samples'], 'sample')} kept{share}{short}"

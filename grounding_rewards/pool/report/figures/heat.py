@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.pool.report.figures.style import NORMAL, SMALL, WIDTH, canvas, told_apart
+from grounding_rewards.pool.report.figures.style import NORMAL, SMALL, WIDTH, canvas, distinct_labels
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.wording import listed, plural
 
@@ -56,7 +56,7 @@ def heat_map(found: Numbers, before: str, after: str) -> Figure:
     Rows without a sample stay grey; of large maps, those at the end are left out, and columns as well.
 
     Args:
-        found: what ``Transitions.to_json`` says.
+        found: what ``Transitions.to_json`` returns.
         before: the earlier round's name.
         after: the later one's.
     """
@@ -69,8 +69,8 @@ def heat_map(found: Numbers, before: str, after: str) -> Figure:
         )
     else:
         figure = canvas(2 * (grid.high * rows + room[1]) + 0.75, min(WIDTH, grid.wide * columns + room[0] + 1.5))
-    first, second = told_apart([before, after], 40)
-    figure.suptitle(f"{first} to {second}\n{_told(found)}", fontsize=NORMAL, x=0.01, ha="left")
+    first, second = distinct_labels([before, after], 40)
+    figure.suptitle(f"{first} to {second}\n{_caption(found)}", fontsize=NORMAL, x=0.01, ha="left")
     panels = figure.subplots(*((1, 2) if grid.beside else (2, 1)), squeeze=False, sharex=True, sharey=True).ravel()
     image: Any = None
     for axes, cells, title in zip(
@@ -85,7 +85,7 @@ def heat_map(found: Numbers, before: str, after: str) -> Figure:
     return figure
 
 
-def _told(found: Numbers) -> str:
+def _caption(found: Numbers) -> str:
     """Return the number of samples in both rounds, and the temperatures."""
     warm = [listed(found[name]) for name in ("temperatures_before", "temperatures_after")]
     known = "" if warm == ["-", "-"] else f", temperature {warm[0]} before and {warm[1]} after"
@@ -140,8 +140,8 @@ def _write(axes: Axes, cells: Floats, shares: Floats, between: str) -> None:
         share = float(shares[row, column])
         if np.isnan(share) or count < 0.05:
             continue
-        told = _count(float(count)) + (f"{between}{100 * share:.0f} %" if share >= 0.005 else "")
-        axes.text(column, row, told, ha="center", va="center", fontsize=7.0, color=_ink(share))
+        text = _count(float(count)) + (f"{between}{100 * share:.0f} %" if share >= 0.005 else "")
+        axes.text(column, row, text, ha="center", va="center", fontsize=7.0, color=_ink(share))
 
 
 def _ink(share: float) -> str:

@@ -13,11 +13,11 @@ from grounding_rewards.pool.report.figures.style import (
     EDGE,
     NORMAL,
     SMALL,
-    calm,
     canvas,
+    distinct_labels,
     outcome_legend,
-    per_cent,
-    told_apart,
+    percent_axis,
+    tidy_axes,
 )
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.wording import plural
@@ -41,7 +41,7 @@ def num_correct(rounds: Sequence[Numbers]) -> Figure:
     rows = -(-len(rounds) // wide)
     figure = canvas(_LEGEND + _TALL * rows + (0.6 if wide == 1 else 0.0))
     panels = figure.subplots(rows, wide, squeeze=False, sharex=True, sharey=True).ravel()
-    names = told_apart([each["round"] for each in rounds], _NAME)
+    names = distinct_labels([each["round"] for each in rounds], _NAME)
     for axes, each, name in zip(panels, rounds, names, strict=False):
         _panel(axes, each, name)
     longest = max(len(each["mixed"]) for each in rounds)
@@ -49,7 +49,7 @@ def num_correct(rounds: Sequence[Numbers]) -> Figure:
     panels[0].set_ylim(0.0, 1.14 * max(float(np.max(_shares(each).sum(axis=0))) for each in rounds) or 1.0)
     panels[0].locator_params(axis="y", nbins=5)
     panels[0].locator_params(axis="x", nbins=12, integer=True)
-    per_cent(panels[0])
+    percent_axis(panels[0])
     for axes in panels[len(rounds) :]:
         axes.set_visible(False)
     for place in range(0, len(rounds), wide):
@@ -73,7 +73,7 @@ def _panel(axes: Axes, each: Numbers, name: str) -> None:
     for part, colour in zip(shares, COLOURS.values(), strict=True):
         axes.bar(places, part, 0.86, bottom=below, color=colour, **EDGE)
         below = below + part
-    calm(axes)
+    tidy_axes(axes)
     counts = [sum(each[outcome][place] for outcome in COLOURS) for place in places]
     axes.set_title(f"{name}: {plural(sum(counts), 'sample')}", fontsize=NORMAL, loc="left")
     if len(counts) <= _LABELLED:

@@ -14,7 +14,7 @@ from grounding_rewards.explain.plot import panel
 from grounding_rewards.explain.plot.picture import closer
 from grounding_rewards.explain.plot.scene import Scene, Window
 from grounding_rewards.pool.report.figures.style import COLOURS, NORMAL, SMALL, WIDTH
-from grounding_rewards.pool.report.samples import Shown
+from grounding_rewards.pool.report.samples import ShownSample
 
 Image = NDArray[Any]
 """(h, w) shades of grey."""
@@ -44,7 +44,7 @@ _MARK = 13.0  # points that the number of a view takes, above or below its frame
 _TIGHT = 0.25  # a closer view of the clicks is drawn where they fit into this share of each side
 
 
-def sample(shown: Shown) -> Figure:
+def sample(shown: ShownSample) -> Figure:
     """Draw the whole screen and, where they are small, closer views of the target and of where the clicks agree.
 
     Args:
@@ -103,7 +103,7 @@ def _title(number: int, name: str, window: Window, scene: Scene) -> str:
     return f"{number}: {name}{wide}" if name else "the whole screen"
 
 
-def screen(shown: Shown) -> Scene:
+def screen(shown: ShownSample) -> Scene:
     """Return the screen with the target on it, in pixels where its size is known, else in shares of it."""
     known = shown.image_size is not None
     width, height = shown.image_size or (_ASPECT, 1.0)
@@ -117,7 +117,7 @@ def screen(shown: Shown) -> Scene:
     )  # fmt: skip
 
 
-def closer_views(scene: Scene, shown: Shown) -> list[tuple[str, Window]]:
+def closer_views(scene: Scene, shown: ShownSample) -> list[tuple[str, Window]]:
     """Return closer views: of a small target, and of clicks that agree on a place outside of that view."""
     near_target = (
         [("around the target", _widened(window, scene)) for window in closer(scene)] if len(scene.boxes) else []
@@ -144,7 +144,7 @@ def _widened(window: Window, scene: Scene) -> Window:
     return x1, y1, x2, y2
 
 
-def _draw(axes: Axes, shown: Shown, scene: Scene, window: Window) -> dict[str, Line2D]:
+def _draw(axes: Axes, shown: ShownSample, scene: Scene, window: Window) -> dict[str, Line2D]:
     """Draw one view, and return its artists by their legend's label."""
     x1, y1, x2, y2 = window
     axes.set_facecolor("0.95")
@@ -197,7 +197,7 @@ def _target(scene: Scene) -> list[Line2D]:
     return found
 
 
-def _clicks(points: Floats, shown: Shown, window: Window) -> list[Line2D]:
+def _clicks(points: Floats, shown: ShownSample, window: Window) -> list[Line2D]:
     from matplotlib.lines import Line2D
 
     found = []

@@ -10,11 +10,11 @@ from grounding_rewards.pool.report.figures.style import (
     EDGE,
     NORMAL,
     SMALL,
-    calm,
     canvas,
+    distinct_labels,
     outcome_legend,
-    per_cent,
-    told_apart,
+    percent_axis,
+    tidy_axes,
 )
 from grounding_rewards.pool.report.rounds import Numbers
 
@@ -58,12 +58,12 @@ def signals(rounds: Sequence[Numbers]) -> Figure:
     extra = [Line2D([], [], linestyle="none", label="share of groups whose totals do not differ", **style)]
     for share, place in marked:
         axes.add_line(Line2D([share], [place - 0.38], clip_on=False, zorder=5, **style))
-    calm(axes, "x")
-    axes.set_yticks(range(len(shown)), labels=told_apart([each["round"] for each in shown]), fontsize=NORMAL)
+    tidy_axes(axes, "x")
+    axes.set_yticks(range(len(shown)), labels=distinct_labels([each["round"] for each in shown]), fontsize=NORMAL)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(shown) - 0.45, -0.55)
     axes.set_xlim(0.0, 1.0)
-    per_cent(axes, "x")
+    percent_axis(axes, "x")
     axes.set_xlabel("share of the round's samples", fontsize=NORMAL)
     outcome_legend(figure, ("none_correct", "all_correct", "mixed"), extra if marked else ())
     return figure

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from grounding_rewards.pool.report.figures.style import COLOURS, NORMAL, SMALL, calm, canvas, per_cent, told_apart
+from grounding_rewards.pool.report.figures.style import (
+    COLOURS,
+    NORMAL,
+    SMALL,
+    canvas,
+    distinct_labels,
+    percent_axis,
+    tidy_axes,
+)
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.wording import area
 
@@ -26,7 +34,7 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
         rounds: each round's name, and what ``groups.by_size`` says of it.
     """
     rounds = fewer(rounds)
-    names = told_apart([name for name, _ in rounds])
+    names = distinct_labels([name for name, _ in rounds])
     from matplotlib import colormaps
 
     figure = canvas(4.3)
@@ -53,9 +61,9 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
     for place, count in enumerate(counts):
         below.annotate(f"{count:,}", (place, count), (0, 2), textcoords="offset points", ha="center", fontsize=SMALL)
     for axes in (above, below):
-        calm(axes)
+        tidy_axes(axes)
     above.set_ylim(0.0, min(1.15 * max(line["accuracy_high"] for line in _held(rounds)), 1.03))
-    per_cent(above)
+    percent_axis(above)
     above.set_ylabel("mean pass rate", fontsize=NORMAL)
     below.set_ylabel("samples" if len(rounds) == 1 else "samples\n(largest round)", fontsize=NORMAL)
     below.locator_params(axis="y", nbins=3, integer=True)

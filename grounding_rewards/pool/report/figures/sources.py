@@ -10,14 +10,14 @@ from grounding_rewards.pool.report.figures.style import (
     EDGE,
     NORMAL,
     SMALL,
-    calm,
     canvas,
+    distinct_labels,
     legible,
     outcome_legend,
-    per_cent,
-    told_apart,
+    percent_axis,
+    tidy_axes,
 )
-from grounding_rewards.pool.report.groups import together
+from grounding_rewards.pool.report.groups import merged_sources
 from grounding_rewards.pool.report.rounds import Numbers
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def sources(lines: Sequence[Numbers], name: str) -> Figure:
     shown = _fewer(lines)
     figure = canvas(0.95 + 0.3 * len(shown))
     axes = figure.subplots()
-    names = told_apart([line["source"] for line in shown])
+    names = distinct_labels([line["source"] for line in shown])
     labels = [f"{name}  (n = {line['samples']:,})" for name, line in zip(names, shown, strict=True)]
     places = range(len(shown))
     left = [0.0] * len(shown)
@@ -50,12 +50,12 @@ def sources(lines: Sequence[Numbers], name: str) -> Figure:
         axes.barh(places, shares, 0.78, left=left, color=colour, **EDGE)
         _write(axes, shares, left, _INK[outcome])
         left = [start + share for start, share in zip(left, shares, strict=True)]
-    calm(axes, "x")
+    tidy_axes(axes, "x")
     axes.set_yticks(places, labels=labels, fontsize=SMALL)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(shown) - 0.45, -0.55)
     axes.set_xlim(0.0, 1.0)
-    per_cent(axes, "x")
+    percent_axis(axes, "x")
     axes.set_xlabel(f"share of the source's samples, {legible(name)}", fontsize=NORMAL)
     outcome_legend(figure)
     return figure
@@ -68,7 +68,7 @@ def _fewer(lines: Sequence[Numbers]) -> list[Numbers]:
     kept = {line["source"] for line in largest[: MOST - 1]}
     rest = [line for line in lines if line["source"] not in kept]
     own = [line for line in lines if line["source"] in kept]
-    return [*own, together(f"{len(rest)} other sources", rest)]
+    return [*own, merged_sources(f"{len(rest)} other sources", rest)]
 
 
 def _write(axes: Axes, shares: Sequence[float], left: Sequence[float], ink: str) -> None:

@@ -33,7 +33,7 @@ def canvas(height: float, width: float = WIDTH) -> Figure:
     return figures()(figsize=(width, round(height, 2)), dpi=100, facecolor="white", layout="constrained")
 
 
-def calm(axes: Axes, grid: str = "y") -> None:
+def tidy_axes(axes: Axes, grid: str = "y") -> None:
     """Take away what says nothing, and draw pale lines to read values by."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_axisbelow(True)
@@ -52,7 +52,7 @@ def outcome_legend(figure: Figure, names: Sequence[str] = tuple(COLOURS), extra:
     )  # fmt: skip
 
 
-def per_cent(axes: Axes, axis: str = "y") -> None:
+def percent_axis(axes: Axes, axis: str = "y") -> None:
     """Format an axis of shares in per cent."""
     (axes.yaxis if axis == "y" else axes.xaxis).set_major_formatter(lambda value, place: f"{100 * value:g} %")
 
@@ -70,12 +70,12 @@ def legible(text: str, most: int = 34) -> str:
     return "".join(each if each.isprintable() and ord(each) in drawn else "□" for each in line).replace("$", r"\$")
 
 
-def told_apart(texts: Sequence[str], most: int = 34) -> list[str]:
+def distinct_labels(texts: Sequence[str], most: int = 34) -> list[str]:
     """Return distinct labels: long ones without their common beginning or end, equal ones with a number.
 
-    >>> told_apart(["round-one-of-the-first-day", "round-two-of-the-first-day", "b"], 13)
+    >>> distinct_labels(["round-one-of-the-first-day", "round-two-of-the-first-day", "b"], 13)
     ['…ound-one-of…', '…ound-two-of…', 'b']
-    >>> told_apart(["round-one-of-the-first-day"] * 2, 13)
+    >>> distinct_labels(["round-one-of-the-first-day"] * 2, 13)
     ['round-…st-day (1)', 'round-…st-day (2)']
     """
     lines = [" ".join(text.split()) for text in texts]

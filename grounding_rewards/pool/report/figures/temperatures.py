@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from grounding_rewards.pool.report.figures.style import COLOURS, NORMAL, SMALL, calm, canvas, per_cent
+from grounding_rewards.pool.report.figures.style import COLOURS, NORMAL, SMALL, canvas, percent_axis, tidy_axes
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.wording import ABOVE, COLLAPSED, HELD, LOWER, verdict
 
@@ -47,8 +47,8 @@ def temperatures(found: Numbers) -> Figure:
     panels[2].set_ylim(-0.03, 1.03)
     titles = "accuracy", f"points from {found['compared_with']:g}, paired", "share"
     for axes, title in zip(panels, titles, strict=True):
-        calm(axes)
-        per_cent(axes)
+        tidy_axes(axes)
+        percent_axis(axes)
         axes.set_ylabel(title, fontsize=NORMAL)
         axes.axvline(
             found["chosen"], color="0.5", linewidth=1.0, linestyle=(0, (4, 3)), zorder=1,
