@@ -15,7 +15,7 @@ from grounding_rewards.rollouts import CLICKED, PARSED, Reason, Scores
 from grounding_rewards.stats.intervals import wilson
 
 NONE = "(none)"
-"""The value that rows without a field count under."""
+"""Label of rows without a value."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Refusals:
 
     Attributes:
         targets: valid rows whose target is a refusal.
-        correct: those that were refused.
-        false_clicks: those that were answered with a place, in the image or outside it.
-        false_refusals: valid rows with another target that were refused.
+        correct: refused ones among them.
+        false_clicks: those answered with a place, in the image or outside it.
+        false_refusals: refused rows among valid ones with another target.
     """
 
     targets: int
@@ -40,12 +40,12 @@ class Evaluation:
     """Counts over rollouts, with rates and intervals.
 
     Attributes:
-        n: valid rows, those whose target could be used.
+        n: valid rows: those with a usable target.
         correct: valid rows with ``acc`` 1.
-        parsed: valid rows whose response was read: a place or a refusal.
-        not_valid: rows whose target could not be used; they count nowhere else but in ``reasons``.
+        parsed: valid rows with a parsed response: a place or a refusal.
+        not_valid: rows with an unusable target; they count only here and in ``reasons``.
         reasons: rows by reason, by name, in the order of ``Reason``; only those that occur.
-        refusals: counts around refusals; None where they were not asked for.
+        refusals: counts of refusals; None if not requested.
         by: the same for the rows of each value of each field, the most frequent value first.
     """
 

@@ -4,19 +4,18 @@ The same rows are scored as declared and then under each *hypothesis*: the respo
 that name none in another. A hypothesis is better where all of these hold:
 
 - it has at least twice the hits (``Scores.acc``) of the declared spaces;
-- it has at least twice the hits that it owes to chance: those of each response against the targets of other rows,
-  the mean of three rearrangements. A model that clicks one place whatever it is asked gains nothing from its luck;
+- it has at least twice the hits expected by chance: those of each response against the targets of other rows, the
+  mean of three rearrangements. A model that always clicks one place gains nothing;
 - P(X >= wins) < 0.001 / h for X ~ Binomial(wins + losses, 1/2), with h the number of hypotheses, and wins and losses
   the numbers of *distinct targets* whose rows have more and fewer hits than as declared. The rollouts of one sample
-  count once: they are right and wrong together. It takes 10 wins at the least, 13 with six
-  hypotheses;
+  count once, for they are correlated. It takes 10 wins at least, 13 with six hypotheses;
 - it does not bring the points of clearly more distinct targets (the same test, at 0.001) farther from the centre of
-  the place. A model that always misses by a little hits under a space where it misses by much, now and then.
+  the place. A model that always narrowly misses also hits now and then under a space in which it misses by far.
 
-Rows whose target cannot be used under a space are no hits under it. Only the recipe's ``success`` is looked at.
+Rows whose target is unusable under a space are no hits under it. Only the recipe's ``success`` counts.
 
-Responses and targets that are both in another space than declared, and in the same, can look like either fault: then
-``better`` is the one with most hits, of equal ones that of the responses, and ``rivals`` has the other.
+Where responses and targets share a space other than the declared one, either hypothesis can fit: then ``better`` is
+the one with most hits, of equal ones that of the responses, and ``rivals`` has the other.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class Hypothesis:
     Attributes:
         role: the option.
         space: another value for it.
-        hits: how many rows are hits with it.
+        hits: number of hits with it.
     """
 
     role: Role
@@ -71,12 +70,12 @@ class SpaceFit:
     Attributes:
         declared: the space declared for responses.
         declared_target: the space declared for targets that name none.
-        rows: rows whose target can be used, as declared or under a hypothesis.
-        hits: how many of them are hits as declared.
-        hypotheses: what was tried: all that the sizes at hand let be judged.
+        rows: number of rows with a usable target, as declared or under a hypothesis.
+        hits: number of hits as declared.
+        hypotheses: the hypotheses that the known sizes allow to judge.
         better: the hypothesis that is better, if there is one.
         rivals: others that are better than what is declared, with at least half the hits of ``better``.
-        why: why nothing could be tried; "" where something was.
+        why: the reason for no hypothesis; "" where there are some.
     """
 
     declared: CoordSpace
@@ -107,20 +106,19 @@ def fit_spaces(
     image_sizes: Any = None,
     model_image_sizes: Any = None,
 ) -> SpaceFit:
-    """Look for a space that responses or targets fit clearly better than the declared one; the rule stands above.
+    """Look for a space that responses or targets fit clearly better than the declared one, by the rule above.
 
     Args:
-        recipe: the recipe, with the spaces that were declared.
+        recipe: the recipe, with the declared spaces.
         responses: n texts, as of ``Recipe.score``.
-        targets: n targets. Unusable ones count for nothing. Prepared ``Targets`` read with a space leave no doubt
-            about it.
+        targets: n targets. Unusable ones do not count. ``Targets`` that were read with a space are tried in no other.
         image_sizes: as of ``Recipe.score``.
-        model_image_sizes: as of ``Recipe.score``. Without them, and none in the targets, nothing is said about
-            ``model_pixel``, unless that is the space of the targets.
+        model_image_sizes: as of ``Recipe.score``. Without them, and none in the targets, ``model_pixel`` is not tried,
+            unless it is the space of the targets.
 
     Returns:
-        What was found. Nothing is tried for recipes that judge no places, compare nothing with targets, or whose
-        success needs more than responses and targets.
+        The result. Nothing is tried for recipes that judge no places, compare nothing with targets, or whose success
+        needs more than responses and targets.
 
     Raises:
         TypeError: a response is neither a string nor None.
@@ -218,11 +216,11 @@ class _Rows:
 
     def outcome(self, recipe: Recipe, responses: Sequence[str | None] | None = None) -> _Outcome | None:
         """Score the rows under a hypothesis; None where its success cannot be judged."""
-        given = self.responses if responses is None else responses
-        rollouts = recipe.rollouts(given, self.targets, **self.sizes, bad_target="abstain")
+        texts = self.responses if responses is None else responses
+        rollouts = recipe.rollouts(texts, self.targets, **self.sizes, bad_target="abstain")
         try:
             scores = recipe.judge(rollouts)
-        except GroundingRewardsError:  # a verifier of somebody's own may want columns that are not here
+        except GroundingRewardsError:  # a custom verifier may need columns that are absent here
             return None
         return _Outcome(recipe, scores.acc > 0, scores.valid > 0, _distances(rollouts))
 

@@ -99,19 +99,19 @@ def check_paths(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> Non
 
 def write_pool(
     out: Path,
-    found: NextPool,
+    pool: NextPool,
     data: NamedRows | None,
-    said: dict[str, Any],
+    facts: dict[str, Any],
     note: Callable[[str], None] = lambda text: None,
     advance: Callable[[float], None] = lambda done: None,
 ) -> dict[str, Any]:
-    """Write all files of a pool, its manifest last; what an earlier run set aside and this one does not is removed.
+    """Write all files of a pool, its manifest last; files that only an earlier run set aside are removed.
 
     Args:
         out: the pool's own file.
-        found: the pool.
-        data: the rows that are written; None writes names and statistics.
-        said: what the manifest says beside counts.
+        pool: the pool.
+        data: the training rows to write; None writes names and statistics.
+        facts: fields of the manifest beside the counts.
         note: takes remarks.
         advance: takes the share that is done.
 
@@ -123,18 +123,18 @@ def write_pool(
     from grounding_rewards.tables.parted import write_parts, write_tables
 
     paths = pool_paths(out)
-    rows = {"pool": found.kept, "easy": found.easy, "suspects": found.suspects, "control": found.control}
+    rows = {"pool": pool.kept, "easy": pool.easy, "suspects": pool.suspects, "control": pool.control}
     parts = {paths[name]: chosen for name, chosen in rows.items() if chosen is not None}
     with atomic_files() as files:
         opened = files.open(paths["manifest"])
         if data is None:
-            written = write_tables(files, ((path, in_tables(found.stats, chosen)) for path, chosen in parts.items()))
+            written = write_tables(files, ((path, in_tables(pool.stats, chosen)) for path, chosen in parts.items()))
         else:
-            ids = {path: found.stats.sample_id[chosen].tolist() for path, chosen in parts.items()}
+            ids = {path: pool.stats.sample_id[chosen].tolist() for path, chosen in parts.items()}
             written = write_parts(files, ids, data.table, data.names, note=note, advance=advance)
         manifest = {
-            **found.to_json(),
-            **said,
+            **pool.to_json(),
+            **facts,
             "outputs": [{"path": each.path.name, "rows": each.rows, "sha256": each.sha256} for each in written],
             "version": __version__,
             "schema_version": SCHEMA_VERSION,
@@ -148,7 +148,7 @@ def write_pool(
 def _listed(paths: Mapping[str, Path]) -> set[str]:
     """Return the names of files that earlier runs wrote, by their manifest or by one of a run killed before the rename.
 
-    What such a run has left would be taken for this one's.
+    Files left by such a run would be mistaken for those of this one.
     """
     from grounding_rewards.tables.atomic import leftovers
     from grounding_rewards.tables.manifests import read_manifest

@@ -9,34 +9,35 @@ from grounding_rewards.rollouts import PARSED, Reason
 from grounding_rewards.tables.rollout_parquet import quoted
 
 LARGEST_TOTAL = 1e12
-"""Totals of this size or beyond belong to no reward."""
+"""Totals of this size or beyond are errors: no reward is that large."""
 
 RIGHT = 1 << 32
-"""What a right rollout adds to the packed counts, beside 1."""
+"""Added to the packed counts by a right rollout, beside 1."""
 
 _PARSED, _REASONS = (", ".join(f"'{reason.name}'" for reason in some) for some in (PARSED, Reason))
 TOTAL = "CASE WHEN acc IS NOT NULL THEN total END"
-"""What a rollout was paid, if it counts."""
+"""Total of a scored rollout."""
 
 _CLICK = "x_unit IS NOT NULL AND y_unit IS NOT NULL"
 _SIDE = "image_size[{0}] > 0 AND isfinite(image_size[{0}])"
 _SIZED = f"{_CLICK} AND {_SIDE.format(1)} AND {_SIDE.format(2)}"
 _ACROSS = "sqrt(image_size[1] * image_size[1] + image_size[2] * image_size[2])"
 _FAR, _FAR_BITS = 1000.0, 10
-"""Points farther out than so many images count as being so far."""
+"""Points are clipped to so many image sizes, so that sums of integers do not overflow."""
 
 
 def counts(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, str]:
     """Return the SQL of the counts that all statistics need, by name.
 
-    ``scored`` packs two counts into one sum, n in its lower 32 bits and num_correct above; an ``acc`` that is neither 0
-    nor 1 makes num_correct exceed n, several make both null. ``other`` differs from ``source`` where a sample has
-    several. ``bits`` of ``rollouts`` are set where their numbers differ modulo 64.
+    ``scored`` packs two counts into one sum, for DuckDB aggregates one column faster than two: n in its lower 32 bits
+    and num_correct above. An ``acc`` that is neither 0 nor 1 makes num_correct exceed n, several make both null.
+    ``other`` differs from ``source`` where a sample has several. ``bits`` counts distinct rollout numbers modulo 64:
+    fewer than ``rollouts`` may mean a repeated one.
 
     Args:
         has: the columns of the table.
         by: the column that becomes ``source``; None for none.
-        rounds: whether rollouts are of several rounds.
+        rounds: True for rollouts of several rounds.
     """
     both = (
         f"CASE WHEN acc = 1 THEN {RIGHT + 1} WHEN acc = 0 THEN 1 WHEN acc IS NULL THEN 0 ELSE {RIGHT * RIGHT // 4} END"
@@ -53,7 +54,7 @@ def counts(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, s
 def sample_columns(inner: Collection[str], other_columns: Collection[str], *, names: bool) -> dict[str, str]:
     """Return the SQL of a sample's row, over the columns of ``counts`` and ``other_columns``.
 
-    ``unclear`` names samples whose rollouts may be there twice, ``several`` those with several sources.
+    ``unclear`` names samples with rollouts that may be repeated, ``several`` those with several sources.
     """
     found = {"sample_id": "sample_id"} if names else {}
     found |= {"unnamed": "coalesce(sample_id, '') = ''"}

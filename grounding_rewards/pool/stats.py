@@ -14,37 +14,36 @@ from grounding_rewards.errors import PoolError
 
 _ABSENT: Any = None
 _NAN, _NONE, _ZERO, _NO_NUMBER = ({"unknown": value} for value in (np.nan, None, 0, -1))
-"""What columns that are absent are filled with."""
+"""Values for absent columns."""
 
 
 @dataclass(frozen=True, eq=False)
 class SampleStats:
     """Statistics of the rollouts of m samples, one row a sample.
 
-    Only the first three columns are always known. Any other that is not given is filled with what stands for unknown:
-    NaN, -1 or None.
+    Only the first three columns are required. An absent one is filled with the value for unknown: NaN, -1 or None.
 
     Attributes:
-        sample_id: (m,) names of the samples, as they came.
-        n: (m,) how many rollouts were scored.
-        num_correct: (m,) how many of them were right.
+        sample_id: (m,) names of the samples.
+        n: (m,) number of scored rollouts.
+        num_correct: (m,) number of right ones among them.
         mean: (m,) the mean total of the scored rollouts; NaN where there is none.
         variance: (m,) the variance of their totals, divided by their number; NaN where there is none.
         lowest: (m,) the lowest of their totals; NaN where there is none.
         highest: (m,) the highest of them.
-        unscored: (m,) how many rollouts beside these have no ``acc``.
-        parse_rate: (m,) the share of its rollouts with a known ``Reason`` in which an answer was read; NaN without one.
-        clicks: (m,) how many of all its rollouts have a point.
+        unscored: (m,) number of further rollouts, without ``acc``.
+        parse_rate: (m,) the share of parsed answers among rollouts with a known ``Reason``; NaN without one.
+        clicks: (m,) number of rollouts with a point, scored or not.
         x_unit: (m,) the mean of these points, in shares of the image; NaN where there is none.
         y_unit: (m,) the same from top to bottom.
         dispersion: (m,) the root mean square distance of its points from their mean, in pixels of the image, over the
             image's diagonal; NaN with fewer than two points, or without an image size.
         target_area: (m,) the area of the target's bounds over the image's; NaN where there is none.
         target_diagonal: (m,) the diagonal of the target's bounds over the image's diagonal; NaN likewise.
-        distinct: (m,) how many different responses there are, -1 where none is known.
-        source: (m,) where samples come from, or what else they were asked to be counted by; None where unknown.
+        distinct: (m,) number of different responses; -1 where none is known.
+        source: (m,) the samples' source, or another column that they are counted by; None where unknown.
         round: (m,) the latest round among its rollouts; -1 where unknown.
-        temperature: (m,) that its rollouts were sampled at; NaN where unknown, or where they disagree.
+        temperature: (m,) the sampling temperature; NaN where unknown, or where rollouts disagree.
 
     Raises:
         PoolError: the columns differ in length.
@@ -127,9 +126,9 @@ def sample_stats(
     """Compute statistics of samples from columns with a row a rollout.
 
     Args:
-        sample_ids: (n,) which sample each rollout belongs to.
+        sample_ids: (n,) the sample of each rollout.
         acc: (n,) 1 where it was right, 0 where it was not; None or NaN where it was not scored.
-        total: (n,) what it was paid; None or NaN where it was not. Rollouts that were not scored do not count.
+        total: (n,) its total reward; None or NaN where unknown. Unscored rollouts do not count.
 
     Returns:
         One row a sample, in the order in which they first appear. The columns cannot be written into.
@@ -143,26 +142,26 @@ def sample_stats(
     """
     names, code = _codes(sample_ids)
     right = _numbers("acc", acc, len(code))
-    paid = _numbers("total", [None] * len(code) if total is None else total, len(code))
+    totals = _numbers("total", [None] * len(code) if total is None else total, len(code))
     for row in np.flatnonzero(~np.isin(right, (0.0, 1.0)) & ~np.isnan(right))[:1]:
         raise PoolError(f"acc of row {row}: got {right[row]}; expected 0 or 1, or None where it was not scored")
     scored = ~np.isnan(right)
-    summed = scored & ~np.isnan(paid)
-    mean = _mean(code[summed], paid[summed], len(names))
+    summed = scored & ~np.isnan(totals)
+    mean = _mean(code[summed], totals[summed], len(names))
     lowest, highest = np.full((2, len(names)), np.nan)
-    np.fmin.at(lowest, code[summed], paid[summed])
-    np.fmax.at(highest, code[summed], paid[summed])
+    np.fmin.at(lowest, code[summed], totals[summed])
+    np.fmax.at(highest, code[summed], totals[summed])
     found = SampleStats(
         sample_id=names,
         n=np.bincount(code[scored], minlength=len(names)).astype(np.int64),
         num_correct=np.bincount(code[right == 1.0], minlength=len(names)).astype(np.int64),
         mean=mean,
-        variance=_mean(code[summed], (paid[summed] - mean[code[summed]]) ** 2, len(names)),
+        variance=_mean(code[summed], (totals[summed] - mean[code[summed]]) ** 2, len(names)),
         lowest=lowest,
         highest=highest,
         unscored=np.bincount(code[~scored], minlength=len(names)).astype(np.int64),
     )
-    read_only(*vars(found).values())  # a selector that wrote into them would change what the next one sees
+    read_only(*vars(found).values())  # a selector that wrote into them would change the input of the next one
     return found
 
 

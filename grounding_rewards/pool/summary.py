@@ -13,10 +13,10 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.stats.intervals import pass_at_k
 
 NO_SIGNAL = 1e-6
-"""Totals of a group that differ by no more teach nothing: equal ones may differ in their last bits."""
+"""Totals that differ by no more count as equal, for equal rewards may differ in their last bits."""
 
 SUMMED = ("source", "mean", "lowest", "highest", "parse_rate", "dispersion")
-"""Columns of statistics that a summary looks at, beside the counts."""
+"""Columns of statistics that a summary needs, beside the counts."""
 
 
 def summary(stats: SampleStats, ks: Sequence[int] = ()) -> dict[str, Any]:

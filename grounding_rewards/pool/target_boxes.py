@@ -16,7 +16,7 @@ from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import NativeForm, RegionKind
 
 ACCEPTED = frozenset({ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL})
-"""Kinds of targets that are read: all; some have no place."""
+"""All kinds of targets; some have no place."""
 
 Form = tuple[NativeForm | None, CoordSpace | str | None]
 """The native form of bare targets, and the space of those that name none."""
@@ -32,18 +32,18 @@ def target_boxes(
 ) -> Floats:
     """Return the bounds of each target's first place: (m, 4) x1 y1 x2 y2 in shares of the image.
 
-    NaN where a target has no place or cannot be read, and where neither it, ``target_space`` nor its recipe says in
-    which space it is.
+    NaN where a target has no place, cannot be read, or has a space that neither it, ``target_space`` nor its recipe
+    names.
 
     Args:
         targets: m targets as JSON.
-        image_sizes: (m, 2) width and height in pixels; NaN where the targets themselves say.
+        image_sizes: (m, 2) width and height in pixels; NaN for the size that the target names.
         names: m names of recipes, whose native forms and spaces hold where ``target_space`` is None. They are data:
             only built-in and installed recipes are looked up.
         target_space: the space of targets that name none.
         recipe: the caller's, whose native form and space hold for targets without a name, or whose recipe is not
             installed.
-        errors: takes why targets cannot be read, by row.
+        errors: takes the errors of unreadable targets, by row.
 
     >>> sizes = np.array([[200.0, 100.0], [200.0, 100.0]])
     >>> target_boxes(['{"bbox": [20, 10, 40, 30]}', '{"refusal": true}'], sizes, target_space="pixel").tolist()
@@ -53,7 +53,7 @@ def target_boxes(
     of_each: list[RecordedName | None] = [None] * len(targets) if names is None else list(names)
     forms = {name: target_form(name, target_space, recipe) for name in set(of_each)}
     alike: dict[Form, list[int]] = {}
-    for row, name in enumerate(of_each):  # names may be as many as rows; forms are few
+    for row, name in enumerate(of_each):  # there may be as many names as rows, but few forms
         alike.setdefault(forms[name], []).append(row)
     for (native, space), rows in alike.items():
         read = Targets.from_list([targets[row] for row in rows], native=native, space=space, bad_target="abstain")
@@ -130,11 +130,11 @@ def outlines(
 ) -> tuple[Floats, ...]:
     """Return each place of a target as corners (k, 2) in shares of the image; a single corner is a point.
 
-    Nothing where the target has no place, cannot be read, or nobody says in which space or image it is.
+    Empty where the target has no place, cannot be read, or its space or image size is unknown.
 
     Args:
         target: as JSON.
-        image_size: width and height in pixels; None where the target says.
+        image_size: width and height in pixels; None for the size that the target names.
         name: the recipe that the data name, whose form and space it has; only looked up.
         target_space: the space of a target that names none; goes before the recipe's.
         recipe: the caller's recipe, where the data name none that is installed.

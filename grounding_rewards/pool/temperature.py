@@ -26,12 +26,12 @@ class AtTemperature:
     """Numbers of one temperature, over the samples that all temperatures have.
 
     Attributes:
-        temperature: of sampling.
-        rollouts: how many were scored.
+        temperature: the sampling temperature.
+        rollouts: number of scored rollouts.
         accuracy: the mean over samples of their pass rates.
         low: the lower end of its bootstrap interval over samples.
         high: the upper end.
-        parse_rate: the share of rollouts in which an answer was read; NaN where unknown.
+        parse_rate: the share of rollouts with a parsed answer; NaN where unknown.
         mixed_share: the share of samples with right and wrong rollouts, which give a signal.
         zero_share: the share of never-solved samples.
         dispersion: the mean over samples of their clicks' dispersion, in shares of the diagonal; NaN where unknown.
@@ -39,8 +39,8 @@ class AtTemperature:
         difference: its accuracy less that of the temperature it is compared with.
         difference_low: the lower end of the paired bootstrap interval.
         difference_high: the upper end.
-        collapsed: whether its accuracy has.
-        why: in words.
+        collapsed: True for a collapsed accuracy.
+        why: the reason in words.
     """
 
     temperature: float
@@ -69,14 +69,14 @@ class Sweep:
     """Comparison of temperatures.
 
     Attributes:
-        chosen: the highest temperature that has not collapsed, nor lies above one that has.
+        chosen: the highest temperature that neither has collapsed nor lies above one that has.
         compared_with: the temperature that the others are compared with: the best, or the reference.
         rule: "bootstrap" or "tolerance".
-        samples: how many all temperatures have scored.
-        left_out: how many others some of them have.
+        samples: number of samples that all temperatures have scored.
+        left_out: number of other samples.
         rows: a row a temperature, ascending.
         settings: settings of the rule.
-        warnings: what to keep in mind.
+        warnings: sentences for the reader.
     """
 
     chosen: float
@@ -103,7 +103,7 @@ def highest(accuracies: Mapping[float, float], *, tolerance: float = 0.02, refer
         reference: a temperature among them; the lowest by default.
 
     Raises:
-        PoolError: there are fewer than two temperatures, or the reference is none of them.
+        PoolError: there are fewer than two temperatures, or the reference is not among them.
 
     >>> highest({1.1: 0.631, 1.4: 0.634, 1.7: 0.628, 2.0: 0.550})
     1.7
@@ -130,25 +130,25 @@ def sweep(
     """Compare temperatures over the samples that all of them have scored, and choose one.
 
     ``bootstrap``: a temperature has collapsed where the paired bootstrap interval of its accuracy less the best one's
-    ends below ``-margin``. Samples are drawn again, with all their rollouts. The best is taken as it came, and its luck
-    makes the rule strict: of four temperatures that are the same (400 samples, 8 rollouts each, pass rates uniform,
-    Beta(.5, .5) or Beta(1, 3)) it leaves the highest for a lower one in 9 to 11 % of trials without a margin, in 0 to
-    3 % with 0.01. ``tolerance``: a temperature has collapsed
-    where its accuracy is more than ``tolerance`` below the reference's. Either way a temperature above a collapsed one
-    is never chosen: the search climbs from the one compared with.
+    ends below ``-margin``. Samples are resampled with all their rollouts. The best is chosen from the same data, a bias
+    that makes the rule strict: among four equal temperatures (400 samples, 8 rollouts each, pass rates uniform,
+    Beta(.5, .5) or Beta(1, 3)) it rejects the highest in 9 to 11 % of trials without a margin, in 0 to 3 % with 0.01.
+
+    ``tolerance``: a temperature has collapsed where its accuracy is more than ``tolerance`` below the reference's.
+    Either way the search climbs from the temperature compared with, so one above a collapsed one is never chosen.
 
     Args:
         stats_by_temperature: statistics of the same samples at each of two or more temperatures.
         rule: "bootstrap" or "tolerance".
         reference: the temperature to compare with; by default the best for bootstrap, the lowest for tolerance.
         tolerance: accuracy that may be lost, 0 to 1.
-        margin: the same for bootstrap, beyond what chance explains.
-        draws: how often samples are drawn.
+        margin: the same for bootstrap, beyond the interval.
+        draws: number of bootstrap draws.
         seed: of the draws.
         confidence: of the intervals, above 0 and below 1.
 
     Raises:
-        PoolError: fewer than two temperatures, a reference that is none of them, no sample that all have scored, or a
+        PoolError: fewer than two temperatures, a reference that is not among them, no sample that all have scored, or a
             setting out of range.
 
     >>> from grounding_rewards.pool import sample_stats
@@ -184,7 +184,7 @@ def sweep(
             int(stats.n.sum()),
             accuracies[row],
             *rng.interval(rates[row]),
-            *_beside(stats),
+            *_further(stats),
             *gaps[row],
             collapsed=not held[row],
             why=reasons[row],
@@ -227,8 +227,8 @@ def _top(held: Sequence[bool], start: int) -> int:
     return top
 
 
-def _beside(stats: SampleStats) -> tuple[float, float, float, float, float]:
-    """Parse rate, shares of mixed and of never-solved samples, dispersion of clicks, share of different responses."""
+def _further(stats: SampleStats) -> tuple[float, float, float, float, float]:
+    """Return the parse rate, shares of mixed and never-solved samples, dispersion, and share of distinct responses."""
     rollouts = stats.n + stats.unscored
     read = ~np.isnan(stats.parse_rate)
     parsed = (

@@ -9,7 +9,7 @@ from grounding_rewards.pool.curriculum import Curriculum, RateBand, Stage, Stage
 from grounding_rewards.pool.curriculum.bands import declared_bands
 from grounding_rewards.pool.curriculum.progress import Progress
 from grounding_rewards.pool.selection import next_pool
-from grounding_rewards.pool.selection.two_models import judged
+from grounding_rewards.pool.selection.two_models import by_two_models
 from grounding_rewards.pool.selectors import FunctionSelector, MeanBand, Spread
 from grounding_rewards.pool.temperature import highest, sweep
 from grounding_rewards.stats import bootstrap
@@ -57,7 +57,7 @@ def test_a_pool_has_its_rows_in_their_order():
 def test_a_sample_that_one_judge_has_not_measured_is_not_judged():
     stats, both = of_ten(5, 5, 5), sample_stats(["s0", "s1"], [0, 0])
     strong = sample_stats(["s1", "s2"], [1, 1])
-    assert judged(stats, both, strong).measured.tolist() == [False, True, False]
+    assert by_two_models(stats, both, strong).measured.tolist() == [False, True, False]
     steps = {step.name: step.removed for step in next_pool(stats, seed=0, two_model=(both, strong)).steps}
     assert (steps["not_judged"], steps["missed_by_strong"]) == (2, 0)
 

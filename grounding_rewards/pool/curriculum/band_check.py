@@ -16,7 +16,7 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.stats.intervals import Z, wilson
 
 Counts = Mapping[str, tuple[int, int]]
-"""Band to how many rollouts were right, and of how many."""
+"""Right and scored rollouts by band."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class MeasuredBand:
 
     Attributes:
         band: its name.
-        correct: how many rollouts were right.
-        n: of how many.
+        correct: number of right rollouts.
+        n: number of scored rollouts.
         low: lower end of Wilson's interval of their share.
         high: its upper end.
-        inside: whether the share lies in the range that the curriculum gives this band; None where it gives none.
+        inside: True for a share in the curriculum's range of this band; None without a range.
     """
 
     band: str
@@ -58,7 +58,7 @@ class BandCheck:
         bands: easiest first.
         problems: one sentence for each pair of bands that is not in order, or not apart, and for each band that is
             needed and missing.
-        missing: bands without a scored rollout; nothing can be said of them.
+        missing: bands without a scored rollout, which cannot be judged.
     """
 
     kind: str | None
@@ -75,8 +75,8 @@ class BandCheck:
         """Return a remark on bands that were not measured; None where all were."""
         if not self.missing:
             return None
-        said = f"{self.type_name()}: no scored rollouts of {', '.join(self.missing)}"
-        return said if len(self.bands) - len(self.missing) > 1 else f"{said}; so there is nothing to compare"
+        remark = f"{self.type_name()}: no scored rollouts of {', '.join(self.missing)}"
+        return remark if len(self.bands) - len(self.missing) > 1 else f"{remark}; so there is nothing to compare"
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -109,8 +109,8 @@ class Validation:
         """Return plain values."""
         together, *kinds = self.checks
         types = {str(check.kind): check.to_json() for check in kinds}
-        said = {"passed": self.passed, "problems": list(self.problems), "remarks": list(self.remarks)}
-        return {**said, "overall": together.to_json(), "types": types}
+        results = {"passed": self.passed, "problems": list(self.problems), "remarks": list(self.remarks)}
+        return {**results, "overall": together.to_json(), "types": types}
 
 
 def check_bands(
@@ -134,7 +134,7 @@ def check_bands(
         z: standard deviations of the intervals.
 
     Raises:
-        PoolError: counts do not fit one another.
+        PoolError: more rollouts are right than were scored.
 
     >>> found = check_bands({"easy": (188, 200), "medium": (200, 200)}, ["easy", "medium"])
     >>> found.problems
@@ -188,13 +188,13 @@ def validate_stats(
     """Check the bands that samples declare, by their source.
 
     Args:
-        stats: m samples; ``source`` is the type, or whatever else they were counted by.
-        declared: (m,) the band that the data says each sample is of; None where it says nothing.
+        stats: m samples; ``source`` is the type, or another column that they are counted by.
+        declared: (m,) the band that the data declare for each sample; None for none.
         curriculum: its bands, in the order of their pass rates; those that stages train on must have scored rollouts.
         z: see ``check_bands``.
 
     Raises:
-        PoolError: a declared band is none of the curriculum's, or no sample declares one.
+        PoolError: a declared band is not in the curriculum, or no sample declares one.
     """
     known = {band.name: (band.low, band.high) for band in curriculum.easiest_first()}
     counts: dict[str, dict[str, tuple[int, int]]] = {}

@@ -34,12 +34,12 @@ def declared_bands(
 
     Args:
         path: statistics that ``pool stats --out`` wrote, or rollouts.
-        column: of declared bands; None for the first of ``USUAL`` that is there.
+        column: the column of declared bands; None for the first of ``USUAL``.
         by: the column of types, which becomes ``source``.
-        rounds: those whose rollouts count; None for all.
+        rounds: the rounds that count; None for all.
 
     Raises:
-        PoolError: there is no such column; names those that are there.
+        PoolError: there is no such column; names the columns.
         TableError: the path cannot be read, or holds statistics, which cannot be parted by round.
     """
     if is_stats(path):

@@ -108,15 +108,15 @@ def write_curriculum(
     note: Note = lambda text: None,
     advance: Callable[[float], None] = lambda done: None,
 ) -> dict[str, Any]:
-    """Write a file a stage, and the manifest. The directory takes its place whole, and that of an older curriculum.
+    """Write a file a stage, and the manifest. The directory replaces an older curriculum as a whole.
 
     Args:
         out: the directory.
         stats: m samples.
         curriculum: bands, stages and gate.
         seed: of the draws.
-        data: training rows: files hold those of the stage's samples, with every column and the schema's metadata as
-            they were. None: files hold the statistics of its samples, and their band.
+        data: training rows: files hold those of the stage's samples, with every column and the schema's metadata.
+            None: files hold the statistics of its samples, and their band.
         facts: further fields of the manifest, such as its inputs.
         note: takes remarks on values that the format could not keep as they were.
         advance: takes the share of the training rows that have been read.
@@ -163,7 +163,7 @@ def write_curriculum(
 def write_weights(
     out: Path, stats: SampleStats, curriculum: Curriculum, *, facts: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Write how likely each sample is drawn in each stage: one table of sample_id, stage and weight, and the manifest.
+    """Write the weight of each sample in each stage: one table of sample_id, stage and weight, and the manifest.
 
     Raises:
         PoolError: a stage has no samples, or ``out`` holds something else.
@@ -190,11 +190,11 @@ def write_weights(
 def as_json(value: Any) -> bytes:
     """Encode plain values as the text of a manifest."""
     text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
-    return text.encode("utf-8", "backslashreplace")  # of a name that is not UTF-8, whose escape is JSON's
+    return text.encode("utf-8", "backslashreplace")  # lone surrogates, of names that are not UTF-8, become JSON escapes
 
 
 def _check_ours(out: Path) -> None:
-    """Check that nothing but an older curriculum is replaced."""
+    """Check that the directory holds nothing but an older curriculum."""
     if out.exists() and not out.is_dir():
         raise PoolError(f"{out}: is no directory; expected one, or nothing, where the stages are to be")
     if not out.absolute().parent.is_dir():

@@ -18,10 +18,10 @@ from grounding_rewards.errors import PoolError
 from grounding_rewards.verifiers.options import is_number
 
 Move = Literal["up", "stay", "down"]
-"""To the next stage, none, or back to the one before."""
+"""Move to the next stage, none, or back to the previous one."""
 
 ROUNDING = 1e-9
-"""A mean that is no further than this beyond a threshold is the threshold, but for how floats are added."""
+"""Tolerance at a threshold, for sums of floats are rounded."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class StageGate:
 
     Args:
         success_above: 0 to 1.
-        failure_below: 0 to 1, less than ``success_above``, so that no result sends a policy both ways.
-        last_k: how many results count.
+        failure_below: 0 to 1, less than ``success_above``, so that no result moves both ways.
+        last_k: number of results that count.
 
     Raises:
         PoolError: a number does not fit.
@@ -58,11 +58,11 @@ class StageGate:
         """Return the way to go.
 
         Args:
-            results: of the stage that is trained on, oldest first: 1 for right and 0 for wrong, or shares between. None
-                and NaN, which were not scored, do not count.
+            results: results of the current stage, oldest first: 1 for right and 0 for wrong, or shares between. None
+                and NaN, which are unscored, do not count.
 
         Raises:
-            PoolError: a result is no number from 0 to 1.
+            PoolError: a result is not a number from 0 to 1.
 
         >>> StageGate(0.7, 0.3, last_k=20).decide([1, None] * 20)
         'up'
@@ -78,7 +78,7 @@ class StageGate:
         """Return the mean of the last ``last_k`` scored results; None where there are fewer.
 
         Raises:
-            PoolError: a result is no number from 0 to 1.
+            PoolError: a result is not a number from 0 to 1.
 
         >>> StageGate(0.7, 0.3, last_k=2).success([0, 1, None, 1]), StageGate(0.7, 0.3, last_k=2).success([1])
         (1.0, None)
@@ -91,7 +91,7 @@ def scored(results: Sequence[float | None]) -> list[float]:
     """Return results as floats, without unscored ones.
 
     Raises:
-        PoolError: one is no number from 0 to 1.
+        PoolError: one is not a number from 0 to 1.
 
     >>> scored([1, None, float("nan"), 0.5])
     [1.0, 0.5]

@@ -14,8 +14,8 @@ class Progress:
 
     Attributes:
         stage: number of the stage, counted from 0.
-        results: those of this stage that still count for the gate, oldest first.
-        samples: how many samples of this stage were trained on; a part of one for a part of its rollouts.
+        results: results of this stage that still count for the gate, oldest first.
+        samples: number of samples of this stage trained on so far; fractions for a part of a sample's rollouts.
     """
 
     stage: int = 0
@@ -33,18 +33,18 @@ class Progress:
     ) -> tuple[Progress, Move]:
         """Return the position after a batch, and the move made.
 
-        With a gate, the gate decides; without one a stage ends after its epochs. A move begins the count anew. Up from
-        the last stage, and down from the first, is to stay.
+        With a gate, the gate decides; without one a stage ends after its epochs. A move resets the counts. Up from the
+        last stage, and down from the first, is to stay.
 
         Args:
-            results: of the batch's rollouts; None where one was not scored.
-            gate: when to move on; None after ``epochs``.
-            epochs: passes over its samples, one number a stage.
-            samples: how many samples of the stage were in the batch.
-            size: how many samples the stage has.
+            results: results of the batch's rollouts; None for unscored ones.
+            gate: the gate; None moves on after ``epochs``.
+            epochs: passes over a stage's samples, one number a stage.
+            samples: number of the stage's samples in the batch.
+            size: number of the stage's samples.
 
         Raises:
-            PoolError: a result is no number from 0 to 1.
+            PoolError: a result is not a number from 0 to 1.
 
         >>> now, move = Progress().after([1, 1, 1, None], gate=StageGate(last_k=4), epochs=[1, 1])
         >>> now.results, move, now.after([1], gate=StageGate(last_k=4), epochs=[1, 1])

@@ -22,9 +22,9 @@ class Quota:
 
     Attributes:
         band: its name.
-        available: how many samples it has.
-        asked: how many the stage wants.
-        taken: how many it gets: no sample stands in a stage twice, so that ``asked - taken`` are missing.
+        available: number of the band's samples.
+        asked: number that the stage asks for.
+        taken: number that it gets; no sample is in a stage twice, so ``asked - taken`` are missing.
     """
 
     band: str
@@ -44,8 +44,8 @@ class StageSet:
 
     Attributes:
         stage: the stage.
-        rows: places of its samples in the statistics, in order.
-        quotas: by band.
+        rows: rows of its samples in the statistics, in order.
+        quotas: quotas by band.
     """
 
     stage: Stage
@@ -63,7 +63,7 @@ class StageSets:
     Attributes:
         band: (m,) the band of each sample; see ``assign``.
         sets: one a stage.
-        counts: how many samples each band has, and how many have none: ``between``, and ``unmeasured``.
+        counts: numbers of samples by band, and of those without one: ``between`` and ``unmeasured``.
     """
 
     band: NDArray[np.int64]
@@ -80,16 +80,16 @@ def stage_sets(stats: SampleStats, curriculum: Curriculum, seed: int = 0) -> Sta
     """Draw the samples of each stage.
 
     With shares s_b and a_b samples in band b, a stage without a size has floor(min over b of a_b · Σs / s_b) samples:
-    as many as the shares allow. Quotas are largest remainders of the shares. A band that has fewer samples than its
-    quota gives all, and the rest is a shortfall, for none is taken twice. Each stage draws for itself.
+    as many as the shares allow. Quotas are largest remainders of the shares. A band with fewer samples than its quota
+    gives all, and the rest is a shortfall, for none is taken twice. Stages draw independently.
 
     Args:
-        stats: m samples, in any order: it does not change what is drawn.
+        stats: m samples, in any order, which does not change the draws.
         curriculum: bands and stages.
         seed: of the draws, a whole number from 0.
 
     Raises:
-        PoolError: a stage would have no samples; says how many its bands have.
+        PoolError: a stage would have no samples; names the counts of its bands.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> from grounding_rewards.pool.curriculum.stages import RateBand

@@ -31,7 +31,7 @@ NEEDS = {
     "suspects": "none: no never-solved sample has four or more clicks that agree on one place outside of its target "
     "(columns x_unit, y_unit and image_size)",
 }
-"""What each section says where it has nothing to show."""
+"""Text of each section that has nothing to show."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,18 +40,18 @@ class Report:
 
     Attributes:
         title: the page's.
-        rounds: of each round what ``rounds.summary`` says.
-        num_correct: of each round what ``rounds.histogram`` says.
-        transitions: from each round to the next, what ``Transitions.to_json`` says, with ``from`` and ``to``.
-        sources: of each round what ``groups.by_source`` says, where it knows sources.
-        sizes: of each round what ``groups.by_size`` says, where it knows sizes.
-        signal: of each round what ``rounds.signal`` says.
-        temperature: what ``Sweep.to_json`` says; None without two temperatures.
-        pools: of each pool what ``funnel.funnel`` says.
-        hardest: samples that were never solved in the last round.
+        rounds: ``rounds.summary`` of each round.
+        num_correct: ``rounds.histogram`` of each round.
+        transitions: ``Transitions.to_json`` from each round to the next, with ``from`` and ``to``.
+        sources: ``groups.by_source`` of each round with sources.
+        sizes: ``groups.by_size`` of each round with target sizes.
+        signal: ``rounds.signal`` of each round.
+        temperature: ``Sweep.to_json``; None without two temperatures.
+        pools: ``funnel.funnel`` of each pool.
+        hardest: samples never solved in the last round.
         suspects: those of them whose clicks agree on another place.
-        missing: what would be needed for sections that have nothing to show.
-        remarks: what to keep in mind.
+        missing: missing input of the sections that have nothing to show.
+        remarks: sentences above all sections.
     """
 
     title: str
@@ -90,17 +90,17 @@ def report(
     suspects: Sequence[ShownSample] = (),
     remarks: Sequence[str] = (),
 ) -> Report:
-    """Count all that a page shows.
+    """Compute all numbers of a page.
 
     Args:
         title: the page's.
         rounds: in the order of training; transitions pass over those that are temperatures of a sweep.
         by_temperature: statistics of the same samples at two temperatures or more.
-        unswept: why there are none.
-        pools: of each pool what ``funnel.funnel`` says.
+        unswept: the reason for none.
+        pools: ``funnel.funnel`` of each pool.
         hardest: samples to show, with their clicks.
         suspects: the same.
-        remarks: what to say before all else.
+        remarks: sentences above all sections.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> found = report("pools", [Round("1", sample_stats(["a", "a", "b"], [1, 0, 1]))])

@@ -17,7 +17,7 @@ from grounding_rewards.pool.report.sections import Section, sections
 DOTS = 150
 """Dots an inch of the pictures' files."""
 
-_SHOWN = 100  # at which they are shown
+_SHOWN = 100  # dots an inch on the page
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class Embedded:
     height: int
 
 
-def page(found: Report, pictures: Mapping[str, tuple[Drawing, bytes]]) -> str:
+def page(numbers: Report, pictures: Mapping[str, tuple[Drawing, bytes]]) -> str:
     """Render the HTML text.
 
-    Texts from anywhere are escaped. It asks for nothing on a network, and forbids itself to.
+    Texts from data are escaped. The page loads nothing from a network, and its content policy forbids it.
 
     Args:
-        found: the numbers.
-        pictures: by file, what they are and their bytes, PNG.
+        numbers: the numbers.
+        pictures: pictures and their PNG bytes, by file.
 
     Raises:
         PictureError: jinja2 is not installed.
@@ -54,9 +54,9 @@ def page(found: Report, pictures: Mapping[str, tuple[Drawing, bytes]]) -> str:
         (drawing.section, drawing.place): each
         for (drawing, _), each in zip(pictures.values(), embedded, strict=True)
     }  # fmt: skip
-    shown: list[Section] = list(sections(found))
+    shown: list[Section] = list(sections(numbers))
     html: str = template.render(
-        title=found.title, remarks=found.remarks, sections=shown, pictures=by_place, version=__version__
+        title=numbers.title, remarks=numbers.remarks, sections=shown, pictures=by_place, version=__version__
     )
     return html.encode("utf-8", "replace").decode("utf-8")
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FILES = re.compile(
     r"(num-correct|sources|target-sizes|no-signal|temperatures|pools|(transition|hardest|suspect)-[1-9]\d*)\.png"
 )
-"""The names that files of pictures have."""
+"""Names of the pictures' files."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Drawing:
     """One picture.
 
     Attributes:
-        section: the part of the report that it belongs to.
+        section: its section of the report.
         place: its number in that section, from 0.
         file: the name of its file.
-        alt: what it shows, for those who cannot see it.
-        draw: makes the figure.
+        alt: its alternative text.
+        draw: draws the figure.
     """
 
     section: str

@@ -14,7 +14,7 @@ from grounding_rewards.pool.summary import NO_SIGNAL, counts
 from grounding_rewards.stats.intervals import Z
 
 Numbers = dict[str, Any]
-"""Plain values, as JSON has them: None where nobody knows."""
+"""Plain values, as in JSON; None for unknown ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,10 +22,10 @@ class Round:
     """Statistics of one round of rollouts.
 
     Attributes:
-        name: how the page calls it.
+        name: its name on the page.
         stats: its samples.
-        temperatures: that its rollouts were sampled at, as far as is known, in order.
-        swept: whether it is one temperature of a sweep, and no step of training.
+        temperatures: known sampling temperatures, in order.
+        swept: True for one temperature of a sweep, which is no step of training.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Round:
 def summary(each: Round) -> Numbers:
     """Return one line of the table of rounds.
 
-    It has all that ``summary.counts`` says. The interval of ``accuracy``, the mean pass rate, is that of ``mean_rate``.
+    It includes ``summary.counts``. The interval of ``accuracy``, the mean pass rate, is that of ``mean_rate``.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> found = summary(Round("1", sample_stats(["a", "a", "b", "b", "c", "c"], [1, 1, 0, 1, 0, 0])))
@@ -69,8 +69,8 @@ def outcomes(stats: SampleStats) -> dict[str, int]:
 def mean_rate(stats: SampleStats) -> tuple[float | None, float | None, float | None]:
     """Return the mean pass rate p of m scored samples, and Wilson's interval with every sample as one trial.
 
-    No rates from 0 to 1 with this mean vary more than those of single trials, so that the interval is rather too wide.
-    Where every sample has one rollout, it is the interval of their share.
+    Rates from 0 to 1 with a given mean vary at most as much as single trials, so the interval is conservative. Where
+    every sample has one rollout, it is the interval of their share.
 
     Returns:
         The mean and both ends; None without samples.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _READ = ("sample_id", "acc", "x_unit", "y_unit", "target", "image_size", "recipe", "response")
 _INSTRUCTIONS = ("instruction", "prompt", "problem", "question")
-_SHRUNK = 3840  # pixels of a screenshot's longer side at most
+_SHRUNK = 3840  # largest side of a screenshot in pixels
 _ASPECT = 0.05  # by which a screenshot's aspect may differ: models' sizes are rounded
 
 
@@ -30,11 +30,11 @@ class Screenshots:
     """Training data with screenshots.
 
     Attributes:
-        path: of the data.
-        image_column: where images are; None looks for ``images`` and ``image``.
-        images: how image files are read; one without a root reads those in the data's own folder.
-        id_column: where names are; None looks where ``convert`` puts them.
-        split: which split.
+        path: the data.
+        image_column: the column of images; None for ``images`` or ``image``.
+        images: settings for image files; without a root they are read from the data's own folder.
+        id_column: the column of sample names; None looks where ``convert`` puts them.
+        split: the split.
     """
 
     path: Path
@@ -49,8 +49,8 @@ def shown_samples(part: RoundInput, most: int, options: Options) -> tuple[list[S
 
     Args:
         part: the round.
-        most: so many of each at most.
-        options: how targets are read.
+        most: the most samples of each.
+        options: options for reading targets.
     """
     from grounding_rewards.pool.report.samples import first_of, hardest
     from grounding_rewards.pool.selection import suspects
@@ -186,7 +186,7 @@ def _opened(image: Image, images: ImageFiles) -> tuple[Any, tuple[float, float]]
     """
     from PIL import ImageOps
 
-    upright = ImageOps.exif_transpose(images.decode(image))  # as trainers open it
+    upright = ImageOps.exif_transpose(images.decode(image))  # as trainers do
     grey = upright.convert("L")
     grey.thumbnail((_SHRUNK, _SHRUNK))
     return np.asarray(grey), (float(upright.width), float(upright.height))

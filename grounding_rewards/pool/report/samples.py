@@ -14,10 +14,10 @@ from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.stats import SampleStats
 
 COMMONEST = 3
-"""So many different responses to a sample are quoted."""
+"""Number of different responses to quote."""
 
 LONGEST = 300
-"""Characters of a response, or of an instruction, that are quoted."""
+"""Number of characters of a response or instruction to quote."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,16 +26,16 @@ class ShownSample:
 
     Attributes:
         sample_id: its name.
-        n: how many rollouts were scored.
-        clicks: (k, 2) the points that were answered, in shares of the image.
-        right: (k,) which of them were right.
+        n: number of scored rollouts.
+        clicks: (k, 2) points of the answers, in shares of the image.
+        right: (k,) True for right ones.
         outlines: each place of its target as corners (j, 2) in shares of the image; a single corner is a point.
         image_size: width and height of the image in pixels; None where unknown.
-        source: where it comes from.
-        instruction: what was asked.
-        responses: the commonest responses, and how many rollouts gave each.
-        unscored: how many rollouts were not scored.
-        image: (h, w) the screenshot in shades of grey, 0 to 255; None where it is not at hand.
+        source: its source.
+        instruction: its instruction.
+        responses: the commonest responses, with the numbers of their rollouts.
+        unscored: number of unscored rollouts.
+        image: (h, w) the screenshot in shades of grey, 0 to 255; None without one.
     """
 
     sample_id: str
@@ -81,7 +81,7 @@ def hardest(stats: SampleStats, most: int, without: NDArray[np.bool_] | None = N
 
     Args:
         stats: the samples.
-        most: so many rows at most.
+        most: the most rows.
         without: (m,) samples to leave out, such as suspects.
 
     >>> from grounding_rewards.pool import sample_stats

@@ -76,12 +76,12 @@ _NUM_CORRECT = (
     "samples with some right give a signal to learn from."
 )
 _TRANSITIONS = (
-    "Rows are right rollouts before, columns after. A second look at the same policy moves samples as well: beside "
-    "what was seen stands what chance alone would show. Cells hold samples and their share of the row, which names how "
+    "Rows are right rollouts before, columns after. A second measurement of the same policy moves samples as well: "
+    "beside the observed counts are those expected by chance alone. Cells hold samples and their share of the row, which names how "
     "many it has."
 )
 _SOURCES = (
-    "The source with the largest share of never-solved samples stands on top. The picture shows the last round. "
+    "The source with the largest share of never-solved samples is on top. The picture shows the last round. "
     "Samples without a scored rollout are left out."
 )
 _SIZES = (
@@ -94,10 +94,10 @@ _SIGNAL = (
 )
 _TEMPERATURE = (
     "The highest temperature up to which accuracy has not collapsed, over the samples that all temperatures have. The "
-    "rule goes by the difference on the same samples, whose interval is narrower than those of both accuracies. "
-    "Answers read, samples with some right and different responses stand below."
+    "rule uses the paired difference on the same samples, whose interval is narrower than those of both accuracies. "
+    "Shares of parsed answers, of samples with some right and of different responses are below."
 )
-_POOLS = "What each step of drawing a pool left and removed, as the manifests say."
+_POOLS = "Samples that each step of drawing a pool kept and removed, from the manifests."
 _GREYED = "Screenshots are shown in pale shades of grey, dark ones inverted."
 _HARDEST = (
     ": those with most rollouts first, and of these the ones with the smallest targets. "
@@ -149,10 +149,10 @@ def _moved(place: int, moved: Numbers) -> SectionPart:
     if null["kind"] == BETA_BINOMIAL:
         prior = describe_prior(null["prior"]["a"], null["prior"]["b"])
         said.append(
-            "with one rollout a sample nothing tells a lucky one from a sure one: what chance would show is that of "
+            "with one rollout a sample a lucky hit cannot be told from a sure one: the expected counts are those of "
             f"the prior, {prior}, alone"
             if max(moved["n_before"]) == 1
-            else f"what chance would show goes by this prior of pass rates: {prior}"
+            else f"the counts expected by chance use this prior of pass rates: {prior}"
         )
     if moved["discordant"]:
         pair = moved["discordant"]
@@ -266,7 +266,7 @@ def _temperature(swept: Numbers) -> SectionPart:
         *([f"{plural(swept['left_out'], 'sample')} not at every temperature"] if swept["left_out"] else []),
         *swept["warnings"],
     ]
-    return SectionPart(picture=0, said=said, table=TextTable("What rollouts at each temperature say", heads, rows))
+    return SectionPart(picture=0, said=said, table=TextTable("Rollouts at each temperature", heads, rows))
 
 
 def _pools(pools: Sequence[Numbers]) -> TextTable:

@@ -26,8 +26,8 @@ class Filter:
 
     Attributes:
         name: of the step.
-        selector: what weighs samples.
-        parameters: what it was made of, as plain values.
+        selector: the selector.
+        parameters: its specification, as plain values.
     """
 
     name: str
@@ -36,13 +36,13 @@ class Filter:
 
 
 def filters(band: Band | tuple[float, float] | None, selectors: Iterable[SelectorSpec]) -> list[Filter]:
-    """Build what leaves samples out, in order.
+    """Build the filters of a pool, in order.
 
     Raises:
         PoolError: the band is no two pass rates, or the selectors are no list.
         RecipeError: they are no pass rates in order, or a selector cannot be built.
 
-    >>> [each.parameters for each in filters(None, ["learnability"])]
+    >>> [step.parameters for step in filters(None, ["learnability"])]
     [{'selector': 'learnability'}]
     """
     found = []
@@ -57,10 +57,10 @@ def filters(band: Band | tuple[float, float] | None, selectors: Iterable[Selecto
 def weigh(funnel: Funnel, stats: SampleStats, chosen: Sequence[Filter]) -> Floats:
     """Return the logarithms of the products of all weights, (m,), for the products may underflow.
 
-    What any weighs with 0 is removed. Each selector sees the samples that are left.
+    Samples with a weight of 0 are removed. A selector receives the samples that are left.
 
     Raises:
-        SelectorError: one breaks its promises, or gives a weight below 0.
+        SelectorError: a selector breaks its contract, or returns a weight below 0.
     """
     logs = np.zeros(len(stats))
     for each in chosen:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 
-_AT_ONCE = 1 << 16  # names: the digests of millions, each an object, hold more than what is made of them
+_AT_ONCE = 1 << 16  # names hashed at once: the digests of millions, an object each, take more memory than the keys
 
 
 def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
@@ -28,7 +28,7 @@ def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
         then the earlier.
 
     Raises:
-        PoolError: a share is no number from 0, all are 0, or the total is no whole number from 0.
+        PoolError: a share is not a number from 0, all are 0, or the total is not a whole number from 0.
 
     Source: Hamilton's method.
 
@@ -54,11 +54,11 @@ def zero_quota(positive: int, zero_share: Any) -> int:
     one fifth here, not the float next to it.
 
     Args:
-        positive: how many samples are solved at times, from 0.
+        positive: number of samples that are solved at times, from 0.
         zero_share: f, from 0 to below 1.
 
     Raises:
-        PoolError: they are none such.
+        PoolError: one does not fit.
 
     Source: the 20/80 split that the Gelato pipeline reports, positive samples fixing the size.
 
@@ -111,16 +111,15 @@ def draw(
     """Draw ``count`` samples without replacement, or all that can be drawn, and return their rows.
 
     Every sample draws a number u from 0 to 1 that depends on the seed, the purpose and its name alone, and those with
-    the largest u^(1 / weight) are taken. So neither the order of rows nor what else is there changes who goes before
-    whom, and what is drawn for one purpose says nothing of what is drawn for another.
+    the largest u^(1 / weight) are taken. So the draw depends neither on the order of rows nor on other samples, and
+    draws for different purposes are independent.
 
     Args:
         sample_ids: (m,) names, all different.
-        count: how many to draw, from 0.
+        count: number of samples to draw, from 0.
         seed: a whole number from 0.
-        purpose: what they are drawn for.
-        log_weights: (m,) logarithms of the weights; with that of 0, minus infinity, a sample is never drawn. None: all
-            equal.
+        purpose: the name of the draw.
+        log_weights: (m,) logarithms of the weights; minus infinity, that of 0, is never drawn. None: all equal.
 
     Returns:
         Row numbers, in order.
@@ -183,7 +182,7 @@ def check_whole(name: str, value: Any, least: int) -> int:
     """Check a whole number, numpy's included, and return it as an int.
 
     Raises:
-        PoolError: it is none from ``least``; names it.
+        PoolError: it is not one, or below ``least``; names it.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise PoolError(f"{name}: got {value!r:.80}; expected a whole number from {least}")

@@ -39,11 +39,11 @@ class NextPool:
         zero: rows of the pool's never-solved samples.
         positive: rows of its others, solved at times and never all-correct.
         easy: rows of all-correct samples, set aside.
-        suspects: rows of samples whose label is to be looked at, set aside.
-        control: as many rows as the pool has, drawn from all measured samples alike; None where not asked for.
-        quota: how many never-solved samples its positive ones ask for.
-        steps: what each step kept and removed.
-        zero_share: the share of never-solved samples that was asked for.
+        suspects: rows of samples whose label needs a look, set aside.
+        control: as many rows as the pool has, drawn from all measured samples alike; None without one.
+        quota: number of never-solved samples for its positive ones.
+        steps: counts of each step.
+        zero_share: the requested share of never-solved samples.
         seed: of all draws.
     """
 
@@ -106,14 +106,14 @@ def next_pool(
 ) -> NextPool:
     """Choose what to train on next.
 
-    In this order: samples that cannot be had are left out, and those without a scored rollout; sources; samples with
-    few rollouts; what two judges advise against; all-correct samples, which are set aside; suspects, likewise; what
-    the band and then each selector weighs with 0. The positive samples that are left fix the size: with them go
-    ``f / (1 - f)`` times as many never-solved ones (``zero_quota``), drawn where there are more. Where there are
-    fewer, all of them are taken, none twice, and the shortfall is reported.
+    The steps, in this order, remove: unavailable samples; those without a scored rollout; excluded sources; samples
+    with few rollouts; those that two models reject; all-correct samples and then suspects, which are set aside; those
+    with a weight of 0 by the band and then by each selector. The positive samples that are left fix the size: with
+    them go ``f / (1 - f)`` times as many never-solved ones (``zero_quota``), drawn where there are more. Where there
+    are fewer, all of them are taken, none twice, and the shortfall is reported.
 
-    Where something is drawn, the product of the selectors' weights says how likely each sample is; a draw depends on
-    the seed and the samples' names, not on the order of rows.
+    Draws go by the product of the selectors' weights; they depend on the seed and the samples' names, not on the order
+    of rows.
 
     Args:
         stats: m samples, each measured by its rollouts.
@@ -122,20 +122,20 @@ def next_pool(
         exclude_sources: sources to leave out.
         min_rollouts: leave out samples with fewer scored rollouts.
         two_model: statistics of the same samples by a weak and a strong model: keep what the weak one never solves
-            and the strong one does at least once. What either has not measured is left out.
-        suspects: whether to set aside never-solved samples whose clicks agree on another place.
+            and the strong one does at least once. Samples that either has not measured are left out.
+        suspects: set aside never-solved samples whose clicks agree on another place.
         band: keep pass rates strictly between two. Never-solved samples are outside of all such bands; a ``Band`` that
             is confident or inclusive may keep them.
         selectors: further ones, as objects, names or mappings.
         limit: the most samples; as many positive ones are drawn as fit with their never-solved ones.
-        control: whether to draw as many samples again, from all that are measured, all-correct ones too, but for
-            excluded sources and what cannot be had.
-        available: names of the samples that can be had, such as those of the training data; None for all.
+        control: draw as many samples again, from all measured ones, all-correct ones too, but for excluded sources and
+            unavailable samples.
+        available: names of the available samples, such as those of the training data; None for all.
 
     Raises:
-        PoolError: no sample is left, or no positive one (says which step removed how many); an option does not fit; a
-            source that is named, by a selector too, is not there.
-        SelectorError: a selector breaks its promises, or gives a weight below 0.
+        PoolError: no sample is left, or no positive one (names the removals of each step); an option does not fit; a
+            named source, a selector's too, does not occur.
+        SelectorError: a selector breaks its contract, or returns a weight below 0.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> stats = sample_stats(["easy", "easy", "part", "part", "never", "never"], [1, 1, 0, 1, 0, 0])
@@ -157,7 +157,7 @@ def next_pool(
     if min_rollouts is not None:
         funnel.remove("min_rollouts", stats.n < min_rollouts, n=int(min_rollouts))
     if two_model is not None:
-        _ask(funnel, stats, *_pair(two_model))
+        _remove_rejected(funnel, stats, *_pair(two_model))
     easy = funnel.remove("all_correct", stats.all_correct)
     aside = funnel.remove("suspects", are_suspects(stats)) if suspects else np.zeros(0, dtype=np.int64)
     logs = weigh(funnel, stats, chosen)
@@ -171,7 +171,7 @@ def next_pool(
 
 
 def check_numbers(*, seed: Any, zero_share: Any, min_rollouts: Any = None, limit: Any = None) -> None:
-    """Check these arguments of ``next_pool``, for which nothing needs to have been read.
+    """Check these arguments of ``next_pool``, which need no statistics.
 
     Raises:
         PoolError: one does not fit; names it.
@@ -187,17 +187,17 @@ def check_numbers(*, seed: Any, zero_share: Any, min_rollouts: Any = None, limit
         )
 
 
-def _pair(given: Any) -> tuple[SampleStats, SampleStats]:
-    if isinstance(given, tuple | list) and [type(each) for each in given] == [SampleStats] * 2:
-        return given[0], given[1]
-    raise PoolError(f"two_model: got {given!r:.80}; expected statistics by two models, the weak one and the strong one")
+def _pair(value: Any) -> tuple[SampleStats, SampleStats]:
+    if isinstance(value, tuple | list) and [type(each) for each in value] == [SampleStats] * 2:
+        return value[0], value[1]
+    raise PoolError(f"two_model: got {value!r:.80}; expected statistics by two models, the weak one and the strong one")
 
 
 def _check_sources(argument: str, stats: SampleStats, sources: Sequence[str]) -> None:
     """Check that samples are from each source.
 
     Raises:
-        PoolError: none is from one.
+        PoolError: no sample is from one of them.
     """
     known = sorted({str(each) for each in stats.source.tolist() if each is not None})
     for each in sources:
@@ -213,7 +213,7 @@ def _exclude(funnel: Funnel, stats: SampleStats, sources: Sequence[str]) -> None
         funnel.remove("exclude_source", among(stats.source, sources), sources=sorted(sources))
 
 
-def _ask(funnel: Funnel, stats: SampleStats, weak: SampleStats, strong: SampleStats) -> None:
+def _remove_rejected(funnel: Funnel, stats: SampleStats, weak: SampleStats, strong: SampleStats) -> None:
     found = by_two_models(stats, weak, strong)
     funnel.remove("not_judged", ~found.measured)
     funnel.remove("easy_for_weak", found.easy)

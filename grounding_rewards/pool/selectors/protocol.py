@@ -17,7 +17,7 @@ from grounding_rewards.verifiers.contract import SELECTOR, complaint, within
 class Selector(Protocol):
     """Map from n samples to n weights between ``low`` and ``high``; a weight of 0 leaves a sample out.
 
-    A pool is drawn by weights from 0; those below are of use to whoever calls a selector alone.
+    A pool is drawn by weights from 0; negative ones are only for callers of a selector alone.
     """
 
     @property
@@ -50,7 +50,7 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
         selector: weighs them; build one with ``pool.selector("band", low_rate=0.2)``.
 
     Raises:
-        SelectorError: it is none, it raised, or it returned something other than m finite weights within its bounds;
+        SelectorError: it is no selector, raised, or did not return m finite weights within its bounds;
             names it, its plugin and the sample.
 
     >>> from grounding_rewards.pool import Band, Unsolved, sample_stats
@@ -58,18 +58,18 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
     >>> select(stats, Unsolved()).tolist(), select(stats, Band(0.25, 0.75)).tolist()
     ([0.0, 1.0, 1.0], [0.0, 0.0, 1.0])
     """
-    said, cause = complaint(selector, SELECTOR), None
-    if not said:
+    problem, cause = complaint(selector, SELECTOR), None
+    if not problem:
         try:
             returned = selector(stats)
         except (Exception, SystemExit) as error:
-            said, cause = f"raised {type(error).__name__}: {error}", error
-    if not said:
+            problem, cause = f"raised {type(error).__name__}: {error}", error
+    if not problem:
         try:
             return within(returned, selector.low, selector.high, len(stats), stats.named)
         except ValueError as error:
-            said = str(error)
-    raise SelectorError(f"selector {name_of(selector)}{origin(selector)} {said}") from cause
+            problem = str(error)
+    raise SelectorError(f"selector {name_of(selector)}{origin(selector)} {problem}") from cause
 
 
 def name_of(selector: object) -> str:

@@ -22,11 +22,11 @@ from grounding_rewards.verifiers.contract import SELECTOR, complaint
 class Learnability:
     """p · (1 - p), p being the pass rate: the variance of a right or wrong answer, most where half of them are right.
 
-    0 where all rollouts agree, and where none was scored; so it leaves out samples that are never solved.
+    0 where all rollouts agree, and where none was scored: never-solved samples are left out.
 
     Args:
-        unbiased: times n / (n - 1), for samples with different numbers of rollouts: n looks find p (1 - p) too low by
-            this factor on average. 0 for a sample of one rollout. Up to 0.5 then, of two rollouts.
+        unbiased: times n / (n - 1), for samples with different numbers of rollouts: the estimate of p (1 - p) from n
+            rollouts is too low by this factor on average. 0 for one rollout, up to 0.5 for two.
         scaled: times 4, so that half right has the weight 1.
 
     Range: 0 to 0.25; twice that where it is unbiased, and four times where it is scaled.
@@ -63,14 +63,14 @@ class Learnability:
 
 @dataclass(frozen=True)
 class Every:
-    """The product of several selectors' weights: what any of them leaves out is out.
+    """The product of several selectors' weights: a sample that one of them leaves out is out.
 
     Args:
         selectors: one or more, as objects, names or mappings with ``name`` and arguments.
 
     Raises:
-        RecipeError: there is none, or one cannot be built.
-        SelectorError: one of them breaks its promises; names it.
+        RecipeError: the list is empty, or a selector cannot be built.
+        SelectorError: one of them breaks its contract; names it.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> stats = sample_stats(["a", "a", "b", "b"], [1, 0, 0, 0])
@@ -81,10 +81,9 @@ class Every:
     selectors: Sequence[Selector | str | Mapping[str, Any]]
 
     def __post_init__(self) -> None:
-        given = self.selectors
-        if isinstance(given, str | Mapping) or not isinstance(given, Sequence) or not given:
+        if isinstance(self.selectors, str | Mapping) or not isinstance(self.selectors, Sequence) or not self.selectors:
             raise options.wrong(self, "selectors", "a list of one selector or more")
-        object.__setattr__(self, "selectors", tuple(built(each) for each in given))
+        object.__setattr__(self, "selectors", tuple(map(built, self.selectors)))
 
     @property
     def low(self) -> float:
@@ -136,16 +135,16 @@ def sources_of(selector: object) -> tuple[str, ...]:
     return (*selector.exclude, *selector.only) if isinstance(selector, FromSources) else ()
 
 
-def built(given: Selector | str | Mapping[str, Any]) -> Selector:
+def built(spec: Selector | str | Mapping[str, Any]) -> Selector:
     """Return a selector, built where a name or a mapping specifies it.
 
     Raises:
-        RecipeError: it is none.
+        RecipeError: it is no selector.
     """
     from grounding_rewards.pool.selectors.named import selector
 
-    if isinstance(given, str | Mapping):
-        return selector(given)
-    if wrong := complaint(given, SELECTOR):
-        raise RecipeError(f"selector {given!r:.80} {wrong}")
-    return given
+    if isinstance(spec, str | Mapping):
+        return selector(spec)
+    if wrong := complaint(spec, SELECTOR):
+        raise RecipeError(f"selector {spec!r:.80} {wrong}")
+    return spec

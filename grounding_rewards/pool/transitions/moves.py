@@ -18,17 +18,17 @@ class Moves:
     """Moves of some samples.
 
     Attributes:
-        source: theirs; None where unknown, and for all samples together.
-        both: how many there are.
-        never_solved: how many had no right rollout before.
-        escaped: how many of these had one after.
+        source: their source; None where unknown, and for all samples together.
+        both: number of samples.
+        never_solved: number without a right rollout before.
+        escaped: number of these with one after.
         escape_share: escaped / never_solved; NaN where there is none.
         low: the lower end of its 95 % Wilson interval.
         high: the upper end.
-        up: how many had a higher pass rate after.
-        same: how many had the same.
-        down: how many had a lower one.
-        difference: of the mean pass rates.
+        up: number with a higher pass rate after.
+        same: number with the same.
+        down: number with a lower one.
+        difference: difference of the mean pass rates.
     """
 
     source: str | None
@@ -53,14 +53,14 @@ def moves_of(source: str | None, first: SampleStats, second: SampleStats) -> Mov
     """Count the moves of samples, aligned row by row.
 
     Args:
-        source: theirs.
+        source: their source.
         first: the samples before, each with a scored rollout.
         second: the same after, likewise.
     """
     never = first.num_correct == 0
     escaped = int((second.num_correct[never] > 0).sum())
     low, high = wilson(escaped, int(never.sum()))
-    rise = second.num_correct * first.n - first.num_correct * second.n  # of fractions, without rounding
+    rise = second.num_correct * first.n - first.num_correct * second.n  # exact sign
     return Moves(
         source=source,
         both=len(first),

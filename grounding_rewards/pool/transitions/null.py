@@ -24,13 +24,13 @@ class Chance:
     Attributes:
         kind: "beta-binomial", computed from a prior, or "measured", a second set of rollouts of the same policy.
         prior: the prior; None where it was measured.
-        samples: how many never-solved samples it speaks of.
-        expected: (B + 1, A + 1) counts; of the shape of the matrix. NaN in rows that the measured null does not hold.
-        escape_share: the share of the never-solved that is expected to be solved once; NaN where there is none.
-        low: the lower end of where 95 % of such shares lie (of the measured: its Wilson interval).
+        samples: number of never-solved samples that it covers.
+        expected: (B + 1, A + 1) counts, in the shape of the matrix. NaN in rows that the measured null lacks.
+        escape_share: the expected share of never-solved samples with a right rollout; NaN without never-solved ones.
+        low: the lower end of the central 95 % of such shares (of the measured: its Wilson interval).
         high: the upper end.
-        p_value: two-sided: how likely chance alone has as far from expected a number of escapes as were seen (of the
-            measured: McNemar's exact test over the samples in all three); NaN where there is none.
+        p_value: two-sided, of the observed number of escapes under the null (of the measured: McNemar's exact test over
+            the samples in all three); NaN without never-solved samples.
     """
 
     kind: str
@@ -64,15 +64,15 @@ def computed(
 ) -> Chance:
     """Compute the null from a prior of pass rates: each sample's second count is beta-binomial, given its first.
 
-    The number of escapes is a sum of independent draws, whose distribution is exact but for the prior: that of a fit is
+    The number of escapes is a sum of independent draws. Its distribution is exact for a known prior; a fitted one is
     taken as known.
 
     Args:
         correct: (m,) right rollouts before.
-        n: (m,) of how many.
+        n: (m,) scored rollouts before.
         n_after: (m,) rollouts after.
         shape: of the matrix.
-        escaped: how many of the never-solved were solved after.
+        escaped: number of never-solved samples with a right rollout after.
         prior: Beta(a, b).
     """
     expected = np.zeros(shape)
@@ -106,10 +106,10 @@ def measured(
     """Estimate the null from a second set of rollouts of the policy before.
 
     Args:
-        before: (B + 1,) how many samples of the matrix had 0, 1, ... right rollouts before.
+        before: (B + 1,) samples of the matrix by right rollouts before.
         null: (B + 1, A + 1) counts of samples from before to the second set.
-        solved_null: (s,) whether the second set solved each of the never-solved samples that it holds.
-        solved_after: (s,) whether the rollouts after did.
+        solved_null: (s,) True for never-solved samples that the second set solves.
+        solved_after: (s,) True for those that the rollouts after solve.
     """
     totals = null.sum(axis=1, keepdims=True)
     shares = np.divide(null, totals, out=np.full(null.shape, np.nan), where=totals > 0)
@@ -126,7 +126,7 @@ def _number_of_escapes(leaving: list[tuple[float, int]]) -> tuple[int, Floats]:
     """Return the first number of escapes with a chance worth keeping, and the chances from there on.
 
     Args:
-        leaving: how likely a sample escapes, and how many samples there are of this kind.
+        leaving: the chance of an escape, and the number of samples with this chance.
     """
     start, chances = 0, np.ones(1)
     for chance, count in leaving:

@@ -44,8 +44,8 @@ class Difference:
 def difference(before: Floats, after: Floats, z: float = Z) -> Difference:
     """Return the mean of paired differences with its normal interval, mean ± z s / sqrt(m), s with m - 1.
 
-    It is over samples, so it holds what rollouts of a sample have in common. With few samples it is too narrow, and
-    where all differ by the same it has no width.
+    The variance is over samples, so it includes the correlation of a sample's rollouts. With few samples the interval
+    is too narrow, and where all differ by the same it has no width.
 
     Args:
         before: (m,) pass rates.
@@ -69,7 +69,7 @@ def in_common(several: Sequence[SampleStats], called: Sequence[str]) -> list[NDA
 
     Args:
         several: statistics.
-        called: how errors call each.
+        called: their names in errors.
 
     Raises:
         PoolError: a sample has two rows, or no sample is in all; shows names of each.
@@ -83,8 +83,8 @@ def common_rows(
     """Return the same from the result of ``aligned_rows``."""
     found = rows[:, (rows >= 0).all(axis=0)]
     if not found.size:
-        seen = "; ".join(f"{name} has {_some(stats)}" for stats, name in zip(several, called, strict=True))
-        raise PoolError(f"no sample is in {' and '.join(called)}: {seen}; expected the same names of samples")
+        names = "; ".join(f"{name} has {_some(stats)}" for stats, name in zip(several, called, strict=True))
+        raise PoolError(f"no sample is in {' and '.join(called)}: {names}; expected the same names of samples")
     return list(found)
 
 
@@ -93,7 +93,7 @@ def aligned_rows(several: Sequence[SampleStats], called: Sequence[str]) -> NDArr
 
     Args:
         several: the statistics.
-        called: how errors call each.
+        called: their names in errors.
 
     Returns:
         (k, m) for the m samples that any has, ordered by name; -1 where one lacks a sample.
@@ -105,7 +105,7 @@ def aligned_rows(several: Sequence[SampleStats], called: Sequence[str]) -> NDArr
     lengths = [len(stats) for stats in several]
     of, row = np.repeat(np.arange(len(several)), lengths), np.concatenate([np.arange(size) for size in lengths])
     keys = _keys(names)
-    order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)  # merges what is sorted already
+    order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)  # linear for sorted inputs
     in_order = np.empty(len(keys), dtype=np.object_)
     in_order[:] = keys
     in_order = in_order[order]
@@ -125,8 +125,8 @@ def _keys(names: list[Any]) -> list[Any]:
     """Return sort keys: the names where all are texts, else their texts and types; equal names have equal keys."""
     if all(type(name) is str for name in names):
         return names
-    seen: dict[Hashable, tuple[str, str]] = {}
-    return [seen.setdefault(name, _key(name)) for name in names]
+    keys: dict[Hashable, tuple[str, str]] = {}
+    return [keys.setdefault(name, _key(name)) for name in names]
 
 
 def sorted_names(names: set[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ from grounding_rewards.errors import PoolError, near
 from grounding_rewards.stats.intervals import beta_binomial, check_prior
 
 COMMON = 1e12
-"""a + b where all samples have one rate: a second look is binomial, as far as 64-bit numbers tell."""
+"""a + b where all samples have one rate: a second measurement is binomial, to the precision of 64-bit floats."""
 
 
 def common_rate(a: float, b: float) -> float | None:
@@ -44,9 +44,9 @@ class Prior:
 
     Attributes:
         name: jeffreys, uniform, fit or given.
-        a: its weight of a right rollout, above 0.
-        b: the same of a wrong one.
-        said: what to tell a reader about it; "" where there is nothing.
+        a: the weight of a right rollout, above 0.
+        b: the weight of a wrong one.
+        said: a warning for the reader; "" without one.
     """
 
     name: str
@@ -65,11 +65,11 @@ def prior_of(prior: str | tuple[float, float], n: ArrayLike, correct: ArrayLike)
 
     Args:
         prior: ``"jeffreys"``, ``"uniform"``, ``"fit"`` (to these samples) or two numbers above 0.
-        n: (m,) rollouts a sample: what ``"fit"`` fits, and all priors are held against.
-        correct: (m,) how many of them were right.
+        n: (m,) rollouts a sample, for the fit and for the check of any prior.
+        correct: (m,) right ones among them.
 
     Raises:
-        PoolError: it is none of these.
+        PoolError: the prior is none of these.
 
     >>> prior_of("uniform", [], []), prior_of("fit", [8], [8]).said
     (Prior(name='uniform', a=1.0, b=1.0, said=''), 'the histogram of num_correct does not fix a prior: Jeffreys, \
@@ -97,17 +97,17 @@ Beta(0.5, 0.5), stands in')
 def fit_beta(n: ArrayLike, correct: ArrayLike) -> tuple[float, float]:
     """Fit Beta(a, b) to a round's counts of right rollouts, by maximum likelihood of beta-binomials.
 
-    The logarithm of the likelihood is the sum over samples of sum_{i < k} log(a + i) + sum_{i < n - k} log(b + i) -
-    sum_{i < n} log(a + b + i), with k right of n; Newton's steps on log a and log b climb it.
+    The log-likelihood is the sum over samples of sum_{i < k} log(a + i) + sum_{i < n - k} log(b + i) -
+    sum_{i < n} log(a + b + i), with k right of n; maximised by Newton's steps on log a and log b.
 
     Args:
         n: (m,) rollouts a sample; samples without any do not count.
-        correct: (m,) how many of them were right.
+        correct: (m,) right ones among them.
 
     Returns:
-        a and b from 0.001 to 10,000. Where they run off upwards, counts spread no wider than one common rate would have
-        it: a + b is 10^12, which leaves that rate alone. (0.5, 0.5), Jeffreys' prior, where the counts fix nothing: no
-        sample has two rollouts, or each is all right or all wrong.
+        a and b from 0.001 to 10,000. Where they diverge to infinity, counts spread no wider than under one common rate:
+        a + b is 10^12, which leaves that rate alone. (0.5, 0.5), Jeffreys' prior, where the counts do not identify a
+        prior: no sample has two rollouts, or each is all right or all wrong.
 
     >>> a, b = fit_beta([8] * 9, range(9))
     >>> round(a, 4), round(b, 4)
@@ -178,14 +178,14 @@ _FEWEST = 5.0
 def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float, *, fitted: int = 0) -> str:
     """Return a warning where Pearson's chi-square test rejects Beta(a, b) at 5 %, else "".
 
-    The cells are numbers of right rollouts, neighbours put together until 5 samples are expected in each.
+    The cells are numbers of right rollouts, neighbours merged until 5 samples are expected in each.
 
     Args:
         n: (m,) rollouts a sample.
-        correct: (m,) how many of them were right.
+        correct: (m,) right ones among them.
         a: the prior's weight of a right rollout.
         b: the same of a wrong one.
-        fitted: how many numbers of the prior these samples have fixed.
+        fitted: number of the prior's parameters that were fitted to these samples.
 
     >>> contradiction([8] * 90, list(range(9)) * 10, 1, 1)
     ''
@@ -199,8 +199,8 @@ def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float, *, fitte
         shares = samples * beta_binomial(int(rollouts), 0, 0, a, b)
         expected[: rollouts + 1] += shares
         never, always = never + float(shares[0]), always + float(shares[-1])
-    seen = np.bincount(right, minlength=len(expected))
-    statistic, cells = _pearson(seen, expected)
+    observed = np.bincount(right, minlength=len(expected))
+    statistic, cells = _pearson(observed, expected)
     if _chi_square_tail(statistic, cells - 1 - fitted) >= LEVEL:
         return ""
     return (
@@ -210,10 +210,10 @@ def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float, *, fitte
     )
 
 
-def _pearson(seen: NDArray[np.int64], expected: NDArray[np.float64]) -> tuple[float, int]:
+def _pearson(observed: NDArray[np.int64], expected: NDArray[np.float64]) -> tuple[float, int]:
     """Return the sum over cells of (observed - expected)² / expected, and the number of cells."""
     cells = [[0.0, 0.0]]
-    for count, mean in zip(seen.tolist(), expected.tolist(), strict=True):
+    for count, mean in zip(observed.tolist(), expected.tolist(), strict=True):
         if cells[-1][1] >= _FEWEST:
             cells.append([0.0, 0.0])
         cells[-1][0] += count

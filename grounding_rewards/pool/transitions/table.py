@@ -19,7 +19,7 @@ from grounding_rewards.pool.transitions.warnings import NULL, of_rounds
 from grounding_rewards.stats.intervals import mcnemar
 
 MOST = 1024
-"""Scored rollouts a sample: the matrix has a row and a column for each number of right ones."""
+"""Largest number of scored rollouts a sample, for the matrix has a row and a column for each number of right ones."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ class Transitions:
         n_before: numbers of scored rollouts that samples have before, ascending.
         n_after: after.
         net: right rollouts after less those before.
-        moves: all samples together.
-        by_source: by source, ordered; what has none comes last.
-        discordant: where all samples have one rollout before and one after; else None.
-        chance: the null beside it.
-        dropped: names of samples that are before alone, ordered.
-        new: of those that are after alone.
-        unscored: how many samples of both rounds have no scored rollout in one of them.
-        temperatures_before: that rollouts were sampled at, where known, ascending.
+        moves: moves of all samples.
+        by_source: moves by source, ordered; samples without one come last.
+        discordant: for one rollout a sample before and after; else None.
+        chance: the null.
+        dropped: names of samples that are only before, ordered.
+        new: names of samples that are only after.
+        unscored: number of samples in both rounds without a scored rollout in one of them.
+        temperatures_before: known sampling temperatures, ascending.
         temperatures_after: the same after.
-        warnings: what to keep in mind.
+        warnings: sentences for the reader.
     """
 
     counts: NDArray[np.int64]
@@ -130,9 +130,9 @@ def transitions(
     The computed null is as good as its prior. With nothing learnt (200 or 2,000 samples, 8 rollouts in each round)
     p_value is below .05 in 4 to 12 % of trials for "fit" where pass rates come from a Beta distribution, in 2 % where
     all have one rate, in 9 % where half are .02 and half .8; but in 67 % of 200 samples and in all of 2,000 where
-    40 % are exactly 0 and the others uniform. A warning says where num_correct before does not look like the prior, by
+    40 % are exactly 0 and the others uniform. A warning appears where num_correct before does not fit the prior, by
     a chi-square test at 5 %: in 56 % of those trials with 200 samples, in all with 2,000. "jeffreys" is right for
-    Beta(.5, .5) alone: 40 to 100 % elsewhere. A measured null assumes nothing of pass rates.
+    Beta(.5, .5) alone: 40 to 100 % elsewhere. A measured null makes no assumption on pass rates.
 
     Args:
         before: the earlier round.
@@ -143,7 +143,7 @@ def transitions(
 
     Raises:
         PoolError: no sample is in both or in the null, none is scored in both, a sample has two rows or more than
-            1,024 scored rollouts, or the prior is none.
+            1,024 scored rollouts, or the prior is unknown.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> before, after = sample_stats(["a", "a", "b", "b"], [0, 0, 0, 1]), sample_stats(["a", "a", "c"], [0, 1, 1])
@@ -188,12 +188,12 @@ def transitions(
     )
 
 
-def _check_size(called: str, stats: SampleStats | None) -> None:
+def _check_size(name: str, stats: SampleStats | None) -> None:
     """Check that the matrix fits into memory."""
     if stats is not None and stats.n.max(initial=0) > MOST:
         row = int(stats.n.argmax())
         raise PoolError(
-            f"{called}: {stats.named(row)} has {stats.n[row]:,} scored rollouts; expected {MOST:,} at most. Is "
+            f"{name}: {stats.named(row)} has {stats.n[row]:,} scored rollouts; expected {MOST:,} at most. Is "
             "sample_id the sample's name?"
         )
 

@@ -12,7 +12,7 @@ from grounding_rewards.pool.transitions.paired import in_common, temperatures
 
 NULL = "the null"
 FEW = 30
-"""Below so many samples a bootstrap's intervals are too narrow."""
+"""Number of samples below which bootstrap intervals are too narrow."""
 
 
 def of_rounds(

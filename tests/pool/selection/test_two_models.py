@@ -27,5 +27,5 @@ def test_one_right_rollout_of_several_is_enough_and_what_is_not_measured_is_told
 
 def test_a_judge_of_other_samples_is_an_error():
     stats, other = sample_stats(NAMES, [0, 0, 0]), sample_stats(["d-1"], [1])
-    with pytest.raises(PoolError, match=r"the strong judge has measured none of the samples.*'d-1'.*'a'"):
+    with pytest.raises(PoolError, match=r"the strong model has measured none of the samples.*'d-1'.*'a'"):
         by_two_models(stats, stats, other)

@@ -30,7 +30,7 @@ def flow(pools: Sequence[Numbers]) -> Figure:
     """Draw a panel a pool: what is left after each step, with what it removed in grey beside it.
 
     Args:
-        pools: of each pool what ``funnel.funnel`` says.
+        pools: ``funnel.funnel`` of each pool.
     """
     heights = [_ROW * (len(_rows(pool)) + 1) + _AROUND for pool in pools]
     figure = canvas(sum(heights) + 0.35)

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BESIDE, _WHOLE = 5, 10
-"""Cells a side up to which both maps stand beside each other, and up to which empty rows and columns stay."""
+"""Largest number of cells a side to place maps side by side, and to keep empty rows and columns."""
 
-_WIDEST, _HALF = 7.3, 3.3  # inches of a map: below another, and beside one
+_WIDEST, _HALF = 7.3, 3.3  # width of a map in inches: below another, and beside one
 _LARGEST, _LINE, _LINES, _LEAST, _FLAT = 0.95, 0.62, 0.38, 0.1, 0.75
-"""Inches of a cell: the widest; from here on it holds a line of texts, or two; the lowest; high to wide without."""
-_LIGHT = 0.5  # the place on the colour scale above which ink is black
+"""Size of a cell in inches: the widest, for one line, for two lines, the lowest; and its aspect without text."""
+_LIGHT = 0.5  # place on the colour scale above which ink is black
 _GAMMA = 0.5  # most shares are small: their square roots tell them apart better
 
 
@@ -56,7 +56,7 @@ def heat_map(found: Numbers, before: str, after: str) -> Figure:
     Rows without a sample stay grey; of large maps, those at the end are left out, and columns as well.
 
     Args:
-        found: what ``Transitions.to_json`` returns.
+        found: ``Transitions.to_json``.
         before: the earlier round's name.
         after: the later one's.
     """
@@ -74,7 +74,7 @@ def heat_map(found: Numbers, before: str, after: str) -> Figure:
     panels = figure.subplots(*((1, 2) if grid.beside else (2, 1)), squeeze=False, sharex=True, sharey=True).ravel()
     image: Any = None
     for axes, cells, title in zip(
-        panels, (grid.seen, grid.expected), ("seen", f"by chance ({found['null']['kind']})"), strict=True
+        panels, (grid.seen, grid.expected), ("observed", f"by chance ({found['null']['kind']})"), strict=True
     ):
         image = _panel(axes, cells, title, grid)
         axes.set_xlabel(f"right rollouts after, of {listed(found['n_after'])}", fontsize=NORMAL)

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _IN_A_ROW, _TALL, _LEGEND = 3, 2.6, 0.4
-_NAME = 22  # letters of a round above a panel
-_LABELLED = 9  # so many bars of a panel bear their count
+_NAME = 22  # characters of a round's name above a panel
+_LABELLED = 9  # largest number of bars with counts
 
 
 def num_correct(rounds: Sequence[Numbers]) -> Figure:
     """Draw the histograms, all on the same axes: shares of a round's samples, from no right rollout to all.
 
     Args:
-        rounds: of each round what ``rounds.histogram`` says.
+        rounds: ``rounds.histogram`` of each round.
     """
     wide = min(len(rounds), _IN_A_ROW)
     rows = -(-len(rounds) // wide)

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-_ASPECT = 16 / 9  # of a screen whose size nobody knows
+_ASPECT = 16 / 9  # of a screen of unknown size
 _TALLEST, _LEFT, _GAP, _RIGHT, _TOP, _BOTTOM = 3.6, 0.1, 0.3, 0.1, 0.3, 0.42
 _NARROWEST = 4.0
-_TITLE, _CLOSER = 2.1, 2.5  # inches that a closer view's title takes, and of such a view in a row of its own
+_TITLE, _CLOSER = 2.1, 2.5  # width of a closer view's title, and height of such a view in a row of its own, in inches
 _TARGET: dict[str, Any] = {"color": COLOURS["mixed"], "linewidth": 2.4, "solid_joinstyle": "miter"}
 _POINT: dict[str, Any] = {
     "color": COLOURS["mixed"],
@@ -38,17 +38,17 @@ _POINT: dict[str, Any] = {
 }
 _WRONG: dict[str, Any] = {"color": COLOURS["none_correct"], "linestyle": "none", "marker": "X", "markersize": 7.5}
 _RIGHT_ONE: dict[str, Any] = {"color": COLOURS["all_correct"], "linestyle": "none", "marker": "o", "markersize": 7.0}
-_LEAST = 0.15  # a closer view is no smaller than this share of the screen's shorter side: what is around can be told
-_DOTS = 1400  # of a screenshot's side that a picture can show
-_MARK = 13.0  # points that the number of a view takes, above or below its frame
-_TIGHT = 0.25  # a closer view of the clicks is drawn where they fit into this share of each side
+_LEAST = 0.15  # smallest closer view, as a share of the screen's shorter side: shows the surroundings
+_DOTS = 1400  # pixels of a screenshot's side that a picture can show
+_MARK = 13.0  # height of a view's number in points, above or below its frame
+_TIGHT = 0.25  # largest share of each side for a closer view of the clicks
 
 
 def sample(shown: ShownSample) -> Figure:
     """Draw the whole screen and, where they are small, closer views of the target and of where the clicks agree.
 
     Args:
-        shown: the sample; below it is its screenshot, if it has one.
+        shown: the sample, with its screenshot if it has one.
     """
     from grounding_rewards.explain.plot.figure import figures
 
@@ -151,7 +151,7 @@ def _draw(axes: Axes, shown: ShownSample, scene: Scene, window: Window) -> dict[
     if shown.image is not None:
         part, extent = _cut(shown.image, scene, window)
         if panel.dark(shown.image):
-            part = 255 - part  # by the whole screen, or views of one screenshot could differ
+            part = 255 - part  # by the whole screen, so that all views of it agree
         axes.imshow(0.35 + part / 255.0 * 0.65, cmap="gray", vmin=0.0, vmax=1.0, extent=extent, aspect="auto")
     axes.set_autoscale_on(False)
     axes.set_xlim(x1, x2)

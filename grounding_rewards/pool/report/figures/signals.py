@@ -21,7 +21,7 @@ from grounding_rewards.pool.report.rounds import Numbers
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_WRITTEN = 0.065  # a share below which there is no room for it in its part of a bar
+_WRITTEN = 0.065  # smallest share with room for its text in the bar
 _INK = {"none_correct": "white", "mixed": "white", "all_correct": "black"}
 
 
@@ -29,7 +29,7 @@ def signals(rounds: Sequence[Numbers]) -> Figure:
     """Draw a bar a round: never solved, partly, always; and a mark where groups without spread end.
 
     Args:
-        rounds: of each round what ``rounds.signal`` says; rounds without a scored sample are left out.
+        rounds: ``rounds.signal`` of each round; rounds without a scored sample are left out.
     """
     from matplotlib.lines import Line2D
 

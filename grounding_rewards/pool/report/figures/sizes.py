@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 MOST = 6
-"""Rounds with a line of their own; of more the first and the last ones are drawn."""
+"""Largest number of lines; of more rounds the first and the last ones are drawn."""
 
 _MARKERS = "osD^vP"
 
@@ -31,7 +31,7 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
     """Draw the mean pass rate over the size of targets, a line a round, and how many samples there are.
 
     Args:
-        rounds: each round's name, and what ``groups.by_size`` says of it.
+        rounds: the name and ``groups.by_size`` of each round.
     """
     rounds = fewer(rounds)
     names = distinct_labels([name for name, _ in rounds])

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 30
-"""Sources with a bar of their own; the others, which have fewer samples, share one."""
+"""Number of sources with a bar of their own; those with fewer samples share one."""
 
-_WRITTEN = 0.06  # a share below which there is no room for it in its part of a bar
+_WRITTEN = 0.06  # smallest share with room for its text in the bar
 _INK = {"none_correct": "white", "mixed": "white", "all_correct": "black"}
 
 
@@ -35,7 +35,7 @@ def sources(lines: Sequence[Numbers], name: str) -> Figure:
     """Draw a bar for each source, the one with the largest share of never-solved samples on top.
 
     Args:
-        lines: what ``groups.by_source`` says.
+        lines: ``groups.by_source`` of the round.
         name: the round's.
     """
     shown = _fewer(lines)

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 9.0
-"""Inches; with 100 dots an inch a figure is as wide as the page."""
+"""Width in inches; at 100 dots an inch a figure is as wide as the page."""
 
 COLOURS = {"none_correct": "#440154", "mixed": "#21918c", "all_correct": "#fde725"}
-"""The ends and the middle of viridis: never solved is dark, always solved is light."""
+"""Ends and middle of viridis, from never solved (dark) to always solved (light)."""
 
 NAMES = {"none_correct": "none correct", "mixed": "some correct", "all_correct": "all correct"}
 SMALL, NORMAL, LARGE = 8.0, 9.0, 10.5
@@ -34,7 +34,7 @@ def canvas(height: float, width: float = WIDTH) -> Figure:
 
 
 def tidy_axes(axes: Axes, grid: str = "y") -> None:
-    """Take away what says nothing, and draw pale lines to read values by."""
+    """Remove the upper and right spines, and draw a pale grid."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_axisbelow(True)
     axes.grid(axis=grid, color="0.9", linewidth=0.8)  # type: ignore[arg-type]

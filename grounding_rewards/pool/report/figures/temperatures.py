@@ -32,7 +32,7 @@ def temperatures(found: Numbers) -> Figure:
     """Draw accuracy, the paired difference that the rule goes by, and what else was counted, over the temperature.
 
     Args:
-        found: what ``Sweep.to_json`` says.
+        found: ``Sweep.to_json``.
     """
     figure = canvas(7.6)
     panels = figure.subplots(3, 1, sharex=True, height_ratios=[1.2, 1.0, 1.0])
