@@ -125,14 +125,14 @@ def convert(
     if built is None and option:
         raise ConvertError("--option is an option of the recipe; name it by --recipe")
     space = None if target_space is None else as_space(target_space)
-    given = {
+    columns = {
         "target": target_column, "instruction": instruction_column, "image": image_column,
         "image-size": image_size_column, "id": id_column, "source": source_column,
     }  # fmt: skip
     converter = Converter(
-        form=LAYOUTS[trainer.value],
+        layout=LAYOUTS[trainer.value],
         target_reader=lambda column: TargetReader.of(built, space, column),
-        given=given,
+        columns=columns,
         wording=Wording(system, template),
         source=source,
         split=split,
@@ -150,7 +150,7 @@ def convert(
         found = converter.run(file, out)
     except NotConvertedError as error:
         if as_json:
-            terminal.print_json(_summary(file, out, trainer.value, built, error.found))
+            terminal.print_json(_summary(file, out, trainer.value, built, error.result))
         raise
     if as_json:
         terminal.print_json(_summary(file, out, trainer.value, built, found))

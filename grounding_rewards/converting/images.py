@@ -51,7 +51,7 @@ class ImageInfo:
 
     Attributes:
         size: width and height as the trainer opens it.
-        turned: whether its EXIF data say that it is to be turned or mirrored.
+        turned: True where its EXIF data ask to turn or mirror it.
     """
 
     size: tuple[float, float]
@@ -79,7 +79,7 @@ def read_images(value: Any) -> tuple[Image, ...]:
     """Read a row's images, in order.
 
     Raises:
-        ConvertError: there is none, or something else.
+        ConvertError: there is no image, or a value of another kind.
 
     >>> read_images(["a.png", {"bytes": b"GIF89a", "path": None}])
     (Image(path='a.png', data=None), Image(path=None, data=b'GIF89a'))
@@ -99,8 +99,8 @@ def _image(value: Any) -> Image:
         path, data = value.get("path"), value.get("bytes")
         if isinstance(path, str | None) and isinstance(data, bytes | None) and (path or data):
             return Image(path or None, data) if data else _of_path(path or "")
-    came = "nothing" if value is None else f"{value!r:.80}"
-    raise ConvertError(f"image: got {came}; expected {_EXPECTED}")
+    shown = "nothing" if value is None else f"{value!r:.80}"
+    raise ConvertError(f"image: got {shown}; expected {_EXPECTED}")
 
 
 def _of_path(path: str) -> Image:
@@ -121,6 +121,6 @@ def _decoded(url: str) -> bytes:
     try:
         if head.endswith(";base64") and text:
             return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):  # said below, without what it holds
+    except (binascii.Error, ValueError):  # reported below, without its contents
         pass
     raise ConvertError(f"image: got a data URL of {len(url):,} characters; expected data:image/png;base64,...")

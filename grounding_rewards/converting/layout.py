@@ -20,10 +20,10 @@ class Layout:
         name: the trainer's name.
         row: a sample as the trainer's columns, all but the images.
         types: the Arrow types of these columns.
-        reserved: names that the trainer gives to columns of its own.
-        decoded: whether it wants images, not paths, so that Parquet must say that the column holds images.
-        merged: columns of objects in which what rows have already stays beside what is packed.
-        steering: of the reserved names those by which its own rows steer it; they stay in rows that are its own.
+        reserved: names of the trainer's own columns.
+        decoded: True where it needs images, not paths, so that Parquet must declare the column as images.
+        merged: columns of objects in which fields of the input stay beside the packed ones.
+        steering: reserved names by which a trainer's own rows steer it; they stay in such rows.
     """
 
     name: str
@@ -40,13 +40,13 @@ class Layout:
         return self.reserved - self.steering if own else self.reserved
 
 
-def over(given: Any, ours: Mapping[str, Any]) -> dict[str, Any]:
+def over(theirs: Any, ours: Mapping[str, Any]) -> dict[str, Any]:
     """Merge our fields over those of a row; None of ours hides nothing.
 
     >>> over({"index": 7, "split": "a", "answer": "x"}, {"index": 0, "split": None, "id": None})
     {'index': 0, 'split': 'a', 'answer': 'x', 'id': None}
     """
-    there = given if isinstance(given, Mapping) else {}
+    there = theirs if isinstance(theirs, Mapping) else {}
     return {**there, **{key: value for key, value in ours.items() if value is not None or key not in there}}
 
 

@@ -48,11 +48,11 @@ def read_prompt(value: Any, wording: Wording, images: int) -> tuple[Message, ...
 
     Args:
         value: the instruction, or a list of messages with ``role`` and ``content``, the last one not the assistant's.
-        wording: what goes around an instruction; of a conversation, the system message alone.
-        images: how many images the row has. Without a word of ``<image>`` they stand before the first user's text.
+        wording: the system message and template; only the former goes with a conversation.
+        images: number of the row's images. Without any ``<image>`` they are put before the first user's text.
 
     Raises:
-        ConvertError: it is neither, a message is none, or it names another number of images.
+        ConvertError: it is neither, a message is malformed, or it has another number of ``<image>``.
 
     >>> read_prompt("Close the tab", Wording(template="Click on: {instruction}"), 1)
     (Message(role='user', text='<image>Click on: Close the tab', further={}),)
@@ -64,8 +64,8 @@ def read_prompt(value: Any, wording: Wording, images: int) -> tuple[Message, ...
         messages = [_message(each) for each in value]
         _check_turns(messages, wording)
     else:
-        came = "nothing" if value is None else f"{value!r:.80}"
-        raise ConvertError(f"instruction: got {came}; expected a text, or messages with role and content")
+        shown = "nothing" if value is None else f"{value!r:.80}"
+        raise ConvertError(f"instruction: got {shown}; expected a text, or messages with role and content")
     if wording.system is not None:
         messages = [Message("system", wording.system), *messages]
     return _with_images(messages, images)

@@ -32,13 +32,13 @@ class Sample:
 
     Attributes:
         index: number of the row in the input, from 0.
-        source: the data set that it is from.
-        target: what counts as right, with the image's size and the sample's name in it.
-        wire: the same as JSON.
-        messages: what is asked.
+        source: its data set.
+        target: its target, with the image's size and the sample's name in it.
+        wire: the target as JSON.
+        messages: its prompt.
         images: the images, in the order of their ``<image>`` in the messages.
-        split: the split that it is from; "" where none is named.
-        turned: how many of its images are to be turned, as their EXIF data say.
+        split: its split; "" without one.
+        turned: number of its images that their EXIF data ask to turn.
     """
 
     index: int
@@ -61,16 +61,16 @@ class Reading:
     """Settings for reading rows.
 
     Attributes:
-        columns: which column holds what.
+        columns: names of columns.
         truths: how targets are read.
-        wording: what goes around instructions.
-        look: looks at an image as the row has it; None where that cannot be done from here; raises where there is none.
-        folder: where relative paths of images lie; None leaves them as they are.
-        source: the data set that all rows are from; None leaves that to a column.
-        unnamed: the source of rows for which nothing says one.
-        split: the split that they are from.
-        chosen: which columns an option named, by role: such an id goes before that of a target, and such a size before
-            that of the image itself.
+        wording: the system message and template of prompts.
+        look: reads the size of an image; returns None where it cannot be read from here, raises for a missing one.
+        folder: the folder of relative image paths; None leaves them as they are.
+        source: the data set of all rows; None leaves that to a column.
+        unnamed: the source of rows without one.
+        split: the split of the rows.
+        chosen: roles whose columns options name: such an id goes before that of a target, and such a size before that
+            of the image itself.
     """
 
     columns: ColumnNames
@@ -89,9 +89,9 @@ class ReadRows:
     """Samples of some rows, None for a row with a problem.
 
     Attributes:
-        samples: of each row, or None.
-        problems: of each row without one.
-        findings: what looks wrong with targets.
+        samples: a sample a row, or None.
+        problems: the problem of each row without a sample, by its place.
+        findings: suspicious targets.
     """
 
     samples: tuple[Sample | None, ...]
@@ -103,9 +103,9 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
     """Read rows.
 
     Args:
-        rows: their columns as dicts, at least ``reading.columns.read``.
-        reading: how.
-        start: number of the first one in the input.
+        rows: rows as dicts, at least of ``reading.columns.read``.
+        reading: settings.
+        start: number of the first row in the input.
 
     Returns:
         Samples and problems; a row has one or the other.
@@ -144,53 +144,53 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
 def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
     columns = reading.columns
     target = reading.target_reader.read(value_at(row, columns.target), index)
-    given = read_images(value_at(row, columns.image)) if columns.image else ()
+    originals = read_images(value_at(row, columns.image)) if columns.image else ()
     asked = value_at(row, columns.instruction)
-    messages = read_prompt(asked, reading.wording, len(given))
+    messages = read_prompt(asked, reading.wording, len(originals))
     source = reading.source or _source(row, columns)
-    seen = [reading.look(image) for image in given]
-    images = tuple(image.within(reading.folder) for image in given)
-    size = _size(row, reading, target, seen[-1] if seen else None)
+    infos = [reading.look(image) for image in originals]
+    images = tuple(image.within(reading.folder) for image in originals)
+    size = _size(row, reading, target, infos[-1] if infos else None)
     name = _name(row, reading, target)
     if name is None:
-        content = [image.data or image.path for image in given]
+        content = [image.data or image.path for image in originals]
         image = content[0] if len(content) == 1 else content or None
         name = sample_id(source=source, image=image, instruction=asked, target=to_wire(target) or None)
     target = with_facts(target, size, name)
     _check_texts(name, source, *(message.text for message in messages), *(image.path for image in images))
-    turned = sum(each is not None and each.turned for each in seen)
+    turned = sum(info is not None and info.turned for info in infos)
     return Sample(index, source or reading.unnamed, target, written(target), messages, images, reading.split, turned)
 
 
-def _size(row: Mapping[str, Any], reading: Reading, target: Target, seen: ImageInfo | None) -> Size | None:
+def _size(row: Mapping[str, Any], reading: Reading, target: Target, info: ImageInfo | None) -> Size | None:
     """Return the size by columns or the target, which must agree, else that of the image itself."""
-    columns, said = ",".join(reading.columns.image_size), _said(row, reading.columns)
-    if said and target.image_size and said != target.image_size:
-        raise ConvertError(f"image size: the target says {list(target.image_size)}, the column {list(said)}")
-    if seen is None:
-        return said or target.image_size
-    if said and not target.image_size and "image-size" not in reading.chosen and seen.size != said:
+    columns, stated = ",".join(reading.columns.image_size), _size_of(row, reading.columns)
+    if stated and target.image_size and stated != target.image_size:
+        raise ConvertError(f"image size: the target says {list(target.image_size)}, the column {list(stated)}")
+    if info is None:
+        return stated or target.image_size
+    if stated and not target.image_size and "image-size" not in reading.chosen and info.size != stated:
         raise ConvertError(
-            f"image size ({columns}, by its name): got {plain_numbers(said)}, and the image is "
-            f"{plain_numbers(seen.size)}; if the column is right, name it by --image-size-column {columns}, else "
+            f"image size ({columns}, by its name): got {plain_numbers(stated)}, and the image is "
+            f"{plain_numbers(info.size)}; if the column is right, name it by --image-size-column {columns}, else "
             "give --image-size-column none"
         )
-    return said or target.image_size or seen.size
+    return stated or target.image_size or info.size
 
 
-def _said(row: Mapping[str, Any], columns: ColumnNames) -> Size | None:
+def _size_of(row: Mapping[str, Any], columns: ColumnNames) -> Size | None:
     values = [value_at(row, name) for name in columns.image_size]
     if all(value is None for value in values):
         return None
     came = values[0] if len(values) == 1 else values
-    said = read_size(came)
-    if said is None:
+    stated = read_size(came)
+    if stated is None:
         names = ",".join(columns.image_size)
         raise ConvertError(
             f"image size ({names}): got {came!r:.80}; expected [width, height]; --image-size-column names another, or "
             "none"
         )
-    return said
+    return stated
 
 
 def _name(row: Mapping[str, Any], reading: Reading, target: Target) -> str | int | None:
@@ -234,7 +234,7 @@ class SampleNames:
         self._digests, self._rows = array("Q"), array("Q")
 
     def add(self, samples: Iterable[Sample]) -> None:
-        """Take note of samples."""
+        """Add samples."""
         for sample in samples:
             digest = blake2b(sample.name.encode(), digest_size=8).digest()
             self._digests.append(int.from_bytes(digest, "little"))

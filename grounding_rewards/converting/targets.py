@@ -32,10 +32,10 @@ class TargetReader:
     Attributes:
         native: a recipe's own form, tried first.
         space: the space of targets that do not name one; None where each must.
-        accepts: the kinds that are wanted.
-        label_free: whether targets need not say what is right.
-        recipe: the recipe that will judge, where one is known.
-        place: the kind of place that a bare list of numbers is, where the column's name tells; else None.
+        accepts: the accepted kinds of targets.
+        label_free: True where targets may be empty.
+        recipe: the recipe that will score them, if known.
+        place: the kind of place of a bare list of numbers, where the column is named after one; else None.
     """
 
     native: NativeForm | None = None
@@ -64,10 +64,10 @@ class TargetReader:
         return read_target(value, row=row, native=self.native, space=self.space, label_free=self.label_free)
 
     def check(self, texts: Sequence[str], targets: Sequence[Target]) -> tuple[dict[int, str], list[Finding]]:
-        """Return what is wrong with targets that could be read and written, by place in the list, and what looks wrong.
+        """Return the errors of targets that could be read and written, by place in the list, and suspicious targets.
 
-        Wrong is: it does not read back as the same target; nobody names its space; its coordinates belong to another
-        space; it is of a kind that is not wanted. A size that is not known yet is not wrong.
+        An error is: it does not read back as the same target; its space is unknown; its coordinates belong to another
+        space; its kind is not accepted. A size that is not known yet is no error.
         """
         if self.label_free:
             again: Sequence[Target | None] = [read_target(text, native=self.native, label_free=True) for text in texts]
@@ -93,7 +93,7 @@ def written(target: Target) -> str:
     """Return a target as the JSON of its wire form.
 
     Raises:
-        ConvertError: something in ``extra`` is nothing that JSON has.
+        ConvertError: ``extra`` holds a value that JSON lacks.
 
     >>> written(Target(space=CoordSpace.UNIT, id="ä"))
     '{"space": "unit", "id": "ä"}'
@@ -102,7 +102,7 @@ def written(target: Target) -> str:
     try:
         text = json.dumps(wire, ensure_ascii=False, allow_nan=False)
         text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair, for which JSON has an escape
+    except UnicodeEncodeError:  # half a surrogate pair: written as a JSON escape
         return json.dumps(wire)
     except (TypeError, ValueError, RecursionError) as error:
         raise ConvertError(f"target: cannot be written as JSON ({error})") from None

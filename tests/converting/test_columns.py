@@ -64,8 +64,8 @@ def test_a_field_of_a_column():
         (("bbox", "answer", "query"), {}, "which column holds the target: answer or bbox? Give --target-column"),
         (("box", "query"), {"target": "bbx"}, "no column 'bbx' (--target-column); did you mean 'box'? There are: box"),
         (("box", "query"), {"image-size": "w,h"}, "no column 'w' (--image-size-column). There are: box, query"),
-        (("where", "query"), {}, "which column holds what counts as right? Give --target-column; there are: where"),
-        (("box", "ask"), {}, "holds what is asked, a text or a conversation? Give --instruction-column; there are"),
+        (("where", "query"), {}, "which column holds the target? Give --target-column; there are: where"),
+        (("box", "ask"), {}, "holds the instruction, a text or a conversation? Give --instruction-column; there are"),
         (("box", "query", "image", "img"), {}, "which column holds the image: image or img? Give --image-column"),
     ],
 )
@@ -84,7 +84,7 @@ def test_a_guess_is_refused_and_a_column_of_that_name_is_not(no):
     given = dict.fromkeys(("image", "id", "source", "image-size"), no)
     assert find_columns(there, given) == (ColumnNames("query", "bbox"), {"target": "bbox", "instruction": "query"}, [])
     assert find_columns([{**there[0], no: "x"}], {**given, "source": no}).columns.source == no
-    with pytest.raises(ConvertError, match="which column holds what counts as right"):
+    with pytest.raises(ConvertError, match="which column holds the target"):
         find_columns(there, {"target": no})
 
 

@@ -19,7 +19,7 @@ UNKNOWN = "unknown"
 def by_source(stats: SampleStats) -> list[Numbers]:
     """Count outcomes by source, the largest share of never-solved samples first; empty where no source is known.
 
-    Samples without a scored rollout are left out; ``rollouts`` counts all of the others, ``unscored`` those without acc.
+    Samples without a scored rollout are left out; ``rollouts`` counts all of the others.
 
     >>> from dataclasses import replace
     >>> from grounding_rewards.pool import sample_stats

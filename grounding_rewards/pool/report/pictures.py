@@ -81,7 +81,7 @@ def _histograms(found: Report) -> str:
 
 def _heat(moved: Numbers) -> str:
     return (
-        f"Two heat maps of right rollouts in {moved['from']} against {moved['to']}, as seen and by chance alone: of "
+        f"Two heat maps of right rollouts in {moved['from']} against {moved['to']}, observed and by chance alone: of "
         f"{count(moved['both'])} samples {count(moved['up'])} went up, {count(moved['same'])} stayed and "
         f"{count(moved['down'])} went down."
     )
@@ -127,9 +127,9 @@ def _pools(found: Report) -> str:
 
 def _sample(shown: ShownSample) -> str:
     clicks, right = int(shown.inside.sum()), int((shown.right & shown.inside).sum())
-    seen = [
+    facts = [
         "its target" if shown.outlines else "",
         f"{plural(clicks, 'click')}, {count(right)} of them right" if clicks else "",
         "its screenshot" if shown.image is not None else "an empty screen",
     ]
-    return f"Sample {shown.sample_id}: {'; '.join(filter(None, seen))}."
+    return f"Sample {shown.sample_id}: {'; '.join(filter(None, facts))}."

@@ -77,8 +77,8 @@ _NUM_CORRECT = (
 )
 _TRANSITIONS = (
     "Rows are right rollouts before, columns after. A second measurement of the same policy moves samples as well: "
-    "beside the observed counts are those expected by chance alone. Cells hold samples and their share of the row, which names how "
-    "many it has."
+    "beside the observed counts are those expected by chance alone. Cells hold samples and their share of the "
+    "row, whose label has its number of samples."
 )
 _SOURCES = (
     "The source with the largest share of never-solved samples is on top. The picture shows the last round. "
