@@ -34,6 +34,7 @@ from grounding_rewards.coords.spaces import SPACES, CoordSpace
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, Recipe
+from grounding_rewards.stats.intervals import sign_test
 from grounding_rewards.targets.columns import Targets
 
 Role = Literal["response_space", "target_space"]
@@ -257,15 +258,3 @@ class _Rows:
             found = self.outcome(recipe, [self.responses[row] for row in source.tolist()])
             counts.append(found.hits.sum() if found else math.inf)
         return float(np.mean(counts))
-
-
-def sign_test(wins: int, losses: int) -> float:
-    """Return P(X >= wins) for X ~ Binomial(wins + losses, 1/2), the chance of a fair coin; 1.0 without any toss.
-
-    >>> round(sign_test(10, 0) * 1024, 9), round(sign_test(3, 1), 9)
-    (1.0, 0.3125)
-    """
-    tosses = wins + losses
-    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, tosses + 1)))))
-    heads = np.arange(wins, tosses + 1)
-    return float(np.exp(logs[tosses] - logs[heads] - logs[tosses - heads] - tosses * math.log(2)).sum())

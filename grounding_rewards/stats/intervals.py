@@ -44,13 +44,16 @@ def wilson(correct: ArrayLike, n: ArrayLike, z: float = Z) -> tuple[Floats, Floa
     right, of = _counts(correct, n)
     if not (np.isfinite(z) and z >= 0):
         raise PoolError(f"z: got {z}; expected a number from 0, such as 1.959964 for 95 %")
-    looked = np.maximum(of, 1)
-    rate, width = right / looked, z * z / looked
-    half = z * np.sqrt(rate * (1 - rate) / looked + width / (4 * looked))
+    low, high = wilson_of_rate(right / np.maximum(of, 1), np.maximum(of, 1), z)
+    return np.where(right == 0, 0.0, low), np.where(right == of, 1.0, high)
+
+
+def wilson_of_rate(rate: Floats, n: NDArray[np.int64], z: float = Z) -> tuple[Floats, Floats]:
+    """Return Wilson's interval for a rate of n trials, from 1, clipped to 0 to 1 and to hold the rate."""
+    width = z * z / n
+    half = z * np.sqrt(rate * (1 - rate) / n + width / (4 * n))
     low, high = (rate + width / 2 - half) / (1 + width), (rate + width / 2 + half) / (1 + width)
-    low = np.where(right == 0, 0.0, np.clip(low, 0.0, rate))
-    high = np.where(right == of, 1.0, np.clip(high, rate, 1.0))
-    return low, high
+    return np.clip(low, 0.0, rate), np.clip(high, rate, 1.0)
 
 
 def pass_at_k(n: ArrayLike, correct: ArrayLike, k: int) -> Floats:
@@ -152,14 +155,22 @@ def mcnemar(only_before: int, only_after: int) -> float:
     >>> mcnemar(0, 5), mcnemar(3, 3)
     (0.0625, 1.0)
     """
-    fewer, total = min(only_before, only_after), only_before + only_after
-    if 2 * fewer == total:
+    if only_before == only_after:
         return 1.0
-    places = np.arange(1, fewer + 1)
+    return min(1.0, 2 * sign_test(max(only_before, only_after), min(only_before, only_after)))
+
+
+def sign_test(wins: int, losses: int) -> float:
+    """Return P(X >= wins) for X ~ Binomial(wins + losses, 1/2), the chance of a fair coin; 1.0 without any toss.
+
+    >>> sign_test(10, 0) * 1024, sign_test(3, 1)
+    (1.0, 0.3125)
+    """
+    total = wins + losses
+    places = np.arange(1, losses + 1)  # P(X >= wins) = P(losses or fewer), by ratios of binomial coefficients
     logs = np.concatenate([np.zeros(1), np.cumsum(np.log((total - places + 1) / places))])
     largest = logs.max()
-    logged = largest + math.log(np.exp(logs - largest).sum()) - (total - 1) * math.log(2)
-    return min(1.0, math.exp(logged))
+    return math.exp(largest + math.log(np.exp(logs - largest).sum()) - total * math.log(2))
 
 
 def _counts(correct: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

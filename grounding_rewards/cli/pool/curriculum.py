@@ -60,7 +60,8 @@ def curriculum(
     """
     if out is None and not validate:
         raise PoolError("--out: expected a directory for the stages, or --validate to check bands alone")
-    from grounding_rewards.pool.curriculum.bands import check_file
+    from grounding_rewards.pool.curriculum import validate_stats
+    from grounding_rewards.pool.curriculum.bands import declared_bands
     from grounding_rewards.pool.curriculum.config import read_curriculum
     from grounding_rewards.pool.curriculum.files import write_stages
 
@@ -72,8 +73,9 @@ def curriculum(
     if weights and data is not None:
         raise PoolError("--weights and --data: weights go by the names of samples; leave one of the two out")
     plan = read_curriculum(stages)
-    checked = check_file(stats, plan, band_column, by or "source", rounds) if validate else None
-    if checked is not None:
+    checked = None
+    if validate:
+        checked = validate_stats(*declared_bands(stats, band_column, by or "source", rounds), plan)
         for remark in checked.remarks:
             terminal.note(remark)
         if out is None or not checked.passed:

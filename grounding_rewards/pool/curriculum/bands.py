@@ -11,8 +11,6 @@ import numpy as np
 
 from grounding_rewards.errors import PoolError, near
 from grounding_rewards.pool.aggregate import stats_of
-from grounding_rewards.pool.curriculum.band_check import Validation, validate_stats
-from grounding_rewards.pool.curriculum.stages import Curriculum
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats
 from grounding_rewards.tables.files import open_table
@@ -55,18 +53,6 @@ def declared_bands(
     name = _column(path, column, rollouts.columns)
     stats = stats_of(rollouts, rounds=rounds, by=by, columns=_READ)
     return stats, stats_of(rollouts, rounds=rounds, by=name, columns=_READ).source.tolist()
-
-
-def check_file(
-    path: str | os.PathLike[str],
-    curriculum: Curriculum,
-    column: str | None = None,
-    by: str = "source",
-    rounds: Sequence[int] | None = None,
-) -> Validation:
-    """Check the bands that a file of statistics or rollouts declares; see ``declared_bands`` and ``validate_stats``."""
-    stats, bands = declared_bands(path, column, by, rounds)
-    return validate_stats(stats, bands, curriculum)
 
 
 def _column(path: str | os.PathLike[str], column: str | None, there: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from grounding_rewards.pool.report.data import Report
-from grounding_rewards.pool.report.figures import flow, heat, histogram, signals, sizes, sources, temperatures
+from grounding_rewards.pool.report.figures import flow, heat, histogram, outcomes, sizes, temperatures
 from grounding_rewards.pool.report.figures.sample import sample
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.samples import ShownSample
@@ -54,11 +54,11 @@ def drawings(found: Report) -> Iterator[Drawing]:
         yield Drawing("transitions", place, f"transition-{place + 1}.png", _heat(moved), draw)
     if found.sources:
         name, lines = found.sources[-1]
-        yield Drawing("sources", 0, "sources.png", _sources(name, lines), partial(sources.sources, lines, name))
+        yield Drawing("sources", 0, "sources.png", _sources(name, lines), partial(outcomes.sources, lines, name))
     if found.sizes:
         yield Drawing("sizes", 0, "target-sizes.png", _sizes(found), partial(sizes.sizes, found.sizes))
     if any(each["mixed"] is not None for each in found.signal):
-        yield Drawing("signal", 0, "no-signal.png", _signal(found), partial(signals.signals, found.signal))
+        yield Drawing("signal", 0, "no-signal.png", _signal(found), partial(outcomes.signals, found.signal))
     if found.temperature:
         draw = partial(temperatures.temperatures, found.temperature)
         yield Drawing("temperature", 0, "temperatures.png", _temperature(found.temperature), draw)

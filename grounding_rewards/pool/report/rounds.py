@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.summary import NO_SIGNAL, counts
-from grounding_rewards.stats.intervals import Z
+from grounding_rewards.stats.intervals import wilson_of_rate
 
 Numbers = dict[str, Any]
 """Plain values, as in JSON; None for unknown ones."""
@@ -78,10 +77,9 @@ def mean_rate(stats: SampleStats) -> tuple[float | None, float | None, float | N
     rates = stats.pass_rate[stats.n > 0]
     if not len(rates):
         return None, None, None
-    mean, width = float(rates.mean()), Z * Z / len(rates)
-    half = Z * math.sqrt(mean * (1 - mean) / len(rates) + width / (4 * len(rates)))
-    low, high = (mean + width / 2 - half) / (1 + width), (mean + width / 2 + half) / (1 + width)
-    return mean, min(max(low, 0.0), mean), max(min(high, 1.0), mean)
+    mean = rates.mean()
+    low, high = wilson_of_rate(mean, np.array(len(rates)))
+    return float(mean), float(low), float(high)
 
 
 def histogram(each: Round) -> Numbers:

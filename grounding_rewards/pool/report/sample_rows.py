@@ -52,12 +52,12 @@ def shown_samples(part: RoundInput, most: int, options: Options) -> tuple[list[S
         most: the most samples of each.
         options: options for reading targets.
     """
-    from grounding_rewards.pool.report.samples import first_of, hardest
+    from grounding_rewards.pool.report.samples import first_of
     from grounding_rewards.pool.selection import suspects
 
     stats = part.round.stats
     doubtful = suspects(stats)
-    rows = [hardest(stats, most, doubtful), first_of(stats, doubtful, most)]
+    rows = [first_of(stats, chosen, most) for chosen in (stats.none_correct & ~doubtful, doubtful)]
     ids = [stats.sample_id[row] for chosen in rows for row in chosen.tolist()]
     read = _rollouts(part, ids)
     return tuple([_shown(part, row, read, options) for row in chosen.tolist()] for chosen in rows)  # type: ignore[return-value]

@@ -76,25 +76,23 @@ class ShownSample:
         }
 
 
-def hardest(stats: SampleStats, most: int, without: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-    """Return the rows of never-solved samples: those with most rollouts first, then those with the smallest targets.
+def first_of(stats: SampleStats, chosen: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
+    """Return the first rows of some samples: those with most rollouts first, then those with the smallest targets.
 
     Args:
         stats: the samples.
+        chosen: (m,) the samples to choose from.
         most: the most rows.
-        without: (m,) samples to leave out, such as suspects.
 
     >>> from grounding_rewards.pool import sample_stats
-    >>> hardest(sample_stats(["a", "b", "b", "c"], [0, 0, 0, 1]), 5).tolist()
+    >>> stats = sample_stats(["a", "b", "b", "c"], [0, 0, 0, 1])
+    >>> first_of(stats, stats.none_correct, 5).tolist()
     [1, 0]
     """
-    chosen = stats.none_correct if without is None else stats.none_correct & ~without
-    return _first(stats, np.flatnonzero(chosen), most)
-
-
-def first_of(stats: SampleStats, chosen: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
-    """Return the first rows of some samples, in the same order."""
-    return _first(stats, np.flatnonzero(chosen), most)
+    areas = np.where(np.isnan(stats.target_area), np.inf, stats.target_area)
+    rows = np.flatnonzero(chosen).tolist()
+    order = sorted(rows, key=lambda row: (-stats.n[row], areas[row], str(stats.sample_id[row])))
+    return np.array(order[:most], dtype=np.int64)
 
 
 def commonest(responses: Sequence[str | None]) -> tuple[tuple[str, int], ...]:
@@ -115,9 +113,3 @@ def shortened(text: str, most: int = LONGEST) -> str:
     """
     half = (most - 1) // 2
     return text if len(text) <= most else f"{text[: most - 1 - half]}…{text[len(text) - half :]}"
-
-
-def _first(stats: SampleStats, rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    areas = np.where(np.isnan(stats.target_area), np.inf, stats.target_area)
-    order = sorted(rows.tolist(), key=lambda row: (-stats.n[row], areas[row], str(stats.sample_id[row])))
-    return np.array(order[:most], dtype=np.int64)

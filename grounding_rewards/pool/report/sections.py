@@ -186,17 +186,9 @@ def _by_source(moved: Numbers) -> TextTable | None:
 
 def _sources(found: Report) -> Iterator[TextTable]:
     heads = [
-        "source",
-        "samples",
-        "rollouts",
-        "not scored",
-        "right",
-        "none correct",
-        "mixed",
-        "all correct",
-        "never solved",
+        "source", "samples", "rollouts", "not scored", "right", "none correct", "mixed", "all correct", "never solved",
         "accuracy",
-    ]
+    ]  # fmt: skip
     for name, lines in reversed(found.sources):
         rows = [
             [
@@ -213,14 +205,8 @@ _COUNTS = ("samples", "rollouts", "unscored", "correct", "none_correct", "mixed"
 
 def _sizes(found: Report) -> Iterator[TextTable]:
     heads = [
-        "target's share of the screen",
-        "samples",
-        "rollouts",
-        "not scored",
-        "right",
-        "mean pass rate",
-        "95 % interval",
-    ]
+        "target's share of the screen", "samples", "rollouts", "not scored", "right", "mean pass rate", "95 % interval",
+    ]  # fmt: skip
     for name, lines in reversed(found.sizes):
         rows = [
             [
@@ -242,16 +228,9 @@ def _signal(rounds: Sequence[Numbers]) -> TextTable:
 
 def _temperature(swept: Numbers) -> SectionPart:
     heads = [
-        "temperature",
-        "accuracy",
-        "95 % interval",
-        "answers read",
-        "mixed",
-        "never solved",
-        "different",
-        "verdict",
+        "temperature", "accuracy", "95 % interval", "answers read", "mixed", "never solved", "different", "verdict",
         "why",
-    ]
+    ]  # fmt: skip
     rows = [
         [
             f"{row['temperature']:g}{' (chosen)' if row['temperature'] == swept['chosen'] else ''}",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.pool.report.figures.style import NORMAL, SMALL, WIDTH, canvas, distinct_labels
+from grounding_rewards.pool.report.figures import style
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.wording import listed, plural
 
@@ -31,16 +31,16 @@ _GAMMA = 0.5  # most shares are small: their square roots tell them apart better
 class _Grid:
     """Two maps of one shape, and the size of a cell in inches."""
 
-    seen: Floats
+    observed: Floats
     expected: Floats
 
     @property
     def beside(self) -> bool:
-        return bool(max(self.seen.shape) <= _BESIDE)
+        return bool(max(self.observed.shape) <= _BESIDE)
 
     @property
     def wide(self) -> float:
-        return float(min(_LARGEST, (_HALF if self.beside else _WIDEST) / self.seen.shape[1]))
+        return float(min(_LARGEST, (_HALF if self.beside else _WIDEST) / self.observed.shape[1]))
 
     @property
     def high(self) -> float:
@@ -61,26 +61,28 @@ def heat_map(found: Numbers, before: str, after: str) -> Figure:
         after: the later one's.
     """
     grid = _Grid(*_cropped(np.array(found["counts"], dtype=np.float64), _floats(found["null"]["expected"])))
-    rows, columns = grid.seen.shape
+    rows, columns = grid.observed.shape
     room = 0.6, 0.75  # inches around a map, for its labels: at the sides and above and below
     if grid.beside:
-        figure = canvas(
-            grid.high * rows + room[1] + 0.75, min(WIDTH, max(2 * (grid.wide * columns + room[0]) + 1.1, 5.2))
+        figure = style.canvas(
+            grid.high * rows + room[1] + 0.75, min(style.WIDTH, max(2 * (grid.wide * columns + room[0]) + 1.1, 5.2))
         )
     else:
-        figure = canvas(2 * (grid.high * rows + room[1]) + 0.75, min(WIDTH, grid.wide * columns + room[0] + 1.5))
-    first, second = distinct_labels([before, after], 40)
-    figure.suptitle(f"{first} to {second}\n{_caption(found)}", fontsize=NORMAL, x=0.01, ha="left")
+        figure = style.canvas(
+            2 * (grid.high * rows + room[1]) + 0.75, min(style.WIDTH, grid.wide * columns + room[0] + 1.5)
+        )
+    first, second = style.distinct_labels([before, after], 40)
+    figure.suptitle(f"{first} to {second}\n{_caption(found)}", fontsize=style.NORMAL, x=0.01, ha="left")
     panels = figure.subplots(*((1, 2) if grid.beside else (2, 1)), squeeze=False, sharex=True, sharey=True).ravel()
     image: Any = None
     for axes, cells, title in zip(
-        panels, (grid.seen, grid.expected), ("observed", f"by chance ({found['null']['kind']})"), strict=True
+        panels, (grid.observed, grid.expected), ("observed", f"by chance ({found['null']['kind']})"), strict=True
     ):
         image = _panel(axes, cells, title, grid)
-        axes.set_xlabel(f"right rollouts after, of {listed(found['n_after'])}", fontsize=NORMAL)
+        axes.set_xlabel(f"right rollouts after, of {listed(found['n_after'])}", fontsize=style.NORMAL)
     for axes in panels if not grid.beside else panels[:1]:
-        axes.set_ylabel(f"before, of {listed(found['n_before'])} (samples)", fontsize=NORMAL, labelpad=7)
-    _label_rows(panels[0], grid.seen)
+        axes.set_ylabel(f"before, of {listed(found['n_before'])} (samples)", fontsize=style.NORMAL, labelpad=7)
+    _label_rows(panels[0], grid.observed)
     _bar(figure, image, panels.tolist(), grid)
     return figure
 
@@ -92,15 +94,15 @@ def _caption(found: Numbers) -> str:
     return f"{plural(found['both'], 'sample')} in both{known}"
 
 
-def _cropped(seen: Floats, expected: Floats) -> tuple[Floats, Floats]:
+def _cropped(observed: Floats, expected: Floats) -> tuple[Floats, Floats]:
     """Crop empty rows and columns at the end of large maps."""
-    high = int(np.flatnonzero(seen.sum(axis=1))[-1]) + 1
-    held = seen.sum(axis=0) + np.nansum(expected, axis=0)
+    high = int(np.flatnonzero(observed.sum(axis=1))[-1]) + 1
+    held = observed.sum(axis=0) + np.nansum(expected, axis=0)
     wide = int(np.flatnonzero(held >= 0.5)[-1]) + 1
     rows, columns = (
-        whole if whole <= _WHOLE else filled for filled, whole in zip((high, wide), seen.shape, strict=True)
+        whole if whole <= _WHOLE else filled for filled, whole in zip((high, wide), observed.shape, strict=True)
     )
-    return seen[:rows, :columns], expected[:rows, :columns]
+    return observed[:rows, :columns], expected[:rows, :columns]
 
 
 def _panel(axes: Axes, cells: Floats, title: str, grid: _Grid) -> Any:
@@ -111,9 +113,9 @@ def _panel(axes: Axes, cells: Floats, title: str, grid: _Grid) -> Any:
     shares = np.divide(cells, totals, out=np.full(cells.shape, np.nan), where=totals > 0)
     shades = colormaps["viridis"].with_extremes(bad="0.93")
     image = axes.imshow(shares, cmap=shades, norm=PowerNorm(_GAMMA, 0.0, 1.0), aspect="auto", interpolation="nearest")
-    axes.set_title(title, fontsize=NORMAL, loc="left")
+    axes.set_title(title, fontsize=style.NORMAL, loc="left")
     axes.spines[:].set_visible(False)
-    axes.tick_params(labelsize=SMALL, length=2, color="0.4", labelbottom=True)
+    axes.tick_params(labelsize=style.SMALL, length=2, color="0.4", labelbottom=True)
     axes.set_xticks(range(0, cells.shape[1], -(-cells.shape[1] // 20)))
     if grid.wide >= _LINES:
         between = " \u00b7 " if grid.wide >= _LINE and not grid.beside else "\n"
@@ -121,17 +123,17 @@ def _panel(axes: Axes, cells: Floats, title: str, grid: _Grid) -> Any:
     return image
 
 
-def _label_rows(axes: Axes, seen: Floats) -> None:
-    places = range(0, len(seen), -(-len(seen) // 20))
-    labels = [f"{place}  ({_count(float(seen[place].sum()))})" for place in places]
+def _label_rows(axes: Axes, observed: Floats) -> None:
+    places = range(0, len(observed), -(-len(observed) // 20))
+    labels = [f"{place}  ({_count(float(observed[place].sum()))})" for place in places]
     axes.set_yticks(places, labels=labels)
 
 
 def _bar(figure: Figure, image: Any, panels: list[Axes], grid: _Grid) -> None:
     bar = figure.colorbar(image, ax=panels, shrink=0.8, pad=0.02, aspect=24 if grid.beside else 40)
-    bar.set_label("share of the row's samples", fontsize=NORMAL)
+    bar.set_label("share of the row's samples", fontsize=style.NORMAL)
     bar.set_ticks([0.0, 0.05, 0.2, 0.5, 1.0], labels=["0 %", "5 %", "20 %", "50 %", "100 %"])
-    bar.ax.tick_params(labelsize=SMALL, length=3)
+    bar.ax.tick_params(labelsize=style.SMALL, length=3)
     bar.outline.set_visible(False)
 
 

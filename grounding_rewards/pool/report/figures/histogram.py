@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.pool.report.figures.style import (
-    COLOURS,
-    EDGE,
-    NORMAL,
-    SMALL,
-    canvas,
-    distinct_labels,
-    outcome_legend,
-    percent_axis,
-    tidy_axes,
-)
+from grounding_rewards.pool.report.figures import style
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.wording import plural
 
@@ -39,9 +29,9 @@ def num_correct(rounds: Sequence[Numbers]) -> Figure:
     """
     wide = min(len(rounds), _IN_A_ROW)
     rows = -(-len(rounds) // wide)
-    figure = canvas(_LEGEND + _TALL * rows + (0.6 if wide == 1 else 0.0))
+    figure = style.canvas(_LEGEND + _TALL * rows + (0.6 if wide == 1 else 0.0))
     panels = figure.subplots(rows, wide, squeeze=False, sharex=True, sharey=True).ravel()
-    names = distinct_labels([each["round"] for each in rounds], _NAME)
+    names = style.distinct_labels([each["round"] for each in rounds], _NAME)
     for axes, each, name in zip(panels, rounds, names, strict=False):
         _panel(axes, each, name)
     longest = max(len(each["mixed"]) for each in rounds)
@@ -49,37 +39,37 @@ def num_correct(rounds: Sequence[Numbers]) -> Figure:
     panels[0].set_ylim(0.0, 1.14 * max(float(np.max(_shares(each).sum(axis=0))) for each in rounds) or 1.0)
     panels[0].locator_params(axis="y", nbins=5)
     panels[0].locator_params(axis="x", nbins=12, integer=True)
-    percent_axis(panels[0])
+    style.percent_axis(panels[0])
     for axes in panels[len(rounds) :]:
         axes.set_visible(False)
     for place in range(0, len(rounds), wide):
-        panels[place].set_ylabel("share of samples", fontsize=NORMAL)
+        panels[place].set_ylabel("share of samples", fontsize=style.NORMAL)
     for axes in panels[max(len(rounds) - wide, 0) : len(rounds)]:
-        axes.set_xlabel("right rollouts of a sample", fontsize=NORMAL)
+        axes.set_xlabel("right rollouts of a sample", fontsize=style.NORMAL)
         axes.tick_params(labelbottom=True)
-    outcome_legend(figure)
+    style.outcome_legend(figure)
     return figure
 
 
 def _shares(each: Numbers) -> Floats:
     """Return shares of a round's scored samples, (3, n + 1), by outcome and number of right rollouts."""
-    counts = np.array([each[name] for name in COLOURS], dtype=np.float64)
+    counts = np.array([each[name] for name in style.COLOURS], dtype=np.float64)
     return np.asarray(counts / max(counts.sum(), 1.0))
 
 
 def _panel(axes: Axes, each: Numbers, name: str) -> None:
     shares = _shares(each)
     places, below = range(shares.shape[1]), np.zeros(shares.shape[1])
-    for part, colour in zip(shares, COLOURS.values(), strict=True):
-        axes.bar(places, part, 0.86, bottom=below, color=colour, **EDGE)
+    for part, colour in zip(shares, style.COLOURS.values(), strict=True):
+        axes.bar(places, part, 0.86, bottom=below, color=colour, **style.EDGE)
         below = below + part
-    tidy_axes(axes)
-    counts = [sum(each[outcome][place] for outcome in COLOURS) for place in places]
-    axes.set_title(f"{name}: {plural(sum(counts), 'sample')}", fontsize=NORMAL, loc="left")
+    style.tidy_axes(axes)
+    counts = [sum(each[outcome][place] for outcome in style.COLOURS) for place in places]
+    axes.set_title(f"{name}: {plural(sum(counts), 'sample')}", fontsize=style.NORMAL, loc="left")
     if len(counts) <= _LABELLED:
         for place, count in enumerate(counts):
             if count:
                 axes.annotate(
                     f"{count:,}", (place, below[place]), (0, 2), textcoords="offset points", ha="center",
-                    fontsize=SMALL - 1,
+                    fontsize=style.SMALL - 1,
                 )  # fmt: skip

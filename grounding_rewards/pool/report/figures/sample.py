@@ -13,7 +13,7 @@ from grounding_rewards.coords.spaces import PIXEL, UNIT
 from grounding_rewards.explain.plot import panel
 from grounding_rewards.explain.plot.picture import closer
 from grounding_rewards.explain.plot.scene import Scene, Window
-from grounding_rewards.pool.report.figures.style import COLOURS, NORMAL, SMALL, WIDTH
+from grounding_rewards.pool.report.figures import style
 from grounding_rewards.pool.report.samples import ShownSample
 
 Image = NDArray[Any]
@@ -28,16 +28,11 @@ _ASPECT = 16 / 9  # of a screen of unknown size
 _TALLEST, _LEFT, _GAP, _RIGHT, _TOP, _BOTTOM = 3.6, 0.1, 0.3, 0.1, 0.3, 0.42
 _NARROWEST = 4.0
 _TITLE, _CLOSER = 2.1, 2.5  # width of a closer view's title, and height of such a view in a row of its own, in inches
-_TARGET: dict[str, Any] = {"color": COLOURS["mixed"], "linewidth": 2.4, "solid_joinstyle": "miter"}
-_POINT: dict[str, Any] = {
-    "color": COLOURS["mixed"],
-    "linestyle": "none",
-    "marker": "D",
-    "markersize": 7.0,
-    "markeredgecolor": "white",
-}
-_WRONG: dict[str, Any] = {"color": COLOURS["none_correct"], "linestyle": "none", "marker": "X", "markersize": 7.5}
-_RIGHT_ONE: dict[str, Any] = {"color": COLOURS["all_correct"], "linestyle": "none", "marker": "o", "markersize": 7.0}
+_TARGET: dict[str, Any] = {"color": style.COLOURS["mixed"], "linewidth": 2.4, "solid_joinstyle": "miter"}
+_DOT: dict[str, Any] = {"linestyle": "none", "markersize": 7.0}
+_POINT = {**_DOT, "color": style.COLOURS["mixed"], "marker": "D", "markeredgecolor": "white"}
+_WRONG = {**_DOT, "color": style.COLOURS["none_correct"], "marker": "X", "markersize": 7.5}
+_RIGHT_ONE = {**_DOT, "color": style.COLOURS["all_correct"], "marker": "o"}
 _LEAST = 0.15  # smallest closer view, as a share of the screen's shorter side: shows the surroundings
 _DOTS = 1400  # pixels of a screenshot's side that a picture can show
 _MARK = 13.0  # height of a view's number in points, above or below its frame
@@ -64,7 +59,7 @@ def sample(shown: ShownSample) -> Figure:
     for number, ((name, window), (left, top, across, tall)) in enumerate(zip(views, places, strict=True)):
         axes = figure.add_axes((left / wide, 1 - (top + tall) / high, across / wide, tall / high))
         lines |= _draw(axes, shown, scene, window)
-        axes.set_title(_title(number, name, window, scene), fontsize=NORMAL, loc="left", pad=4)
+        axes.set_title(_title(number, name, window, scene), fontsize=style.NORMAL, loc="left", pad=4)
         if whole is None:
             whole = axes
         else:
@@ -93,7 +88,7 @@ def _places(aspects: Sequence[float]) -> list[tuple[float, float, float, float]]
 def _row(aspects: Sequence[float], top: float, tallest: float, least: float) -> list[tuple[float, float, float, float]]:
     """Place views in one row, each in a room whose aspect is ``least`` or more."""
     rooms = [max(aspect, least) for aspect in aspects]
-    tall = min(tallest, (WIDTH - _LEFT - _RIGHT - _GAP * (len(rooms) - 1)) / sum(rooms))
+    tall = min(tallest, (style.WIDTH - _LEFT - _RIGHT - _GAP * (len(rooms) - 1)) / sum(rooms))
     lefts = [_LEFT + sum(rooms[:place]) * tall + place * _GAP for place in range(len(rooms))]
     return [(left, top, aspect * tall, tall) for left, aspect in zip(lefts, aspects, strict=True)]
 
@@ -201,13 +196,13 @@ def _clicks(points: Floats, shown: ShownSample, window: Window) -> list[Line2D]:
     from matplotlib.lines import Line2D
 
     found = []
-    for right, style, edge in ((False, _WRONG, "white"), (True, _RIGHT_ONE, "black")):
-        seen = _inside(points[shown.right == right], window)
-        if len(seen):
+    for right, look, edge in ((False, _WRONG, "white"), (True, _RIGHT_ONE, "black")):
+        inside = _inside(points[shown.right == right], window)
+        if len(inside):
             every = int((shown.inside & (shown.right == right)).sum())
             label = f"{every:,} {'right' if right else 'wrong'} click{'' if every == 1 else 's'}"
-            given = {**style, "markeredgecolor": edge, "markeredgewidth": 0.8, "clip_on": False, "zorder": 4}
-            found.append(Line2D(seen[:, 0], seen[:, 1], label=label, **given))
+            options = {**look, "markeredgecolor": edge, "markeredgewidth": 0.8, "clip_on": False, "zorder": 4}
+            found.append(Line2D(inside[:, 0], inside[:, 1], label=label, **options))
     return found
 
 
@@ -223,8 +218,8 @@ def _frame(axes: Axes, window: Window, name: str) -> None:
     room = high * _MARK * axes.figure.dpi / 72 / axes.get_window_extent().height
     y, shift = (y1, 4) if y1 >= room else (min(y2, high - room), -10)  # above is the title, and below the legend
     axes.annotate(
-        name, (x1, y), (3, shift), textcoords="offset points", fontsize=SMALL, weight="bold", path_effects=effects,
-        annotation_clip=False, zorder=6,
+        name, (x1, y), (3, shift), textcoords="offset points", fontsize=style.SMALL, weight="bold",
+        path_effects=effects, annotation_clip=False, zorder=6,
     )  # fmt: skip
 
 
@@ -245,5 +240,5 @@ def _legend(figure: Figure, lines: dict[str, Line2D], wide: float, high: float) 
     if handles:
         figure.legend(
             handles=handles, loc="lower left", bbox_to_anchor=(_LEFT / wide, 0.06 / high), ncol=len(handles),
-            frameon=False, fontsize=NORMAL, borderpad=0.0, borderaxespad=0.0, columnspacing=2.0,
+            frameon=False, fontsize=style.NORMAL, borderpad=0.0, borderaxespad=0.0, columnspacing=2.0,
         )  # fmt: skip

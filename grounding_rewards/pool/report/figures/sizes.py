@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from grounding_rewards.pool.report.figures.style import (
-    COLOURS,
-    NORMAL,
-    SMALL,
-    canvas,
-    distinct_labels,
-    percent_axis,
-    tidy_axes,
-)
+from grounding_rewards.pool.report.figures import style
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.wording import area
 
@@ -34,10 +26,10 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
         rounds: the name and ``groups.by_size`` of each round.
     """
     rounds = fewer(rounds)
-    names = distinct_labels([name for name, _ in rounds])
+    names = style.distinct_labels([name for name, _ in rounds])
     from matplotlib import colormaps
 
-    figure = canvas(4.3)
+    figure = style.canvas(4.3)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
     edges = {(line["area_from"], line["area_to"]) for _, lines in rounds for line in lines}
     bins = sorted(edges)
@@ -57,21 +49,23 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
             elinewidth=1.2, capsize=2.5, label=names[number], clip_on=False,
         )  # fmt: skip
     counts = [max((_samples(lines, each) for _, lines in rounds)) for each in bins]
-    below.bar(range(len(bins)), counts, 0.7, color=COLOURS["mixed"], edgecolor="0.25", linewidth=0.5)
+    below.bar(range(len(bins)), counts, 0.7, color=style.COLOURS["mixed"], edgecolor="0.25", linewidth=0.5)
     for place, count in enumerate(counts):
-        below.annotate(f"{count:,}", (place, count), (0, 2), textcoords="offset points", ha="center", fontsize=SMALL)
+        below.annotate(
+            f"{count:,}", (place, count), (0, 2), textcoords="offset points", ha="center", fontsize=style.SMALL
+        )
     for axes in (above, below):
-        tidy_axes(axes)
+        style.tidy_axes(axes)
     above.set_ylim(0.0, min(1.15 * max(line["accuracy_high"] for line in _held(rounds)), 1.03))
-    percent_axis(above)
-    above.set_ylabel("mean pass rate", fontsize=NORMAL)
-    below.set_ylabel("samples" if len(rounds) == 1 else "samples\n(largest round)", fontsize=NORMAL)
+    style.percent_axis(above)
+    above.set_ylabel("mean pass rate", fontsize=style.NORMAL)
+    below.set_ylabel("samples" if len(rounds) == 1 else "samples\n(largest round)", fontsize=style.NORMAL)
     below.locator_params(axis="y", nbins=3, integer=True)
     below.margins(y=0.25)
-    below.set_xticks(range(len(bins)), labels=[area(*each) for each in bins], fontsize=SMALL)
+    below.set_xticks(range(len(bins)), labels=[area(*each) for each in bins], fontsize=style.SMALL)
     below.set_xlim(-0.6, len(bins) - 0.4)
-    below.set_xlabel("area of the target as a share of the screen", fontsize=NORMAL)
-    figure.legend(loc="outside upper left", ncol=min(len(rounds), 4), frameon=False, fontsize=NORMAL)
+    below.set_xlabel("area of the target as a share of the screen", fontsize=style.NORMAL)
+    figure.legend(loc="outside upper left", ncol=min(len(rounds), 4), frameon=False, fontsize=style.NORMAL)
     return figure
 
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from grounding_rewards.explain.plot.figure import figures
+from grounding_rewards.pool.report.samples import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,9 +64,7 @@ def legible(text: str, most: int = 34) -> str:
     >>> print(legible("a$b$"), legible("x\ny"), legible("screens/very/long/names/of/applications", 20))
     a\$b\$ x y screens/ve…lications
     """
-    line = " ".join(text.split()) or "(empty)"
-    half = (most - 1) // 2
-    line = line if len(line) <= most else f"{line[: most - 1 - half]}…{line[len(line) - half :]}"
+    line = shortened(" ".join(text.split()) or "(empty)", most)
     drawn = _drawn()
     return "".join(each if each.isprintable() and ord(each) in drawn else "□" for each in line).replace("$", r"\$")
 
