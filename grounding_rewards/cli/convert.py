@@ -34,18 +34,18 @@ _PROMPT = "Prompts"
 _ROWS = "Rows"
 
 
-def _column(role: str, what: str) -> Any:
+def _column(role: str, text: str) -> Any:
     """Build the option that names a column; its help lists the names that are taken without it."""
     names = " ".join(GUESSED[role])
-    return typer.Option(metavar="NAME", help=f"{what}. By name: {names}.", rich_help_panel=_COLUMNS)
+    return typer.Option(metavar="NAME", help=f"{text}. By name: {names}.", rich_help_panel=_COLUMNS)
 
 
 def convert(
     file: Annotated[
         Path, typer.Argument(metavar="IN", help="Parquet, JSON lines, or a directory of them or of `save_to_disk`.")
     ],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write: .parquet or .jsonl.")],
-    trainer: Annotated[Trainer, typer.Option("--for", help="The trainer that will read the rows.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write: .parquet or .jsonl.")],
+    trainer: Annotated[Trainer, typer.Option("--for", help="Trainer to convert for.")],
     recipe: Annotated[
         str | None,
         typer.Option("--recipe", metavar="NAME", help="The recipe whose own form and space the targets are in."),
@@ -55,8 +55,8 @@ def convert(
         str | None,
         typer.Option(metavar="SPACE", help=f"The space of targets that do not name one: {', '.join(CoordSpace)}."),
     ] = None,
-    target_column: Annotated[str | None, _column("target", "What counts as right")] = None,
-    instruction_column: Annotated[str | None, _column("instruction", "What is asked: a text, or messages")] = None,
+    target_column: Annotated[str | None, _column("target", "The target")] = None,
+    instruction_column: Annotated[str | None, _column("instruction", "The instruction: a text, or messages")] = None,
     image_column: Annotated[str | None, _column("image", "The image, or a list: paths or bytes")] = None,
     image_size_column: Annotated[
         str | None, _column("image-size", "Width and height: one column, or two as `W,H`")
@@ -67,7 +67,7 @@ def convert(
         str | None, typer.Option(metavar="NAME", help="The data set that all rows are from.", rich_help_panel=_ROWS)
     ] = None,
     split: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which split of a directory.", rich_help_panel=_ROWS)
+        str | None, typer.Option(metavar="NAME", help="Split of a directory.", rich_help_panel=_ROWS)
     ] = None,
     image_root: options.ImageRoot = None,
     no_image_check: Annotated[
@@ -89,15 +89,13 @@ def convert(
     ] = False,
     template: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT", help="What is asked, with {instruction} for the instruction.", rich_help_panel=_PROMPT
-        ),
+        typer.Option(metavar="TEXT", help="Prompt, with {instruction} for the instruction.", rich_help_panel=_PROMPT),
     ] = None,
     system: Annotated[
         str | None, typer.Option(metavar="TEXT", help="A system message before it.", rich_help_panel=_PROMPT)
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was found as JSON on stdout, also where rows are bad.")
+        bool, typer.Option("--json", help="Print the result as JSON on stdout, also where rows are bad.")
     ] = False,
 ) -> None:
     """Pack a data set into the rows that verl, TRL or EasyR1 reads.
@@ -110,7 +108,7 @@ def convert(
     inside `--image-root`; absolute paths are read as they are.
 
     Columns are named by options, `a.b` for the field b of the column a, or taken by the names that the options list;
-    each guess is printed on stderr, and `none` as the column forbids it.
+    each guess is printed on stderr, and `none` as the column prevents it.
 
     `--json` holds: rows, written, problems (row, place and why of every bad row), guesses, space, spaces, split, files,
     left_out, without_size, turned, repeated_ids, notes and warnings. Exit codes: 0 written; 1 under --strict

@@ -19,41 +19,38 @@ if TYPE_CHECKING:
 
 
 def curriculum(
-    stats: Annotated[
-        Path, typer.Argument(metavar="STATS", help="What `pool stats --out` wrote, or rollouts as it reads them.")
-    ],
+    stats: Annotated[Path, typer.Argument(metavar="STATS", help="Output of `pool stats --out`, or rollouts.")],
     stages: Annotated[Path, typer.Option(metavar="FILE", help="Bands, stages and gate (.json, .toml).")],
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the stages are written.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Directory to write.")] = None,
     data: options.TrainingRows = None,
     id_column: options.SampleColumn = None,
     split: options.Split = None,
     weights: Annotated[bool, typer.Option("--weights", help="Write weights by stage in place of data sets.")] = False,
     validate: Annotated[
-        bool, typer.Option("--validate", help="Check that bands are what the data calls them; fail if not.")
+        bool,
+        typer.Option("--validate", help="Check declared bands against measured pass rates; fail if wrong."),
     ] = False,
     band_column: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="For --validate: of bands that the data declares. Default: difficulty or band."
-        ),
+        typer.Option(metavar="NAME", help="For --validate: the column of declared bands. Default: difficulty or band."),
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="For --validate: checked for each value of this. Default: source."),
+        typer.Option(metavar="COLUMN", help="For --validate: the column of types. Default: source."),
     ] = None,
     rounds: options.Rounds = None,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest, or the check, as JSON.")] = False,
 ) -> None:
-    """Part samples by their pass rate into bands, and write the stages that train on them.
+    """Sort samples into bands by their pass rate, and write a data set for each stage of training.
 
-    DIR holds one data set a stage, the samples that are in no band (outside), and curriculum.manifest.json: files with
-    their hashes, what each band gave and lacked, epochs, the gate, and which stage comes after which. No sample stands
-    in a stage twice: where a band has too few, the shortfall is told.
+    DIR holds one data set a stage, the samples in no band (outside), and curriculum.manifest.json: files with their
+    hashes, the samples and the shortfall of each band, epochs, the gate, and the order of stages. No sample is in a
+    stage twice: where a band has too few, the shortfall is reported.
 
-    --validate compares the bands that the data declares with what was measured: an easier band's pass rate must be
-    above a harder one's, and their 95 % intervals apart, for all samples and for each type, and each band that a stage
-    trains on must have scored rollouts. Without --out nothing is written.
+    --validate compares the bands that the data declare with measured pass rates: an easier band's pass rate must be
+    above a harder one's, and their 95 % intervals apart, for all samples and for each type, and each band of a stage
+    must have scored rollouts. Without --out nothing is written.
 
     Example: `grounding-rewards pool curriculum stats.parquet --stages examples/curriculum.json --out stages --data
     train.parquet`

@@ -35,19 +35,20 @@ def make_report(
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Where to write report.html and the pictures; made if need be.")
     ],
-    title: Annotated[str, typer.Option(metavar="TEXT", help="What stands above the page.")] = "Pools by round",
+    title: Annotated[str, typer.Option(metavar="TEXT", help="Heading of the page.")] = "Pools by round",
     by: By = "source",
     target_space: TargetSpace = None,
     recipe: TargetRecipe = None,
     samples: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How many of the hardest samples, and of suspects, are shown.")
+        int, typer.Option(metavar="N", min=0, help="Number of hardest samples, and of suspects, to show.")
     ] = 6,
     data: Annotated[
         Path | None,
         typer.Option(metavar="DATA", help="Training data with the samples' screenshots.", rich_help_panel=_DATA),
     ] = None,
     image_column: Annotated[
-        str | None, typer.Option(metavar="C", help="Its images. Default: images, or image.", rich_help_panel=_DATA)
+        str | None,
+        typer.Option(metavar="C", help="Column of images. Default: images or image.", rich_help_panel=_DATA),
     ] = None,
     image_root: ImageRoot = None,
     max_image_bytes: MaxImageBytes = MAX_IMAGE_BYTES,
@@ -55,24 +56,22 @@ def make_report(
     id_column: Annotated[
         str | None,
         typer.Option(
-            metavar="C", help="Its names of samples. Default: where `convert` puts them.", rich_help_panel=_DATA
+            metavar="C", help="Column of sample names. Default: where `convert` puts them.", rich_help_panel=_DATA
         ),
     ] = None,
     split: Annotated[
-        str | None, typer.Option(metavar="S", help="Its split, where it has several.", rich_help_panel=_DATA)
+        str | None, typer.Option(metavar="S", help="Split of DATA, if it has several.", rich_help_panel=_DATA)
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the numbers that are shown as JSON on stdout.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers of the page as JSON on stdout.")] = False,
 ) -> None:
-    """Write a page on rounds of rollouts: one HTML file that opens without a network, and its pictures beside it.
+    """Write a report on rounds of rollouts: one HTML page that opens without a network, and its pictures.
 
-    A file whose every rollout has a `round` is parted by it; any other file is a round, in the order given. Files
-    of one temperature each that name no round, or that are given as TEMPERATURE=PATH, are one round's sweep. Shown are
-    a table of rounds, right rollouts by sample, transitions with what chance would show, correctness by source and by
-    size of the target, samples without signal, temperatures, what each step of `pool next` removed, and the hardest and
-    the suspect samples with their clicks, over their screenshots where `--data` has them. What has no data says what it
-    would need. The same command writes the same files; pictures of an older report that it does not have are removed.
+    A file whose every rollout has a `round` is split by it; any other file is a round, in the order of INPUTS. Files
+    of one temperature each without rounds, or named as TEMPERATURE=PATH, are the temperatures of one round. The page
+    shows a table of rounds, right rollouts by sample, transitions beside those expected by chance, correctness by
+    source and by target size, samples without signal, temperatures, the samples that each step of `pool next` removed,
+    and the hardest and the suspect samples with their clicks, over their screenshots with `--data`. A section without
+    data names the missing input. The same command writes the same files; pictures of an older report are removed.
 
     Example: `grounding-rewards pool report round1/ round2/ pool.parquet.manifest.json --out report`
     """

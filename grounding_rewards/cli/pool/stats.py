@@ -21,16 +21,17 @@ def stats(
     rounds: options.Rounds = None,
     by: options.By = "source",
     pass_at: Annotated[
-        list[int] | None, typer.Option("--pass-at", metavar="K", help="Also pass@K; may be given several times.")
+        list[int] | None,
+        typer.Option("--pass-at", metavar="K", help="Add pass@K; may be given several times."),
     ] = None,
     target_space: options.TargetSpace = None,
     recipe: options.TargetRecipe = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
 ) -> None:
-    """Count rollouts by sample: how many there are, how many were right, and how far they agree.
+    """Compute statistics of rollouts by sample: counts, pass rates, totals and agreement of clicks.
 
-    Rollouts need `sample_id` and `acc` (or `correct`), 0 or 1; null is unscored and left out of n. What else they
-    have is used: `total`, `reason`, the point, `target`, `image_size`, `source`, `round`, `temperature`.
+    Rollouts need `sample_id` and `acc` (or `correct`), 0 or 1; null is unscored and left out of n. Further
+    columns are used: `total`, `reason`, the point, `target`, `image_size`, `source`, `round`, `temperature`.
 
     `--out` holds for each sample: n, num_correct, pass_rate with its 95 % interval (wilson_low, wilson_high), mean,
     variance, lowest, highest and spread of the totals, parse_rate, clicks with their mean point and dispersion (of the

@@ -26,31 +26,31 @@ def temperature(
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="Rollouts of the same samples at two or more temperatures: in the column `temperature`, or said as "
+            help="Rollouts of the same samples at two or more temperatures: in the column `temperature`, or named as "
             "`1.4=FILE`, which chooses one where the column has several. `FILE@N` takes round N.",
         ),
     ],
-    rule: Annotated[Rule, typer.Option(help="When a temperature has collapsed.")] = Rule.BOOTSTRAP,
+    rule: Annotated[Rule, typer.Option(help="Rule for a collapsed temperature.")] = Rule.BOOTSTRAP,
     tolerance: Annotated[
-        float, typer.Option(metavar="X", help="Accuracy that may be lost against the reference, for `tolerance`.")
+        float, typer.Option(metavar="X", help="For `tolerance`: largest loss of accuracy against the reference.")
     ] = 0.02,
     margin: Annotated[
-        float, typer.Option(metavar="X", help="Accuracy that may be lost beyond chance, for `bootstrap`.")
+        float, typer.Option(metavar="X", help="For `bootstrap`: largest loss of accuracy beyond the interval.")
     ] = 0.01,
     reference: Annotated[
         float | None,
-        typer.Option(metavar="T", help="Compare with this temperature. Default: the best; for tolerance the lowest."),
+        typer.Option(metavar="T", help="Temperature to compare with. Default: the best; for tolerance the lowest."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the draws of the bootstrap.")] = 0,
-    draws: Annotated[int, typer.Option(metavar="N", help="How often samples are drawn.")] = 2000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the bootstrap.")] = 0,
+    draws: Annotated[int, typer.Option(metavar="N", help="Number of bootstrap draws.")] = 2000,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
 ) -> None:
     """Choose the highest temperature whose accuracy has not collapsed.
 
-    bootstrap: a temperature has collapsed where the interval of its accuracy less the best one's, over samples drawn
-    again, ends below -0.01 (--margin: part of what makes the best the best is luck). tolerance: where its accuracy is
-    more than 0.02 below that of the lowest temperature. A temperature above a collapsed one is never chosen. Only
-    samples that all temperatures have scored count.
+    bootstrap: a temperature has collapsed where the bootstrap interval over samples of its accuracy less the best one's
+    ends below -0.01 (--margin, for the best is best in part by luck). tolerance: where its accuracy is more than 0.02
+    below that of the lowest temperature. A temperature above a collapsed one is never chosen. Only samples that all
+    temperatures have scored count.
 
     Example: `grounding-rewards pool temperature 1.1=cool.parquet 1.4=warm.parquet 1.7=hot.parquet`
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from grounding_rewards.tables.files import overlap, schema_of
 from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.parted import Written, write_parts, write_tables
-from grounding_rewards.tables.reporting import SILENT, Reporting
+from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
 from grounding_rewards.tables.sample_ids import sample_names
 
 MANIFEST = "curriculum.manifest.json"
@@ -53,7 +53,7 @@ def write_stages(
     Args:
         statistics: statistics of samples, or rollouts.
         stages: bands, stages and gate, .json or .toml.
-        out: the directory to write.
+        out: the directory, which replaces an older curriculum as a whole.
         data: the training rows; None writes statistics.
         id_column: the column of sample names in ``data``; None looks where ``convert`` puts them.
         split: the split of ``data``.
@@ -67,7 +67,8 @@ def write_stages(
         The manifest.
 
     Raises:
-        PoolError: an input lies in ``out`` or ``out`` in it; or as of ``write_curriculum``.
+        PoolError: an input lies in ``out`` or ``out`` in it, ``out`` holds something else, a stage has no samples, or
+            no sample is in the training rows.
         TableError: a file cannot be read.
     """
     curriculum = read_curriculum(stages)
@@ -90,44 +91,23 @@ def write_stages(
         stats = read_stats(statistics, rounds=rounds)
         advance(0.4)
         if weights:
-            return write_weights(out, stats, curriculum, facts=facts)
-        return write_curriculum(
-            out, stats, curriculum, seed=seed, data=named, facts=facts, note=reporting.note,
-            advance=lambda done: advance(0.4 + 0.6 * done),
-        )  # fmt: skip
+            return _write_weights(out, stats, curriculum, facts)
+        return _write_data_sets(
+            out, stats, curriculum, seed, named, facts, reporting.note, lambda done: advance(0.4 + 0.6 * done)
+        )
 
 
-def write_curriculum(
+def _write_data_sets(
     out: Path,
     stats: SampleStats,
     curriculum: Curriculum,
-    *,
-    seed: int = 0,
-    data: NamedRows | None = None,
-    facts: Mapping[str, Any] | None = None,
-    note: Note = lambda text: None,
-    advance: Callable[[float], None] = lambda done: None,
+    seed: int,
+    data: NamedRows | None,
+    facts: Mapping[str, Any],
+    note: Note,
+    advance: Advance,
 ) -> dict[str, Any]:
-    """Write a file a stage, and the manifest. The directory replaces an older curriculum as a whole.
-
-    Args:
-        out: the directory.
-        stats: m samples.
-        curriculum: bands, stages and gate.
-        seed: of the draws.
-        data: training rows: files hold those of the stage's samples, with every column and the schema's metadata.
-            None: files hold the statistics of its samples, and their band.
-        facts: further fields of the manifest, such as its inputs.
-        note: takes remarks on values that the format could not keep as they were.
-        advance: takes the share of the training rows that have been read.
-
-    Returns:
-        The manifest.
-
-    Raises:
-        PoolError: a stage has no samples, no sample is in the training rows, or ``out`` holds something else.
-        TableError: the training rows cannot be read.
-    """
+    """Write a file a stage, with training rows, or with statistics and bands where ``data`` is None."""
     join: dict[str, Any] = {}
     if data is not None:
         join = {"join": data.join(stats)}
@@ -147,7 +127,7 @@ def write_curriculum(
             ids = stats.sample_id
             parts = {out / name: frozenset(ids[part].tolist()) for name, part in rows.items()}
             written = write_parts(opened, parts, data.table, data.names, note=note, advance=advance)
-        by_name = {each.path.name: each for each in written}
+        by_name = {file.path.name: file for file in written}
         content = {
             **_head(curriculum, found, facts, seed),
             **join,
@@ -156,18 +136,12 @@ def write_curriculum(
                 {**_stage(place, found, files), **_file(name, by_name)} for place, name in enumerate(files)
             ],
         }  # fmt: skip
-        manifest.write(as_json(content))
+        manifest.write(_as_json(content))
     return content
 
 
-def write_weights(
-    out: Path, stats: SampleStats, curriculum: Curriculum, *, facts: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """Write the weight of each sample in each stage: one table of sample_id, stage and weight, and the manifest.
-
-    Raises:
-        PoolError: a stage has no samples, or ``out`` holds something else.
-    """
+def _write_weights(out: Path, stats: SampleStats, curriculum: Curriculum, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the weight of each sample in each stage: one table of sample_id, stage and weight."""
     found, weights = stage_weights(stats, curriculum)
     tables = []
     for part, column in zip(found.sets, weights, strict=True):
@@ -178,16 +152,13 @@ def write_weights(
         manifest = opened.open(out / MANIFEST)
         (written,) = write_tables(opened, [(out / WEIGHTS, tables)])
         stages = [{**_stage(place, found, None), "file": None} for place in range(len(found.sets))]
-        content = {
-            **_head(curriculum, found, facts, None),
-            "weights": _file(WEIGHTS, {WEIGHTS: written}),
-            "stages": stages,
-        }
-        manifest.write(as_json(content))
+        head = _head(curriculum, found, facts, None)
+        content = {**head, "weights": _file(WEIGHTS, {WEIGHTS: written}), "stages": stages}
+        manifest.write(_as_json(content))
     return content
 
 
-def as_json(value: Any) -> bytes:
+def _as_json(value: Any) -> bytes:
     """Encode plain values as the text of a manifest."""
     text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     return text.encode("utf-8", "backslashreplace")  # lone surrogates, of names that are not UTF-8, become JSON escapes
@@ -213,12 +184,10 @@ def _table(stats: SampleStats, found: StageSets, curriculum: Curriculum, rows: A
     return to_table(stats.taken(rows)).append_column("band", bands)
 
 
-def _head(
-    curriculum: Curriculum, found: StageSets, facts: Mapping[str, Any] | None, seed: int | None
-) -> dict[str, Any]:
+def _head(curriculum: Curriculum, found: StageSets, facts: Mapping[str, Any], seed: int | None) -> dict[str, Any]:
     form = to_plain(curriculum)
     return {
-        **(facts or {}),
+        **facts,
         "seed": seed,
         "bands": form["bands"],
         "min_rollouts": form["min_rollouts"],

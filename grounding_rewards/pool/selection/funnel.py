@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,13 +84,8 @@ class Funnel:
 
     def describe(self) -> str:
         """Describe the removals of each step, for errors."""
-        return removals(len(self.left), self.steps)
+        counts = [f"{step.name} removed {step.removed}" for step in self.steps if step.removed]
+        return "; ".join([f"{len(self.left)} samples", *counts])
 
     def _counts(self, chosen: NDArray[np.bool_]) -> list[int]:
         return [int(count) for count in np.bincount(self._source[chosen], minlength=len(self._sources))]
-
-
-def removals(samples: int, steps: Sequence[Step]) -> str:
-    """Describe the removals of each step; steps that removed none are left out."""
-    counts = [f"{step.name} removed {step.removed}" for step in steps if step.removed]
-    return "; ".join([f"{samples} samples", *counts])
