@@ -45,7 +45,7 @@ class ImageFiles:
     hint: str = ""
 
     def look(self, image: Image, *, turning: bool, files: bool = True) -> ImageInfo | None:
-        """Read the size of an image, and whether it is to be turned, from its first bytes where these say.
+        """Read the size and the orientation of an image, from its first bytes where possible.
 
         Args:
             image: the image.

@@ -25,7 +25,7 @@ class MergedColumns:
     Attributes:
         types: their Arrow types.
         merged: those in which fields of the input stay.
-        found: of these, how their fields are to be written, where the input has no types.
+        found: inferred types of their fields, where the input has none.
     """
 
     types: Mapping[str, Any]
@@ -51,10 +51,10 @@ def merged_columns(
     Args:
         form: the trainer's rows.
         table: the input.
-        reading: how it is read.
+        reading: settings for reading it.
         merged: columns of it whose fields stay among ours.
-        fields: whether images are written with their bytes, and not as paths.
-        parquet: whether the output needs types.
+        fields: True to write images with their bytes, False as paths.
+        parquet: True where the output needs types.
         note: takes remarks on values that types could not keep as they were.
 
     Raises:

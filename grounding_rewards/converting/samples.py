@@ -62,7 +62,7 @@ class Reading:
 
     Attributes:
         columns: names of columns.
-        truths: how targets are read.
+        target_reader: settings for reading targets.
         wording: the system message and template of prompts.
         look: reads the size of an image; returns None where it cannot be read from here, raises for a missing one.
         folder: the folder of relative image paths; None leaves them as they are.
@@ -194,7 +194,7 @@ def _size_of(row: Mapping[str, Any], columns: ColumnNames) -> Size | None:
 
 
 def _name(row: Mapping[str, Any], reading: Reading, target: Target) -> str | int | None:
-    """Return the row's name: of an option's column, else the target's own, else of a column of a usual name."""
+    """Return the row's name: of an option's column, else the target's own, else of a guessed column."""
     given = value_at(row, reading.columns.id)
     if given is not None and (isinstance(given, bool) or not isinstance(given, str | int) or given == ""):
         raise ConvertError(

@@ -75,8 +75,8 @@ def check_paths(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> Non
     """Check that a pool can be written.
 
     Raises:
-        TableError: a path has another suffix, lies in no directory or in an input, or is one; or a file is there that
-            no run set aside.
+        TableError: a path has another suffix, lies in no directory or in an input, or is an input; or a file exists
+            that no run set aside.
     """
     from grounding_rewards.tables.files import check_output, check_place
 
@@ -92,7 +92,7 @@ def check_paths(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> Non
                 )
         if name in _ASIDE and path.name not in ours and path.exists():
             raise TableError(
-                f"{path}: is there, and no {paths['manifest'].name} lists it, so it is not replaced; move it away, or "
+                f"{path}: exists, and no {paths['manifest'].name} lists it, so it is not replaced; move it away, or "
                 "write to another file"
             )
 

@@ -60,11 +60,11 @@ def next_round(
         exclude_sources: sources to leave out.
         min_rollouts: the fewest scored rollouts of a sample.
         two_model: rollouts or statistics of a weak and of a strong model.
-        suspects: whether to set suspects aside.
+        suspects: set suspects aside.
         band: pass rates to keep.
         selectors: further selectors.
         limit: the most samples.
-        control: whether to draw a control of the same size.
+        control: also draw a control of the same size.
         rounds: the rounds that count; None for all.
         by: the column that becomes the samples' source.
         target_space: the space of targets that name none.

@@ -144,8 +144,8 @@ def sweep(
         tolerance: accuracy that may be lost, 0 to 1.
         margin: the same for bootstrap, beyond the interval.
         draws: number of bootstrap draws.
-        seed: of the draws.
-        confidence: of the intervals, above 0 and below 1.
+        seed: seed of the draws.
+        confidence: level of the intervals, above 0 and below 1.
 
     Raises:
         PoolError: fewer than two temperatures, a reference that is not among them, no sample that all have scored, or a

@@ -8,7 +8,7 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 
-_HELD = 1 << 22
+_HELD = 1 << 22  # numbers in memory at once
 
 
 @dataclass(frozen=True)
@@ -16,9 +16,9 @@ class Bootstrap:
     """Percentile intervals of means; multinomial draws of the distinct values' counts, which equal draws of samples.
 
     Args:
-        draws: how many.
-        seed: of all of them; the same values have the same interval.
-        confidence: above 0 and below 1.
+        draws: number of draws.
+        seed: seed of the draws, so that the same values have the same interval.
+        confidence: level of the interval, above 0 and below 1.
 
     >>> low, high = Bootstrap(2000, 0, 0.95).interval(np.array([0.0, 1.0] * 50))
     >>> 0.39 < low < 0.42, 0.58 < high < 0.61

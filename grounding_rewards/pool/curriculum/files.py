@@ -59,7 +59,7 @@ def write_stages(
         split: the split of ``data``.
         weights: write weights by stage in place of data sets.
         rounds: the rounds that count; None for all.
-        seed: of the draws.
+        seed: seed of the draws.
         validation: a check of the declared bands, for the manifest.
         reporting: takes notes and progress.
 
@@ -167,14 +167,14 @@ def _as_json(value: Any) -> bytes:
 def _check_ours(out: Path) -> None:
     """Check that the directory holds nothing but an older curriculum."""
     if out.exists() and not out.is_dir():
-        raise PoolError(f"{out}: is no directory; expected one, or nothing, where the stages are to be")
+        raise PoolError(f"{out}: is not a directory; expected a directory for the stages, or nothing there")
     if not out.absolute().parent.is_dir():
         raise PoolError(f"{out}: there is no directory {out.absolute().parent}")
     known = re.compile(rf"stage-\d+-[^/]*\.(parquet|jsonl)|{OUTSIDE}\.(parquet|jsonl)|{re.escape(WEIGHTS)}|{MANIFEST}")
     others = sorted(each.name for each in out.iterdir() if not known.fullmatch(each.name)) if out.is_dir() else []
     if others:
         raise PoolError(
-            f"{out}: holds {', '.join(others[:3])}, which is of no curriculum and would be lost; name another directory"
+            f"{out}: holds {', '.join(others[:3])}, which no curriculum wrote and would be lost; name another directory"
         )
 
 

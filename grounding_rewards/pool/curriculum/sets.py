@@ -86,7 +86,7 @@ def stage_sets(stats: SampleStats, curriculum: Curriculum, seed: int = 0) -> Sta
     Args:
         stats: m samples, in any order, which does not change the draws.
         curriculum: bands and stages.
-        seed: of the draws, a whole number from 0.
+        seed: seed of the draws, a whole number from 0.
 
     Raises:
         PoolError: a stage would have no samples; names the counts of its bands.

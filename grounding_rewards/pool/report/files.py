@@ -56,7 +56,7 @@ def write_report(
     """
     figures()
     if out.exists() and not out.is_dir():
-        raise PictureError(f"{out}: is no directory")
+        raise PictureError(f"{out}: is not a directory")
     warnings = dict[str, None]()
     options = Options(by, target_space, recipe, lambda text: warnings.update({text: None}))
     with reporting.progress("counting rollouts") as advance:

@@ -81,8 +81,8 @@ def verdict(row: Numbers, swept: Numbers) -> str:
     """Classify a temperature; only one above the temperature compared with can collapse.
 
     Args:
-        row: one of the sweep's.
-        swept: what ``Sweep.to_json`` says.
+        row: a row of the sweep.
+        swept: ``Sweep.to_json``.
 
     >>> swept = {"compared_with": 1.0, "chosen": 1.0}
     >>> [verdict({"temperature": each, "collapsed": each != 1.0}, swept) for each in (0.7, 1.0, 1.4)]

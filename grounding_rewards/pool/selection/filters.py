@@ -25,7 +25,7 @@ class Filter:
     """Selector with its description for the manifest.
 
     Attributes:
-        name: of the step.
+        name: the name of its step.
         selector: the selector.
         parameters: its specification, as plain values.
     """
@@ -39,8 +39,8 @@ def filters(band: Band | tuple[float, float] | None, selectors: Iterable[Selecto
     """Build the filters of a pool, in order.
 
     Raises:
-        PoolError: the band is no two pass rates, or the selectors are no list.
-        RecipeError: they are no pass rates in order, or a selector cannot be built.
+        PoolError: the band is not two pass rates, or the selectors are not a list.
+        RecipeError: they are not pass rates in order, or a selector cannot be built.
 
     >>> [step.parameters for step in filters(None, ["learnability"])]
     [{'selector': 'learnability'}]
@@ -81,7 +81,7 @@ def as_list(name: str, given: Iterable[Any]) -> list[Any]:
     """Check that an argument is a list, and return it.
 
     Raises:
-        PoolError: it is one text or mapping, or no list at all.
+        PoolError: it is a text, a mapping or no iterable.
     """
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise PoolError(f"{name}: got {given!r:.80}; expected a list")

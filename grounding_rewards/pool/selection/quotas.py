@@ -21,7 +21,7 @@ def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
 
     Args:
         shares: numbers from 0; they need not sum to 1.
-        total: what the whole numbers sum to, from 0.
+        total: the sum of the whole numbers, from 0.
 
     Returns:
         One number a share, less than 1 from its exact part. Of equal remainders the larger share is served first,
@@ -74,7 +74,7 @@ def share_of_zeros(zero_share: Any) -> Fraction:
     """Return the share of never-solved samples as an exact fraction, as it is written.
 
     Raises:
-        PoolError: it is no number from 0 to below 1.
+        PoolError: it is not a number from 0 to below 1.
     """
     share = _exact("zero_share", zero_share)
     if share == 1:
@@ -125,7 +125,7 @@ def draw(
         Row numbers, in order.
 
     Raises:
-        PoolError: the seed or the count is no whole number from 0.
+        PoolError: the seed or the count is not a whole number from 0.
 
     Source: Efraimidis and Spirakis, Weighted random sampling with a reservoir, 2006.
 
@@ -150,7 +150,7 @@ def check_seed(seed: Any) -> int:
     """Check the seed of draws, and return it.
 
     Raises:
-        PoolError: it is no whole number from 0.
+        PoolError: it is not a whole number from 0.
     """
     return check_whole("seed", seed, 0)
 

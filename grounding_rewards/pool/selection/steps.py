@@ -44,7 +44,7 @@ class NextPool:
         quota: number of never-solved samples for its positive ones.
         steps: counts of each step.
         zero_share: the requested share of never-solved samples.
-        seed: of all draws.
+        seed: seed of all draws.
     """
 
     stats: SampleStats
@@ -117,7 +117,7 @@ def next_pool(
 
     Args:
         stats: m samples, each measured by its rollouts.
-        seed: of all draws, a whole number from 0.
+        seed: seed of all draws, a whole number from 0.
         zero_share: f, the share of never-solved samples, from 0 to below 1.
         exclude_sources: sources to leave out.
         min_rollouts: leave out samples with fewer scored rollouts.

@@ -24,7 +24,7 @@ def compare_files(
 
     Args:
         before: rollouts or statistics of the earlier round, as ``pool.inputs.read_input`` reads them.
-        after: of the later round.
+        after: the same of the later round.
         null: a second set of rollouts of the policy before; None computes the null from ``prior``.
         prior: see ``transitions``.
         by: the column that samples are counted by.

@@ -71,7 +71,7 @@ def computed(
         correct: (m,) right rollouts before.
         n: (m,) scored rollouts before.
         n_after: (m,) rollouts after.
-        shape: of the matrix.
+        shape: shape of the matrix.
         escaped: number of never-solved samples with a right rollout after.
         prior: Beta(a, b).
     """

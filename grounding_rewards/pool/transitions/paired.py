@@ -24,7 +24,7 @@ class Difference:
 
     Attributes:
         before: the mean pass rate of the first.
-        after: that of the second.
+        after: the mean pass rate of the second.
         mean: after - before, -1 to 1.
         low: the lower end of its 95 % interval; NaN for one sample.
         high: the upper end.

@@ -138,8 +138,8 @@ def transitions(
         before: the earlier round.
         after: the later one.
         null: a second set of rollouts of the policy before, over the same samples; without it the null is computed.
-        prior: of pass rates, for the computed null: "fit" (to the round before, whole), "jeffreys", "uniform" or two
-            numbers above 0.
+        prior: prior of pass rates for the computed null: "fit" (to the whole round before), "jeffreys", "uniform" or
+            two numbers above 0.
 
     Raises:
         PoolError: no sample is in both or in the null, none is scored in both, a sample has two rows or more than

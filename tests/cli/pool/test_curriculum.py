@@ -221,7 +221,7 @@ def test_mistakes_are_named_and_nothing_is_lost(run: Runner, tmp_path: Path, sta
     assert "--split says how --data is read" in run.error(*words, "--out", tmp_path / "o", "--split", "train")
     assert "there is no directory" in run.error(*words, "--out", tmp_path / "no" / "o")
     (tmp_path / "file").write_text("mine")
-    assert "is no directory" in run.error(*words, "--out", tmp_path / "file")
+    assert "is not a directory" in run.error(*words, "--out", tmp_path / "file")
     own = tmp_path / "own"
     own.mkdir()
     (own / "thesis.txt").write_text("mine")

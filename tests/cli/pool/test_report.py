@@ -180,7 +180,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(run, two, tmp_path, monkey
     assert "--by kind takes rollouts" in run.error("pool", "report", counted, "--out", out, "--by", "kind")
     assert not out.exists()
     out.write_text("")
-    assert "is no directory" in run.error("pool", "report", two, "--out", out)
+    assert "is not a directory" in run.error("pool", "report", two, "--out", out)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert "pictures need matplotlib" in run.error("pool", "report", two, "--out", tmp_path / "other")
 

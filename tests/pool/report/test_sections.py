@@ -24,7 +24,7 @@ def test_with_one_rollout_a_sample_chance_is_the_prior_alone():
     assert line.startswith("with one rollout a sample a lucky hit cannot be told from a sure one")
     assert "of 1 never-solved sample 1 was solved at least once, 100.0 %" in " ".join(moved.said)
     (moved,) = said(report("", rounds()), "transitions")
-    assert "what chance would show goes by this prior of pass rates: Beta(0.367, 0.642)" in moved.said
+    assert "the counts expected by chance use this prior of pass rates: Beta(0.367, 0.642)" in moved.said
 
 
 def test_a_prior_of_one_rate_says_the_rate():

@@ -17,7 +17,7 @@ _ROW, _AROUND = 0.3, 0.95
 
 
 def flow(pools: Sequence[Numbers]) -> Figure:
-    """Draw a panel a pool: what is left after each step, with what it removed in grey beside it.
+    """Draw a panel a pool: the samples left after each step, and in grey those that it removed.
 
     Args:
         pools: ``funnel.funnel`` of each pool.
