@@ -61,7 +61,7 @@ def read_prompt(value: Any, wording: Wording, images: int) -> tuple[Message, ...
         text = value if wording.template is None else wording.template.replace(FIELD, value)
         messages = [Message("user", text)]
     elif isinstance(value, list) and value:
-        messages = [_message(each) for each in value]
+        messages = [_message(item) for item in value]
         _check_turns(messages, wording)
     else:
         shown = "nothing" if value is None else f"{value!r:.80}"

@@ -188,7 +188,7 @@ class Converter:
             rows.append({**row, IMAGES: images_of(sample.images, fields)})
         result.rows += len(batch)
         result.problems += [(batch.start + place, batch.place(place), problems[place]) for place in sorted(problems)]
-        result.findings += [replace(each, first=batch.place(each.row)) for each in read.findings]
+        result.findings += [replace(finding, first=batch.place(finding.row)) for finding in read.findings]
         return samples, rows
 
     def _check_wiring(self, result: Converted, *, ended: bool = False) -> None:
@@ -211,7 +211,7 @@ class Converter:
 def _files(table: Table) -> list[str]:
     """Return the names of the files of a directory, relative to it."""
     tables = getattr(table, "tables", ())
-    return [str(each.path.relative_to(table.path)) for each in tables]
+    return [str(part.path.relative_to(table.path)) for part in tables]
 
 
 def _is_parquet(out: Path) -> bool:

@@ -137,7 +137,7 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
     for index, why in unfit.items():
         place = good[index][0]
         samples[place], problems[place] = None, why
-    noticed = [replace(each, row=good[each.row][0]) for each in noticed]
+    noticed = [replace(finding, row=good[finding.row][0]) for finding in noticed]
     return ReadRows(tuple(samples), dict(sorted(problems.items())), noticed)
 
 

@@ -26,7 +26,7 @@ from grounding_rewards.tables.check_unique import check_once
 from grounding_rewards.tables.rollout_parquet import quoted
 from grounding_rewards.tables.rollout_table import RolloutTable
 
-ALL = tuple(each.name for each in fields(SampleStats))
+ALL = tuple(column.name for column in fields(SampleStats))
 """Every column of statistics."""
 
 _TARGETS = ("target_area", "target_diagonal")
@@ -101,9 +101,9 @@ def stats_of(
 
 
 def _check_arguments(rounds: Collection[Any] | None, temperature: Any, columns: Collection[str]) -> None:
-    for each in rounds or ():
-        if isinstance(each, bool) or not isinstance(each, int | np.integer):
-            raise PoolError(f"rounds: got {each!r:.80}; expected whole numbers")
+    for number in rounds or ():
+        if isinstance(number, bool) or not isinstance(number, int | np.integer):
+            raise PoolError(f"rounds: got {number!r:.80}; expected whole numbers")
     if temperature is not None and not math.isfinite(temperature):
         raise PoolError(f"temperature: got {temperature}; expected a finite number")
     for name in [columns] if isinstance(columns, str) else columns:
@@ -119,7 +119,7 @@ def _listed(columns: Mapping[str, str]) -> str:
 def _where(rounds: Collection[int] | None, temperature: float | None) -> str:
     found = []
     if rounds is not None:
-        found.append(f"round IN ({', '.join(str(int(each)) for each in rounds) or 'NULL'})")
+        found.append(f"round IN ({', '.join(str(int(number)) for number in rounds) or 'NULL'})")
     if temperature is not None:
         found.append(f"abs(temperature - {float(temperature)!r}) < 1e-6")
     return f" WHERE {' AND '.join(found)}" if found else ""
@@ -141,7 +141,7 @@ def _extent(table: RolloutTable, where: str, *, totals: bool) -> tuple[float, bo
 
 def _wrong(table: RolloutTable, where: str, name: str, condition: str, expected: str) -> PoolError:
     joined = f"{where} AND" if where else " WHERE"
-    needed = [each for each in _KEY if each in table.columns]
+    needed = [name for name in _KEY if name in table.columns]
     sql = f"SELECT sample_id, {name} AS found FROM {{rollouts}}{joined} {condition} ORDER BY 1, 2 LIMIT 1"
     first = table.query(sql, needed).to_pylist()[0]
     return PoolError(
@@ -216,7 +216,7 @@ def _none_left(table: RolloutTable, rounds: Collection[int] | None, temperature:
 
 
 def _known(found: Iterable[float | None]) -> str:
-    return ", ".join(f"{each:g}" for each in found if each is not None) or "none"
+    return ", ".join(f"{value:g}" for value in found if value is not None) or "none"
 
 
 def _stats(parts: dict[str, list[Any]]) -> SampleStats:

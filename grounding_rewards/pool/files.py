@@ -35,7 +35,7 @@ class NamedRows:
     @property
     def files(self) -> list[Path]:
         """Return the files that hold the rows."""
-        return [each.path for each in getattr(self.table, "tables", [self.table])]
+        return [table.path for table in getattr(self.table, "tables", [self.table])]
 
     def join(self, stats: SampleStats) -> dict[str, int]:
         """Count the samples in the rollouts, in the data, and in both.
@@ -81,14 +81,14 @@ def check_paths(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> Non
     from grounding_rewards.tables.files import check_output, check_place
 
     check_output(out, files)
-    paths, inside = pool_paths(out), [each for each in inputs if each.is_dir()]
+    paths, inside = pool_paths(out), [path for path in inputs if path.is_dir()]
     ours = _listed(paths)
     for name, path in paths.items():
         check_place(path, files)
-        for each in inside:
-            if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(each)):
+        for folder in inside:
+            if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
                 raise TableError(
-                    f"{path}: lies in the input {each}, of which it would become a part; write somewhere else"
+                    f"{path}: lies in the input {folder}, of which it would become a part; write somewhere else"
                 )
         if name in _ASIDE and path.name not in ours and path.exists():
             raise TableError(
@@ -135,12 +135,12 @@ def write_pool(
         manifest = {
             **pool.to_json(),
             **facts,
-            "outputs": [{"path": each.path.name, "rows": each.rows, "sha256": each.sha256} for each in written],
+            "outputs": [{"path": file.path.name, "rows": file.rows, "sha256": file.sha256} for file in written],
             "version": __version__,
             "schema_version": SCHEMA_VERSION,
         }
         opened.write((json.dumps(manifest, indent=2, sort_keys=True, allow_nan=False) + "\n").encode())
-        there = {each.path for each in written}
+        there = {file.path for file in written}
         files.removed = [paths[name] for name in _ASIDE if paths[name] not in there]
     return manifest
 
@@ -154,9 +154,9 @@ def _listed(paths: Mapping[str, Path]) -> set[str]:
     from grounding_rewards.tables.manifests import read_manifest
 
     found = set[str]()
-    for each in (paths["manifest"], *leftovers(paths["manifest"])):
+    for manifest in (paths["manifest"], *leftovers(paths["manifest"])):
         with suppress(TableError, KeyError, TypeError):
-            found |= {str(output["path"]) for output in read_manifest(each)["outputs"]}
+            found |= {str(output["path"]) for output in read_manifest(manifest)["outputs"]}
     return found
 
 

@@ -144,7 +144,7 @@ def next_round(
             "inputs": hashes,
             "join": join,
             **_measured_at(stats, table, rounds, by),
-            "selectors": [plain(each) for each in selectors],
+            "selectors": [plain(spec) for spec in selectors],
             "settings": settings,
         }
         return write_pool(
@@ -189,7 +189,7 @@ def _hashes(
     if table is None:
         found = [{"role": "statistics", **fingerprint(rollouts[0], rollouts)}]
     else:
-        found = [{"role": "rollouts", **each} for each in table.inputs()]
+        found = [{"role": "rollouts", **file} for file in table.inputs()]
     found += [{"role": role, **fingerprint(path, files_of_rows(path))} for role, path in models.items()]
     found += [{"role": "data", **fingerprint(path, files)} for path, files in data.items()]
     code = files_of_code({"selectors": list(selectors)})
@@ -200,7 +200,7 @@ def _measured_at(
     stats: SampleStats, table: RolloutTable | None, rounds: Collection[int] | None, by: str
 ) -> dict[str, Any]:
     """Return the rounds, temperatures and source column for the manifest; None for what a file of statistics lacks."""
-    known = sorted({each for each in stats.temperature.tolist() if each == each})
+    known = sorted({value for value in stats.temperature.tolist() if value == value})
     temperatures: list[float | None] = [None, *known] if np.isnan(stats.temperature).any() else [*known]
     if table is None:
         return {"rounds": None, "temperatures": temperatures, "by": None}

@@ -70,10 +70,10 @@ class SampleStats:
     temperature: Floats = field(default=_ABSENT, metadata=_NAN)
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            if getattr(self, each.name) is None:
-                object.__setattr__(self, each.name, np.broadcast_to(each.metadata["unknown"], len(self.n)))
-        lengths = {each.name: len(getattr(self, each.name)) for each in fields(self)}
+        for column in fields(self):
+            if getattr(self, column.name) is None:
+                object.__setattr__(self, column.name, np.broadcast_to(column.metadata["unknown"], len(self.n)))
+        lengths = {column.name: len(getattr(self, column.name)) for column in fields(self)}
         if len(set(lengths.values())) > 1:
             raise PoolError(f"statistics of samples: got {lengths} rows; expected as many of each")
 

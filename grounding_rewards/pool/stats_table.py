@@ -34,7 +34,7 @@ _WHOLE = {"n": 0, "num_correct": 0, "unscored": 0, "clicks": 0, "distinct": -1, 
 
 _AT_ONCE = 1 << 17
 
-_COLUMNS = tuple(each.name for each in fields(SampleStats))
+_COLUMNS = tuple(column.name for column in fields(SampleStats))
 
 
 def to_table(stats: SampleStats, ks: Sequence[int] = ()) -> pa.Table:
@@ -189,7 +189,7 @@ def _read(path: str | os.PathLike[str]) -> pa.Table:
 
 def _array(name: str, column: Any) -> pa.Array:
     if name in _TEXTS:
-        return pa.array([None if each is None else str(each) for each in column.tolist()], pa.string())
+        return pa.array([None if text is None else str(text) for text in column.tolist()], pa.string())
     if name in ("distinct", "round"):
         return pa.array(np.asarray(column), mask=np.asarray(column) < 0)
     return pa.array(np.ascontiguousarray(column), from_pandas=True)
@@ -198,7 +198,7 @@ def _array(name: str, column: Any) -> pa.Array:
 def _column(name: str, column: pa.ChunkedArray) -> Any:
     if name in _TEXTS:
         found = np.empty(len(column), dtype=np.object_)
-        found[:] = [None if each is None else str(each) for each in column.to_pylist()]
+        found[:] = [None if text is None else str(text) for text in column.to_pylist()]
         return found
     try:
         numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False).astype(np.float64)

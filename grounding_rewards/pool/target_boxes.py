@@ -87,7 +87,7 @@ def not_installed(names: Collection[RecordedName | None]) -> list[str]:
     ['os:abort']
     """
     known = list_recipes()
-    return sorted({each.text for each in names if each is not None and each.text not in known})
+    return sorted({name.text for name in names if name is not None and name.text not in known})
 
 
 def _boxes(read: Targets, image_sizes: Floats) -> Floats:

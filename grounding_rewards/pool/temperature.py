@@ -113,7 +113,7 @@ def highest(accuracies: Mapping[float, float], *, tolerance: float = 0.02, refer
     temperatures = _sorted(accuracies, reference)
     start = 0 if reference is None else temperatures.index(reference)
     floor = accuracies[temperatures[start]] - _from_0_to_1("tolerance", tolerance) - _SLACK
-    return temperatures[_top([accuracies[each] >= floor for each in temperatures], start)]
+    return temperatures[_top([accuracies[value] >= floor for value in temperatures], start)]
 
 
 def sweep(
@@ -162,7 +162,7 @@ def sweep(
     check_seed(seed)
     temperatures = _sorted(stats_by_temperature, reference)
     _from_0_to_1("tolerance", tolerance)
-    common, every = _common([stats_by_temperature[each] for each in temperatures], temperatures)
+    common, every = _common([stats_by_temperature[value] for value in temperatures], temperatures)
     rates = np.stack([stats.pass_rate for stats in common])
     accuracies = [exact_mean(rate) for rate in rates]
     against = _against(temperatures, accuracies, rule, reference)
@@ -207,7 +207,7 @@ def sweep(
 def _common(several: Sequence[SampleStats], temperatures: Sequence[float]) -> tuple[list[SampleStats], int]:
     """Return the samples that all temperatures have scored, in one order, and the number of samples in any."""
     scored = [stats.taken(stats.n > 0) for stats in several]
-    rows = in_common(scored, [f"the scored rollouts at temperature {each:g}" for each in temperatures])
+    rows = in_common(scored, [f"the scored rollouts at temperature {value:g}" for value in temperatures])
     every = set().union(*(stats.sample_id.tolist() for stats in several))
     return [stats.taken(chosen) for stats, chosen in zip(scored, rows, strict=True)], len(every)
 
@@ -247,17 +247,17 @@ def _why(gap: tuple[float, float, float], compared_with: float, rule: str, block
 
 
 def _sorted(by_temperature: Mapping[float, Any], reference: float | None) -> list[float]:
-    wrong = [each for each in by_temperature if not (math.isfinite(each) and each >= 0)]
+    wrong = [value for value in by_temperature if not (math.isfinite(value) and value >= 0)]
     if wrong:
         raise PoolError(f"temperature: got {wrong[0]}; expected a number from 0")
     found = sorted(by_temperature)
     if len(found) < 2:
         raise PoolError(
-            f"temperatures: got {', '.join(f'{each:g}' for each in found) or 'none'}; expected rollouts of the same "
+            f"temperatures: got {', '.join(f'{value:g}' for value in found) or 'none'}; expected rollouts of the same "
             "samples at two or more"
         )
     if reference is not None and reference not in found:
-        shown = ", ".join(f"{each:g}" for each in found)
+        shown = ", ".join(f"{value:g}" for value in found)
         raise PoolError(f"reference: got {reference:g}; expected one of the temperatures there are, {shown}")
     return found
 

@@ -171,7 +171,7 @@ def _check_ours(out: Path) -> None:
     if not out.absolute().parent.is_dir():
         raise PoolError(f"{out}: there is no directory {out.absolute().parent}")
     known = re.compile(rf"stage-\d+-[^/]*\.(parquet|jsonl)|{OUTSIDE}\.(parquet|jsonl)|{re.escape(WEIGHTS)}|{MANIFEST}")
-    others = sorted(each.name for each in out.iterdir() if not known.fullmatch(each.name)) if out.is_dir() else []
+    others = sorted(path.name for path in out.iterdir() if not known.fullmatch(path.name)) if out.is_dir() else []
     if others:
         raise PoolError(
             f"{out}: holds {', '.join(others[:3])}, which no curriculum wrote and would be lost; name another directory"

@@ -147,7 +147,9 @@ def _stage_set(stats: SampleStats, stage: Stage, members: dict[str, NDArray[np.i
         Quota(name, there, wanted, min(there, wanted))
         for name, there, wanted in zip(stage.bands, available, asked, strict=True)
     )
-    rows = [_draw(stats, members[each.band], each, f"stage {stage.name}, band {each.band}", seed) for each in quotas]
+    rows = [
+        _draw(stats, members[quota.band], quota, f"stage {stage.name}, band {quota.band}", seed) for quota in quotas
+    ]
     return StageSet(stage, np.sort(np.concatenate(rows)), quotas)
 
 

@@ -74,7 +74,7 @@ class Report:
             "sources": [{"round": name, "by_source": lines} for name, lines in self.sources],
             "sizes": [{"round": name, "by_size": lines} for name, lines in self.sizes],
         }
-        one_by_one = {name: [each.to_json() for each in getattr(self, name)] for name in ("hardest", "suspects")}
+        one_by_one = {name: [sample.to_json() for sample in getattr(self, name)] for name in ("hardest", "suspects")}
         whole = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
         return {**whole, **by_round, **one_by_one, "missing": dict(self.missing)}
 
@@ -107,18 +107,18 @@ def report(
     >>> found.rounds[0]["mixed"], sorted(found.missing)
     (1, ['hardest', 'pools', 'sizes', 'sources', 'suspects', 'temperature', 'transitions'])
     """
-    moved, apart = _transitions([each for each in rounds if not each.swept])
+    moved, apart = _transitions([part for part in rounds if not part.swept])
     swept, failed = _temperature(by_temperature or {})
-    sources = [(each.name, by_source(each.stats)) for each in rounds]
-    sizes = [(each.name, by_size(each.stats)) for each in rounds]
-    scored = [each for each in rounds if each.stats.n.any()]
+    sources = [(part.name, by_source(part.stats)) for part in rounds]
+    sizes = [(part.name, by_size(part.stats)) for part in rounds]
+    scored = [part for part in rounds if part.stats.n.any()]
     found = Report(
         title=title,
         rounds=tuple(map(summary, rounds)),
         num_correct=tuple(map(histogram, scored)),
         transitions=tuple(moved),
-        sources=tuple(each for each in sources if each[1]),
-        sizes=tuple(each for each in sizes if each[1]),
+        sources=tuple(entry for entry in sources if entry[1]),
+        sizes=tuple(entry for entry in sizes if entry[1]),
         signal=tuple(map(signal, scored)),
         temperature=swept,
         pools=tuple(pools),
@@ -127,7 +127,7 @@ def report(
         remarks=(*remarks, *(apart if moved else ())),
     )
     missing = {name: why for name, why in NEEDS.items() if not getattr(found, name)}
-    if not moved and any(each.swept for each in rounds):
+    if not moved and any(part.swept for part in rounds):
         missing["transitions"] = (
             "temperatures of one round are no steps of training; needs rollouts that name two rounds (column round)"
         )

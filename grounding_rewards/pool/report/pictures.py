@@ -57,7 +57,7 @@ def drawings(found: Report) -> Iterator[Drawing]:
         yield Drawing("sources", 0, "sources.png", _sources(name, lines), partial(outcomes.sources, lines, name))
     if found.sizes:
         yield Drawing("sizes", 0, "target-sizes.png", _sizes(found), partial(sizes.sizes, found.sizes))
-    if any(each["mixed"] is not None for each in found.signal):
+    if any(line["mixed"] is not None for line in found.signal):
         yield Drawing("signal", 0, "no-signal.png", _signal(found), partial(outcomes.signals, found.signal))
     if found.temperature:
         draw = partial(temperatures.temperatures, found.temperature)
@@ -72,9 +72,9 @@ def drawings(found: Report) -> Iterator[Drawing]:
 
 def _histograms(found: Report) -> str:
     lines = [
-        f"{each['round']}: {count(each['none_correct'])} with none, {count(each['mixed'])} with some and "
-        f"{count(each['all_correct'])} with all rollouts right"
-        for each in found.rounds
+        f"{line['round']}: {count(line['none_correct'])} with none, {count(line['mixed'])} with some and "
+        f"{count(line['all_correct'])} with all rollouts right"
+        for line in found.rounds
     ]
     return f"Bars: shares of samples by their number of right rollouts. {'; '.join(lines)}."
 
@@ -106,8 +106,8 @@ def _sizes(found: Report) -> str:
 
 def _signal(found: Report) -> str:
     lines = [
-        f"{each['round']}: {percent(each['none_correct'])} none correct, {percent(each['all_correct'])} all correct"
-        for each in found.signal
+        f"{line['round']}: {percent(line['none_correct'])} none correct, {percent(line['all_correct'])} all correct"
+        for line in found.signal
     ]
     return f"Bars: shares of samples without signal. {'; '.join(lines)}."
 
@@ -121,7 +121,7 @@ def _temperature(swept: Numbers) -> str:
 
 
 def _pools(found: Report) -> str:
-    lines = [f"{each['pool']}: {count(each['kept'])} of {count(each['samples'])} samples kept" for each in found.pools]
+    lines = [f"{pool['pool']}: {count(pool['kept'])} of {count(pool['samples'])} samples kept" for pool in found.pools]
     return f"Bars: what each step of drawing a pool leaves. {'; '.join(lines)}."
 
 

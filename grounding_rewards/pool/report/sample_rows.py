@@ -82,9 +82,9 @@ def _shown(part: RoundInput, row: int, read: Mapping[str, list[dict[str, Any]]],
     stats = part.round.stats
     name, source = str(stats.sample_id[row]), stats.source[row]
     rollouts = read.get(name, [])
-    placed = [each for each in rollouts if each["x_unit"] is not None and each["y_unit"] is not None]
-    first: dict[str, Any] = next((each for each in rollouts if each["target"] is not None), {})
-    size = read_size(next((each["image_size"] for each in rollouts if each["image_size"] is not None), None))
+    placed = [rollout for rollout in rollouts if rollout["x_unit"] is not None and rollout["y_unit"] is not None]
+    first: dict[str, Any] = next((rollout for rollout in rollouts if rollout["target"] is not None), {})
+    size = read_size(next((rollout["image_size"] for rollout in rollouts if rollout["image_size"] is not None), None))
     name_of_recipe = None if first.get("recipe") is None else RecordedName(first["recipe"])
     places = outlines(
         first.get("target"), size, name=name_of_recipe, target_space=options.target_space, recipe=options.recipe
@@ -92,13 +92,15 @@ def _shown(part: RoundInput, row: int, read: Mapping[str, list[dict[str, Any]]],
     return ShownSample(
         sample_id=name,
         n=int(stats.n[row]),
-        clicks=np.array([[each["x_unit"], each["y_unit"]] for each in placed], dtype=np.float64).reshape(-1, 2),
-        right=np.array([each["acc"] == 1 for each in placed], dtype=np.bool_),
+        clicks=np.array([[rollout["x_unit"], rollout["y_unit"]] for rollout in placed], dtype=np.float64).reshape(
+            -1, 2
+        ),
+        right=np.array([rollout["acc"] == 1 for rollout in placed], dtype=np.bool_),
         outlines=places,
         image_size=size,
-        instruction=next((str(each["instruction"]) for each in rollouts if each.get("instruction")), None),
+        instruction=next((str(rollout["instruction"]) for rollout in rollouts if rollout.get("instruction")), None),
         source=None if source is None else str(source),
-        responses=commonest([each["response"] for each in rollouts]),
+        responses=commonest([rollout["response"] for rollout in rollouts]),
         unscored=int(stats.unscored[row]),
     )
 
@@ -120,7 +122,7 @@ def with_screenshots(samples: Sequence[ShownSample], data: Screenshots) -> tuple
         require_column(table, data.image_column, "--image-column")
     column = data.image_column or next((name for name in ("images", "image") if name in table.columns), None)
     instruction_column = next((name for name in _INSTRUCTIONS if name in table.columns), None)
-    wanted = {each.sample_id: each for each in samples}
+    wanted = {sample.sample_id: sample for sample in samples}
     names = sample_names(table, data.id_column)
     missing = [name for name in wanted if name not in set(names)]
     if wanted and len(missing) == len(wanted):
@@ -147,7 +149,7 @@ def with_screenshots(samples: Sequence[ShownSample], data: Screenshots) -> tuple
         f"{data.path} lacks {plural(len(missing), 'sample')} that the page shows, such as {missing[0]!r}"
         if missing else "",
     ]  # fmt: skip
-    return [found.get(each.sample_id, each) for each in samples], [*filter(None, remarks)]
+    return [found.get(sample.sample_id, sample) for sample in samples], [*filter(None, remarks)]
 
 
 def _with_screenshot(

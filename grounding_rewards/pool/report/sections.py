@@ -121,13 +121,13 @@ def _rounds(rounds: Sequence[Numbers]) -> TextTable:
     ]  # fmt: skip
     rows = [
         [
-            each["round"], count(each["samples"]), count(each["rollouts"]), count(each["unscored"]),
-            listed(each["rollouts_per_sample"]), count(each["none_correct"]), count(each["mixed"]),
-            count(each["all_correct"]), count(each["correct"]), percent(each["accuracy"]),
-            between(each["accuracy_low"], each["accuracy_high"]), percent(each["parse_rate"]),
-            listed(each["temperatures"]),
+            line["round"], count(line["samples"]), count(line["rollouts"]), count(line["unscored"]),
+            listed(line["rollouts_per_sample"]), count(line["none_correct"]), count(line["mixed"]),
+            count(line["all_correct"]), count(line["correct"]), percent(line["accuracy"]),
+            between(line["accuracy_low"], line["accuracy_high"]), percent(line["parse_rate"]),
+            listed(line["temperatures"]),
         ]
-        for each in rounds
+        for line in rounds
     ]  # fmt: skip
     return TextTable("Samples and rollouts of each round", heads, rows)
 
@@ -170,16 +170,16 @@ def _moved(place: int, moved: Numbers) -> SectionPart:
 
 def _by_source(moved: Numbers) -> TextTable | None:
     lines = moved["by_source"]
-    if all(each["source"] is None for each in lines):
+    if all(line["source"] is None for line in lines):
         return None
     heads = ["source", "in both", "up", "same", "down", "never solved before", "solved after", "mean pass rate, points"]
     rows = [
         [
-            each["source"] or "unknown", count(each["both"]), count(each["up"]), count(each["same"]),
-            count(each["down"]), count(each["never_solved"]), count(each["escaped"]),
-            points(each["difference"]["mean"]),
+            line["source"] or "unknown", count(line["both"]), count(line["up"]), count(line["same"]),
+            count(line["down"]), count(line["never_solved"]), count(line["escaped"]),
+            points(line["difference"]["mean"]),
         ]
-        for each in lines
+        for line in lines
     ]  # fmt: skip
     return TextTable(f"By source, from {moved['from']} to {moved['to']}", heads, rows)
 
@@ -222,7 +222,7 @@ def _sizes(found: Report) -> Iterator[TextTable]:
 def _signal(rounds: Sequence[Numbers]) -> TextTable:
     heads = ["round", "none correct", "all correct", "mixed", "totals do not differ"]
     keys = ("none_correct", "all_correct", "mixed", "no_spread")
-    rows = [[each["round"], *(percent(each[key]) for key in keys)] for each in rounds]
+    rows = [[line["round"], *(percent(line[key]) for key in keys)] for line in rounds]
     return TextTable("Shares of the scored samples of each round", heads, rows)
 
 
@@ -251,13 +251,13 @@ def _temperature(swept: Numbers) -> SectionPart:
 def _pools(pools: Sequence[Numbers]) -> TextTable:
     heads = ["pool", "measured", "removed", "kept", "never solved", "others", "share", "asked for", "too few"]
     rows = []
-    for each in pools:
-        removed = "; ".join(f"{step['step']} {count(step['removed'])}" for step in each["steps"] if step["removed"])
+    for pool in pools:
+        removed = "; ".join(f"{step['step']} {count(step['removed'])}" for step in pool["steps"] if step["removed"])
         rows.append(
             [
-                each["pool"], count(each["samples"]), removed or "-", count(each["kept"]), count(each["zero"]),
-                count(each["positive"]), percent(each["zero_share"]), percent(each["zero_share_asked"]),
-                count(each.get("shortfall")),
+                pool["pool"], count(pool["samples"]), removed or "-", count(pool["kept"]), count(pool["zero"]),
+                count(pool["positive"]), percent(pool["zero_share"]), percent(pool["zero_share_asked"]),
+                count(pool.get("shortfall")),
             ]
         )  # fmt: skip
     return TextTable("Pools in the order given", heads, rows)

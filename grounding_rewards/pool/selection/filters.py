@@ -50,7 +50,7 @@ def filters(band: Band | tuple[float, float] | None, selectors: Iterable[Selecto
         chosen = _band(band)
         found.append(Filter("band", chosen, asdict(chosen)))
     return found + [
-        Filter(_name(each), built(each), {"selector": plain(each)}) for each in as_list("selectors", selectors)
+        Filter(_name(spec), built(spec), {"selector": plain(spec)}) for spec in as_list("selectors", selectors)
     ]
 
 
@@ -63,17 +63,17 @@ def weigh(funnel: Funnel, stats: SampleStats, chosen: Sequence[Filter]) -> Float
         SelectorError: a selector breaks its contract, or returns a weight below 0.
     """
     logs = np.zeros(len(stats))
-    for each in chosen:
+    for step in chosen:
         rows = np.flatnonzero(funnel.left)
-        found = select(stats.taken(rows), each.selector)
+        found = select(stats.taken(rows), step.selector)
         for row in np.flatnonzero(found < 0)[:1]:
             raise SelectorError(
-                f"selector {name_of(each.selector)} returned {found[row]} for {stats.named(rows[row])}; expected 0 or "
+                f"selector {name_of(step.selector)} returned {found[row]} for {stats.named(rows[row])}; expected 0 or "
                 "more, for a pool is drawn by these weights"
             )
         with np.errstate(divide="ignore"):
             logs[rows] += np.log(found)
-        funnel.remove(each.name, np.isneginf(logs), **each.parameters)
+        funnel.remove(step.name, np.isneginf(logs), **step.parameters)
     return logs
 
 
@@ -97,7 +97,7 @@ def plain(given: Any) -> Any:
     if isinstance(given, Mapping):
         return {str(key): plain(each) for key, each in given.items()}
     if isinstance(given, list | tuple):
-        return [plain(each) for each in given]
+        return [plain(part) for part in given]
     if isinstance(given, np.generic):
         return given.item()
     return given if given is None or isinstance(given, str | int | float) else _ADDRESS.sub("", repr(given))

@@ -149,9 +149,9 @@ def next_pool(
     if available is not None:
         there = frozenset(as_list("available", available))
         ids = stats.sample_id.tolist()
-        funnel.remove("not_in_data", ~np.fromiter((each in there for each in ids), dtype=np.bool_, count=len(ids)))
+        funnel.remove("not_in_data", ~np.fromiter((name in there for name in ids), dtype=np.bool_, count=len(ids)))
     funnel.remove("unscored", stats.n == 0)
-    _check_sources("selectors", stats, [name for each in chosen for name in sources_of(each.selector)])
+    _check_sources("selectors", stats, [name for step in chosen for name in sources_of(step.selector)])
     _exclude(funnel, stats, as_list("exclude_sources", exclude_sources))
     drawable = funnel.left
     if min_rollouts is not None:
@@ -188,7 +188,7 @@ def check_numbers(*, seed: Any, zero_share: Any, min_rollouts: Any = None, limit
 
 
 def _pair(value: Any) -> tuple[SampleStats, SampleStats]:
-    if isinstance(value, tuple | list) and [type(each) for each in value] == [SampleStats] * 2:
+    if isinstance(value, tuple | list) and [type(item) for item in value] == [SampleStats] * 2:
         return value[0], value[1]
     raise PoolError(f"two_model: got {value!r:.80}; expected statistics by two models, the weak one and the strong one")
 
@@ -199,12 +199,12 @@ def _check_sources(argument: str, stats: SampleStats, sources: Sequence[str]) ->
     Raises:
         PoolError: no sample is from one of them.
     """
-    known = sorted({str(each) for each in stats.source.tolist() if each is not None})
-    for each in sources:
-        if each not in known:
-            hint = near(each, known) or "."
+    known = sorted({str(name) for name in stats.source.tolist() if name is not None})
+    for source in sources:
+        if source not in known:
+            hint = near(source, known) or "."
             there = f"There are: {', '.join(known)}" if known else "No sample has a source"
-            raise PoolError(f"{argument}: no sample is from {each!r}{hint} {there}")
+            raise PoolError(f"{argument}: no sample is from {source!r}{hint} {there}")
 
 
 def _exclude(funnel: Funnel, stats: SampleStats, sources: Sequence[str]) -> None:

@@ -97,15 +97,15 @@ class Every:
 
     def __call__(self, stats: SampleStats) -> Floats:
         """Weigh each sample."""
-        return reduce(_product, (select(stats, each) for each in self._built()), np.ones(len(stats)))
+        return reduce(_product, (select(stats, selector) for selector in self._built()), np.ones(len(stats)))
 
     def _built(self) -> tuple[Selector, ...]:
         return self.selectors  # type: ignore[return-value]
 
     def _corners(self) -> list[float]:
         bounds = [1.0, 1.0]
-        for each in self._built():
-            corners = _product(np.array(bounds)[:, None], np.array([each.low, each.high], dtype=np.float64))
+        for selector in self._built():
+            corners = _product(np.array(bounds)[:, None], np.array([selector.low, selector.high], dtype=np.float64))
             bounds = [float(corners.min()), float(corners.max())]
         return bounds
 
@@ -131,7 +131,7 @@ def sources_of(selector: object) -> tuple[str, ...]:
     ('web',)
     """
     if isinstance(selector, Every):
-        return tuple(name for each in selector.selectors for name in sources_of(each))
+        return tuple(name for inner in selector.selectors for name in sources_of(inner))
     return (*selector.exclude, *selector.only) if isinstance(selector, FromSources) else ()
 
 

@@ -120,7 +120,7 @@ def _tallies(n: ArrayLike, correct: ArrayLike) -> tuple[NDArray[np.int64], NDArr
     """Count the samples with more than i right, wrong and scored rollouts, for i from 0."""
     of, right = np.asarray(n, np.int64), np.asarray(correct, np.int64)
     size = int(of.max(initial=0))
-    counts = (np.bincount(each, minlength=size + 1)[::-1].cumsum()[::-1][1:] for each in (right, of - right, of))
+    counts = (np.bincount(tally, minlength=size + 1)[::-1].cumsum()[::-1][1:] for tally in (right, of - right, of))
     right_over, wrong_over, scored_over = counts
     return right_over, wrong_over, scored_over
 

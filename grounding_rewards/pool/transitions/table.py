@@ -110,7 +110,7 @@ class Transitions:
             "after": self.after.tolist(),
             "discordant": None if self.discordant is None else vars(self.discordant),
             "null": self.chance.to_json(),
-            "by_source": [each.to_json() for each in self.by_source],
+            "by_source": [moves.to_json() for moves in self.by_source],
             "warnings": list(self.warnings),
         }
 

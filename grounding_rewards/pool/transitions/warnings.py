@@ -40,7 +40,7 @@ def of_rounds(
             f"samples have {_list(sizes[0])} scored rollouts before and {_list(sizes[1])} after: equal numbers of "
             "right ones are not equal pass rates; up and down compare pass rates"
         )
-    rounds = [set(np.unique(each.round[each.round >= 0]).tolist()) for each in (before, after)]
+    rounds = [set(np.unique(stats.round[stats.round >= 0]).tolist()) for stats in (before, after)]
     if rounds[0] and rounds[0] == rounds[1]:
         found.append(f"both are of round {_list(rounds[0])}")
     elif rounds[0] and rounds[1] and max(rounds[1]) < min(rounds[0]):
@@ -58,11 +58,11 @@ def of_temperatures(common: Sequence[SampleStats]) -> list[str]:
     if len(common[0]) < FEW:
         found.append(f"{len(common[0])} samples are few: intervals over samples are too narrow")
     sizes = [set(stats.n.tolist()) for stats in common]
-    if any(each != sizes[0] for each in sizes):
+    if any(size != sizes[0] for size in sizes):
         found.append(
             "numbers of scored rollouts a sample differ between temperatures: more rollouts make more groups mixed"
         )
-    rounds = {each for stats in common for each in stats.round.tolist() if each >= 0}
+    rounds = {number for stats in common for number in stats.round.tolist() if number >= 0}
     if len(rounds) > 1:
         found.append(f"rollouts are of rounds {', '.join(map(str, sorted(rounds)))}: the policy differs as well")
     return found

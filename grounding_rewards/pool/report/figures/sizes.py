@@ -48,7 +48,7 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
             places, rates, yerr=bars, color=colour, marker=_MARKERS[number], markersize=5.5, linewidth=1.3,
             elinewidth=1.2, capsize=2.5, label=names[number], clip_on=False,
         )  # fmt: skip
-    counts = [max((_samples(lines, each) for _, lines in rounds)) for each in bins]
+    counts = [max((_samples(lines, edges) for _, lines in rounds)) for edges in bins]
     below.bar(range(len(bins)), counts, 0.7, color=style.COLOURS["mixed"], edgecolor="0.25", linewidth=0.5)
     for place, count in enumerate(counts):
         below.annotate(
@@ -62,7 +62,7 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
     below.set_ylabel("samples" if len(rounds) == 1 else "samples\n(largest round)", fontsize=style.NORMAL)
     below.locator_params(axis="y", nbins=3, integer=True)
     below.margins(y=0.25)
-    below.set_xticks(range(len(bins)), labels=[area(*each) for each in bins], fontsize=style.SMALL)
+    below.set_xticks(range(len(bins)), labels=[area(*edges) for edges in bins], fontsize=style.SMALL)
     below.set_xlim(-0.6, len(bins) - 0.4)
     below.set_xlabel("area of the target as a share of the screen", fontsize=style.NORMAL)
     figure.legend(loc="outside upper left", ncol=min(len(rounds), 4), frameon=False, fontsize=style.NORMAL)

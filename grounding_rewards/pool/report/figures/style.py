@@ -66,7 +66,9 @@ def legible(text: str, most: int = 34) -> str:
     """
     line = shortened(" ".join(text.split()) or "(empty)", most)
     drawn = _drawn()
-    return "".join(each if each.isprintable() and ord(each) in drawn else "□" for each in line).replace("$", r"\$")
+    return "".join(letter if letter.isprintable() and ord(letter) in drawn else "□" for letter in line).replace(
+        "$", r"\$"
+    )
 
 
 def distinct_labels(texts: Sequence[str], most: int = 34) -> list[str]:
