@@ -10,7 +10,7 @@ import numpy as np
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, TableError
-from grounding_rewards.own_code import files_of_code
+from grounding_rewards.plugins.sources import files_named, plugins_named
 from grounding_rewards.pool import Band
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.files import NamedRows, check_paths, write_pool
@@ -125,9 +125,8 @@ def next_round(
             selectors=selectors, limit=limit, control=control,
             available=None if named is None else {name for name in named.names if name is not None},
         )  # fmt: skip
-        hashes = _hashes(
-            rollouts, table, models, {} if data is None or named is None else {data: named.files}, selectors
-        )
+        code = {"selectors": [plain(spec) for spec in selectors]}
+        hashes = _hashes(rollouts, table, models, {} if data is None or named is None else {data: named.files}, code)
         advance(0.5)
         settings = {
             "exclude_source": sorted(exclude_sources),
@@ -144,7 +143,8 @@ def next_round(
             "inputs": hashes,
             "join": join,
             **_measured_at(stats, table, rounds, by),
-            "selectors": [plain(spec) for spec in selectors],
+            **code,
+            "plugins": plugins_named({**code, "recipe": settings["recipe"]}),
             "settings": settings,
         }
         return write_pool(
@@ -183,7 +183,7 @@ def _hashes(
     table: RolloutTable | None,
     models: Mapping[str, Path],
     data: Mapping[Path, Sequence[Path]],
-    selectors: Sequence[SelectorSpec],
+    code: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """Fingerprint all inputs for the manifest, each with its role."""
     if table is None:
@@ -192,8 +192,7 @@ def _hashes(
         found = [{"role": "rollouts", **file} for file in table.inputs()]
     found += [{"role": role, **fingerprint(path, files_of_rows(path))} for role, path in models.items()]
     found += [{"role": "data", **fingerprint(path, files)} for path, files in data.items()]
-    code = files_of_code({"selectors": list(selectors)})
-    return found + [{"role": "selector", **fingerprint(path, [path])} for path in code]
+    return found + [{"role": "selector", **fingerprint(path, [path])} for path in files_named(code)]
 
 
 def _measured_at(

@@ -1,19 +1,21 @@
 """Selectors map statistics of samples to weights between declared bounds; a weight of 0 leaves a sample out."""
 
-from grounding_rewards.pool.selectors.bands import Band, FromSources, MeanBand, MinRollouts, Spread, Unsolved
-from grounding_rewards.pool.selectors.protocol import FunctionSelector, Selector, select
+from grounding_rewards.plugins.named import FunctionSelector, selector
+from grounding_rewards.pool.selectors.bands import Band, MeanBand, MinRollouts, Source, Spread, Unsolved
+from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.selectors.weights import Every, Learnability
 
 __all__ = [
     "Band",
     "Every",
-    "FromSources",
     "FunctionSelector",
     "Learnability",
     "MeanBand",
     "MinRollouts",
     "Selector",
+    "Source",
     "Spread",
     "Unsolved",
     "select",
+    "selector",
 ]

@@ -183,7 +183,7 @@ class MinRollouts:
 
 
 @dataclass(frozen=True)
-class FromSources:
+class Source:
     """1 for samples of some sources, else 0.
 
     Args:
@@ -195,7 +195,7 @@ class FromSources:
 
     >>> from grounding_rewards.pool import SampleStats
     >>> one = np.array([1, 1, 1])
-    >>> FromSources(exclude=["web"])(SampleStats(one, one, one, source=np.array(["web", "app", None], dtype=object)))
+    >>> Source(exclude=["web"])(SampleStats(one, one, one, source=np.array(["web", "app", None], dtype=object)))
     array([0., 1., 1.])
     """
 

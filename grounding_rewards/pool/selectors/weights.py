@@ -11,7 +11,8 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.pool.selectors.bands import TRUTH, FromSources
+from grounding_rewards.plugins.named import selector
+from grounding_rewards.pool.selectors.bands import TRUTH, Source
 from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
@@ -97,15 +98,15 @@ class Every:
 
     def __call__(self, stats: SampleStats) -> Floats:
         """Weigh each sample."""
-        return reduce(_product, (select(stats, selector) for selector in self._built()), np.ones(len(stats)))
+        return reduce(_product, (select(stats, part) for part in self._built()), np.ones(len(stats)))
 
     def _built(self) -> tuple[Selector, ...]:
         return self.selectors  # type: ignore[return-value]
 
     def _corners(self) -> list[float]:
         bounds = [1.0, 1.0]
-        for selector in self._built():
-            corners = _product(np.array(bounds)[:, None], np.array([selector.low, selector.high], dtype=np.float64))
+        for part in self._built():
+            corners = _product(np.array(bounds)[:, None], np.array([part.low, part.high], dtype=np.float64))
             bounds = [float(corners.min()), float(corners.max())]
         return bounds
 
@@ -132,7 +133,7 @@ def sources_of(selector: object) -> tuple[str, ...]:
     """
     if isinstance(selector, Every):
         return tuple(name for inner in selector.selectors for name in sources_of(inner))
-    return (*selector.exclude, *selector.only) if isinstance(selector, FromSources) else ()
+    return (*selector.exclude, *selector.only) if isinstance(selector, Source) else ()
 
 
 def built(spec: Selector | str | Mapping[str, Any]) -> Selector:
@@ -141,8 +142,6 @@ def built(spec: Selector | str | Mapping[str, Any]) -> Selector:
     Raises:
         RecipeError: it is no selector.
     """
-    from grounding_rewards.pool.selectors.named import selector
-
     if isinstance(spec, str | Mapping):
         return selector(spec)
     if wrong := complaint(spec, SELECTOR):

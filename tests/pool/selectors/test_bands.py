@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.pool import (
     Band,
-    FromSources,
     MeanBand,
     MinRollouts,
     SampleStats,
+    Source,
     Spread,
     Unsolved,
     sample_stats,
@@ -132,9 +132,9 @@ def test_few_rollouts_and_sources_are_left_out():
     assert select(counted((1, 4), (0, 3), (0, 0)), MinRollouts(4)).tolist() == [1.0, 0.0, 0.0]
     one = np.ones(3, dtype=np.int64)
     stats = SampleStats(np.array(["a", "b", "c"], object), one, one, source=np.array(["web", "app", None], object))
-    assert select(stats, FromSources(exclude=["web"])).tolist() == [0.0, 1.0, 1.0]
-    assert select(stats, FromSources(only=["web", "mac"])).tolist() == [1.0, 0.0, 0.0]
-    assert select(stats, FromSources()).tolist() == [1.0, 1.0, 1.0]
+    assert select(stats, Source(exclude=["web"])).tolist() == [0.0, 1.0, 1.0]
+    assert select(stats, Source(only=["web", "mac"])).tolist() == [1.0, 0.0, 0.0]
+    assert select(stats, Source()).tolist() == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_few_rollouts_and_sources_are_left_out():
         ("min_rollouts", {"n": 0}, r"MinRollouts\(n=\): got 0; expected a number from 1"),
         ("min_rollouts", {"n": 1.5}, r"MinRollouts\(n=\): got 1.5; expected a whole number from 1"),
         ("min_rollouts", {}, "min_rollouts: missing a required argument: 'n'"),
-        ("source", {"exclude": "web"}, r"FromSources\(exclude=\): got 'web'; expected a list of texts"),
+        ("source", {"exclude": "web"}, r"Source\(exclude=\): got 'web'; expected a list of texts"),
         ("source", {"exclude": ["a"], "only": ["a"]}, "expected other sources than only"),
         ("spread", {"threshold": -1}, r"Spread\(threshold=\): got -1; expected a number from 0"),
         ("mean_band", {"low_mean": 1, "high_mean": 1}, r"MeanBand\(low_mean=\): got 1; expected below high_mean, 1"),
@@ -162,8 +162,8 @@ def test_options_that_do_not_fit_are_errors(name, options, message):
         Spread(),
         Spread(0.3),
         MinRollouts(4),
-        FromSources(["web"]),
-        FromSources(only=["web"]),
+        Source(["web"]),
+        Source(only=["web"]),
     ],
     ids=repr,
 )

@@ -6,7 +6,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.errors import SelectorError
-from grounding_rewards.pool import Band, Every, FromSources, Learnability, MinRollouts, Unsolved, select, selector
+from grounding_rewards.pool import Band, Every, Learnability, MinRollouts, Source, Unsolved, select, selector
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.selectors import FunctionSelector
 from grounding_rewards.testing import check_selector
@@ -91,7 +91,7 @@ def test_a_product_too_small_for_a_float_leaves_no_sample_out():
     [
         Learnability(),
         Learnability(unbiased=True, scaled=True),
-        Every([FromSources(["web"]), "learnability", Band(0.1, 0.9, confident=True)]),
+        Every([Source(["web"]), "learnability", Band(0.1, 0.9, confident=True)]),
         Every([FunctionSelector(negative, -2.0, 3.0)]),
     ],
     ids=["learnability", "unbiased", "every", "function"],
