@@ -13,8 +13,7 @@ from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.rollouts import Reason, Scores
 from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Example, Recipe
 from grounding_rewards.testing._checks import brief, close, members, quietly, same_bits, survives_copies
-from grounding_rewards.testing.hostile import hostile_responses
-from grounding_rewards.testing.shapes import shapes_of
+from grounding_rewards.testing.hostile import hostile_responses, shapes_of
 from grounding_rewards.testing.timing import check_time
 
 _WIRE = {"space": "pixel", "image_size": [1024, 512], "model_image_size": [512, 256]}

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from grounding_rewards.scoring import Example, Recipe
-from grounding_rewards.testing.shapes import MEGABYTE, hostile_shapes, shapes_of
+from grounding_rewards.testing.hostile import MEGABYTE, hostile_shapes, shapes_of
 
 SHORTER, LONGER = 15 * 1024, 60 * 1024
 """Characters: as much as is read of a response (64 KiB), but for what stands around the repeated part."""

@@ -12,7 +12,8 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
+from grounding_rewards.verifiers.screen import screens
 
 Kind = Literal["iou", "giou", "diou", "ciou"]
 
@@ -101,3 +102,33 @@ def _aspect(box: Floats, truth: Floats, iou: Floats) -> Floats:
     angles = [np.arctan2(each[:, 2] - each[:, 0], each[:, 3] - each[:, 1]) for each in (truth, box)]
     v = (2.0 / math.pi * (angles[0] - angles[1])) ** 2
     return _share(v * v, 1.0 - iou + v)
+
+
+@dataclass(frozen=True)
+class BoxSize:
+    """Harmonic mean of how near each edge is: 4 / Σ 1 / t_k, with t_k = 1 - |P_k - B_k| / side of the image.
+
+    P and B are the predicted box and the target's, x1 y1 x2 y2; the side is the image's width for x and its height
+    for y. 1.0 for equal boxes, towards 0.0 where an edge is a whole image away, and 0.0 from there on and without a
+    predicted box. Any box on the screen is worth something. A circle or polygon counts as its bounding box. Several
+    places: the best one's score.
+
+    Raises:
+        TargetError: the recipe works in a pixel space, and a target's image size is unknown.
+
+    Source: GUI-G1 e581fe9, ``open_r1/grpo_rec.py``, ``box_reward``; there it is neither limited nor 0 beyond an image.
+    """
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_SCREEN
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        regions = rollouts.targets.regions
+        screen = screens(rollouts, "BoxSize")
+        away = np.abs(regions.each(rollouts.predictions.box) - regions.box)
+        near = 1.0 - away / np.concatenate((screen, screen), axis=1)
+        reaches = near.min(axis=1) > 0
+        parts = 1.0 / np.where(reaches[:, None], near, 1.0)
+        score = 4.0 / (parts[:, 0] + parts[:, 1] + parts[:, 2] + parts[:, 3])
+        return regions.best(score * reaches, len(rollouts))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.verifiers import Centredness
-from grounding_rewards.verifiers.centredness import SHAPES, centredness
+from grounding_rewards.verifiers.distance import SHAPES, centredness
 from tests.verifiers.judging import judge, rollouts
 
 BOX = [100, 100, 300, 200]
