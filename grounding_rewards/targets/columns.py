@@ -1,4 +1,4 @@
-"""What counts as right, as columns: one row a sample, its places as one ragged table."""
+"""Targets as columns: one row a sample, its places as one ragged table."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Targets:
 
     @property
     def model_image_sizes(self) -> Floats:
-        """(n, 2) the same of the image that the model saw."""
+        """(n, 2) width and height of the image that the model saw; NaN where unknown."""
         return nowhere(len(self.rows), 2) if self.known_model_image_sizes is None else self.known_model_image_sizes
 
     @cached_property
@@ -138,8 +138,8 @@ class Targets:
             native: a recipe's own form (``Recipe.native``), tried first.
             space: the space of targets that do not name one; None leaves that to the recipe.
             bad_target: ``"raise"``, or ``"abstain"`` to keep unreadable rows as invalid.
-            label_free: for recipes that compare nothing with targets: they need not say what is right, None will do,
-                and what they say of it is left out.
+            label_free: for recipes that compare nothing with targets: they need no right answer, None will do, and
+                right answers are dropped.
 
         Raises:
             TargetError: a target cannot be read and ``bad_target`` is ``"raise"``.
@@ -175,7 +175,7 @@ class Targets:
         return found.unlabelled() if label_free else found
 
     def unlabelled(self) -> Targets:
-        """The same without what would be right: names and sizes alone.
+        """Strip right answers, leaving names and sizes alone.
 
         >>> Targets.from_list([{"bbox": [0, 0, 10, 20], "id": "a"}]).unlabelled().rows[0]
         Target(regions=(), refusal=False, action=None, space=None, image_size=None, model_image_size=None, id='a', \
@@ -189,7 +189,7 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         return replace(found, known_image_sizes=sizes[0], known_model_image_sizes=sizes[1], default=self.default)
 
     def sample(self, row: int) -> str | int:
-        """How errors name a row: the target's id, else the row number."""
+        """Return the name of a row in errors: the target's id, else the row number."""
         target = self.rows[row]
         return row if target is None or target.id is None else str(target.id)
 
@@ -207,7 +207,7 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         model_image_sizes: Floats | None = None,
         bad_target: BadTarget = "raise",
     ) -> Targets:
-        """Bring all places into one space, checking what a recipe needs of them; nobody can write into the result.
+        """Convert all places into one space and check them against a recipe's requirements; the result is read-only.
 
         Args:
             into: the space in which the recipe's formula works.
@@ -247,7 +247,7 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         return found
 
     def _declared(self, space: CoordSpace) -> Targets:
-        """The same with a space for rows that named none."""
+        """Set the space of rows that name none."""
         return replace(self, default=space, spaces=self.spaces - {None} | {space}, _ready={})
 
     def _checked(self, use: Use, bad_target: BadTarget) -> Targets:
@@ -285,10 +285,10 @@ def _check_choice(bad_target: str) -> None:
         raise RecipeError(f"bad_target: got {bad_target!r}; expected one of {', '.join(_BAD_TARGETS)}")
 
 
-def _override(own: Floats | None, given: Floats | None) -> Floats | None:
-    if own is None or given is None:
-        return own if given is None else given
-    return np.where(np.isnan(given), own, given)
+def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
+    if own is None or outside is None:
+        return own if outside is None else outside
+    return np.where(np.isnan(outside), own, outside)
 
 
 def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) -> Targets:

@@ -1,11 +1,11 @@
-"""Findings: targets that a recipe can use and that look wrong. Nothing is refused, and somebody should look.
+"""Findings: targets that a recipe can use and that look wrong. Nothing is refused; each deserves a look.
 
-Two things are. An **action** of a name that neither the vocabulary nor the recipe knows, such as ``clik``: no response
-that names the right action agrees with it. A **place** whose centre lies outside its image. Boxes may reach over the
-border, for elements at the edge of a screen are often half visible, and a box wholly beside the image is a
-``TargetError``. Between them the centre decides: shaped rewards are highest there, and no click can reach it; where
-it lies outside, less than half of the box can be seen along an axis, and mostly its space or the image's size is wrong.
-Where no size is known, only what lies left of the image or above it is seen.
+There are two kinds. An **action** of a name that neither the vocabulary nor the recipe knows, such as ``clik``: no
+response that names the right action agrees with it. A **place** whose centre lies outside its image. Boxes may reach
+over the border, for elements at the edge of a screen are often half visible, and a box wholly beside the image is a
+``TargetError``. Between them the centre decides: shaped rewards are highest there, and no click can reach it; where it
+lies outside, less than half of the box can be seen along an axis, and mostly its space or the image's size is wrong.
+Where no size is known, only places left of the image or above it are noticed.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
     from grounding_rewards.targets.columns import Targets
 
 NAMED = 5
-"""So many unknown names of actions are listed, the commonest first."""
+"""Number of unknown names of actions listed, the commonest first."""
 
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that looks wrong with some targets.
+    """One suspected error of some targets.
 
     Attributes:
-        recipe: the recipe's name; "" where none will judge that is known.
-        action: the name that nobody knows; "" where a place is at fault.
+        recipe: the recipe's name; "" where it is not known.
+        action: the unknown name; "" where a place is at fault.
         place: the first place whose centre lies outside its image, as written; "" where an action is at fault.
         image: what that image covers.
         count: how many targets.
         row: the first of them.
-        first: how to find it.
+        first: that target's name, for messages.
         known: names of actions that the recipe knows beside the vocabulary.
     """
 
@@ -70,11 +70,11 @@ class Finding:
 
 
 def findings(targets: Targets, recipe: Recipe | None, rows: int | None = None) -> list[Finding]:
-    """Look at targets, read or prepared, of rows that the recipe can use, or with None of any.
+    """Find suspected errors in targets, read or prepared, that the recipe can use, or with None in any.
 
     Args:
         targets: n targets.
-        recipe: which will judge.
+        recipe: the recipe that will score them.
         rows: only the first so many; None for all.
 
     >>> from grounding_rewards import recipe
@@ -91,7 +91,7 @@ Declare names of your own: option action_names
 
 
 def merged(found: Iterable[Finding]) -> list[Finding]:
-    """The findings of several batches as one each: counts added up, the first example kept."""
+    """Merge the findings of several batches: counts add up, the first example stays."""
     known: dict[tuple[str, str], Finding] = {}
     for each in found:
         key = each.recipe, each.action
@@ -100,7 +100,7 @@ def merged(found: Iterable[Finding]) -> list[Finding]:
 
 
 def described(found: Iterable[Finding]) -> list[str]:
-    """One line for each finding; of unknown names the commonest.
+    """Return one line for each finding; of unknown names the commonest.
 
     >>> found = [Finding("action", 10 - row, row, f"row {row}", action=f"act{row}") for row in range(7)]
     >>> described(found)[-1]
@@ -120,7 +120,7 @@ def described(found: Iterable[Finding]) -> list[str]:
 
 
 def _actions(targets: Targets, recipe: Recipe | None, within: int) -> list[Finding]:
-    """Names of actions that neither the vocabulary nor the recipe knows, one finding each."""
+    """Return one finding for each name of an action that neither the vocabulary nor the recipe knows."""
     if not targets.special or (recipe is not None and "action" not in recipe.accepts):
         return []
     known = () if recipe is None else recipe.action_names
@@ -136,7 +136,7 @@ def _actions(targets: Targets, recipe: Recipe | None, within: int) -> list[Findi
 
 
 def _places(targets: Targets, recipe: Recipe | None, within: int) -> list[Finding]:
-    """Places whose centre lies outside their image, as one finding."""
+    """Return one finding for all places whose centre lies outside their image."""
     regions = targets.regions
     if not len(regions.row):
         return []
@@ -154,7 +154,7 @@ def _places(targets: Targets, recipe: Recipe | None, within: int) -> list[Findin
 
 
 def _written(targets: Targets, row: int, place: int) -> dict[str, str]:
-    """One place of a row and its image, in the space in which the target has them."""
+    """Describe one place of a row and its image, in the target's own space."""
     target = targets.rows[row]
     assert target is not None  # it has places
     region, space = target.regions[place], SPACES[targets.space_codes[row]]
@@ -164,7 +164,7 @@ def _written(targets: Targets, row: int, place: int) -> dict[str, str]:
 
 
 def _reach(targets: Targets) -> Floats:
-    """(m, 2) the width and height of each place's image, in the place's space; NaN where unknown."""
+    """Return (m, 2) width and height of each place's image, in the place's space; NaN where unknown."""
     rows = targets.regions.row
     codes = targets.space_codes[rows]
     found = nowhere(len(codes), 2)

@@ -1,4 +1,4 @@
-"""What a recipe needs of targets, and what is wrong with those that it cannot use."""
+"""Requirements of a recipe on targets, and their violations."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ Found = list[tuple[int, TargetError]]
 
 @dataclass(frozen=True)
 class Use:
-    """What a recipe wants targets for.
+    """Requirements of a recipe on its targets.
 
     Attributes:
         into: the space in which it works.
-        response_space: the space of the responses; None where nothing is known of them.
+        response_space: the space of the responses; None where it is unknown.
         accepts: the kinds of target that it can judge.
         screen: whether it measures in shares of the screen.
         trajectories: whether it needs each row's trajectory and step.
@@ -49,18 +49,18 @@ class Use:
     label_free: bool = False
 
     def sizes(self, space: CoordSpace | None) -> tuple[str, ...]:
-        """The size fields that targets in ``space``, or without a place (None), need."""
+        """Return the size fields that targets in ``space``, or without a place (None), need."""
         converting = sizes_needed(None if self.label_free else space, self.response_space, into=self.into)
         own = self.into.size_field if self.screen else None
         return converting if own is None or own in converting else (*converting, own)
 
 
 def unusable(targets: Targets, use: Use) -> dict[int, TargetError]:
-    """What a recipe cannot use, by row: the first complaint about each.
+    """Return the first violation of each row that a recipe cannot use, by row.
 
     Args:
         targets: as read, with the space of every row declared where it can be.
-        use: what the recipe wants them for.
+        use: the recipe's requirements.
 
     Returns:
         An error for each row that is of a kind not accepted, lacks a space or a size that is needed, has the size of
@@ -80,7 +80,7 @@ def unusable(targets: Targets, use: Use) -> dict[int, TargetError]:
 
 
 def _plainly_usable(targets: Targets, use: Use) -> bool:
-    """Whether a few looks at the whole table show that no row can be unusable, as is the rule."""
+    """Return True where a few checks of the whole table rule out every violation, which is the usual case."""
     if use.trajectories or use.label_free or "bbox" not in use.accepts:
         return False
     if targets.odd or targets.errors or not targets.regions.plain:
@@ -106,13 +106,13 @@ def _plainly_usable(targets: Targets, use: Use) -> bool:
 
 
 def _covers(sizes: Floats, right: float, bottom: float) -> bool:
-    """Whether even the smallest image reaches that far."""
+    """Return True where even the smallest image reaches that far."""
     width, height = sizes.min(axis=0).tolist()
     return bool(right <= width and bottom <= height)
 
 
 def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:
-    """Places and refusals that the recipe has no rule for."""
+    """List places and refusals that the recipe has no rule for."""
     found: Found = []
     names = [kind.name.lower() for kind in RegionKind]
     expected = f"one of {', '.join(sorted(accepts))}: this recipe judges nothing else"
@@ -129,7 +129,7 @@ def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:
 
 
 def _action_errors(targets: Targets, accepts: frozenset[str]) -> Found:
-    """Actions that a recipe of places would pass over: all but clicks, which a place alone stands for."""
+    """List actions that a recipe of places would ignore: all but clicks, which a place alone stands for."""
     found: Found = []
     if "action" in accepts:
         return found
@@ -145,7 +145,7 @@ def _action_errors(targets: Targets, accepts: frozenset[str]) -> Found:
 
 
 def _region_error(targets: Targets, index: int, expected: str) -> tuple[int, TargetError]:
-    """The error about one place, with its numbers as they came."""
+    """Return the error about one place, with its numbers as they came."""
     row = int(targets.regions.row[index])
     target = targets.rows[row]
     place = index - int(np.searchsorted(targets.regions.row, row))
@@ -154,7 +154,7 @@ def _region_error(targets: Targets, index: int, expected: str) -> tuple[int, Tar
 
 
 def _circle_errors(targets: Targets) -> Found:
-    """Circles in a space where they are none."""
+    """List circles in spaces that distort them."""
     found: Found = []
     for index in np.flatnonzero(targets.regions.kind == RegionKind.CIRCLE):
         code = targets.space_codes[targets.regions.row[index]]
@@ -165,7 +165,7 @@ def _circle_errors(targets: Targets) -> Found:
 
 
 def _place_errors(targets: Targets) -> Found:
-    """Rows that do not say which step of which trajectory they are."""
+    """List rows without their trajectory or step."""
     found: Found = []
     for row, target in enumerate(targets.rows):
         for field in ("step", "trajectory") if target else ():
@@ -183,9 +183,9 @@ def _space_errors(targets: Targets) -> Found:
 
 
 def _size_errors(targets: Targets, space: CoordSpace | None, use: Use) -> Found:
-    """Rows whose size is needed, to convert the target or the response or to measure by it, and unknown.
+    """List rows whose size is unknown, and needed to convert the target or the response or to measure by it.
 
-    With None for the space, those of a recipe that looks at no place: every row.
+    With None for the space, of a recipe that needs no places: every row.
     """
     found: Found = []
     placed = np.full(len(targets), space is None, dtype=np.bool_)
@@ -205,7 +205,7 @@ def _size_errors(targets: Targets, space: CoordSpace | None, use: Use) -> Found:
 
 
 def _unusable_sizes(targets: Targets) -> Found:
-    """Rows whose size, given from outside, is that of no image; sizes in targets were checked when read."""
+    """List rows whose size from outside cannot be an image's; sizes in targets are checked when read."""
     found: Found = []
     for field, sizes in (("image_size", targets.image_sizes), ("model_image_size", targets.model_image_sizes)):
         wrong = (sizes < 1) | (sizes > COORDINATE_LIMIT)
@@ -216,7 +216,7 @@ def _unusable_sizes(targets: Targets) -> Found:
 
 
 def _range_errors(targets: Targets, space: CoordSpace) -> Found:
-    """Places that no click can reach, or that are surely written in another space."""
+    """List places that no click can reach, or that are surely written in another space."""
     regions = targets.regions
     mine = (targets.space_codes[regions.row] == CODES[space]) & targets.valid[regions.row]
     x1, y1, x2, y2 = regions.box.T

@@ -1,4 +1,4 @@
-"""Does a dialect keep its promises?"""
+"""Check that a dialect keeps its promises."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_dialect(dialect: Dialect, responses: Sequence[str | None] | None = Non
     wherever one was; places are finite and within ``COORDINATE_LIMIT``;
     under ``"all"`` the list of answers begins with that place; it can be pickled, and copies equal it. The first few
     texts are also read with a line feed behind them, and with their digits, spaces and small i as other scripts have
-    them: there patterns mean two things.
+    them: there engines read patterns differently.
 
     Args:
         dialect: what to check.
@@ -102,7 +102,7 @@ def _sound(name: str, text: str | None, found: Predictions) -> None:
 
 
 def _row(found: Predictions, row: int) -> dict[str, str]:
-    """A row as texts: a float's repr is exact, -0.0 is not 0.0, and NaN is NaN."""
+    """Return a row as texts: a float's repr is exact, -0.0 is not 0.0, and NaN is NaN."""
     columns = {name: repr(getattr(found, name)[row : row + 1].tolist()) for name in _COLUMNS}
     for name in _ARGUMENTS:
         column = getattr(found.arguments, name)

@@ -1,4 +1,4 @@
-"""Responses that break reward functions: what no parser should raise, hang or pay for."""
+"""Responses that break reward functions: no parser may raise, hang or reward them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FAR, _FARTHER = "9" * 400, "9" * 5000
 
 
 def hostile_responses(length: int = MEGABYTE) -> list[str | None]:
-    """Some hundreds of responses, None among them: every answer format right and broken, and all that goes wrong.
+    """Return some hundreds of responses, None among them: every answer format right and broken, and known errors.
 
     Huge and non-ASCII digits, lone surrogates, NUL, not-a-number, inverted and empty boxes, prompts repeated, thinking
     in every state, text that hopes for ``eval``, calls with everything wrong, ``hostile_shapes``, and some of these as
@@ -34,7 +34,7 @@ def hostile_responses(length: int = MEGABYTE) -> list[str | None]:
 
 @cache
 def short_responses() -> tuple[str | None, ...]:
-    """Those of ``hostile_responses`` that are as short as an answer, each once."""
+    """Return those of ``hostile_responses`` that are as short as an answer, each once."""
     formats = [text for form in ANSWER_FORMATS for text in (form.right, form.broken)]
     return tuple(dict.fromkeys([*formats, *_WORDS, *_NUMBERS, *_BOXES, *_THOUGHTS, *BAITS, *_CALLS]))
 
@@ -161,7 +161,7 @@ _ALSO_LONG = frozenset({
 
 
 def hostile_shapes(length: int = MEGABYTE) -> Iterator[tuple[str, str]]:
-    """Name and text, one at a time, of about ``length`` characters each: what makes careless parsers slow.
+    """Yield names and texts of about ``length`` characters each that make careless parsers slow, one at a time.
 
     >>> dict(hostile_shapes(20))["(1, 2)"]
     '(1, 2)(1, 2)(1, 2)'
@@ -178,7 +178,7 @@ def hostile_shapes(length: int = MEGABYTE) -> Iterator[tuple[str, str]]:
 
 
 def shapes_of(answer: str, length: int) -> dict[str, str]:
-    """An answer made long in the ways that hurt: repeated as a whole or in part, its numbers and gaps blown up.
+    """Lengthen an answer in hostile ways: repeated as a whole or in part, its numbers and gaps blown up.
 
     >>> shapes_of("at (5, 6)", 8)["digits"]
     'at (55555555, 6)'
@@ -200,7 +200,7 @@ def shapes_of(answer: str, length: int) -> dict[str, str]:
 
 
 def repeated(unit: str, length: int) -> str:
-    """A unit as often as it fits, at least once."""
+    """Repeat a unit as often as it fits, at least once."""
     return unit * max(length // len(unit), 1)
 
 

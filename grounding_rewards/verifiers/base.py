@@ -1,4 +1,4 @@
-"""What a verifier is, and a lift from a plain function to one."""
+"""The protocol of verifiers, and a lift from a plain function to one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEEDS_SCREEN = frozenset({"screen"})
 
 
 class Verifier(Protocol):
-    """n rollouts to n scores between ``low`` and ``high``.
+    """Function of n rollouts to n scores between ``low`` and ``high``.
 
     ``needs``: "groups", "screen" (the size of the image), "trajectories" (all steps of each, named in the targets).
     """
@@ -56,17 +56,17 @@ class FunctionVerifier:
 
 
 def called(verifier: Verifier) -> str:
-    """What errors call a verifier: the function that it lifts, the place that a config names, or its class."""
+    """Return a verifier's name in errors: the function that it lifts, the place that a config names, or its class."""
     thing = getattr(verifier, "fn", verifier)
     name = getattr(thing, "__name__", None) or getattr(thing, "name", None)
     return name if isinstance(name, str) else type(thing).__name__
 
 
 def checked(term: Verifier, returned: Any, rows: int) -> Floats:
-    """What a verifier returned, as n float64 scores.
+    """Return the result of a verifier as n float64 scores.
 
     Raises:
-        VerifierError: it is no array of n numbers between ``low`` and ``high``; names the verifier and the row.
+        VerifierError: it is not an array of n numbers between ``low`` and ``high``; names the verifier and the row.
     """
     try:
         return within(returned, term.low, term.high, rows)

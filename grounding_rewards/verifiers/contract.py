@@ -1,4 +1,4 @@
-"""What verifiers and selectors declare and return: one check of each for all that build, call or test them."""
+"""Contract of verifiers and selectors: one check of declarations and one of results, wherever they are used."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from grounding_rewards.errors import RecipeError, near, short_repr
 
 VERIFIER = ("low", "high", "needs")
 SELECTOR = ("low", "high")
-"""What each declares."""
+"""Attributes that each declares."""
 
 KNOWN_NEEDS = ("groups", "screen", "trajectories")
-"""What a verifier can ask for beside the rows themselves."""
+"""Needs that a verifier can declare beside the rows themselves."""
 
 _LIFT = {"verifier": "verifier(fn, low=, high=)", "selector": 'selector("module:fn", low=, high=)'}
 _FLOAT64 = np.dtype(np.float64)
@@ -26,7 +26,7 @@ _NUMBERS = "fiub"  # kinds of dtype
 
 
 def is_bound(value: Any) -> bool:
-    """Whether a value can be a bound: a finite number, numpy's included, and no boolean.
+    """Return True for a finite number, numpy's included, but no boolean: a possible bound.
 
     >>> is_bound(np.float32(0.5)), is_bound(10**400), is_bound(False)
     (True, False, False)
@@ -40,10 +40,10 @@ def is_bound(value: Any) -> bool:
 
 
 def read_needs(needs: Any) -> frozenset[str]:
-    """Names of ``KNOWN_NEEDS``: one as a text, or several.
+    """Read names of ``KNOWN_NEEDS``: one as a text, or several.
 
     Raises:
-        RecipeError: one is unknown, or they are no names.
+        RecipeError: one is unknown, or not a name.
 
     >>> read_needs("groups")
     frozenset({'groups'})
@@ -61,11 +61,11 @@ trajectories
 
 
 def complaint(thing: Any, keys: Sequence[str]) -> str:
-    """What keeps a thing from being a verifier or a selector, as the end of a sentence about it; "" where nothing does.
+    """Return why a thing is not a verifier or a selector, as the end of a sentence about it; "" where it is one.
 
     Args:
         thing: anything.
-        keys: what it declares: ``VERIFIER`` or ``SELECTOR``.
+        keys: the attributes to declare: ``VERIFIER`` or ``SELECTOR``.
 
     >>> from grounding_rewards.verifiers import Hit
     >>> complaint(Hit(), VERIFIER), complaint(Hit, VERIFIER)
@@ -101,17 +101,17 @@ def _row(row: int) -> str:
 
 
 def within(returned: Any, low: float, high: float, rows: int, named: Callable[[int], str] = _row) -> Floats:
-    """What a verifier or a selector returned, as n float64 numbers between its bounds.
+    """Read the result of a verifier or a selector as n float64 numbers between its bounds.
 
     Args:
         returned: anything.
-        low: the lowest number that was promised.
+        low: the lowest number that it declared.
         high: the highest.
         rows: how many.
-        named: how errors call a row.
+        named: names a row in errors.
 
     Raises:
-        ValueError: it is anything else; says what came, and what was expected.
+        ValueError: it is anything else; the message has the value and the expectation.
 
     >>> within([0, True], 0.0, 1.0, rows=2)
     array([0., 1.])
@@ -134,7 +134,7 @@ def within(returned: Any, low: float, high: float, rows: int, named: Callable[[i
 
 
 def _numbers(returned: Any, rows: int) -> Floats:
-    """Anything that stands for numbers, as float64; a text or a masked value does not."""
+    """Convert values that stand for numbers to float64; texts and masked arrays are refused."""
     try:
         found = np.asarray(returned)
         if found.dtype == np.object_ and not any(isinstance(each, str | bytes) for each in found.flat):

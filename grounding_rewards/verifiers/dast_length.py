@@ -1,4 +1,4 @@
-"""Is the response short among those of its group, if it is right, and long, if it is wrong?"""
+"""Length of the response among those of its group: short is good where it is right, long where it is wrong."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class DastLength:
 
     λ = (L - B) / B, with L the length of the response and B = p · L_r + (1 - p) · L_max the budget of its group: p is
     the share of its rollouts that are right, L_r their mean length and L_max the largest length of all. B = 0: λ = 0.
-    -1.0 to 1.0. Right answers are paid for being short, from 0.1 to 1; wrong ones lose from 1 to 0.1, the less, the
+    -1.0 to 1.0. Right answers score from 0.1 to 1, the more, the shorter; wrong ones lose from 1 to 0.1, the less, the
     longer: where nothing is right, the longest is the best.
 
-    Lengths are those in tokens where they are given (``token_lengths``), else in characters of the text. The source
-    measures the padded batch, in which all rows are equally long, so that its reward hardly tells them apart; here
+    Lengths are those in tokens where they are known (``token_lengths``), else in characters of the text. The source
+    measures the padded batch, in which all rows are equally long, so that its rewards hardly differ; here
     every row has its own length.
 
     Args:
@@ -87,7 +87,7 @@ class DastLength:
 
 
 def length_rewards(right: NDArray[np.bool_], lengths: Floats, groups: NDArray[np.int64]) -> Floats:
-    """The formula of ``DastLength``.
+    """Compute the formula of ``DastLength``.
 
     Args:
         right: (n,) booleans.

@@ -1,4 +1,4 @@
-"""How much does this sample count?"""
+"""A factor for each sample, such as its difficulty."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _field(extra: Any, key: str) -> Any:
 
 
 def _numbers(values: Iterable[Any], valid: list[bool], field: str, sample: Callable[[int], str | int]) -> Floats:
-    """The factors of all rows, NaN where there is none and where the target is not valid."""
+    """Read the factors of all rows, NaN where there is none and where the target is not valid."""
     found = np.full(len(valid), np.nan)
     for row, value in enumerate(values):
         value = value.item() if isinstance(value, np.generic) else value

@@ -1,4 +1,4 @@
-"""How close to the centre does the click land?"""
+"""Distance scores: by the way from the click to the target's centre, border or corners."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ class DenseDistance:
     target: 0.0, less than any miss. Several places: the best one's score.
 
     Args:
-        floor: what a hit on the border is worth, above 0 to 1. 1 pays all hits alike.
-        reach: how far misses are told apart, as a share of the screen's diagonal; above 0.
+        floor: what a hit on the border is worth, above 0 to 1. 1 scores all hits alike.
+        reach: the range over which misses differ, as a share of the screen's diagonal; above 0.
         polygon: border rule of polygons, as in ``Hit``.
         point_radius: reach around a target that is only a point, as in ``Hit``.
         point_share: the same as a share of the screen, as in ``Hit``.
@@ -116,7 +116,7 @@ class DenseDistance:
         return regions.best(np.where(inside, hit, np.fmax(miss, 0.0)), len(rollouts))
 
     def _measure(self, points: Floats, regions: Regions, screen: Floats) -> tuple[Floats, Floats]:
-        """Depth and gap of each place's point: (m,) each, the depth of use inside and the gap outside."""
+        """Return depth and gap of each place's point: (m,) each, the depth of use inside and the gap outside."""
         offset = np.abs(points - regions.centre)
         half = (regions.box[:, 2:] - regions.box[:, :2]) / 2
         shares = offset / np.where(half > 0, half, 1.0)
@@ -131,7 +131,7 @@ class DenseDistance:
     def _measure_round(
         self, offset: Floats, regions: Regions, screen: Floats, depth: Floats, gap: Floats
     ) -> tuple[Floats, Floats]:
-        """The same, with circles, and points that have a reach, measured from the centre through the border."""
+        """Replace depth and gap of circles and of points with a reach, measured from the centre through the border."""
         chosen, radii = regions.kind == CIRCLE, regions.radii
         if self.point_radius or self.point_share:
             reach = self.point_radius or (self.point_share or 0.0) * screen
@@ -181,7 +181,7 @@ class ScreenDistance:
 
 
 def _centres(regions: Regions) -> Floats:
-    """Centres of boxes, circles and points, and the means of polygons' corners: (m, 2)."""
+    """Return centres of boxes, circles and points, and the means of polygons' corners: (m, 2)."""
     if RegionKind.POLYGON not in regions.kinds:
         return regions.centre
     polygons = regions.kind == POLYGON
@@ -205,7 +205,7 @@ SHAPES: dict[str, Callable[[Floats], Floats]] = {
     "cubic": lambda n: 1.0 - n * n * n,
     "sqrt": lambda n: 1.0 - np.sqrt(n),
 }
-"""f(n), falling from f(0) = 1, for n from 0 at the centre to 1 on the border."""
+"""Functions f(n), falling from f(0) = 1, for n from 0 at the centre to 1 on the border."""
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class Centredness:
 
 
 def centredness(points: Floats, box: Floats, shape: str, outside: float = 0.0) -> Floats:
-    """f(n) of each point in its box, ``outside`` elsewhere: (m, 2) and (m, 4) to (m,).
+    """Return f(n) of each point in its box, ``outside`` elsewhere: (m, 2) and (m, 4) to (m,).
 
     >>> centredness(np.array([[200.0, 150.0], [250.0, 150.0], [301.0, 150.0]]), np.array([[100.0, 100, 300, 200]] * 3),
     ...             "linear")
@@ -260,7 +260,7 @@ def centredness(points: Floats, box: Floats, shape: str, outside: float = 0.0) -
 
 
 def _ratio(x: float, y: float, x1: float, y1: float, x2: float, y2: float) -> float | None:
-    """What n is of one point; None outside."""
+    """Return n of one point; None outside."""
     width, height = (x2 - x1) / 2, (y2 - y1) / 2
     if not (x1 <= x <= x2 and y1 <= y <= y2 and width > 0.0 and height > 0.0):
         return None
@@ -303,7 +303,7 @@ class CornerDistance:
 
 
 _NEARLY_NOTHING = 1e-9
-"""Stands for no distance at all, as from the image's corners to a box that covers them, so that it can divide."""
+"""Divisor in place of 0, the distance from the image's corners to a box that covers them."""
 
 
 def _length(offsets: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""How soon does one of several clicks land on the target?"""
+"""Scores of several answers: the rank of the first hit, and points that lie on one line."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Exploration:
         return score
 
     def _several(self, rollouts: Rollouts, points: Floats, offsets: Ints, rows: Ints) -> Floats:
-        """The scores of the rows that answered with more than one point."""
+        """Score the rows that answered with more than one point."""
         count = offsets[rows + 1] - offsets[rows]
         ends = np.cumsum(count)
         chosen = points[ranges(offsets[rows], count)]
@@ -70,7 +70,7 @@ class Exploration:
         return score
 
     def _hits(self, rollouts: Rollouts, points: Floats, owner: Ints, rank: Ints) -> Bools:
-        """Which of the points, in order of the rows that they belong to, lie in any of their row's places?"""
+        """Test points, in order of the rows that they belong to, against all of their row's places."""
         regions = rollouts.targets.regions
         if (regions.kind == _BBOX).all():
             start = np.searchsorted(regions.row, owner)
@@ -87,14 +87,14 @@ class Exploration:
         return hit
 
     def _first_hits(self, rollouts: Rollouts, xy: Floats) -> Floats:
-        """1.0 for each row whose point in ``xy`` lies in any of its places, else 0.0."""
+        """Return 1.0 for each row whose point in ``xy`` lies in any of its places, else 0.0."""
         regions = rollouts.targets.regions
         inside = inside_regions(xy, regions, self.polygon, self.point_radius)
         return regions.best(inside.astype(np.float64), len(rollouts))
 
 
 def ranges(start: Ints, count: Ints) -> Ints:
-    """Whole numbers from each start on, so many of each, one after the other.
+    """Concatenate runs of whole numbers, each with its start and count.
 
     >>> ranges(np.array([5, 0]), np.array([2, 3]))
     array([5, 6, 0, 1, 2])
@@ -108,7 +108,7 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
 TOLERANCE = 1e-9
-"""How far apart, relative to the larger, the two products of a cross product are where points lie on one line."""
+"""Largest difference of the two products of a cross product, relative to the larger, of points on one line."""
 
 _FEW = 6
 _TINY = 1e-100
@@ -137,7 +137,7 @@ class NotCollinear:
 
 
 def collinear(points: Floats, offsets: Ints) -> Bools:
-    """Do any three points of each row lie on one line?
+    """Return True for rows of which any three points lie on one line.
 
     Three points do where a = (x2 - x1)(y3 - y1) and b = (y2 - y1)(x3 - x1), the first of them in order being 1, are
     within 1e-9 of each other, relative to the larger: |a - b| <= 1e-9 · max(|a|, |b|), as ``math.isclose`` has it. Two
@@ -162,14 +162,14 @@ def collinear(points: Floats, offsets: Ints) -> Bools:
 
 
 def _portions(rows: Ints, count: int) -> Iterator[Ints]:
-    """So many rows at a time that the arrays over pairs of points stay small."""
+    """Split rows so that the arrays over pairs of points stay small."""
     size = max(1, _CELLS // (count * count))
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
 
 
 def _any_line(points: Floats) -> Bools:
-    """The same for rows of equally many points: (r, c, 2) to (r,)."""
+    """Test rows of equally many points: (r, c, 2) to (r,)."""
     if points.shape[1] <= _FEW:
         return _by_definition(points)
     found = _by_slope(points)
@@ -181,7 +181,7 @@ def _any_line(points: Floats) -> Bools:
 
 
 def _by_definition(points: Floats) -> Bools:
-    """Every three points."""
+    """Test every three points."""
     found = np.zeros(len(points), dtype=np.bool_)
     for first in range(points.shape[1] - 2):
         away = points[:, first + 1 :] - points[:, first, None]
@@ -192,7 +192,7 @@ def _by_definition(points: Floats) -> Bools:
 
 
 def _by_slope(points: Floats) -> Bools:
-    """Only neighbours in the order of slopes, as seen from each point: if any two are close, two neighbours are."""
+    """Test only neighbours in the order of slopes from each point: if any two are close, two neighbours are."""
     away = points[:, None] - points[:, :, None]
     later = np.triu(np.ones(away.shape[1:3], dtype=np.bool_), 1)
     x, y = (np.where(later, away[..., axis], np.nan) for axis in (0, 1))

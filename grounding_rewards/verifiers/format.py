@@ -1,4 +1,4 @@
-"""Is the response written as the recipe asks?"""
+"""Scores of a response's form: an answer was read, patterns occur, or a function finds it well formed."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class GradedFormat:
     """Partial credit: the weight of the patterns that occur and of a parsed answer, as a share of all weights.
 
     score = (Σ weight · [pattern occurs] + parsed · [an answer was read]) / (Σ weight + parsed), in 0..1. A response
-    that gets one tag right is told from one that gets none, which an exact format cannot do early in training. Tags
-    without an answer are paid too: that is the idea, and what it can be exploited for.
+    that gets one tag right scores more than one that gets none, which an exact format cannot do early in training.
+    Tags without an answer score too: that is the idea, and what it can be exploited for.
 
     Args:
         steps: the patterns, each alone (of weight 1) or with its weight, as (pattern, weight).
@@ -141,7 +141,7 @@ class JudgedFormat:
         return np.where(well, self.high, self.low)
 
     def _usual(self, rollouts: Rollouts, texts: Texts) -> NDArray[np.bool_]:
-        """The texts that are surely well formed."""
+        """Return True for texts that are surely well formed."""
         if self.pattern:
             return matches(texts, self.pattern)
         usual = rollouts.predictions.usual

@@ -1,4 +1,4 @@
-"""Small seeded noise that breaks ties between scores."""
+"""Noise, small and seeded, that breaks ties between scores."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Noise:
 
 
 def uniform(texts: Sequence[str], seed: int) -> Floats:
-    """A number in [-1, 1) for each text: the first 53 bits of a keyed BLAKE2b hash of its UTF-8 form.
+    """Return a number in [-1, 1) for each text: the first 53 bits of a keyed BLAKE2b hash of its UTF-8 form.
 
     >>> uniform(["(10, 20)", "(10, 21)", "(10, 20)"], seed=0).round(4)
     array([-0.7512,  0.8974, -0.7512])

@@ -1,4 +1,4 @@
-"""How much of the answered box is the target's?"""
+"""Scores of answered boxes: their overlap with the target's box, and the distance of their edges."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Overlap:
 
     Equal boxes score 1, with area or without. Other boxes without area share nothing: iou 0. A predicted box with
     corners out of order (x1 > x2 or y1 > y2) is no box; no box, or no predicted box, scores the lowest value, so that
-    no miss is paid less. A circle or polygon counts as its bounding box. Several places: the best one's score.
+    no miss scores less. A circle or polygon counts as its bounding box. Several places: the best one's score.
 
     Args:
         kind: which of the four.
@@ -64,7 +64,7 @@ class Overlap:
         return regions.best(self.between(regions.each(rollouts.predictions.box), regions.box), len(rollouts))
 
     def between(self, box: Floats, truth: Floats) -> Floats:
-        """The score of each predicted box with the target's: (m, 4) and (m, 4) to (m,)."""
+        """Score each predicted box against the target's: (m, 4) and (m, 4) to (m,)."""
         shared = geometry.shared_area(box, truth, least=1.0 if self.pixel_convention else 0.0)
         score = self._score(box, truth, shared)
         if np.count_nonzero(shared) < len(shared):
@@ -89,7 +89,7 @@ class Overlap:
 
 
 def _share(part: Floats, whole: Floats) -> Floats:
-    """Part / whole, 0.0 where the whole is nothing."""
+    """Return part / whole, 0.0 where the whole is 0."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
@@ -98,7 +98,7 @@ def _squares(vectors: Floats) -> Floats:
 
 
 def _aspect(box: Floats, truth: Floats, iou: Floats) -> Floats:
-    """What ciou takes off for another aspect ratio; that of a box without sides is 0."""
+    """Return the penalty of ciou for another aspect ratio; the angle of a box without sides is 0."""
     angles = [np.arctan2(each[:, 2] - each[:, 0], each[:, 3] - each[:, 1]) for each in (truth, box)]
     v = (2.0 / math.pi * (angles[0] - angles[1])) ** 2
     return _share(v * v, 1.0 - iou + v)
@@ -106,7 +106,7 @@ def _aspect(box: Floats, truth: Floats, iou: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class BoxSize:
-    """Harmonic mean of how near each edge is: 4 / Σ 1 / t_k, with t_k = 1 - |P_k - B_k| / side of the image.
+    """Harmonic mean of the nearness of each edge: 4 / Σ 1 / t_k, with t_k = 1 - |P_k - B_k| / side of the image.
 
     P and B are the predicted box and the target's, x1 y1 x2 y2; the side is the image's width for x and its height
     for y. 1.0 for equal boxes, towards 0.0 where an edge is a whole image away, and 0.0 from there on and without a

@@ -1,4 +1,4 @@
-"""Is the thinking about as long as it should be?"""
+"""Length of the thinking, against the length that is wanted."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class ThinkingLength:
     simple: exp(-(L - ideal)² / (2 · spread²)). plain: (1 - bonus) · r(L) + bonus · [the thinking ends with . ! ? or …],
     where r rises as half a cosine wave from 0 at the first of ``ramp`` to 1 at the second, stays there up to the third,
     and falls to 0 at the fourth. 0.0 to 1.0; 0.0 where no thinking was opened and closed. No thought is read, so any
-    filler of the right length is paid: let it count where the answer is right, with ``gate``.
+    filler of the right length scores: let it count where the answer is right, with ``gate``.
 
     Args:
         form: which of the two.
         ideal: the best length under ``"simple"``.
-        spread: how far from it exp(-½) is paid; above 0.
+        spread: the distance from it that scores exp(-½); above 0.
         ramp: the four lengths of ``"plain"``, in order; the first below the second, the third below the fourth.
         bonus: the share that punctuation at the end is worth under ``"plain"``, 0 to 1.
         thinking: ``"open"`` says that the prompt already opened the thinking, so that it starts with the text.
@@ -80,7 +80,7 @@ class ThinkingLength:
         return np.fmax(score, 0.0)  # NaN, where nothing was thought, is 0.0
 
     def thought(self, text: str) -> str | None:
-        """The thinking of a response; None where there is none."""
+        """Return the thinking of a response; None where there is none."""
         start = text.find(_OPEN)
         if start < 0 and self.thinking == "closed":
             return None
