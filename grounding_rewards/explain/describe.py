@@ -13,7 +13,7 @@ from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.labels import acc_made_by, made_by, plain
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import ACTION, Example, Recipe
-from grounding_rewards.targets.requirements import Use
+from grounding_rewards.targets.requirements import Requirements
 from grounding_rewards.verifiers import Verifier
 
 Facts = dict[str, Any]
@@ -62,7 +62,9 @@ def facts(name: str, found: Recipe, shown: Mapping[str, Any]) -> Facts:
 
 
 def _summary(found: Recipe, shown: Mapping[str, Any]) -> Facts:
-    use = Use(found.space, found.response_space, found.accepts, "screen" in found.needs, label_free=found.label_free)
+    use = Requirements(
+        found.space, found.response_space, found.accepts, "screen" in found.needs, label_free=found.label_free
+    )
     return {
         "name": found.name,
         "answers": found.example.response if found.example else None,

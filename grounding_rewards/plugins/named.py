@@ -11,7 +11,7 @@ from grounding_rewards.errors import GroundingRewardsError, RecipeError, near, s
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.plugins.loading import current, load, names_code
 from grounding_rewards.plugins.registry import left_out, origin
-from grounding_rewards.verifiers.contract import complaint
+from grounding_rewards.verifiers.contract import why_invalid
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Kind:
             raise RecipeError(f"{name} is built already; got {', '.join(arguments)}, expected no arguments")
         else:
             built = thing
-        if wrong := complaint(built, self.keys):
+        if wrong := why_invalid(built, self.keys):
             what = f"a {type(built).__name__}" if callable(built) else short_repr(built)
             raise RecipeError(
                 f"{name} is {what}; expected a {self.noun} with finite bounds low <= high, a class of them, or a "

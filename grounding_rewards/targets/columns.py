@@ -16,7 +16,7 @@ from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.targets.alternatives import Alternatives, alternatives_of
 from grounding_rewards.targets.read import read_target
 from grounding_rewards.targets.regions import Regions, bounding_box, converted, regions_of
-from grounding_rewards.targets.requirements import Use, unusable
+from grounding_rewards.targets.requirements import Requirements, violations
 from grounding_rewards.targets.target import NativeForm, Target
 
 BadTarget = Literal["raise", "abstain"]
@@ -40,7 +40,7 @@ class Targets:
         into: the space into which all places were brought; None before that.
         span: the least number of all boxes, the largest x and y, and the least of each box's largest.
         special: whether any row is unreadable, a refusal, or has an action.
-        odd: whether any row is unreadable, a refusal, or has an action with another end.
+        needs_row_checks: whether any row is unreadable, a refusal, or has an action with another end.
         with_ends: rows of which an action has another end, which is a place, too.
     """
 
@@ -52,7 +52,7 @@ class Targets:
     spaces: frozenset[CoordSpace | None]
     span: tuple[float, float, float, float]
     special: bool
-    odd: bool = False
+    needs_row_checks: bool = False
     with_ends: tuple[int, ...] = ()
     default: CoordSpace | None = None
     into: CoordSpace | None = None
@@ -225,11 +225,11 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
             TargetError: a row lacks a size or a space, lies far outside its image, or is of a kind not accepted.
         """
         _check_choice(bad_target)
-        use = Use(into, response_space, accepts, screen, trajectories, label_free)
+        needs = Requirements(into, response_space, accepts, screen, trajectories, label_free)
         if image_sizes is None and model_image_sizes is None:
-            key = use, default, bad_target
+            key = needs, default, bad_target
             if key not in self._ready:
-                self._ready[key] = self._prepared(into, default, use, bad_target)
+                self._ready[key] = self._prepared(into, default, needs, bad_target)
             return self._ready[key]
         sized = replace(
             self,
@@ -237,11 +237,13 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
             known_model_image_sizes=_override(self.known_model_image_sizes, model_image_sizes),
             _ready={},
         )
-        return sized._prepared(into, default, use, bad_target)
+        return sized._prepared(into, default, needs, bad_target)
 
-    def _prepared(self, into: CoordSpace, default: CoordSpace | None, use: Use, bad_target: BadTarget) -> Targets:
+    def _prepared(
+        self, into: CoordSpace, default: CoordSpace | None, needs: Requirements, bad_target: BadTarget
+    ) -> Targets:
         declared = self if default is None or None not in self.spaces else self._declared(default)
-        found = declared._checked(use, bad_target)._converted(into)
+        found = declared._checked(needs, bad_target)._converted(into)
         read_only(*found._known)
         found.regions.make_read_only()
         return found
@@ -250,8 +252,8 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         """Set the space of rows that name none."""
         return replace(self, default=space, spaces=self.spaces - {None} | {space}, _ready={})
 
-    def _checked(self, use: Use, bad_target: BadTarget) -> Targets:
-        found = unusable(self, use)
+    def _checked(self, needs: Requirements, bad_target: BadTarget) -> Targets:
+        found = violations(self, needs)
         if not found and not self.errors:
             return self
         errors = dict(sorted({**found, **self.errors}.items()))
@@ -292,10 +294,10 @@ def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
 
 
 def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) -> Targets:
-    owners, places, boxes, with_ends, odd, acts = [], [], [], [], False, False
+    owners, places, boxes, with_ends, irregular, acts = [], [], [], [], False, False
     spaces: set[CoordSpace | None] = set()
     for row, target in enumerate(rows):
-        odd = odd or target is None or target.refusal
+        irregular = irregular or target is None or target.refusal
         if target is None:
             continue
         if target.acts:
@@ -317,8 +319,8 @@ def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) ->
         _sizes([row.model_image_size if row else None for row in rows]),
         frozenset(spaces),
         _span(boxes),
-        odd or acts,
-        odd or bool(with_ends),
+        irregular or acts,
+        irregular or bool(with_ends),
         tuple(with_ends),
     )
 

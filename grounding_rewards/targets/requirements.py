@@ -29,7 +29,7 @@ Found = list[tuple[int, TargetError]]
 
 
 @dataclass(frozen=True)
-class Use:
+class Requirements:
     """Requirements of a recipe on its targets.
 
     Attributes:
@@ -55,42 +55,42 @@ class Use:
         return converting if own is None or own in converting else (*converting, own)
 
 
-def unusable(targets: Targets, use: Use) -> dict[int, TargetError]:
+def violations(targets: Targets, needs: Requirements) -> dict[int, TargetError]:
     """Return the first violation of each row that a recipe cannot use, by row.
 
     Args:
         targets: as read, with the space of every row declared where it can be.
-        use: the recipe's requirements.
+        needs: the recipe's requirements.
 
     Returns:
         An error for each row that is of a kind not accepted, lacks a space or a size that is needed, has the size of
         no image, or lies a whole image away from its image.
     """
-    if _plainly_usable(targets, use):
+    if _surely_usable(targets, needs):
         return {}
-    found = _kind_errors(targets, use.accepts) + _action_errors(targets, use.accepts) + _space_errors(targets)
+    found = _kind_errors(targets, needs.accepts) + _action_errors(targets, needs.accepts) + _space_errors(targets)
     found += _circle_errors(targets) + _unusable_sizes(targets)
-    found += _place_errors(targets) if use.trajectories else []
-    found += _size_errors(targets, None, use) if use.label_free else []
+    found += _place_errors(targets) if needs.trajectories else []
+    found += _size_errors(targets, None, needs) if needs.label_free else []
     for code in np.unique(targets.space_codes[targets.valid]):
         if code != UNDECLARED:
             space = SPACES[code]
-            found += _size_errors(targets, space, use) + _range_errors(targets, space)
+            found += _size_errors(targets, space, needs) + _range_errors(targets, space)
     return dict(reversed(found))
 
 
-def _plainly_usable(targets: Targets, use: Use) -> bool:
+def _surely_usable(targets: Targets, needs: Requirements) -> bool:
     """Return True where a few checks of the whole table rule out every violation, which is the usual case."""
-    if use.trajectories or use.label_free or "bbox" not in use.accepts:
+    if needs.trajectories or needs.label_free or "bbox" not in needs.accepts:
         return False
-    if targets.odd or targets.errors or not targets.regions.plain:
+    if targets.needs_row_checks or targets.errors or not targets.regions.plain:
         return False
-    if (targets.special and "action" not in use.accepts) or len(targets.spaces) > 1 or None in targets.spaces:
+    if (targets.special and "action" not in needs.accepts) or len(targets.spaces) > 1 or None in targets.spaces:
         return False
     space = next(iter(targets.spaces), None)
     if space is None:  # no place anywhere
         return targets.known_image_sizes is None and targets.known_model_image_sizes is None
-    needed = use.sizes(space)
+    needed = needs.sizes(space)
     least, right, bottom, end = targets.span
     for field, sizes in (
         ("image_size", targets.known_image_sizes), ("model_image_size", targets.known_model_image_sizes),
@@ -182,7 +182,7 @@ def _space_errors(targets: Targets) -> Found:
     return [(int(row), TargetError(targets.sample(int(row)), "space", MISSING, expected)) for row in bare]
 
 
-def _size_errors(targets: Targets, space: CoordSpace | None, use: Use) -> Found:
+def _size_errors(targets: Targets, space: CoordSpace | None, needs: Requirements) -> Found:
     """List rows whose size is unknown, and needed to convert the target or the response or to measure by it.
 
     With None for the space, of a recipe that needs no places: every row.
@@ -192,11 +192,11 @@ def _size_errors(targets: Targets, space: CoordSpace | None, use: Use) -> Found:
     placed[targets.regions.row] = True
     placed[list(targets.with_ends)] = True
     rows = targets.valid & placed & ((targets.space_codes == CODES[space]) if space else True)
-    converting = sizes_needed(space, use.response_space, into=use.into)
-    for field in use.sizes(space):
+    converting = sizes_needed(space, needs.response_space, into=needs.into)
+    for field in needs.sizes(space):
         sizes = targets.image_sizes if field == "image_size" else targets.model_image_sizes
-        brought = [f"responses in {use.response_space}"] if use.response_space not in (None, use.into) else []
-        brings = f"brings {', '.join([*brought, *([f'targets in {space}'] if space else [])])} into {use.into}"
+        brought = [f"responses in {needs.response_space}"] if needs.response_space not in (None, needs.into) else []
+        brings = f"brings {', '.join([*brought, *([f'targets in {space}'] if space else [])])} into {needs.into}"
         why = brings if field in converting else "measures in shares of the screen"
         for row in np.flatnonzero(rows & np.isnan(sizes).any(axis=1)):
             expected = f"[width, height], because the recipe {why}"

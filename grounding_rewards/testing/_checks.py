@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.verifiers.contract import complaint
+from grounding_rewards.verifiers.contract import why_invalid
 
 T = TypeVar("T")
 
@@ -121,7 +121,7 @@ def declared(name: str, keys: Sequence[str], thing: Any) -> tuple[Any, ...]:
     Raises:
         AssertionError: it is neither, such as a class or a plain function, or declares nonsense.
     """
-    if wrong := complaint(thing, keys):
+    if wrong := why_invalid(thing, keys):
         raise AssertionError(f"{name} {wrong}")
     return tuple(getattr(thing, key) for key in keys)
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, TargetError, VerifierError, short_repr
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers.contract import is_bound, read_needs, within
+from grounding_rewards.verifiers.contract import checked_scores, is_bound, read_needs
 
 NEEDS_NOTHING: frozenset[str] = frozenset()
 NEEDS_SCREEN = frozenset({"screen"})
@@ -69,7 +69,7 @@ def checked(term: Verifier, returned: Any, rows: int) -> Floats:
         VerifierError: it is not an array of n numbers between ``low`` and ``high``; names the verifier and the row.
     """
     try:
-        return within(returned, term.low, term.high, rows)
+        return checked_scores(returned, term.low, term.high, rows)
     except ValueError as error:
         raise VerifierError(f"verifier {called(term)} {error}") from None
 

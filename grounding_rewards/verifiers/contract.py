@@ -60,7 +60,7 @@ trajectories
     return frozenset(names)
 
 
-def complaint(thing: Any, keys: Sequence[str]) -> str:
+def why_invalid(thing: Any, keys: Sequence[str]) -> str:
     """Return why a thing is not a verifier or a selector, as the end of a sentence about it; "" where it is one.
 
     Args:
@@ -68,7 +68,7 @@ def complaint(thing: Any, keys: Sequence[str]) -> str:
         keys: the attributes to declare: ``VERIFIER`` or ``SELECTOR``.
 
     >>> from grounding_rewards.verifiers import Hit
-    >>> complaint(Hit(), VERIFIER), complaint(Hit, VERIFIER)
+    >>> why_invalid(Hit(), VERIFIER), why_invalid(Hit, VERIFIER)
     ('', 'is a class: build it, such as Hit()')
     """
     noun = "verifier" if "needs" in keys else "selector"
@@ -100,7 +100,7 @@ def _row(row: int) -> str:
     return f"row {row}"
 
 
-def within(returned: Any, low: float, high: float, rows: int, named: Callable[[int], str] = _row) -> Floats:
+def checked_scores(returned: Any, low: float, high: float, rows: int, named: Callable[[int], str] = _row) -> Floats:
     """Read the result of a verifier or a selector as n float64 numbers between its bounds.
 
     Args:
@@ -113,9 +113,9 @@ def within(returned: Any, low: float, high: float, rows: int, named: Callable[[i
     Raises:
         ValueError: it is anything else; the message has the value and the expectation.
 
-    >>> within([0, True], 0.0, 1.0, rows=2)
+    >>> checked_scores([0, True], 0.0, 1.0, rows=2)
     array([0., 1.])
-    >>> within(["0.5"], 0.0, 1.0, rows=1)
+    >>> checked_scores(["0.5"], 0.0, 1.0, rows=1)
     Traceback (most recent call last):
     ValueError: returned ['0.5']; expected 1 numbers
     """

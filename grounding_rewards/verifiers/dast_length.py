@@ -15,7 +15,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import Verifier, scored
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS
-from grounding_rewards.verifiers.contract import VERIFIER, complaint
+from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
 from grounding_rewards.verifiers.named import verifier_named
 
 
@@ -71,7 +71,7 @@ class DastLength:
             if isinstance(name, str):
                 return verifier_named(name, given)
         else:
-            wrong = complaint(self.correct, VERIFIER)
+            wrong = why_invalid(self.correct, VERIFIER)
             if not wrong:
                 return self.correct
             expected += f"; this {wrong}"

@@ -11,7 +11,7 @@ from grounding_rewards.errors import SelectorError, short_repr
 from grounding_rewards.plugins.named import Own
 from grounding_rewards.plugins.registry import origin
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.verifiers.contract import SELECTOR, complaint, within
+from grounding_rewards.verifiers.contract import SELECTOR, checked_scores, why_invalid
 
 
 class Selector(Protocol):
@@ -58,7 +58,7 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
     >>> select(stats, Unsolved()).tolist(), select(stats, Band(0.25, 0.75)).tolist()
     ([0.0, 1.0, 1.0], [0.0, 0.0, 1.0])
     """
-    said, cause = complaint(selector, SELECTOR), None
+    said, cause = why_invalid(selector, SELECTOR), None
     if not said:
         try:
             returned = selector(stats)
@@ -66,7 +66,7 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
             said, cause = f"raised {type(error).__name__}: {error}", error
     if not said:
         try:
-            return within(returned, selector.low, selector.high, len(stats), stats.named)
+            return checked_scores(returned, selector.low, selector.high, len(stats), stats.named)
         except ValueError as error:
             said = str(error)
     raise SelectorError(f"selector {called(selector)}{origin(selector)} {said}") from cause

@@ -15,7 +15,7 @@ from grounding_rewards.pool.selectors.bands import TRUTH, Source
 from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.contract import SELECTOR, complaint
+from grounding_rewards.verifiers.contract import SELECTOR, why_invalid
 
 
 @dataclass(frozen=True)
@@ -146,6 +146,6 @@ def built(given: Selector | str | Mapping[str, Any]) -> Selector:
 
     if isinstance(given, str | Mapping):
         return selector(given)
-    if wrong := complaint(given, SELECTOR):
+    if wrong := why_invalid(given, SELECTOR):
         raise RecipeError(f"selector {given!r:.80} {wrong}")
     return given
