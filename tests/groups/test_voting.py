@@ -52,10 +52,10 @@ def test_one_after_the_other_by_hand():
     assert scores(squares((0, 0), (20, 0), (40, 0))) == pytest.approx([0.6, 11 / 15, 0.6], abs=1e-15)
 
 
-@pytest.mark.parametrize("other", [(50, 0), (0, 50), (50, 50), (-50, 0), (0, -50), (50, -50)])
-def test_regions_that_merely_touch_do_not_vote_for_each_other(other):
-    assert scores(squares((0, 0), other)).tolist() == [1.0, 1.0]
-    assert most(squares((0, 0), other)) == 1
+def test_regions_that_merely_touch_do_not_vote_for_each_other():
+    for other in [(50, 0), (0, 50), (50, 50), (-50, 0), (0, -50), (50, -50)]:
+        assert scores(squares((0, 0), other)).tolist() == [1.0, 1.0], other
+        assert most(squares((0, 0), other)) == 1, other
 
 
 def test_the_depth_need_not_lie_at_any_centre():

@@ -34,16 +34,13 @@ def test_one_point_wins_or_loses_all():
     assert explore([IN], [(10, 20)], [(30, 40)], [(9, 30)], [(20, 41)], []) == [1, 1, 1, -1, -1, -1]
 
 
-@pytest.mark.parametrize(
-    ("row", "worth"),
-    [
+def test_the_rank_of_the_first_hit_and_the_number_of_points():
+    for row, worth in [
         ([IN, (0, 0)], 1 / math.sqrt(2)), ([(0, 0), IN], 0.5), ([(0, 0), (1, 0)], -0.5),
         ([IN, (0, 0), (1, 5)], 1 / math.sqrt(3)), ([(0, 0), (1, 5), IN], 1 / 3), ([(0, 0), (1, 5), (7, 7)], -1 / 3),
         ([(0, 0), IN, (1, 5), (21, 31)], 1 / math.sqrt(8)), ([(0, 0), (1, 5), (7, 7), (100, 2)], -0.25),
-    ],
-)  # fmt: skip
-def test_the_rank_of_the_first_hit_and_the_number_of_points(row, worth):
-    assert explore(row) == pytest.approx([worth], abs=1e-15)
+    ]:  # fmt: skip
+        assert explore(row) == pytest.approx([worth], abs=1e-15), (row, worth)
 
 
 def test_points_on_a_line_are_worth_the_least():
@@ -141,20 +138,17 @@ def curve(count):
     return [(step, step * step) for step in range(count)]
 
 
-@pytest.mark.parametrize(
-    ("row", "found"),
-    [
+def test_three_points_on_a_line():
+    for row, found in [
         ([], False), ([(1, 1)], False), ([(1, 1), (1, 1)], False), ([(0, 0), (1, 1), (2, 3)], False),
         ([(1, 1), (2, 2), (3, 3)], True), ([(1, 1), (1, 5), (1, 9)], True), ([(1, 4), (9, 4), (5, 4)], True),
         ([(0, 0), (0, 0), (7, 3)], True), ([(7, 3), (0, 0), (0, 0)], True), ([(0, 0), (7, 3), (0, 0)], True),
         ([(1, 1), (2, 2), (3, 3.0000001)], False), ([(1, 1), (2, 2), (3, 3 + 1e-10)], True),
         ([(0.1, 0.2), (0.2, 0.4), (0.3, 0.6)], True), ([(0, 0), (1, 0), (0, 1)], False),
         ([(550, 420), (10, 10), (20, 30), (30, 50)], True), ([(3, 3), (2, 2), (-1, -1)], True),
-    ],
-)  # fmt: skip
-def test_three_points_on_a_line(row, found):
-    assert verdicts(row) == [found]
-    assert by_definition(row) == found
+    ]:  # fmt: skip
+        assert verdicts(row) == [found], (row, found)
+        assert by_definition(row) == found, (row, found)
 
 
 def test_each_row_is_judged_alone():

@@ -22,9 +22,8 @@ def overlap(kind, *boxes, target=TARGET, **more):
     return judge_boxes(Overlap(kind, **more), boxes, target)
 
 
-@pytest.mark.parametrize(
-    ("box", "iou", "giou", "diou"),
-    [
+def test_iou_and_what_its_extensions_take_off():
+    for box, iou, giou, diou in [
         (B, 1.0, 1.0, 1.0),
         ((10, 0, 30, 10), 1 / 3, 1 / 3, 1 / 3 - 100 / 1000),  # hull 30 x 10, all of it covered
         ((10, 5, 30, 15), 50 / 350, 50 / 350 - 100 / 450, 50 / 350 - 125 / 1125),  # hull 30 x 15
@@ -33,13 +32,11 @@ def overlap(kind, *boxes, target=TARGET, **more):
         ((20, 0, 40, 10), 0.0, 0.0, -400 / 1700),  # touching: hull 40 x 10
         ((40, 0, 60, 10), 0.0, -1 / 3, -1600 / 3700),  # hull 60 x 10, a third of it empty
         ((980, 490, 1000, 500), 0.0, -(1 - 400 / 500_000), -(980**2 + 490**2) / (1000**2 + 500**2)),
-    ],
-)
-def test_iou_and_what_its_extensions_take_off(box, iou, giou, diou):
-    found = [overlap(kind, box)[0] for kind in ("iou", "giou", "diou")]
-    assert found == pytest.approx([iou, giou, diou], abs=1e-15)
-    # The aspect ratio of every box here is the target's, so that nothing more is taken off.
-    assert overlap("ciou", box) == pytest.approx([diou], abs=1e-15)
+    ]:
+        found = [overlap(kind, box)[0] for kind in ("iou", "giou", "diou")]
+        assert found == pytest.approx([iou, giou, diou], abs=1e-15), (box, iou, giou, diou)
+        # The aspect ratio of every box here is the target's, so that nothing more is taken off.
+        assert overlap("ciou", box) == pytest.approx([diou], abs=1e-15), (box, iou, giou, diou)
 
 
 def test_ciou_takes_off_for_another_aspect_ratio():
@@ -164,9 +161,8 @@ def sizes(*boxes, target=WIDE, size=SCREEN):
     return judge_boxes(BoxSize(), boxes, target, size=size)
 
 
-@pytest.mark.parametrize(
-    ("box", "score"),
-    [
+def test_the_harmonic_mean_of_what_is_left_of_the_screen():
+    for box, score in [
         ((100, 100, 300, 200), 1.0),
         ((200, 100, 300, 200), 4 / (1 / 0.9 + 3)),  # one edge 100 of 1000 away
         ((100, 150, 300, 200), 4 / (1 / 0.9 + 3)),  # one edge 50 of 500 away
@@ -184,10 +180,8 @@ def sizes(*boxes, target=WIDE, size=SCREEN):
         ((-2000, 100, 300, 200), 0.0),
         ((-1e12, -1e12, 1e12, 1e12), 0.0),
         (None, 0.0),
-    ],
-)
-def test_the_harmonic_mean_of_what_is_left_of_the_screen(box, score):
-    assert sizes(box) == pytest.approx([score], abs=1e-12)
+    ]:
+        assert sizes(box) == pytest.approx([score], abs=1e-12), (box, score)
 
 
 def test_a_screens_sides_are_told_apart():
