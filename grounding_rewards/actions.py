@@ -220,7 +220,7 @@ def towards(place: Sequence[float], to: Any) -> str | None:
         return None
     (x, y), (end_x, end_y) = _centre(place), _centre(to)
     right, down = end_x - x, end_y - y
-    if not (right or down) or right != right or down != down:
+    if not (right or down) or right != right or down != down:  # the same place, or NaN
         return None
     if abs(right) > abs(down):
         return "right" if right > 0 else "left"
@@ -267,14 +267,14 @@ class Arguments:
         found: NDArray[Any] | None = getattr(self, name)
         return empty(name, rows) if found is None else found
 
-    def said(self, rows: int) -> list[dict[str, Any]]:
+    def by_row(self, rows: int) -> list[dict[str, Any]]:
         """Return each row's arguments by name, as plain values; ``swiped`` and ``raw`` are for verifiers alone.
 
-        >>> Arguments(**columns([{"text": "hi", "raw": []}, {}])).said(2)
+        >>> Arguments(**columns([{"text": "hi", "raw": []}, {}])).by_row(2)
         [{'text': 'hi'}, {}]
         """
         found: list[dict[str, Any]] = [{} for _ in range(rows)]
-        for name in _SAID:
+        for name in _PLAIN:
             if getattr(self, name) is None:
                 continue
             for fields, value in zip(found, self.column(name, rows).tolist(), strict=True):
@@ -284,7 +284,7 @@ class Arguments:
         return found
 
 
-_SAID = ("text", "direction", "to", "button", "keys", "app", "status", "duration")
+_PLAIN = ("text", "direction", "to", "button", "keys", "app", "status", "duration")
 NO_ARGUMENTS = Arguments()
 ARGUMENTS = tuple(Arguments.__dataclass_fields__)
 

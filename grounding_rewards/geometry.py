@@ -60,6 +60,7 @@ def in_ellipse(xy: Floats, centre: Floats, radii: Floats, *, strict: bool = Fals
     >>> in_ellipse(np.array([[3., 4.], [3.1, 4.]]), np.array([[0., 0.]]), np.array([[5., 5.]]))
     array([ True, False])
     """
+    # Far points overflow to infinity, which is outside; a NaN compares False.
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = (xy - centre) / radii
         inside: Bools = (lt if strict else le)(scaled[:, 0] * scaled[:, 0] + scaled[:, 1] * scaled[:, 1], 1.0)

@@ -11,9 +11,10 @@ ENOUGH = 1 << 16
 """Bytes that hold the size of nearly every image; the frame of a JPEG may lie further on, behind its metadata."""
 
 _PNG = b"\x89PNG\r\n\x1a\n"
+# Start of frame, but for Huffman tables, a reserved marker and arithmetic coding.
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-_BMP_HEADERS = (12, 16, 40, 52, 56, 64, 108, 124)
-_JPEG_ALONE = frozenset((0x01, *range(0xD0, 0xD9)))
+_BMP_HEADERS = (12, 16, 40, 52, 56, 64, 108, 124)  # sizes of the headers that BMP files have had
+_JPEG_ALONE = frozenset((0x01, *range(0xD0, 0xD9)))  # markers without a length
 
 
 def image_size(data: bytes) -> Size | None:

@@ -38,8 +38,8 @@ from grounding_rewards.errors import ResizeError, SpaceError, near
 Size = tuple[int, int]
 Step = Callable[[int, int], Size]
 
-_LARGEST = 10**12
-_LARGEST_RATIO = 200
+_LARGEST = 10**12  # no image is larger
+_LARGEST_RATIO = 200  # transformers and qwen_vl_utils refuse longer strips
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ CELLS = 2**19
 LARGE = 256
 """Groups from this size on are compared by themselves: each distinct place once, and only with those near it."""
 
-_CACHED = 2**15
+_CACHED = 2**15  # comparisons: 256 KiB a table
 
 
 def by_size(groups: NDArray[np.int64], rows: Ints) -> Iterator[Ints]:

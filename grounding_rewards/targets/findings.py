@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NAMED = 5
 """Number of unknown names of actions listed, the commonest first."""
 
-_ROUNDING = 1e-9
+_ROUNDING = 1e-9  # a place on the border may round beyond it when converted
 
 
 @dataclass(frozen=True)

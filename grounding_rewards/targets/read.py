@@ -132,6 +132,7 @@ def _own(value: Any, row: int, native: NativeForm | None) -> dict[str, Any] | No
 
 def _from_json(text: str, row: int) -> Any:
     try:
+        # json alone keeps the last of two equal keys: of two boxes, one would be lost in silence.
         return _plain(json.loads(text, object_pairs_hook=unique_keys))
     except (ValueError, RecursionError) as error:
         raise TargetError(row, "target", text, f"JSON of a target ({error}), such as {_WIRE}") from None
@@ -251,6 +252,7 @@ class _Reader:
         flat = self.numbers(field, value, None, "a flat list x1 y1 x2 y2 x3 y3 ... of at least 3 points")
         if len(flat) < 6 or len(flat) % 2:
             raise self.fail(field, value, "an even count of numbers, at least 6: x1 y1 x2 y2 x3 y3 ...")
+        # All corners on one line: every offset from the first is parallel to one of them, and the area is 0.
         offsets = [(x - flat[0], y - flat[1]) for x, y in zip(flat[2::2], flat[3::2], strict=True)]
         a, b = next((offset for offset in offsets if offset != (0.0, 0.0)), (0.0, 0.0))
         if all(a * d == b * c for c, d in offsets):

@@ -42,7 +42,7 @@ class PerSample:
         """Return the best row's score of each sample: (m,) to (n,), 0.0 for a sample without rows."""
         if self.aligned:
             return scores
-        best = np.full(rows, -np.inf)
+        best = np.full(rows, -np.inf)  # stays where a sample has no rows
         np.maximum.at(best, self.row, scores)
         return np.where(np.isneginf(best), 0.0, best)
 

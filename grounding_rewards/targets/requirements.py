@@ -76,7 +76,7 @@ def violations(targets: Targets, needs: Requirements) -> dict[int, TargetError]:
         if code != UNDECLARED:
             space = SPACES[code]
             found += _size_errors(targets, space, needs) + _range_errors(targets, space)
-    return dict(reversed(found))
+    return dict(reversed(found))  # of a row's violations the first stays
 
 
 def _surely_usable(targets: Targets, needs: Requirements) -> bool:
@@ -222,8 +222,10 @@ def _range_errors(targets: Targets, space: CoordSpace) -> Found:
     x1, y1, x2, y2 = regions.box.T
     width, height = extents(space, targets.image_sizes, targets.model_image_sizes)[regions.row].T
     with np.errstate(invalid="ignore"):
+        # Windows hang over edges; a place that reaches a whole image beyond, or lies beside it, is in another space.
         far = (x1 < -width) | (y1 < -height) | (x2 > 2 * width) | (y2 > 2 * height)
         beside = (x2 < 0) | (y2 < 0) | (x1 > width) | (y1 > height)
+    # A box below one pixel either way is one in shares of the image.
     tiny = (x1 >= 0) & (y1 >= 0) & (x2 <= 1) & (y2 <= 1) & (x2 - x1 > 0) & (x2 - x1 < 1) & (y2 - y1 > 0) & (y2 - y1 < 1)
     found: Found = []
     for index in np.flatnonzero(mine & (far | beside)):

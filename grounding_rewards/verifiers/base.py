@@ -94,13 +94,13 @@ def scored(term: Verifier, rollouts: Rollouts, label: str) -> Floats:
     except TargetError:
         raise
     except (VerifierError, RecipeError) as error:
-        said, cause = str(error), error.__cause__ or error
+        fault, cause = str(error), error.__cause__ or error
         kind = RecipeError if isinstance(error, RecipeError) else VerifierError
         culprit = term if error.term is None else error.term  # a verifier inside of this one
     except (Exception, SystemExit) as error:
-        said, cause = f"verifier {called(term)} raised {type(error).__name__}: {error}", error
+        fault, cause = f"verifier {called(term)} raised {type(error).__name__}: {error}", error
     where = label if label in ("reward", "success") else f"part {label!r}"
-    named = kind(f"{where}: {said}")
+    named = kind(f"{where}: {fault}")
     named.term = culprit
     raise named from cause
 

@@ -111,6 +111,7 @@ class DenseDistance:
             depth, gap = self._measure(regions.each(xy), regions, screen)
         scale = geometry.diagonal(regions.box) + self.reach * geometry.lengths(screen)
         hit = self.floor + (1.0 - self.floor) * (1.0 - np.fmin(depth, 1.0))
+        # The largest float below the floor, so that no miss equals a hit on the border.
         miss = np.minimum(self.floor * (scale / (scale + gap)), math.nextafter(self.floor, 0.0))
         # fmax reads a NaN, which a row without a point has, as 0.0.
         return regions.best(np.where(inside, hit, np.fmax(miss, 0.0)), len(rollouts))

@@ -181,7 +181,7 @@ def near_points(
 def within(points: Floats, centres: Floats, reach: float | None, *, strict: bool = False) -> geometry.Bools:
     """Test ||p - c|| <= reach, or < where ``strict``; nothing is within None: (m,) booleans."""
     away = geometry.distance(points, centres)
-    limit = np.nan if reach is None else reach
+    limit = np.nan if reach is None else reach  # a NaN compares False
     return away < limit if strict else away <= limit
 
 

@@ -70,5 +70,6 @@ def uniform(texts: Sequence[str], seed: int) -> Floats:
 
     key = seed.to_bytes(8, "little", signed=True)
     digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest() for text in texts]
+    # 53 bits, as many as a float holds exactly, times 2^-52: from 0 to below 2.
     bits = np.frombuffer(b"".join(digests), dtype="<u8") >> np.uint64(11)
     return bits.astype(np.float64) * 2.0**-52 - 1.0

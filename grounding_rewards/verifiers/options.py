@@ -11,6 +11,7 @@ from grounding_rewards.errors import RecipeError
 
 def is_number(value: Any) -> bool:
     """Return True for a finite number up to ±1e12; booleans are not numbers."""
+    # The limit also refuses NaN and infinities.
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= COORDINATE_LIMIT
 
 

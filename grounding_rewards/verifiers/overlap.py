@@ -67,7 +67,7 @@ class Overlap:
         """Score each predicted box against the target's: (m, 4) and (m, 4) to (m,)."""
         shared = geometry.shared_area(box, truth, least=1.0 if self.pixel_convention else 0.0)
         score = self._score(box, truth, shared)
-        if np.count_nonzero(shared) < len(shared):
+        if np.count_nonzero(shared) < len(shared):  # equal boxes without area share nothing, and are equal
             score = np.where((box == truth).all(axis=1), 1.0, score)
         return score
 

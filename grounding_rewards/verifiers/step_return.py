@@ -24,7 +24,7 @@ class StepReturn:
     """The discounted sum of a rollout's rewards from each step on, up to its first step that did not match.
 
     R(t) = r(t) + gamma · R(t + 1) where step t matched and the batch has the rollout's step t + 1, else r(t): see
-    ``returns.step_returns``. Which rollout of its trajectory a row belongs to is said by ``extras["rollout"]``; without
+    ``returns.step_returns``. The rollout of its trajectory to which a row belongs is in ``extras["rollout"]``; without
     it the k-th row of a step is rollout k, and all steps of a trajectory must have as many rows (unless some rows of
     the batch cannot be used). A row whose target cannot be used belongs to none, and is worth its r alone.
 

@@ -27,7 +27,7 @@ MOST_PAIRS = 20_000
 def token_f1(a: str, b: str) -> float:
     """Return F1 of two sets of words, 2 · |A ∩ B| / (|A| + |B|), words lower-cased and split at white space; in 0..1.
 
-    A word that is said twice counts once. Without a common word 0.0, also where neither text has any.
+    A word that occurs twice counts once. Without a common word 0.0, also where neither text has any.
 
     >>> token_f1("the red Hat", "the red shoe"), token_f1("", "")
     (0.6666666666666666, 0.0)
@@ -73,7 +73,7 @@ def _compared(a: str, b: str) -> tuple[str, str]:
     pairs = sum(count * held[character] for character, count in Counter(a).items())
     if pairs <= MOST_PAIRS:
         return a, b
-    share = (MOST_PAIRS / pairs) ** 0.5
+    share = (MOST_PAIRS / pairs) ** 0.5  # pairs grow with the square of the length
     return a[: int(len(a) * share)], b[: int(len(b) * share)]
 
 

@@ -75,7 +75,7 @@ def test_an_edge_belongs_to_the_region_on_its_right_and_below():
     assert votes_at(np.array([[0.0, 0], [20, 5]]), two, np.zeros(2, dtype=np.int64))[0].tolist() == [1, 0]
 
 
-def test_rows_without_a_place_neither_vote_nor_are_paid():
+def test_rows_without_a_place_neither_vote_nor_score():
     assert scores(squares((0, 0), None, (25, 0), None)).tolist() == [0.75, 0.0, 0.75, 0.0]
     assert scores(squares(None, None)).tolist() == [0.0, 0.0]
     here, depth = votes_at(np.zeros((2, 2)), squares((0, 0), None), np.zeros(2, dtype=np.int64))

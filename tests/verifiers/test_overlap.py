@@ -55,7 +55,7 @@ def test_the_lowest_ciou_is_neared_by_lines_across_and_upright_far_apart():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_box_is_paid_least(kind):
+def test_no_box_scores_the_least(kind):
     inverted = [(20, 10, 0, 0), (20, 0, 0, 10), (0, 10, 20, 0)]
     assert overlap(kind, None, *inverted) == [Overlap(kind).low] * 4
 
@@ -221,7 +221,7 @@ numbers = st.floats(-1e12, 1e12) | st.floats(-1500, 2500)
 @given(st.tuples(numbers, numbers, numbers, numbers))
 @example((-899.9999999999999, 100, 300, 200))
 @example((-900, 100, 300, 200))
-def test_any_box_is_within_bounds_and_paid_nothing_a_screen_away(box):
+def test_any_box_is_within_bounds_and_zero_a_screen_away(box):
     (score,) = sizes(box)
     far = any(abs(a - b) >= side for a, b, side in zip(box, WIDE["bbox"], SCREEN * 2, strict=True))
     assert math.isfinite(score)
