@@ -137,32 +137,32 @@ def normalised(name: str, arguments: Mapping[str, Any], place: Sequence[float] =
     >>> normalised("swipe", {"to": (500, 100)}, (500, 900)), normalised("hotkey", {"text": "Ctrl+C"})
     (('scroll', {'to': (500, 100), 'direction': 'down', 'swiped': True}), ('key', {'keys': ('ctrl', 'c')}))
     """
-    written, name, found = name, canonical(name), dict(arguments)
+    written, name, fields = name, canonical(name), dict(arguments)
     if name in ("system_button", "key"):
-        return _pressed(name, found)
+        return _pressed(name, fields)
     if name in ("swipe", "scroll"):
-        return "scroll", _turned(name, found, place)
-    if name == "open_app" and "app" not in found and "text" in found:
-        found["app"] = found.pop("text")
-    elif name == "click" and found.get("button") is not None:
-        button = str(found.pop("button")).strip().lower()
-        return _SIDES.get(button, f"{button}_click"), found
+        return "scroll", _turned(name, fields, place)
+    if name == "open_app" and "app" not in fields and "text" in fields:
+        fields["app"] = fields.pop("text")
+    elif name == "click" and fields.get("button") is not None:
+        button = str(fields.pop("button")).strip().lower()
+        return _SIDES.get(button, f"{button}_click"), fields
     elif name == "finished" and written.lower() in _IMPOSSIBLE:
-        found.setdefault("status", "impossible")
-    return name, found
+        fields.setdefault("status", "impossible")
+    return name, fields
 
 
-def _turned(name: str, found: dict[str, Any], place: Sequence[float]) -> dict[str, Any]:
+def _turned(name: str, arguments: dict[str, Any], place: Sequence[float]) -> dict[str, Any]:
     """Return the arguments of a scroll or swipe, their direction that in which the view moves."""
-    direction, ends = found.get("direction"), towards(place, found.get("to"))
+    direction, ends = arguments.get("direction"), towards(place, arguments.get("to"))
     if direction is None and ends is None:
-        return found
+        return arguments
     if direction is None:
-        return {**found, "direction": opposite(str(ends)), "swiped": True}
+        return {**arguments, "direction": opposite(str(ends)), "swiped": True}
     direction = direction.strip().lower()
-    if name == "swipe" and not found.get("swiped"):
-        return {**found, "direction": opposite(direction), "swiped": True}
-    return {**found, "direction": direction}
+    if name == "swipe" and not arguments.get("swiped"):
+        return {**arguments, "direction": opposite(direction), "swiped": True}
+    return {**arguments, "direction": direction}
 
 
 def opposite(direction: str) -> str:
@@ -170,17 +170,17 @@ def opposite(direction: str) -> str:
     return _OPPOSITE.get(direction, direction)
 
 
-def _pressed(name: str, found: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _pressed(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Read a key or a button of the system; ``enter`` and ``back`` become actions of their own."""
-    written = found.pop("keys", None) or found.pop("button", None) or found.pop("text", None) or ()
+    written = arguments.pop("keys", None) or arguments.pop("button", None) or arguments.pop("text", None) or ()
     parts = (written,) if isinstance(written, str) else written
     keys = tuple([key_name(key) for part in parts for key in _split(str(part))])
     alone = keys[0] if len(keys) == 1 else ""
     if name == "system_button" and alone in _BUTTONS:
-        return _BUTTONS[alone], found
+        return _BUTTONS[alone], arguments
     if alone in ("enter", "back"):
-        return alone, found
-    return "key", {**found, "keys": keys} if keys else found
+        return alone, arguments
+    return "key", {**arguments, "keys": keys} if keys else arguments
 
 
 def key_name(key: str) -> str:
@@ -264,8 +264,8 @@ class Arguments:
 
     def column(self, name: str, rows: int) -> NDArray[Any]:
         """Return a column, all None or NaN where no row has one."""
-        found: NDArray[Any] | None = getattr(self, name)
-        return empty(name, rows) if found is None else found
+        values: NDArray[Any] | None = getattr(self, name)
+        return empty(name, rows) if values is None else values
 
     def by_row(self, rows: int) -> list[dict[str, Any]]:
         """Return each row's arguments by name, as plain values; ``swiped`` and ``raw`` are for verifiers alone.
@@ -273,15 +273,15 @@ class Arguments:
         >>> Arguments(**columns([{"text": "hi", "raw": []}, {}])).by_row(2)
         [{'text': 'hi'}, {}]
         """
-        found: list[dict[str, Any]] = [{} for _ in range(rows)]
+        every: list[dict[str, Any]] = [{} for _ in range(rows)]
         for name in _PLAIN:
             if getattr(self, name) is None:
                 continue
-            for fields, value in zip(found, self.column(name, rows).tolist(), strict=True):
+            for fields, value in zip(every, self.column(name, rows).tolist(), strict=True):
                 # NaN, which is unequal to itself, stands for no number.
                 if value is not None and value == value and not (name == "to" and value[0] != value[0]):
                     fields[name] = value
-        return found
+        return every
 
 
 _PLAIN = ("text", "direction", "to", "button", "keys", "app", "status", "duration")
@@ -298,12 +298,12 @@ def empty(name: str, rows: int, *, ends: int = 2) -> NDArray[Any]:
 
 def columns(arguments: Sequence[Mapping[str, Any]], *, ends: int = 2) -> dict[str, NDArray[Any]]:
     """Turn rows of arguments into columns, leaving out arguments that no row has."""
-    found: dict[str, NDArray[Any]] = {}
+    table: dict[str, NDArray[Any]] = {}
     for row, fields in enumerate(arguments):
         for name, value in fields.items():
             if value is not None:
-                column = found.get(name)
+                column = table.get(name)
                 if column is None:
-                    column = found[name] = empty(name, len(arguments), ends=ends)
+                    column = table[name] = empty(name, len(arguments), ends=ends)
                 column[row] = value
-    return found
+    return table

@@ -129,8 +129,8 @@ def near(name: Any, known: Iterable[str]) -> str:
 
     names = list(known)
     meant = {**{each.rpartition("/")[2]: each for each in names}, **{each: each for each in names}}
-    found = difflib.get_close_matches(f"{name!s:.80}", meant, n=1)
-    return f"; did you mean {meant[found[0]]!r}?" if found else ""
+    closest = difflib.get_close_matches(f"{name!s:.80}", meant, n=1)
+    return f"; did you mean {meant[closest[0]]!r}?" if closest else ""
 
 
 class _Missing:

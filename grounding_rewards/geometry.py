@@ -131,18 +131,18 @@ def outline_distance(xy: Floats, vertices: Floats, offsets: Ints) -> Floats:
     array([5.])
     """
     counts = np.diff(offsets)
-    found = np.full(len(counts), np.nan)
+    distances = np.full(len(counts), np.nan)
     owner, following = _edges(offsets)
     if not len(owner):
-        return found
+        return distances
     a, point = vertices, xy[owner]
     edge, away = vertices[following] - a, point - a
     length = edge[:, 0] * edge[:, 0] + edge[:, 1] * edge[:, 1]
     # Two corners in one place make an edge of length 0, whose nearest point is that place.
     along = (away[:, 0] * edge[:, 0] + away[:, 1] * edge[:, 1]) / np.where(length > 0, length, 1.0)
     nearest = distance(point, a + np.clip(along, 0.0, 1.0)[:, None] * edge)
-    found[counts > 0] = np.minimum.reduceat(nearest, offsets[:-1][counts > 0])
-    return found
+    distances[counts > 0] = np.minimum.reduceat(nearest, offsets[:-1][counts > 0])
+    return distances
 
 
 def _edges(offsets: Ints) -> tuple[Ints, Ints]:
@@ -186,8 +186,8 @@ def lengths(vectors: Floats) -> Floats:
         x, y = vectors[0].tolist()
         return np.array([sqrt(x * x + y * y)])
     squares = vectors * vectors
-    found: Floats = np.sqrt(squares[:, 0] + squares[:, 1])
-    return found
+    length: Floats = np.sqrt(squares[:, 0] + squares[:, 1])
+    return length
 
 
 def box_gap(xy: Floats, box: Floats) -> Floats:

@@ -138,11 +138,11 @@ def model_image_sizes(
         width, height = table[row].tolist()
         if (width, height) not in known:
             known[width, height] = _size_or_refusal(width, height, pipeline, steps)
-        found = known[width, height]
-        if isinstance(found, str):
-            refused[row] = found
+        size = known[width, height]
+        if isinstance(size, str):
+            refused[row] = size
         else:
-            resized[row] = found
+            resized[row] = size
     return resized, refused
 
 

@@ -136,14 +136,14 @@ def _clipped(regions: Floats, image_size: tuple[float, float] | None) -> Floats:
 
 def _deepest_cells(boxes: Floats, depth: int) -> Floats:
     """Return the places with v = v_max as boxes that share no more than edges: (m, 4), from left to right."""
-    lines, found = np.unique(boxes[:, 1::2]), []
+    lines, cells = np.unique(boxes[:, 1::2]), []
     for x1, x2 in pairwise(np.unique(boxes[:, 0::2]).tolist()):
         spans = boxes[(boxes[:, 0] <= x1) & (x1 < boxes[:, 2])]
         begin, end = (np.bincount(np.searchsorted(lines, spans[:, side]), minlength=len(lines)) for side in (1, 3))
         deepest = np.append(False, np.cumsum(begin - end) == depth)
         edges = np.flatnonzero(deepest[1:] != deepest[:-1])  # v is 0 below the last line
-        found += [(x1, y1, x2, y2) for y1, y2 in lines[edges].reshape(-1, 2).tolist()]
-    return np.array(found)
+        cells += [(x1, y1, x2, y2) for y1, y2 in lines[edges].reshape(-1, 2).tolist()]
+    return np.array(cells)
 
 
 def _largest(cells: Floats) -> Polygon:

@@ -86,9 +86,9 @@ def step_returns(
     sums = earned[order].tolist()
     for here in reversed(np.flatnonzero(linked).tolist()):
         sums[here] += gamma * sums[here + 1]
-    found = np.empty(rows)
-    found[order] = sums
-    return np.clip(found, -_FINITE, _FINITE)
+    returns = np.empty(rows)
+    returns[order] = sums
+    return np.clip(returns, -_FINITE, _FINITE)
 
 
 def step_and_episode_advantages(
@@ -185,9 +185,9 @@ def _rollouts(trajectory: Codes, step: Codes, names: Names | None) -> Codes:
         )
     order = np.argsort(same, kind="stable")
     start = np.searchsorted(same[order], same[order])
-    found = np.empty(len(step), dtype=np.int64)
-    found[order] = np.arange(len(step)) - start
-    return found
+    codes = np.empty(len(step), dtype=np.int64)
+    codes[order] = np.arange(len(step)) - start
+    return codes
 
 
 def _pairs(first: Codes, second: Codes) -> Codes:
@@ -196,9 +196,9 @@ def _pairs(first: Codes, second: Codes) -> Codes:
     first, second = first[order], second[order]
     new = np.ones(len(order), dtype=np.int64)
     new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
-    found = np.empty_like(new)
-    found[order] = np.cumsum(new) - 1
-    return found
+    codes = np.empty_like(new)
+    codes[order] = np.cumsum(new) - 1
+    return codes
 
 
 def _codes(name: str, values: Names, rows: int) -> Codes:
@@ -216,26 +216,26 @@ def _codes(name: str, values: Names, rows: int) -> Codes:
 def _numbers(name: str, values: ArrayLike) -> Floats:
     """Read (n,) finite numbers."""
     try:
-        found = np.asarray(values, dtype=np.float64)
+        numbers = np.asarray(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
-        found = np.full(1, np.nan)
-    if found.ndim != 1 or not np.isfinite(found).all():
+        numbers = np.full(1, np.nan)
+    if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise RecipeError(f"{name}: got {values!r:.80}; expected one finite number for each row")
-    return found
+    return numbers
 
 
 def _column(name: str, values: ArrayLike, rows: int) -> Floats:
     """Read (n,) finite numbers, one for each row."""
-    found = _numbers(name, values)
-    if len(found) != rows:
-        raise RecipeError(f"{name}: got {len(found)}; expected one for each of {rows} rows")
-    return found
+    numbers = _numbers(name, values)
+    if len(numbers) != rows:
+        raise RecipeError(f"{name}: got {len(numbers)}; expected one for each of {rows} rows")
+    return numbers
 
 
 def _whole(name: str, values: ArrayLike, rows: int) -> Codes:
     """Read (n,) whole numbers, one for each row."""
-    found = _column(name, values, rows)
+    numbers = _column(name, values, rows)
     # Beyond 2**53 floats skip whole numbers, so that two steps could become one.
-    if (found != np.floor(found)).any() or (np.abs(found) > 2.0**53).any():
+    if (numbers != np.floor(numbers)).any() or (np.abs(numbers) > 2.0**53).any():
         raise RecipeError(f"{name}: got {values!r:.80}; expected whole numbers")
-    return found.astype(np.int64)
+    return numbers.astype(np.int64)

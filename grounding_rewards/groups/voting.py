@@ -58,12 +58,12 @@ def consensus_scores(regions: Floats, groups: Ints) -> Floats:
     >>> consensus_scores(squares, np.zeros(3, dtype=np.int64))
     array([0.75, 0.75, 0.5 ])
     """
-    found = np.zeros(len(regions))
+    scores = np.zeros(len(regions))
     for block in by_size(groups, voters(regions)):
         boxes = regions[block]
         covered = _covered(boxes, boxes).sum(axis=2) if boxes.shape[1] < LARGE else _covered_by_all(boxes[0])
-        found[block] = np.minimum(covered / depth_of(boxes)[:, None], 1.0)
-    return found
+        scores[block] = np.minimum(covered / depth_of(boxes)[:, None], 1.0)
+    return scores
 
 
 def votes_at(xy: Floats, regions: Floats, groups: Ints) -> tuple[Ints, Ints]:
@@ -124,10 +124,10 @@ def _covered(boxes: Floats, others: Floats) -> Floats:
 def _covered_by_all(boxes: Floats) -> Floats:
     """Count how often the boxes of a large group cover each of them, itself included: (k, 4) to (k,)."""
     boxes, where, votes = np.unique(boxes, axis=0, return_inverse=True, return_counts=True)
-    found = np.empty(len(boxes))
+    covered = np.empty(len(boxes))
     for part, near in neighbours(boxes[:, 0], boxes[:, 2]):
-        found[part] = (_covered(boxes[None, part], boxes[None, near])[0] * votes[near]).sum(axis=1)
-    return found[where.reshape(-1)]
+        covered[part] = (_covered(boxes[None, part], boxes[None, near])[0] * votes[near]).sum(axis=1)
+    return covered[where.reshape(-1)]
 
 
 def depth_of(boxes: Floats) -> Ints:

@@ -76,16 +76,16 @@ class Targets:
     @cached_property
     def refusal(self) -> NDArray[np.bool_]:
         """(n,) True where nothing on the screen fits."""
-        found = np.array([row is not None and row.refusal for row in self.rows], dtype=np.bool_)
-        read_only(found)
-        return found
+        refusals = np.array([row is not None and row.refusal for row in self.rows], dtype=np.bool_)
+        read_only(refusals)
+        return refusals
 
     @cached_property
     def acts(self) -> NDArray[np.bool_]:
         """(n,) True where the target names an action (``rows`` has it)."""
-        found = np.array([row is not None and row.acts for row in self.rows], dtype=np.bool_)
-        read_only(found)
-        return found
+        acts = np.array([row is not None and row.acts for row in self.rows], dtype=np.bool_)
+        read_only(acts)
+        return acts
 
     @cached_property
     def alternatives(self) -> Alternatives:
@@ -171,8 +171,8 @@ class Targets:
                     raise
                 errors[index] = error
                 rows.append(None)
-        found = _columns(tuple(rows), errors)
-        return found.unlabelled() if label_free else found
+        targets = _columns(tuple(rows), errors)
+        return targets.unlabelled() if label_free else targets
 
     def unlabelled(self) -> Targets:
         """Strip right answers, leaving names and sizes alone.
@@ -184,9 +184,9 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         if not self.special and not len(self.regions.row):
             return self
         blank = [row and replace(row, regions=(), refusal=False, action=None, actions=()) for row in self.rows]
-        found = _columns(tuple(blank), dict(self.errors))
+        stripped = _columns(tuple(blank), dict(self.errors))
         sizes = self._known
-        return replace(found, known_image_sizes=sizes[0], known_model_image_sizes=sizes[1], default=self.default)
+        return replace(stripped, known_image_sizes=sizes[0], known_model_image_sizes=sizes[1], default=self.default)
 
     def sample(self, row: int) -> str | int:
         """Return the name of a row in errors: the target's id, else the row number."""
@@ -243,10 +243,10 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         self, into: CoordSpace, default: CoordSpace | None, needs: Requirements, bad_target: BadTarget
     ) -> Targets:
         declared = self if default is None or None not in self.spaces else self._declared(default)
-        found = declared._checked(needs, bad_target)._converted(into)
-        read_only(*found._known)
-        found.regions.make_read_only()
-        return found
+        prepared = declared._checked(needs, bad_target)._converted(into)
+        read_only(*prepared._known)
+        prepared.regions.make_read_only()
+        return prepared
 
     def _declared(self, space: CoordSpace) -> Targets:
         """Set the space of rows that name none."""

@@ -90,23 +90,23 @@ Declare names of your own: option action_names
     return [*_actions(targets, recipe, rows), *_places(targets, recipe, rows)]
 
 
-def merged(found: Iterable[Finding]) -> list[Finding]:
+def merged(several: Iterable[Finding]) -> list[Finding]:
     """Merge the findings of several batches: counts add up, the first example stays."""
     known: dict[tuple[str, str], Finding] = {}
-    for each in found:
+    for each in several:
         key = each.recipe, each.action
         known[key] = replace(known[key], count=known[key].count + each.count) if key in known else each
     return list(known.values())
 
 
-def described(found: Iterable[Finding]) -> list[str]:
+def described(several: Iterable[Finding]) -> list[str]:
     """Return one line for each finding; of unknown names the commonest.
 
     >>> found = [Finding("action", 10 - row, row, f"row {row}", action=f"act{row}") for row in range(7)]
     >>> described(found)[-1]
     "2 further names of actions are no known ones, nor of recipe 'action', in 9 targets"
     """
-    every = merged(found)
+    every = merged(several)
     names = sorted((each for each in every if each.action), key=lambda each: -each.count)
     lines = [str(each) for each in names[:NAMED]]
     if rest := names[NAMED:]:
@@ -145,11 +145,11 @@ def _places(targets: Targets, recipe: Recipe | None, within: int) -> list[Findin
     if not beyond.any():
         return []
     outside = np.flatnonzero(beyond.any(axis=1) & (regions.row < within)).tolist()
-    found = [index for index in outside if int(regions.row[index]) not in targets.errors]
-    if not found:
+    wrong = [index for index in outside if int(regions.row[index]) not in targets.errors]
+    if not wrong:
         return []
-    rows = list(dict.fromkeys(regions.row[found].tolist()))
-    place = found[0] - int(np.searchsorted(regions.row, rows[0]))
+    rows = list(dict.fromkeys(regions.row[wrong].tolist()))
+    place = wrong[0] - int(np.searchsorted(regions.row, rows[0]))
     return [_finding(targets, recipe, rows, **_written(targets, rows[0], place))]
 
 
@@ -167,11 +167,11 @@ def _reach(targets: Targets) -> Floats:
     """Return (m, 2) width and height of each place's image, in the place's space; NaN where unknown."""
     rows = targets.regions.row
     codes = targets.space_codes[rows]
-    found = nowhere(len(codes), 2)
+    reach = nowhere(len(codes), 2)
     for code in set(codes.tolist()) - {UNDECLARED}:
         every = extents(SPACES[code], targets.image_sizes, targets.model_image_sizes)[rows]
-        found = np.where((codes == code)[:, None], every, found)
-    return found
+        reach = np.where((codes == code)[:, None], every, reach)
+    return reach
 
 
 def _finding(targets: Targets, recipe: Recipe | None, rows: list[int], **what: Any) -> Finding:

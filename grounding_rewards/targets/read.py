@@ -211,7 +211,7 @@ class _Reader:
     def region_list(self, value: Any) -> tuple[tuple[Region, ...], tuple[Action, ...]]:
         if not isinstance(value, list) or not value:
             raise self.fail("regions", value, 'a list of places such as [{"bbox": [x1, y1, x2, y2]}]')
-        found, actions = [], []
+        regions, actions = [], []
         for index, item in enumerate(value):
             where = f"regions[{index}]"
             place = {"bbox": item} if isinstance(item, list) and len(item) == 4 else item
@@ -221,12 +221,12 @@ class _Reader:
             region = self.region(place, f"{where}.")
             action = self.action(place["action"], f"{where}.") if "action" in place else None
             if region is not None:
-                found.append(region if action is None else replace(region, action=action))
+                regions.append(region if action is None else replace(region, action=action))
             elif action is not None:
                 actions.append(action)
             else:
                 raise self.fail(where, item, 'a place such as {"bbox": [x1, y1, x2, y2]}, or an action')
-        return tuple(found), tuple(actions)
+        return tuple(regions), tuple(actions)
 
     def region(self, fields: Mapping[str, Any], prefix: str) -> Region | None:
         names = [name for name in PLACES if name in fields]

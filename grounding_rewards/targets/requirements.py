@@ -25,7 +25,7 @@ from grounding_rewards.targets.target import RegionKind
 if TYPE_CHECKING:
     from grounding_rewards.targets.columns import Targets
 
-Found = list[tuple[int, TargetError]]
+Violations = list[tuple[int, TargetError]]
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,15 @@ def violations(targets: Targets, needs: Requirements) -> dict[int, TargetError]:
     """
     if _surely_usable(targets, needs):
         return {}
-    found = _kind_errors(targets, needs.accepts) + _action_errors(targets, needs.accepts) + _space_errors(targets)
-    found += _circle_errors(targets) + _unusable_sizes(targets)
-    found += _place_errors(targets) if needs.trajectories else []
-    found += _size_errors(targets, None, needs) if needs.label_free else []
+    errors = _kind_errors(targets, needs.accepts) + _action_errors(targets, needs.accepts) + _space_errors(targets)
+    errors += _circle_errors(targets) + _unusable_sizes(targets)
+    errors += _place_errors(targets) if needs.trajectories else []
+    errors += _size_errors(targets, None, needs) if needs.label_free else []
     for code in np.unique(targets.space_codes[targets.valid]):
         if code != UNDECLARED:
             space = SPACES[code]
-            found += _size_errors(targets, space, needs) + _range_errors(targets, space)
-    return dict(reversed(found))  # of a row's violations the first stays
+            errors += _size_errors(targets, space, needs) + _range_errors(targets, space)
+    return dict(reversed(errors))  # of a row's violations the first stays
 
 
 def _surely_usable(targets: Targets, needs: Requirements) -> bool:
@@ -111,9 +111,9 @@ def _covers(sizes: Floats, right: float, bottom: float) -> bool:
     return bool(right <= width and bottom <= height)
 
 
-def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:
+def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Violations:
     """List places and refusals that the recipe has no rule for."""
-    found: Found = []
+    errors: Violations = []
     names = [kind.name.lower() for kind in RegionKind]
     expected = f"one of {', '.join(sorted(accepts))}: this recipe judges nothing else"
     for kind in RegionKind:
@@ -121,18 +121,18 @@ def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:
             hint = "; an option point_radius, where a recipe has one, gives points a reach"
             hint = hint if kind == RegionKind.POINT else ""
             for index in np.flatnonzero(targets.regions.kind == kind):
-                found.append(_region_error(targets, int(index), expected + hint))
+                errors.append(_region_error(targets, int(index), expected + hint))
     if "refusal" not in accepts:
         for row in np.flatnonzero(targets.refusal):
-            found.append((int(row), TargetError(targets.sample(int(row)), "refusal", True, expected)))
-    return found
+            errors.append((int(row), TargetError(targets.sample(int(row)), "refusal", True, expected)))
+    return errors
 
 
-def _action_errors(targets: Targets, accepts: frozenset[str]) -> Found:
+def _action_errors(targets: Targets, accepts: frozenset[str]) -> Violations:
     """List actions that a recipe of places would ignore: all but clicks, which a place alone stands for."""
-    found: Found = []
+    errors: Violations = []
     if "action" in accepts:
-        return found
+        return errors
     expected = f"a click on one of {', '.join(sorted(accepts - {'refusal'}))}: this recipe judges no other action"
     for row in map(int, np.flatnonzero(targets.acts)):
         target = targets.rows[row]
@@ -140,8 +140,8 @@ def _action_errors(targets: Targets, accepts: frozenset[str]) -> Found:
         other = next((name for name in names if name not in CLICKS), names[0] if target and target.placeless else None)
         if other is not None:
             hint = "" if is_known(other) else near(other, CLICKS).rstrip(".")
-            found.append((row, TargetError(targets.sample(row), "action", other, expected + hint)))
-    return found
+            errors.append((row, TargetError(targets.sample(row), "action", other, expected + hint)))
+    return errors
 
 
 def _region_error(targets: Targets, index: int, expected: str) -> tuple[int, TargetError]:
@@ -153,41 +153,41 @@ def _region_error(targets: Targets, index: int, expected: str) -> tuple[int, Tar
     return row, TargetError(targets.sample(row), RegionKind(targets.regions.kind[index]).name.lower(), came, expected)
 
 
-def _circle_errors(targets: Targets) -> Found:
+def _circle_errors(targets: Targets) -> Violations:
     """List circles in spaces that distort them."""
-    found: Found = []
+    errors: Violations = []
     for index in np.flatnonzero(targets.regions.kind == RegionKind.CIRCLE):
         code = targets.space_codes[targets.regions.row[index]]
         if code != UNDECLARED and SPACES[code].extent is not None:
             expected = f"a pixel space; a circle in {SPACES[code]} is no circle"
-            found.append(_region_error(targets, int(index), expected))
-    return found
+            errors.append(_region_error(targets, int(index), expected))
+    return errors
 
 
-def _place_errors(targets: Targets) -> Found:
+def _place_errors(targets: Targets) -> Violations:
     """List rows without their trajectory or step."""
-    found: Found = []
+    errors: Violations = []
     for row, target in enumerate(targets.rows):
         for field in ("step", "trajectory") if target else ():
             if getattr(target, field) is None:
                 expected = "the trajectory's name and the number of the step in it: this recipe adds up trajectories"
-                found.append((row, TargetError(targets.sample(row), field, MISSING, expected)))
-    return found
+                errors.append((row, TargetError(targets.sample(row), field, MISSING, expected)))
+    return errors
 
 
-def _space_errors(targets: Targets) -> Found:
+def _space_errors(targets: Targets) -> Violations:
     placed = np.unique(targets.regions.row)
     bare = placed[targets.space_codes[placed] == UNDECLARED]
     expected = f"one of {', '.join(CoordSpace)} (or the option target_space)"
     return [(int(row), TargetError(targets.sample(int(row)), "space", MISSING, expected)) for row in bare]
 
 
-def _size_errors(targets: Targets, space: CoordSpace | None, needs: Requirements) -> Found:
+def _size_errors(targets: Targets, space: CoordSpace | None, needs: Requirements) -> Violations:
     """List rows whose size is unknown, and needed to convert the target or the response or to measure by it.
 
     With None for the space, of a recipe that needs no places: every row.
     """
-    found: Found = []
+    errors: Violations = []
     placed = np.full(len(targets), space is None, dtype=np.bool_)
     placed[targets.regions.row] = True
     placed[list(targets.with_ends)] = True
@@ -200,22 +200,22 @@ def _size_errors(targets: Targets, space: CoordSpace | None, needs: Requirements
         why = brings if field in converting else "measures in shares of the screen"
         for row in np.flatnonzero(rows & np.isnan(sizes).any(axis=1)):
             expected = f"[width, height], because the recipe {why}"
-            found.append((int(row), TargetError(targets.sample(int(row)), field, MISSING, expected)))
-    return found
+            errors.append((int(row), TargetError(targets.sample(int(row)), field, MISSING, expected)))
+    return errors
 
 
-def _unusable_sizes(targets: Targets) -> Found:
+def _unusable_sizes(targets: Targets) -> Violations:
     """List rows whose size from outside cannot be an image's; sizes in targets are checked when read."""
-    found: Found = []
+    errors: Violations = []
     for field, sizes in (("image_size", targets.image_sizes), ("model_image_size", targets.model_image_sizes)):
         wrong = (sizes < 1) | (sizes > COORDINATE_LIMIT)
         for row in np.flatnonzero(targets.valid & wrong.any(axis=1)) if wrong.any() else ():
             came, expected = sizes[row].tolist(), "[width, height], both finite and at least 1 pixel"
-            found.append((int(row), TargetError(targets.sample(int(row)), field, came, expected)))
-    return found
+            errors.append((int(row), TargetError(targets.sample(int(row)), field, came, expected)))
+    return errors
 
 
-def _range_errors(targets: Targets, space: CoordSpace) -> Found:
+def _range_errors(targets: Targets, space: CoordSpace) -> Violations:
     """List places that no click can reach, or that are surely written in another space."""
     regions = targets.regions
     mine = (targets.space_codes[regions.row] == CODES[space]) & targets.valid[regions.row]
@@ -227,15 +227,15 @@ def _range_errors(targets: Targets, space: CoordSpace) -> Found:
         beside = (x2 < 0) | (y2 < 0) | (x1 > width) | (y1 > height)
     # A box below one pixel either way is one in shares of the image.
     tiny = (x1 >= 0) & (y1 >= 0) & (x2 <= 1) & (y2 <= 1) & (x2 - x1 > 0) & (x2 - x1 < 1) & (y2 - y1 > 0) & (y2 - y1 < 1)
-    found: Found = []
+    errors: Violations = []
     for index in np.flatnonzero(mine & (far | beside)):
         unknown = np.isnan(width[index] + height[index])
         reach = "from 0" if unknown else f"within (or near) 0..{width[index]:g} by 0..{height[index]:g}"
         expected = (
             f"coordinates in {space} {reach}; name the right `space` in the target, or by the option target_space"
         )
-        found.append(_region_error(targets, int(index), expected))
+        errors.append(_region_error(targets, int(index), expected))
     for index in np.flatnonzero(mine & tiny) if space != CoordSpace.UNIT else ():
         expected = f"coordinates in {space}; these look like unit: name the `space`, or set the option target_space"
-        found.append(_region_error(targets, int(index), expected))
-    return found
+        errors.append(_region_error(targets, int(index), expected))
+    return errors

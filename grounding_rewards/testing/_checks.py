@@ -137,7 +137,7 @@ def members(groups: Sequence[int] | None, rows: int) -> list[list[int]]:
     """List the units that can be scored alone: the rows of each group, in order, or single rows without groups."""
     if groups is None:
         return [[row] for row in range(rows)]
-    found: dict[int, list[int]] = {}
+    rows_of: dict[int, list[int]] = {}
     for row, group in enumerate(groups):
-        found.setdefault(group, []).append(row)
-    return list(found.values())
+        rows_of.setdefault(group, []).append(row)
+    return list(rows_of.values())

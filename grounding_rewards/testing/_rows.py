@@ -140,18 +140,18 @@ def _moved_arguments(fields: Mapping[str, Any], factor: float, shift: Pair) -> d
 def _moved_target(target: Any, factor: float, shift: Pair) -> Any:
     if not isinstance(target, Mapping) or target.get("space"):
         return target
-    found = dict(target)
+    moved = dict(target)
     for name in ("bbox", "polygon", "point", "to"):
-        if name in found:
-            found[name] = list(_moved(tuple(found[name]), factor, shift))
-    if "circle" in found:
-        x, y, r = found["circle"]
-        found["circle"] = [*_moved((x, y), factor, shift), r * factor]
-    if "regions" in found:
-        found["regions"] = [_moved_target(place, factor, shift) for place in found["regions"]]
-    if "action" in found:
-        found["action"] = _moved_target(found["action"], factor, shift)
-    return found
+        if name in moved:
+            moved[name] = list(_moved(tuple(moved[name]), factor, shift))
+    if "circle" in moved:
+        x, y, r = moved["circle"]
+        moved["circle"] = [*_moved((x, y), factor, shift), r * factor]
+    if "regions" in moved:
+        moved["regions"] = [_moved_target(place, factor, shift) for place in moved["regions"]]
+    if "action" in moved:
+        moved["action"] = _moved_target(moved["action"], factor, shift)
+    return moved
 
 
 _TARGETS: tuple[Any, ...] = (

@@ -199,7 +199,7 @@ def _cases(recipe: Recipe) -> list[Example]:
     """Pair the recipe's examples, and each answer format that it reads, with each target of ``examples_of``."""
     own = [*([recipe.example] if recipe.example else []), *(each.example for each in recipe.exploits if each.example)]
     forms = [form.right for form in ANSWER_FORMATS]
-    found = parse(forms, recipe.dialect, space=recipe.response_space, answers=recipe.answers, thinking=recipe.thinking)
-    read = [text for text, reason in zip(forms, found.reason, strict=True) if reason in PARSED]
+    parsed = parse(forms, recipe.dialect, space=recipe.response_space, answers=recipe.answers, thinking=recipe.thinking)
+    read = [text for text, reason in zip(forms, parsed.reason, strict=True) if reason in PARSED]
     texts = dict.fromkeys([*(each.response for each in own), *read, "no idea"])
     return own + [replace(example, response=text) for example in examples_of(recipe) for text in texts]

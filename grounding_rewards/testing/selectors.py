@@ -60,10 +60,10 @@ def generated_stats(seed: int = 0) -> SampleStats:
         ids += [f"s{sample}"] * (n + 1)
         acc += [None, *right]
         total += [None, *(None if sample % 7 == 0 else scale * value for value in right)]
-    found = sample_stats(ids, acc, total)
-    found = replace(found, **_seen(found, np.random.default_rng([seed, 1])))
+    stats = sample_stats(ids, acc, total)
+    stats = replace(stats, **_seen(stats, np.random.default_rng([seed, 1])))
     order = rng.permutation(300)
-    return SampleStats(**{name: column[order] for name, column in vars(found).items()})  # to be written into, or not
+    return SampleStats(**{name: column[order] for name, column in vars(stats).items()})  # to be written into, or not
 
 
 def _seen(stats: SampleStats, rng: np.random.Generator) -> dict[str, Any]:

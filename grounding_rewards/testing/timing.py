@@ -26,19 +26,19 @@ def check_time(recipe: Recipe, example: Example, limit: float) -> dict[str, floa
     Raises:
         AssertionError: a shape is too slow, or takes 12 times as long for 60 KiB as for 15 KiB; names the shape.
     """
-    found = {}
+    times = {}
     for name, text in shapes(recipe, MEGABYTE):
-        found[name] = seconds(recipe, example, text, 1)
-        if limit < found[name] < 10 * limit:  # measure again: it may have been chance
-            found[name] = seconds(recipe, example, text, 5)
-        if found[name] > limit:
-            came = f"{found[name]:.3f} s for 1 MB of {name!r}"
+        times[name] = seconds(recipe, example, text, 1)
+        if limit < times[name] < 10 * limit:  # measure again: it may have been chance
+            times[name] = seconds(recipe, example, text, 5)
+        if times[name] > limit:
+            came = f"{times[name]:.3f} s for 1 MB of {name!r}"
             raise AssertionError(f"{recipe!r} takes {came}: expected at most {limit:g} s")
     for name, ratio in growth(recipe, example).items():
         if ratio >= STEEPEST:
             came = f"{ratio:.1f} times as long for 60 KiB as for 15 KiB"
             raise AssertionError(f"{recipe!r} takes {came} of {name!r}: time must grow linearly")
-    return found
+    return times
 
 
 def megabyte_seconds(recipe: Recipe, example: Example, length: int = MEGABYTE, repeats: int = 1) -> dict[str, float]:
@@ -55,14 +55,16 @@ def megabyte_seconds(recipe: Recipe, example: Example, length: int = MEGABYTE, r
 def growth(recipe: Recipe, example: Example) -> dict[str, float]:
     """Return the time of 60 KiB over that of 15 KiB, by shape; shapes too fast to measure are left out."""
     shorter = dict(shapes(recipe, SHORTER))
-    found = {}
+    ratios = {}
     for name, text in shapes(recipe, LONGER):
         if seconds(recipe, example, text, 1) > _NOISE:
             for repeats in (1, 8):  # the second time only where it may have been chance
-                found[name] = seconds(recipe, example, text, repeats) / seconds(recipe, example, shorter[name], repeats)
-                if found[name] < STEEPEST:
+                ratios[name] = seconds(recipe, example, text, repeats) / seconds(
+                    recipe, example, shorter[name], repeats
+                )
+                if ratios[name] < STEEPEST:
                     break
-    return found
+    return ratios
 
 
 def seconds(recipe: Recipe, example: Example, text: str, repeats: int) -> float:

@@ -136,11 +136,11 @@ def checked_scores(returned: Any, low: float, high: float, rows: int, named: Cal
 def _numbers(returned: Any, rows: int) -> Floats:
     """Convert values that stand for numbers to float64; texts and masked arrays are refused."""
     try:
-        found = np.asarray(returned)
-        if found.dtype == np.object_ and not any(isinstance(each, str | bytes) for each in found.flat):
-            found = found.astype(np.float64)  # None becomes NaN
-        if returned is not None and found.dtype.kind in _NUMBERS and not isinstance(returned, np.ma.MaskedArray):
-            return found.astype(np.float64)
+        scores = np.asarray(returned)
+        if scores.dtype == np.object_ and not any(isinstance(each, str | bytes) for each in scores.flat):
+            scores = scores.astype(np.float64)  # None becomes NaN
+        if returned is not None and scores.dtype.kind in _NUMBERS and not isinstance(returned, np.ma.MaskedArray):
+            return scores.astype(np.float64)
     except Exception:  # ragged, or somebody's class
-        found = None
+        scores = None
     raise ValueError(f"returned {short_repr(returned)}; expected {rows} numbers")

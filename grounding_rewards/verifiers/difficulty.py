@@ -84,7 +84,7 @@ def _field(extra: Any, key: str) -> Any:
 
 def _numbers(values: Iterable[Any], valid: list[bool], field: str, sample: Callable[[int], str | int]) -> Floats:
     """Read the factors of all rows, NaN where there is none and where the target is not valid."""
-    found = np.full(len(valid), np.nan)
+    factors = np.full(len(valid), np.nan)
     for row, value in enumerate(values):
         value = value.item() if isinstance(value, np.generic) else value
         if value is None or not valid[row]:
@@ -92,5 +92,5 @@ def _numbers(values: Iterable[Any], valid: list[bool], field: str, sample: Calla
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise TargetError(sample(row), field, value, "a number, or nothing")
         # In this order a NaN stays one; a whole number of 400 digits would not fit into a float.
-        found[row] = max(min(value, sys.float_info.max), -sys.float_info.max)
-    return found
+        factors[row] = max(min(value, sys.float_info.max), -sys.float_info.max)
+    return factors

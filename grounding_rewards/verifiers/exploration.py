@@ -154,11 +154,11 @@ def collinear(points: Floats, offsets: Ints) -> Bools:
     array([ True, False])
     """
     counts = offsets[1:] - offsets[:-1]
-    found = np.zeros(len(counts), dtype=np.bool_)
+    flags = np.zeros(len(counts), dtype=np.bool_)
     for count in np.unique(counts[counts > 2]):
         for rows in _portions(np.flatnonzero(counts == count), int(count)):
-            found[rows] = _any_line(points[offsets[rows, None] + np.arange(count)])
-    return found
+            flags[rows] = _any_line(points[offsets[rows, None] + np.arange(count)])
+    return flags
 
 
 def _portions(rows: Ints, count: int) -> Iterator[Ints]:
@@ -172,23 +172,23 @@ def _any_line(points: Floats) -> Bools:
     """Test rows of equally many points: (r, c, 2) to (r,)."""
     if points.shape[1] <= _FEW:
         return _by_definition(points)
-    found = _by_slope(points)
+    flags = _by_slope(points)
     size = np.abs(points)
     tiny = ((size > 0) & (size < _TINY)).any(axis=(1, 2))  # their products are no longer exact to 16 digits, or 0
     if tiny.any():
-        found[tiny] = _by_definition(points[tiny])
-    return found
+        flags[tiny] = _by_definition(points[tiny])
+    return flags
 
 
 def _by_definition(points: Floats) -> Bools:
     """Test every three points."""
-    found = np.zeros(len(points), dtype=np.bool_)
+    flags = np.zeros(len(points), dtype=np.bool_)
     for first in range(points.shape[1] - 2):
         away = points[:, first + 1 :] - points[:, first, None]
         x, y = away[..., 0], away[..., 1]
         second, third = np.triu_indices(x.shape[1], 1)
-        found |= _close(x[:, second] * y[:, third], y[:, second] * x[:, third]).any(axis=1)
-    return found
+        flags |= _close(x[:, second] * y[:, third], y[:, second] * x[:, third]).any(axis=1)
+    return flags
 
 
 def _by_slope(points: Floats) -> Bools:
@@ -202,8 +202,8 @@ def _by_slope(points: Floats) -> Bools:
     order = np.argsort(slope, axis=2)
     x, y = (np.take_along_axis(side, order, axis=2) for side in (x, y))
     close = _close(x[..., :-1] * y[..., 1:], y[..., :-1] * x[..., 1:])
-    found: Bools = same | close.any(axis=(1, 2))
-    return found
+    flags: Bools = same | close.any(axis=(1, 2))
+    return flags
 
 
 def _close(a: Floats, b: Floats) -> Bools:

@@ -89,9 +89,9 @@ class GradedFormat:
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         texts = as_texts(rollouts.text)
-        found = [*(matches(texts, pattern) for pattern, _ in self._pairs), rollouts.predictions.parsed]
+        present = [*(matches(texts, pattern) for pattern, _ in self._pairs), rollouts.predictions.parsed]
         # Both sums add up from left to right, so that all elements together make exactly 1.
-        part = reduce(add, [weight * each for weight, each in zip(self._weights, found, strict=True)])
+        part = reduce(add, [weight * each for weight, each in zip(self._weights, present, strict=True)])
         return np.asarray(part / reduce(add, self._weights), dtype=np.float64)
 
 

@@ -40,11 +40,11 @@ class _Near:
         """Return the share of the other rollouts of the group that click near each point: (n,), 0.0 without one."""
         scale = np.ones((1, 2)) if self.share is None else _screens(rollouts, type(self).__name__, xy)
         scale, reach = np.broadcast_to(scale, xy.shape), self.radius if self.share is None else self.share
-        found = np.zeros(len(xy))
+        near = np.zeros(len(xy))
         for block in by_size(rollouts.groups, np.flatnonzero(~np.isnan((xy + scale).sum(axis=1)))):
-            found[block] = _near(xy[block], scale[block], reach or 0.0) - 1  # itself is none of the others
+            near[block] = _near(xy[block], scale[block], reach or 0.0) - 1  # itself is none of the others
         others = np.bincount(rollouts.groups)[rollouts.groups] - 1
-        return found / np.maximum(others, 1)
+        return near / np.maximum(others, 1)
 
 
 @dataclass(frozen=True)
@@ -116,11 +116,11 @@ def _near(xy: Floats, scale: Floats, reach: float) -> NDArray[np.int64]:
     span = reach * rows[:, 2]
     order = np.argsort(rows[:, 0] - span, kind="stable")
     points, scale, span, counts = rows[None, order, :2], rows[None, order, 2:], span[order], counts[order]
-    found = np.empty(len(rows), dtype=np.int64)
+    counts_near = np.empty(len(rows), dtype=np.int64)
     for part, others in neighbours(points[0, :, 0] - span, points[0, :, 0] + span):
         near = _is_near(points[:, part], scale[:, part], points[:, others], reach)[0]
-        found[order[part]] = (near * counts[others]).sum(axis=1)
-    return found[where].reshape(1, -1)
+        counts_near[order[part]] = (near * counts[others]).sum(axis=1)
+    return counts_near[where].reshape(1, -1)
 
 
 def _is_near(xy: Floats, scale: Floats, others: Floats, reach: float) -> NDArray[np.bool_]:

@@ -76,8 +76,8 @@ class StepReturn:
         names = None if column is None else [column[row] for row in usable.tolist()]
         if names is None and len(usable) < len(rollouts):
             names = _occurrences(places)  # a row that cannot be used ends no run
-        found = rewards.copy()
-        found[usable] = step_returns(
+        returns = rewards.copy()
+        returns[usable] = step_returns(
             rewards[usable],
             matched[usable],
             [trajectory for trajectory, _ in places],
@@ -85,17 +85,17 @@ class StepReturn:
             names,
             gamma=self.gamma,
         )
-        return np.clip(found, self.low, self.high)  # a long sum may round beyond its limit
+        return np.clip(returns, self.low, self.high)  # a long sum may round beyond its limit
 
 
 def _occurrences(places: Sequence[Hashable]) -> list[int]:
     """Count the earlier rows of the same step, for each row."""
     counts = Counter[Hashable]()
-    found = []
+    earlier = []
     for place in places:
-        found.append(counts[place])
+        earlier.append(counts[place])
         counts[place] += 1
-    return found
+    return earlier
 
 
 def _place(rollouts: Rollouts, row: int) -> tuple[Hashable, int]:
