@@ -94,7 +94,7 @@ class Act(NamedTuple):
     """One action as a response wrote it.
 
     Attributes:
-        name: what it is called there, "" where the answer is a place alone.
+        name: its name there, "" where the answer is a place alone.
         place: x, y, or x1, y1, x2, y2, or nothing.
         arguments: those of "text", "direction", "button", "app", "status" (strings), "keys" (a tuple of strings), "to"
             (x, y: where a drag ends), "duration" (a number), "swiped" (True where the direction is a swipe's, turned

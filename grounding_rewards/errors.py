@@ -163,5 +163,5 @@ def short_repr(thing: Any) -> str:
     """
     try:
         return f"{thing!r:.80}"
-    except Exception:  # a repr is somebody's code
+    except Exception:  # a repr is third-party code
         return f"a {type(thing).__name__}"

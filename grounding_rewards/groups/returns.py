@@ -60,7 +60,7 @@ def step_returns(
         (n,) returns, in the order of the rows; sums that no float holds are the largest, or the least.
 
     Raises:
-        RecipeError: lengths differ; rewards or steps are not finite or not whole; gamma is no number from 0 to 1; a
+        RecipeError: lengths differ; rewards or steps are not finite or not whole; gamma is not a number from 0 to 1; a
             name cannot be looked up, such as a list; two rows are the same step of one rollout; or, without
             ``rollouts``, one step of a trajectory has more rows than another, so that their rollouts are ambiguous.
 

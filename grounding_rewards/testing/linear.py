@@ -79,7 +79,7 @@ def check_linear(
     AssertionError: FunctionVerifier(...) runs ... lines of Python for 256 rows and ... for 64 (each row alone): ...
     """
     for how, count, make in _batches(thing, examples, rows, extras or {}):
-        make(1)()  # what is done once, such as compiling patterns, is no work of the rows
+        make(1)()  # work done once, such as compiling patterns, does not count
         few, many = work(make(1)), work(make(4))
         for what, least, ours, theirs in zip(_WHAT, (_LINES, _BYTES), few, many, strict=True):
             if theirs > STEEPEST * max(ours, least * count):

@@ -114,7 +114,7 @@ def verifier(
         fn: maps ``Rollouts`` of n rows to n scores. A module-level function keeps the recipe picklable.
         low: the lowest score it can return.
         high: the highest.
-        needs: what it must be given beside the rows themselves: ``"groups"``, ``"screen"``, ``"trajectories"``, or
+        needs: its requirements beside the rows themselves: ``"groups"``, ``"screen"``, ``"trajectories"``, or
             several. A verifier in the place of ``fn`` adds its own.
 
     Raises:

@@ -91,7 +91,7 @@ def why_invalid(thing: Any, keys: Sequence[str]) -> str:
             read_needs(thing.needs)
     except RecipeError as error:
         return f"declares unknown {error}"
-    except Exception as error:  # a property of somebody's class
+    except Exception as error:  # a property of a third-party class
         return f"cannot say what it declares ({type(error).__name__}: {error})"
     return ""
 
@@ -141,6 +141,6 @@ def _numbers(returned: Any, rows: int) -> Floats:
             scores = scores.astype(np.float64)  # None becomes NaN
         if returned is not None and scores.dtype.kind in _NUMBERS and not isinstance(returned, np.ma.MaskedArray):
             return scores.astype(np.float64)
-    except Exception:  # ragged, or somebody's class
+    except Exception:  # ragged, or a third-party class
         scores = None
     raise ValueError(f"returned {short_repr(returned)}; expected {rows} numbers")

@@ -30,7 +30,7 @@ class Difficulty:
         key: where the factor stands.
 
     Raises:
-        TargetError: a factor is no number.
+        TargetError: a factor is not a number.
         RecipeError: ``extras[key]`` has another length than the responses.
 
     >>> from grounding_rewards.combine import product

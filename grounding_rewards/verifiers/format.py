@@ -113,8 +113,8 @@ class JudgedFormat:
         judge: says of one text whether it is well formed. It is called with texts that contain the signs; it must not
             raise, whatever the text. A module-level function keeps the recipe picklable.
         signs: substrings of every well-formed text.
-        pattern: texts that need no such care: ``judge`` must be True wherever it matches. Used for many texts only.
-            Without it these are the texts in the usual form of the recipe's dialect.
+        pattern: texts that surely are well formed: ``judge`` must be True wherever it matches. Used for many texts
+            only. Without it these are the texts in the usual form of the recipe's dialect.
         low: the score of other texts.
         high: the score of well-formed texts.
     """
