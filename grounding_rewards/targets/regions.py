@@ -29,7 +29,7 @@ class Shapes:
 
 
 class PerSample:
-    """Base of tables with several rows a sample: ``row`` is each row's sample; ``aligned``: each has exactly one."""
+    """Base of tables with several rows a sample: ``row`` is each row's sample; ``aligned``: each has one."""
 
     row: NDArray[np.int64]
     aligned: bool
