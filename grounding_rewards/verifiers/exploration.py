@@ -13,14 +13,14 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import NO_TARGET, PLACES, Term
 from grounding_rewards.verifiers.hit import PolygonRule, inside_regions
 
 _BBOX = np.int8(RegionKind.BBOX)
 
 
 @dataclass(frozen=True)
-class Exploration:
+class Exploration(Term):
     """1 / sqrt(N · k) where the k-th of N points is the first inside the target, -1 / N where none is.
 
     A single hit is worth 1, the second of two 0.5, a single miss -1 and a miss by N points -1 / N, so that the more
@@ -40,7 +40,7 @@ class Exploration:
 
     low = -1.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = PLACES
 
     def __post_init__(self) -> None:
         options.choice(self, "polygon", PolygonRule)
@@ -116,7 +116,7 @@ _CELLS = 1 << 18
 
 
 @dataclass(frozen=True)
-class NotCollinear:
+class NotCollinear(Term):
     """1.0 where an answer was read and no three of its points lie on one line, else 0.0.
 
     The rule is that of ``collinear``. A single point, two points and a refusal lie on no line.
@@ -126,7 +126,7 @@ class NotCollinear:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = NO_TARGET
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         predictions = rollouts.predictions
