@@ -9,7 +9,6 @@ from grounding_rewards.verifiers.action_match import ActionMatch, RefusalMatch
 from grounding_rewards.verifiers.arguments import ArgumentMatch, DurationMatch, EndHit, KeysMatch
 from grounding_rewards.verifiers.base import Verifier, verifier
 from grounding_rewards.verifiers.consensus import Consensus, InConsensus
-from grounding_rewards.verifiers.dast_length import DastLength
 from grounding_rewards.verifiers.difficulty import Difficulty
 from grounding_rewards.verifiers.direction import DirectionMatch
 from grounding_rewards.verifiers.distance import (
@@ -23,6 +22,7 @@ from grounding_rewards.verifiers.exploration import Exploration, NotCollinear
 from grounding_rewards.verifiers.format import Format, GradedFormat, JudgedFormat
 from grounding_rewards.verifiers.gaussian import GaussianCoverage, GaussianPoint
 from grounding_rewards.verifiers.hit import Hit, NearPoint
+from grounding_rewards.verifiers.length import DastLength
 from grounding_rewards.verifiers.noise import Noise
 from grounding_rewards.verifiers.overlap import BoxSize, Overlap
 from grounding_rewards.verifiers.refusal import CorrectRefusal, FalseClick, FalseRefusal
