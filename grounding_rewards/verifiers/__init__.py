@@ -22,14 +22,13 @@ from grounding_rewards.verifiers.exploration import Exploration, NotCollinear
 from grounding_rewards.verifiers.format import Format, GradedFormat, JudgedFormat
 from grounding_rewards.verifiers.gaussian import GaussianCoverage, GaussianPoint
 from grounding_rewards.verifiers.hit import Hit, NearPoint
-from grounding_rewards.verifiers.length import DastLength
+from grounding_rewards.verifiers.length import DastLength, ThinkingLength
 from grounding_rewards.verifiers.noise import Noise
 from grounding_rewards.verifiers.overlap import BoxSize, Overlap
 from grounding_rewards.verifiers.refusal import CorrectRefusal, FalseClick, FalseRefusal
 from grounding_rewards.verifiers.repetition import Novelty, Repetition
 from grounding_rewards.verifiers.step_return import StepReturn
 from grounding_rewards.verifiers.text import TextMatch
-from grounding_rewards.verifiers.thinking_length import ThinkingLength
 
 __all__ = [
     "ActionMatch",
