@@ -1,6 +1,6 @@
 # Everything a checkout needs, from Python 3.11 or 3.12 and make alone.
 #   make demo    a small policy learns to click, trained by TRL's GRPOTrainer on our reward; writes out/demo/
-#   make test    all tests; make test-fast: without those that train, kill or spawn
+#   make test    all tests; make test-fast: without those marked slow
 # TORCH_INDEX=URL installs PyTorch from another index, such as PyTorch's own index of CPU wheels.
 
 PYTHON ?= $(shell for python in python3.11 python3.12 python3 python; do \

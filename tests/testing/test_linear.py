@@ -15,6 +15,8 @@ from grounding_rewards.testing import check_linear
 from grounding_rewards.testing.linear import work
 from tests.verifiers.test_all import CASES, VERIFIERS
 
+pytestmark = pytest.mark.slow
+
 DIALECTS = collect([]).parsers
 
 
