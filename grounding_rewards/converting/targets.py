@@ -13,7 +13,7 @@ from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFU
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.findings import Finding, findings
 from grounding_rewards.targets.read import PLACES, read_target
-from grounding_rewards.targets.requirements import Use, unusable
+from grounding_rewards.targets.requirements import Requirements, violations
 from grounding_rewards.targets.target import NativeForm, Target
 from grounding_rewards.targets.write import to_wire
 
@@ -77,7 +77,7 @@ class TargetReader:
             table = Targets.from_list(texts, native=self.native, space=self.space, bad_target="abstain")
             again = table.rows
             into = next((target.space for target in targets if target.space is not None), PIXEL)
-            errors = unusable(table, Use(into, None, self.accepts))
+            errors = violations(table, Requirements(into, None, self.accepts))
             errors = {row: error for row, error in errors.items() if not _lacks_size(error)}
             noticed = findings(replace(table, errors={**table.errors, **errors}, _ready={}), self.recipe)
         found = {row: _why(error) for row, error in errors.items()}

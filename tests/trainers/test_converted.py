@@ -20,6 +20,7 @@ from tests.cli.command import Runner, write_rows
 from tests.contracts import easyr1
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.xdist_group("verl"),
     pytest.mark.timeout(120),
     pytest.mark.filterwarnings("default"),  # trainers and their dependencies warn about themselves

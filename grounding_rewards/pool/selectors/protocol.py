@@ -9,7 +9,7 @@ from grounding_rewards.errors import SelectorError, short_repr
 from grounding_rewards.plugins.named import NamedTerm
 from grounding_rewards.plugins.registry import origin
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.verifiers.contract import SELECTOR, complaint, within
+from grounding_rewards.verifiers.contract import SELECTOR, checked_scores, why_invalid
 
 
 class Selector(Protocol):
@@ -43,7 +43,7 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
     >>> select(stats, Unsolved()).tolist(), select(stats, Band(0.25, 0.75)).tolist()
     ([0.0, 1.0, 1.0], [0.0, 0.0, 1.0])
     """
-    problem, cause = complaint(selector, SELECTOR), None
+    problem, cause = why_invalid(selector, SELECTOR), None
     if not problem:
         try:
             returned = selector(stats)
@@ -51,7 +51,7 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
             problem, cause = f"raised {type(error).__name__}: {error}", error
     if not problem:
         try:
-            return within(returned, selector.low, selector.high, len(stats), stats.named)
+            return checked_scores(returned, selector.low, selector.high, len(stats), stats.named)
         except ValueError as error:
             problem = str(error)
     raise SelectorError(f"selector {name_of(selector)}{origin(selector)} {problem}") from cause

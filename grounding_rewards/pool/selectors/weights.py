@@ -16,7 +16,7 @@ from grounding_rewards.pool.selectors.bands import TRUTH, Source
 from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.contract import SELECTOR, complaint
+from grounding_rewards.verifiers.contract import SELECTOR, why_invalid
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,6 @@ def built(spec: Selector | str | Mapping[str, Any]) -> Selector:
     """
     if isinstance(spec, str | Mapping):
         return selector(spec)
-    if wrong := complaint(spec, SELECTOR):
+    if wrong := why_invalid(spec, SELECTOR):
         raise RecipeError(f"selector {spec!r:.80} {wrong}")
     return spec
