@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.explain.case import Case
-from grounding_rewards.further import reads_further
 from grounding_rewards.tables import Batch, Table, open_table
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def row_of(file: Path, row: int, scorers: Sequence[Scorer]) -> Case:
     scorers[0].columns.check(table, label_free=scorers[0].recipe.label_free)
     grouped = next((scorer for scorer in scorers if "groups" in scorer.recipe.needs), None)
     widest = grouped or next((scorer for scorer in scorers if "trajectories" in scorer.recipe.needs), scorers[0])
-    further = any(reads_further(scorer.recipe) for scorer in scorers)
+    further = any(scorer.recipe.reads_extras for scorer in scorers)
     for batch in widest.batches(table, by=table.columns if further else (), whole=False):
         rows = batch.start + len(batch)
         if batch.start <= row < rows:
