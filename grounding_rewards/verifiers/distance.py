@@ -15,7 +15,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_SCREEN, PLACES, Term
+from grounding_rewards.verifiers.base import NEEDS_SCREEN, PLACES, BaseVerifier
 from grounding_rewards.verifiers.hit import (
     CIRCLE,
     POINT,
@@ -31,7 +31,7 @@ Power = Literal[1, 2]
 
 
 @dataclass(frozen=True)
-class InsideDistance(Term):
+class InsideDistance(BaseVerifier):
     """1 - ||p - c|| / diagonal inside the target, 0.0 outside: a hit is worth 0.5 (corner) to 1.0 (centre).
 
     c is the centre of a box or circle and the mean of a polygon's corners; the diagonal is that of the bounding box.
@@ -64,7 +64,7 @@ class InsideDistance(Term):
 
 
 @dataclass(frozen=True)
-class DenseDistance(Term):
+class DenseDistance(BaseVerifier):
     """From 1.0 at the centre through ``floor`` at the border towards 0.0 far away; no miss is worth as much as a hit.
 
     hit = floor + (1 - floor) · (1 - depth), in [floor, 1], with depth the share of the way from the centre to the
@@ -145,7 +145,7 @@ class DenseDistance(Term):
 
 
 @dataclass(frozen=True)
-class ScreenDistance(Term):
+class ScreenDistance(BaseVerifier):
     """1 - (d / dmax)², inside the target and outside: the nearer to its centre on the screen, the more.
 
     With p and the centre c in shares of the screen's width and height: d = ||p - c||, and dmax is the largest distance
@@ -212,7 +212,7 @@ SHAPES: dict[str, Callable[[Floats], Floats]] = {
 
 
 @dataclass(frozen=True)
-class Centredness(Term):
+class Centredness(BaseVerifier):
     """f(n) for a point inside the target's box, n = max(|x - cx| / (width / 2), |y - cy| / (height / 2)); else 0.0.
 
     1.0 at the centre, f(1) on the border, which is inside; 0.0 without a predicted point, and for a box without width
@@ -271,7 +271,7 @@ def _ratio(x: float, y: float, x1: float, y1: float, x2: float, y2: float) -> fl
 
 
 @dataclass(frozen=True)
-class CornerDistance(Term):
+class CornerDistance(BaseVerifier):
     """2 · (distance to the nearest corner) / diagonal inside the box; below 0 outside, by the distance to it.
 
     Inside, borders included: 1.0 at the centre, 0.0 at a corner, and nearly 1.0 at the middle of a long edge. Outside:

@@ -13,14 +13,14 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NO_TARGET, PLACES, Term
+from grounding_rewards.verifiers.base import NO_TARGET, PLACES, BaseVerifier
 from grounding_rewards.verifiers.hit import PolygonRule, inside_regions
 
 _BBOX = np.int8(RegionKind.BBOX)
 
 
 @dataclass(frozen=True)
-class Exploration(Term):
+class Exploration(BaseVerifier):
     """1 / sqrt(N · k) where the k-th of N points is the first inside the target, -1 / N where none is.
 
     A single hit is worth 1, the second of two 0.5, a single miss -1 and a miss by N points -1 / N, so that the more
@@ -116,7 +116,7 @@ _CELLS = 1 << 18
 
 
 @dataclass(frozen=True)
-class NotCollinear(Term):
+class NotCollinear(BaseVerifier):
     """1.0 where an answer was read and no three of its points lie on one line, else 0.0.
 
     The rule is that of ``collinear``. A single point, two points and a refusal lie on no line.

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NO_TARGET, Term, Verifier, judges_of, reads_of, scored
+from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier, Verifier, judges_of, reads_of, scored
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS
 from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
 from grounding_rewards.verifiers.hit import Hit
 
 
 @dataclass(frozen=True)
-class DastLength(Term):
+class DastLength(BaseVerifier):
     """DAST's length reward: max(0.5 - 0.5 λ, 0.1) where the rollout is right, min(0.9 λ - 0.1, -0.1) where it is wrong.
 
     λ = (L - B) / B, with L the length of the response and B = p · L_r + (1 - p) · L_max the budget of its group: p is
@@ -113,7 +113,7 @@ _ENDINGS = tuple(".!?…。！？")
 
 
 @dataclass(frozen=True)
-class ThinkingLength(Term):
+class ThinkingLength(BaseVerifier):
     """A score for the L characters between the first ``<think>`` and the next ``</think>``, white space around aside.
 
     simple: exp(-(L - ideal)² / (2 · spread²)). plain: (1 - bonus) · r(L) + bonus · [the thinking ends with . ! ? or …],

@@ -12,7 +12,7 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_SCREEN, PLACES, Term
+from grounding_rewards.verifiers.base import NEEDS_SCREEN, PLACES, BaseVerifier
 from grounding_rewards.verifiers.screen import screens
 
 Kind = Literal["iou", "giou", "diou", "ciou"]
@@ -21,7 +21,7 @@ _LOWEST = {"iou": 0.0, "giou": -1.0, "diou": -1.0, "ciou": -1.5}
 
 
 @dataclass(frozen=True)
-class Overlap(Term):
+class Overlap(BaseVerifier):
     """Intersection over union of the predicted box P and the target's box B, or one of its three extensions.
 
     By ``kind``, with C the smallest box around both, w and h the sides of a box, and c its centre:
@@ -105,7 +105,7 @@ def _aspect(box: Floats, truth: Floats, iou: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class BoxSize(Term):
+class BoxSize(BaseVerifier):
     """Harmonic mean of the nearness of each edge: 4 / Σ 1 / t_k, with t_k = 1 - |P_k - B_k| / side of the image.
 
     P and B are the predicted box and the target's, x1 y1 x2 y2; the side is the image's width for x and its height
