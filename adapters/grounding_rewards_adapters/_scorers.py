@@ -23,7 +23,7 @@ def read(trainer: Trainer, given: Mapping[str, Any]) -> Settings:
         RecipeError: an option does not fit; says how options are set.
     """
     try:
-        return Settings.of({**(trainer.defaults if given.get("model") else {}), **given})
+        return Settings.of(given)
     except gr.RecipeError as error:
         raise gr.RecipeError(f"{error} (options are set as {trainer.set('NAME')})") from error
 
@@ -35,8 +35,6 @@ def make(trainer: Trainer, settings: Settings) -> Scorer:
         RecipeError: no recipe is named, it or an option is unknown, or it needs what the trainer does not give.
         SpaceError: a space is unknown, or the bounds of resizing do not fit.
     """
-    if settings.model is not None:
-        _bridge.check_resizing(settings, trainer)
     recipes: dict[gr.Recipe, Named | None] = {}
 
     def place(recipe: Any, key: str) -> int:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.image_sizes import read_sizes
-from grounding_rewards.coords.spaces import model_image_sizes
 from grounding_rewards.further import reads_further
 from grounding_rewards.parsing.parse import read_responses
 from grounding_rewards.targets.columns import Targets
@@ -185,33 +184,19 @@ class Scorer:
     def _judge(self, recipe: gr.Recipe, rows: Rows, chosen: NDArray[np.int64] | None) -> Piece:
         bad_target = self.settings.bad_target
         targets = recipe.read_targets(list(rows.targets), bad_target=bad_target, warn=False)
-        image_sizes, model_image_sizes, refused = self._sizes(rows, targets)
-        try:
-            rollouts = recipe.rollouts(
-                rows.responses,
-                targets,
-                image_sizes=image_sizes,
-                model_image_sizes=model_image_sizes,
-                groups=_groups(rows.groups, recipe, targets, chosen),
-                token_lengths=rows.token_lengths,
-                extras=rows.columns,
-                bad_target=bad_target,
-            )
-        except gr.TargetError as error:
-            why = {each.sample: each for each in refused.values()}
-            raise (why.get(error.sample, error) if error.field == "model_image_size" else error) from None
-        scores = recipe.judge(rollouts)
-        if refused and scores.errors:
-            scores = replace(scores, errors=_explained(scores.errors, refused))
-        return Piece(recipe, rollouts, scores, chosen, (image_sizes, model_image_sizes))
-
-    def _sizes(self, rows: Rows, targets: Targets) -> tuple[Floats | None, Floats | None, Mapping[int, gr.TargetError]]:
-        """The sizes that ``Recipe.rollouts`` is to be told, beside those in the targets; and what resizing refuses."""
-        image = self._known("image_sizes", rows.image_sizes, targets.known_image_sizes)
-        model = self._known("model_image_sizes", rows.model_image_sizes, targets.known_model_image_sizes)
-        if self.settings.model is None:
-            return image, model, {}
-        return image, *self._as_seen(targets.image_sizes if image is None else image, model, targets)
+        image_sizes = self._known("image_sizes", rows.image_sizes, targets.known_image_sizes)
+        model_image_sizes = self._known("model_image_sizes", rows.model_image_sizes, targets.known_model_image_sizes)
+        rollouts = recipe.rollouts(
+            rows.responses,
+            targets,
+            image_sizes=image_sizes,
+            model_image_sizes=model_image_sizes,
+            groups=_groups(rows.groups, recipe, targets, chosen),
+            token_lengths=rows.token_lengths,
+            extras=rows.columns,
+            bad_target=bad_target,
+        )
+        return Piece(recipe, rollouts, recipe.judge(rollouts), chosen, (image_sizes, model_image_sizes))
 
     def _known(self, name: str, outside: Sizes | None, own: Floats | None) -> Floats | None:
         """Sizes from outside and in the targets, in the trainer's order; None where the targets' own will do."""
@@ -222,19 +207,6 @@ class Scorer:
             return found
         first, second = (found, own) if self.trainer.outside_first else (own, found)
         return np.where(np.isnan(first), second, first)
-
-    def _as_seen(
-        self, image: Floats, packed: Floats | None, targets: Targets
-    ) -> tuple[Floats, Mapping[int, gr.TargetError]]:
-        """The sizes of the images that the model saw: those that are given, else what resizing makes of the images."""
-        known = targets.model_image_sizes if packed is None else packed
-        wanted = np.where(np.isnan(known), image, np.nan)
-        found, refused = model_image_sizes(wanted, self.trainer.resizing(self.settings.model), **self.settings.bounds)
-        errors = {
-            row: gr.TargetError(targets.sample(row), "image_size", wanted[row].tolist(), f"what can be resized: {why}")
-            for row, why in refused.items()
-        }
-        return np.where(np.isnan(known), found, known), errors
 
     def _watch(self, judged: Judged, names: Sequence[str | None]) -> None:
         """Log what is wrong with targets; raise where it is wiring."""
@@ -256,7 +228,7 @@ class Scorer:
 
     def _unwired(self, count: int, piece: Piece) -> gr.RecipeError:
         error = next(iter(piece.scores.errors.values()))
-        return _bridge.unwired(count, self.settings, self.trainer, error, self.named[self.recipes.index(piece.recipe)])
+        return _bridge.unwired(count, piece.recipe, self.trainer, error, self.named[self.recipes.index(piece.recipe)])
 
     def _diagnose(self, pieces: Sequence[Piece], rows: Rows) -> None:
         for piece in pieces:
@@ -282,12 +254,3 @@ def _groups(groups: Any, recipe: gr.Recipe, targets: Targets, chosen: NDArray[np
     if not callable(groups):
         return groups
     return groups(recipe, targets, chosen) if "groups" in recipe.needs else None
-
-
-def _explained(
-    errors: Mapping[int, gr.TargetError], refused: Mapping[int, gr.TargetError]
-) -> dict[int, gr.TargetError]:
-    """The errors, but where the size of a model's image is missing, why there is none."""
-    return {
-        row: refused.get(row, error) if error.field == "model_image_size" else error for row, error in errors.items()
-    }

@@ -17,7 +17,7 @@ from grounding_rewards.batch.earlier import left_out
 from grounding_rewards.batch.grouped_rows import GroupedRows
 from grounding_rewards.batch.keys import check_given
 from grounding_rewards.batch.row_scorer import RowScorer
-from grounding_rewards.batch.row_scoring import Columns, Resizing, Scorer
+from grounding_rewards.batch.row_scoring import Columns, Scorer
 from grounding_rewards.batch.work import Straight, Work
 from grounding_rewards.batch.written import MANIFEST, summary, write
 from grounding_rewards.errors import RecipeError, TableError
@@ -63,7 +63,6 @@ def rescore(
     out: str | os.PathLike[str],
     *,
     columns: Columns = _BY_DEFAULT,
-    resizing: Resizing | None = None,
     bad_target: str = "raise",
     overwrite: bool = False,
     advance: Advance = lambda done: None,
@@ -81,7 +80,6 @@ def rescore(
         recipe: which scores; one that ``recipe`` built, for its name and options tell what the directory is made with.
         out: the directory.
         columns: what holds what.
-        resizing: what makes the sizes that the model saw, where rows do not say; None for nothing.
         bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"`` from scoring it.
         overwrite: whether a directory, or an unfinished run, that was made of something else gives way.
         advance: is told the share that is done, 0 to 1.
@@ -109,7 +107,7 @@ def rescore(
             "score a file of whole attempts with `grounding-rewards score`"
         )
     table = rollouts if isinstance(rollouts, RolloutTable) else open_rollouts(rollouts)
-    scorer = Scorer(recipe, columns, bad_target, resizing, warn)
+    scorer = Scorer(recipe, columns, bad_target, warn)
     done = _Rescorer(scorer, table, advance, note).run(Path(out), overwrite=overwrite)
     for text in done.manifest.get("warnings", ()):
         warn(text)
@@ -190,7 +188,6 @@ class _Rescorer:
             "code": [{"path": str(file), "sha256": digest(file)} for file in files_of_code(said, scorer.recipe)],
             "columns": dict(vars(scorer.columns)),
             "bad_target": str(scorer.bad_target),
-            "resizing": None if scorer.resizing is None else dict(vars(scorer.resizing)),
             "inputs": self.rollouts.inputs(),
         }
 

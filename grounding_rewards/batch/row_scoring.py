@@ -8,9 +8,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from grounding_rewards.arrays import Floats
-from grounding_rewards.coords.image_sizes import read_size, read_sizes
-from grounding_rewards.coords.spaces import COORDINATE_LIMIT, model_image_sizes
+from grounding_rewards.coords.image_sizes import read_size
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError, TableError, TargetError
 from grounding_rewards.further import reads_further
 from grounding_rewards.rollouts import Rollouts, Scores
@@ -55,28 +54,6 @@ Sizes = Sequence[tuple[float, float] | None] | None
 
 
 @dataclass(frozen=True)
-class Resizing:
-    """How images became those that the model saw: see ``spaces.model_image_size``, whose arguments these are.
-
-    Raises:
-        SpaceError: the pipeline is unknown, or does not take such bounds.
-    """
-
-    pipeline: str
-    min_pixels: int | None = None
-    max_pixels: int | None = None
-    processor_min_pixels: int | None = None
-    processor_max_pixels: int | None = None
-
-    def __post_init__(self) -> None:
-        model_image_sizes([], *vars(self).values())
-
-    def sizes(self, image_sizes: Floats) -> tuple[Floats, dict[int, str]]:
-        """Sizes after resizing, and why it refuses some, by row."""
-        return model_image_sizes(image_sizes, *vars(self).values())
-
-
-@dataclass(frozen=True)
 class Scorer:
     """Scores batches of a table, and says where in the file something is wrong.
 
@@ -84,7 +61,6 @@ class Scorer:
         recipe: which scores.
         columns: what holds what.
         bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"``.
-        resizing: what makes the sizes that the model saw, where rows do not say; None for nothing.
         warn: gets what looks wrong with the rows.
         found: gets what looks wrong with targets, batch by batch; None does not look.
 
@@ -95,7 +71,6 @@ class Scorer:
     recipe: Recipe
     columns: Columns
     bad_target: str = "raise"
-    resizing: Resizing | None = None
     warn: Note = field(default=lambda text: None, repr=False, compare=False)
     found: Callable[[list[Finding]], None] | None = field(default=None, repr=False, compare=False)
 
@@ -166,34 +141,12 @@ class Scorer:
             groups = self.samples(table, batch, targets)
         return responses, targets, {
             "image_sizes": sizes[0],
-            "model_image_sizes": self.seen(table, batch, targets, *sizes),
+            "model_image_sizes": sizes[1],
             "groups": groups,
             "token_lengths": self.lengths(table, batch) if further else None,
             "extras": _extras(table, batch) if further else None,
             "bad_target": "abstain",
         }  # fmt: skip
-
-    def seen(
-        self, table: Table, batch: Batch, targets: Targets, image_sizes: Sizes, model_image_sizes: Sizes
-    ) -> Floats | Sizes:
-        """The sizes of the images that the model saw: those of the column, else of targets, else what resizing makes.
-
-        Raises:
-            TableError: an image cannot be resized so; names the file and the row.
-        """
-        if self.resizing is None:
-            return model_image_sizes
-        rows = len(targets)
-        image = targets.image_sizes if image_sizes is None else read_sizes("image_sizes", image_sizes, rows)
-        known = targets.model_image_sizes
-        if model_image_sizes is not None:
-            given = read_sizes("model_image_sizes", model_image_sizes, rows)
-            known = np.where(np.isnan(given), known, given)
-        image = np.where(np.isnan(image), targets.image_sizes, image)
-        found, refused = self.resizing.sizes(np.where(np.isnan(known), image, np.nan))
-        for row, why in refused.items() if self.bad_target == "raise" else ():
-            raise TableError(f"{table.path}, {batch.place(row)}: {self.columns.image_size}: {why}")
-        return np.where(np.isnan(known), found, known)
 
     def responses(self, table: Table, batch: Batch) -> list[str | None]:
         """The column of responses.

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from grounding_rewards import catalogue
 from grounding_rewards.batch.row_scoring import Columns, Scorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import options, terminal
@@ -20,6 +21,11 @@ from grounding_rewards.targets.findings import Finding, described
 def evaluate_files(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="JSON lines (.jsonl) or Parquet (.parquet).")],
     response_space: options.ResponseSpace = None,
+    model: options.Model = None,
+    min_pixels: options.Bound = None,
+    max_pixels: options.Bound = None,
+    processor_min_pixels: options.Bound = None,
+    processor_max_pixels: options.Bound = None,
     by: Annotated[list[str] | None, typer.Option(metavar="FIELD", help="Also break down by this column.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a file.")] = False,
     recipe: Annotated[str, typer.Option("--recipe", metavar="NAME", help="The recipe whose `acc` counts.")] = "click",
@@ -41,7 +47,11 @@ def evaluate_files(
     columns = Columns(
         response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
     )
-    scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target, warn=terminal.warn)
+    chosen = options.read_options(
+        option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
+        processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
+    )  # fmt: skip
+    scorer = Scorer(catalogue.recipe(recipe, **chosen), columns, bad_target, warn=terminal.warn)
     fields = list(dict.fromkeys(by or ()))
     found, warned = [], list[list[str]]()
     for file in files:

@@ -43,6 +43,11 @@ def explain_score(
     ] = None,
     option: options.Options = None,
     response_space: options.ResponseSpace = None,
+    model: options.Model = None,
+    min_pixels: options.Bound = None,
+    max_pixels: options.Bound = None,
+    processor_min_pixels: options.Bound = None,
+    processor_max_pixels: options.Bound = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     compare_with: Annotated[
         str | None, typer.Option("--compare", metavar="NAME,NAME", help="What other recipes pay, side by side.")
@@ -84,10 +89,14 @@ def explain_score(
     _check(response, file, row, {"--target": target, "--image-size": image_size,
            "--model-image-size": model_image_size, "--group": group or None}, columns)  # fmt: skip
     _check_picture(plot, image)
-    options_given = options.read_options(option, response_space)
-    shown = catalogue.shown_with(name) if response is None and file is None else {}
-    recipe = catalogue.recipe(name, **{**shown, **options_given})
-    others, left_out = _others(name, compare_with, {**shown, **options_given})
+    chosen = options.read_options(
+        option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
+        processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
+    )  # fmt: skip
+    if response is None and file is None:
+        chosen = catalogue.shown_with(name, chosen)
+    recipe = catalogue.recipe(name, **chosen)
+    others, left_out = _others(name, compare_with, chosen)
     if file is not None:
         case = cases.row_of(file, row or 0, [recipe, *others], columns)
     elif response is not None:

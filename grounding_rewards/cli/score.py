@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from grounding_rewards import catalogue
 from grounding_rewards.arrays import Floats
 from grounding_rewards.batch.row_scoring import Columns, Scorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
@@ -34,6 +35,11 @@ def score(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write; its suffix chooses the format.")],
     option: options.Options = None,
     response_space: options.ResponseSpace = None,
+    model: options.Model = None,
+    min_pixels: options.Bound = None,
+    max_pixels: options.Bound = None,
+    processor_min_pixels: options.Bound = None,
+    processor_max_pixels: options.Bound = None,
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
     prefix: Annotated[str, typer.Option(metavar="P", help="Put before the name of every new column.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
@@ -56,7 +62,11 @@ def score(
     columns = Columns(
         response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
     )
-    scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target, warn=terminal.warn)
+    chosen = options.read_options(
+        option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
+        processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
+    )  # fmt: skip
+    scorer = Scorer(catalogue.recipe(recipe, **chosen), columns, bad_target, warn=terminal.warn)
     summary = _write(file, out, scorer, prefix)
     if as_json:
         terminal.print_json(summary)

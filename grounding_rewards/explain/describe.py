@@ -35,7 +35,7 @@ def recipe(name: str, given: Mapping[str, Any]) -> Facts:
         RecipeError: the name or an option does not fit.
         SpaceError: a space is unknown.
     """
-    shown = {**catalogue.shown_with(name), **given}
+    shown = catalogue.shown_with(name, given)
     return facts(name, catalogue.recipe(name, **shown), shown)
 
 
@@ -51,7 +51,7 @@ def facts(name: str, found: Recipe, shown: Mapping[str, Any]) -> Facts:
         "accepts": sorted(found.accepts),
         "native": found.native.description if found.native else None,
         "actions": _actions(found),
-        "options": _options(name, shown),
+        "options": _options(name, found, shown),
         "repository": source.repository,
         "commit": source.commit,
         "files": list(source.files),
@@ -72,10 +72,16 @@ def _summary(found: Recipe, shown: Mapping[str, Any]) -> Facts:
         "space": found.space.value,
         "low": found.low,
         "high": found.high,
-        "needs": [*use.sizes(found.target_space), *sorted(found.needs - {"screen"})],
+        "needs": [*_sizes(found, use), *sorted(found.needs - {"screen"})],
         "paper": found.source.paper,
         "with": plain(shown),
     }
+
+
+def _sizes(found: Recipe, use: Use) -> list[str]:
+    """The sizes that a recipe needs; where it makes that of the model's image, the original's in its place."""
+    made = {} if found.resizing is None else {"model_image_size": "image_size"}
+    return list(dict.fromkeys(made.get(name, name) for name in use.sizes(found.target_space)))
 
 
 def _parts(term: Verifier) -> list[Facts]:
@@ -112,16 +118,16 @@ ACTION_FIELDS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
 """What each field of an action in a target says, with a target that has it."""
 
 
-def _options(name: str, shown: Mapping[str, Any]) -> Facts:
+def _options(name: str, found: Recipe, shown: Mapping[str, Any]) -> Facts:
     """Each option's default; null where it must be given, or is for the recipe to choose."""
     own = {
         key: None if default is inspect.Parameter.empty else default
         for key, default in catalogue.own_options(name).items()
     }
-    left = {key: value for key, value in shown.items() if key in own}
+    left = {key: value for key, value in {"response_space": found.response_space, **shown}.items() if key in own}
     bare = catalogue.recipe(name, **left)
     idle = set() if ACTION in bare.accepts else {"action_names"}
-    shared = {key: getattr(bare, key) for key in catalogue.SHARED if key not in {*own, *idle}}
+    shared = {key: catalogue.shared_option(bare, key) for key in catalogue.SHARED if key not in {*own, *idle}}
     return {key: plain(value) for key, value in {**own, **shared}.items()}
 
 

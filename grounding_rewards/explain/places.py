@@ -13,6 +13,8 @@ from grounding_rewards.scoring import Recipe
 
 BESIDE = "beside the target"
 """Where a size is that the target does not say."""
+MADE = "made from image_size by the option model"
+"""The same of a size that nobody says."""
 
 _NAMES = {2: ("x", "y"), 3: ("x", "y", "r across"), 4: ("x1", "y1", "x2", "y2")}
 
@@ -26,8 +28,12 @@ def extents(case: Case, rollouts: Rollouts) -> tuple[Extent, ...]:
         size, field = numbers_of(column[case.row]), str(space.size_field)
         if size is not None:
             beside = given[space]
-            mine = beside is not None and beside[case.row] is not None
-            origin = f"{field} {BESIDE}" if mine else f"{field} of the target"
+            if beside is not None and beside[case.row] is not None:
+                origin = f"{field} {BESIDE}"
+            else:
+                target = rollouts.targets.rows[case.row]
+                own = target is not None and getattr(target, field) is not None
+                origin = f"{field} of the target" if own else MADE
             found.append(Extent(space.value, size[0], size[1], origin))
     return tuple(found)
 
