@@ -9,12 +9,12 @@ from typing import Any
 
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
+from grounding_rewards.batch.scored import ScoredBatch
 from grounding_rewards.catalogue import resizing
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.resizing import RESIZING
 from grounding_rewards.coords.spaces import MODELS, CoordSpace
 from grounding_rewards.errors import MISSING, near
-from grounding_rewards_adapters._judged import Judged
 from grounding_rewards_adapters._settings import SHARED, Named, Settings, Trainer
 
 LOG = logging.getLogger("grounding_rewards")
@@ -187,9 +187,9 @@ def _one_of(names: Iterable[str]) -> str:
     return f"one of {', '.join(names)}"
 
 
-def beside(judged: Judged) -> dict[str, Floats]:
+def beside(scored: ScoredBatch) -> dict[str, Floats]:
     """Columns that go beside total and acc: valid, parsed, in_image (an answer was read, inside the image), parts."""
-    return {"valid": judged.valid, "parsed": judged.parsed, "in_image": judged.in_image, **judged.parts}
+    return {"valid": scored.valid, "parsed": scored.parsed, "in_image": scored.in_image, **scored.parts}
 
 
 def rows(columns: Mapping[str, Floats]) -> list[dict[str, float]]:
@@ -203,19 +203,19 @@ def rows(columns: Mapping[str, Floats]) -> list[dict[str, float]]:
     return [dict(zip(columns, values, strict=True)) for values in zip(*lists, strict=True)]
 
 
-def metrics(judged: Judged) -> dict[str, float]:
+def metrics(scored: ScoredBatch) -> dict[str, float]:
     """Means over the usable rows of a batch, if any: acc, parsed, parts; of all rows: valid, share of each reason."""
-    usable = judged.valid > 0
-    means = {"acc": judged.acc, "parsed": judged.parsed, **judged.parts}
+    usable = scored.valid > 0
+    means = {"acc": scored.acc, "parsed": scored.parsed, **scored.parts}
     found = {name: float(column[usable].mean()) for name, column in means.items()} if usable.any() else {}
-    shares = {f"reason/{kind.name.lower()}": float((judged.reason == kind).mean()) for kind in gr.Reason}
-    return {**found, "valid": float(judged.valid.mean()), **shares}
+    shares = {f"reason/{kind.name.lower()}": float((scored.reason == kind).mean()) for kind in gr.Reason}
+    return {**found, "valid": float(scored.valid.mean()), **shares}
 
 
 def read_sizes(name: str, column: Sequence[Any], seen: set[str]) -> list[tuple[float, float] | None]:
     """The sizes in a column; None where there is none, or none that can be read, which is logged once.
 
-    Such a row is judged where no size is needed, and is not valid where one is.
+    Such a row is scored where no size is needed, and is not valid where one is.
     """
     sizes = [read_size(value) for value in column]
     for value, size in zip(column, sizes, strict=True):

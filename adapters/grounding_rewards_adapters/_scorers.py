@@ -63,7 +63,7 @@ def _named(recipe: Any, key: str) -> Named | None:
 
 
 _SCORERS: dict[tuple[str, str], Scorer] = {}
-_HELD: dict[str, _Held] = {}
+_CACHED: dict[str, CachedOptions] = {}
 _LOCK = RLock()
 
 
@@ -73,9 +73,9 @@ def scorer(trainer: Trainer, given: Mapping[str, Any]) -> Scorer:
     Raises:
         RecipeError: an option does not fit, no recipe is named, or it needs what the trainer does not give.
     """
-    held = _HELD.get(trainer.name)
-    if held is not None and held.serves(given):
-        return _SCORERS[held.key]
+    cached = _CACHED.get(trainer.name)
+    if cached is not None and cached.serves(given):
+        return _SCORERS[cached.key]
     settings = read(trainer, given)
     key = trainer.name, settings.key()
     if ".py:" in key[1]:
@@ -85,12 +85,12 @@ def scorer(trainer: Trainer, given: Mapping[str, Any]) -> Scorer:
         found = _SCORERS.get(key)
         if found is None:
             found = _SCORERS[key] = make(trainer, settings)
-        _HELD[trainer.name] = _Held(os.getcwd(), dict(given), deepcopy(_changeable(given)), key)
+        _CACHED[trainer.name] = CachedOptions(os.getcwd(), dict(given), deepcopy(_changeable(given)), key)
     return found
 
 
 @dataclass(frozen=True, eq=False)
-class _Held:
+class CachedOptions:
     """The options of the last call, which are mostly those of the next: kept, so that no other can pass for one."""
 
     directory: str
@@ -115,7 +115,7 @@ def _changeable(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unlocked() -> None:
-    """Locks anew: in a process that was forked while another thread held one, nobody would ever let go of it."""
+    """Locks anew: in a process that was forked while another thread cached one, nobody would ever let go of it."""
     global _LOCK
     _LOCK = RLock()
     for each in _SCORERS.values():

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
+from grounding_rewards.batch.scored import Inputs, ScoredBatch
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards_adapters import _bridge, _scorers, _settings
-from grounding_rewards_adapters._judged import Judged
 from grounding_rewards_adapters._scoring import Scorer
 
 REWARD_NAME = "grounding_rewards"
@@ -74,19 +74,20 @@ def scored(
     scorer = _scorers.scorer(trainer, options)
     names = dict.fromkeys([*_GIVEN, *(name for row in reward_inputs for name in row)])
     columns = {name: [row.get(name) for row in reward_inputs] for name in names}
-    judged = scorer.score(
+    inputs = Inputs(
         columns["response"],
         columns["ground_truth"],
-        columns=columns,
+        columns,
         groups=partial(_groups, scorer) if "groups" in scorer.needs else None,
         token_lengths=_lengths(columns["response_length"]) if scorer.reads_further else None,
     )
-    return _bridge.rows({"overall": judged.total, "accuracy": judged.acc, "correct": judged.acc, **_formatted(judged)})
+    found = scorer.score(inputs)
+    return _bridge.rows({"overall": found.total, "accuracy": found.acc, "correct": found.acc, **_formatted(found)})
 
 
-def _formatted(judged: Judged) -> dict[str, Floats]:
+def _formatted(scored: ScoredBatch) -> dict[str, Floats]:
     """The columns beside total and acc, ``format`` first: where no part is called so, it is ``parsed``."""
-    beside = _bridge.beside(judged)
+    beside = _bridge.beside(scored)
     return {"format": beside.get("format", beside["parsed"]), **beside}
 
 

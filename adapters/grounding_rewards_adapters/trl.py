@@ -205,13 +205,13 @@ class RecipeReward:
             RecipeError: the target column is missing, not one target of the first batch can be used, or completions do
                 not come in whole groups.
         """
-        judged, new = self.batches.judged(self.part or "", completions, columns)
-        if new and len(judged):
+        scored, new = self.batches.score(self.part or "", completions, columns)
+        if new and len(scored):
             spaces = sorted({str(recipe.space) for recipe in self.scorer.recipes})
-            _batches.log(judged, self.batches.name, spaces, log_metric, log_extra)
+            _batches.log(scored, self.batches.name, spaces, log_metric, log_extra)
             if log_extra is not None:
-                self.batches.log_rollouts(judged, completions, columns, log_extra)
+                self.batches.log_rollouts(scored, completions, columns, log_extra)
             if self.watch is not None:
-                self.watch(judged.acc, judged.valid, columns, log_metric)
-        scores = judged.total if self.part is None else judged.parts[self.part]
-        return [score if valid else None for score, valid in zip(scores.tolist(), judged.valid, strict=True)]
+                self.watch(scored.acc, scored.valid, columns, log_metric)
+        scores = scored.total if self.part is None else scored.parts[self.part]
+        return [score if valid else None for score, valid in zip(scores.tolist(), scored.valid, strict=True)]

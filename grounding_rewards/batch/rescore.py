@@ -17,7 +17,7 @@ from grounding_rewards.batch.earlier import left_out
 from grounding_rewards.batch.grouped_rows import GroupedRows
 from grounding_rewards.batch.keys import check_given
 from grounding_rewards.batch.row_scorer import RowScorer
-from grounding_rewards.batch.row_scoring import Columns, Scorer
+from grounding_rewards.batch.row_scoring import Columns, TableScorer
 from grounding_rewards.batch.work import Straight, Work
 from grounding_rewards.batch.written import MANIFEST, summary, write
 from grounding_rewards.errors import RecipeError, TableError
@@ -107,7 +107,7 @@ def rescore(
             "score a file of whole attempts with `grounding-rewards score`"
         )
     table = rollouts if isinstance(rollouts, RolloutTable) else open_rollouts(rollouts)
-    scorer = Scorer(recipe, columns, bad_target, warn)
+    scorer = TableScorer(recipe, columns, bad_target, warn)
     done = _Rescorer(scorer, table, advance, note).run(Path(out), overwrite=overwrite)
     for text in done.manifest.get("warnings", ()):
         warn(text)
@@ -118,7 +118,7 @@ def rescore(
 class _Rescorer:
     """One run: the arguments of ``rescore``."""
 
-    scorer: Scorer
+    scorer: TableScorer
     rollouts: RolloutTable
     advance: Advance
     note: Note

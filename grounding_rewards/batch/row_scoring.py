@@ -8,11 +8,11 @@ from typing import Any, get_args
 
 import numpy as np
 
+from grounding_rewards.batch.scored import Inputs, RecipeSlice, score_rows
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError, TableError, TargetError
 from grounding_rewards.further import reads_further
-from grounding_rewards.rollouts import Rollouts, Scores
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import Note, require_column
@@ -49,12 +49,8 @@ class Columns:
                 require_column(table, name, f"--{role.replace('_', '-')}-column")
 
 
-Sizes = Sequence[tuple[float, float] | None] | None
-"""Widths and heights, None where unknown; or None for none at all."""
-
-
 @dataclass(frozen=True)
-class Scorer:
+class TableScorer:
     """Scores batches of a table, and says where in the file something is wrong.
 
     Attributes:
@@ -89,20 +85,8 @@ class Scorer:
         size = np.iinfo(np.int32).max if self.recipe.needs & {"groups", "trajectories"} else None
         return table.batches(columns, whole=whole, size=size)
 
-    def score(self, table: Table, batch: Batch) -> tuple[Scores, Targets]:
+    def score(self, table: Table, batch: Batch, *, groups: Sequence[Hashable] | None = None) -> RecipeSlice:
         """Score a batch.
-
-        Raises:
-            TableError: a response is no text, a size or length cannot be read, a sample has no name where rows are
-                compared, or a target cannot be used and should stop us; names the file and the row.
-        """
-        rollouts, scores = self.judged(table, batch)
-        return scores, rollouts.targets
-
-    def judged(
-        self, table: Table, batch: Batch, *, groups: Sequence[Hashable] | None = None
-    ) -> tuple[Rollouts, Scores]:
-        """What the recipe's verifiers saw of a batch, and its scores.
 
         Args:
             table: the file.
@@ -110,43 +94,25 @@ class Scorer:
             groups: which rows are compared, where the recipe compares rows; None: those of one sample.
 
         Raises:
-            TableError: as of ``score``.
+            TableError: a response is no text, a size or length cannot be read, a sample has no name where rows are
+                compared, or a target cannot be used and should stop us; names the file and the row.
         """
-        responses, targets, rest = self._given(table, batch, groups)
-        rollouts = self.recipe.rollouts(responses, targets, **rest)
-        scores = self.recipe.judge(rollouts)
-        self.check(table, batch, scores)
-        if self.found and (found := findings(rollouts.targets, self.recipe)):
-            self.found([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in found])
-        return rollouts, scores
-
-    def check(self, table: Table, batch: Batch, scores: Scores) -> None:
-        """Stop at targets that cannot be used, where they should.
-
-        Raises:
-            TableError: there is one; names the file and the row.
-        """
-        if self.bad_target == "raise" and not scores.valid.all():
-            raise self._bad_target(table, batch, *next(iter(scores.errors.items())))
-
-    def _given(
-        self, table: Table, batch: Batch, groups: Sequence[Hashable] | None = None
-    ) -> tuple[list[str | None], Targets, dict[str, Any]]:
-        """Responses, targets, and what else ``Recipe.score`` takes."""
-        responses = self.responses(table, batch)
-        sizes = [self.sizes(table, batch, name) for name in (self.columns.image_size, self.columns.model_image_size)]
-        targets = self.recipe.read_targets(batch.column(self.columns.target), bad_target="abstain", warn=False)
         further = reads_further(self.recipe)
-        if groups is None and "groups" in self.recipe.needs:
-            groups = self.samples(table, batch, targets)
-        return responses, targets, {
-            "image_sizes": sizes[0],
-            "model_image_sizes": sizes[1],
-            "groups": groups,
-            "token_lengths": self.lengths(table, batch) if further else None,
-            "extras": _extras(table, batch) if further else None,
-            "bad_target": "abstain",
-        }  # fmt: skip
+        inputs = Inputs(
+            self.responses(table, batch),
+            batch.column(self.columns.target),
+            extras=_extras(table, batch) if further else None,
+            image_sizes=self.sizes(table, batch, self.columns.image_size),
+            model_image_sizes=self.sizes(table, batch, self.columns.model_image_size),
+            groups=(lambda _, targets, __: self.samples(table, batch, targets)) if groups is None else groups,
+            token_lengths=self.lengths(table, batch) if further else None,
+        )
+        found = score_rows(self.recipe, inputs, "abstain")
+        if self.bad_target == "raise" and found.scores.errors:
+            raise self._bad_target(table, batch, *next(iter(found.scores.errors.items())))
+        if self.found and (wrong := findings(found.rollouts.targets, self.recipe)):
+            self.found([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in wrong])
+        return found
 
     def responses(self, table: Table, batch: Batch) -> list[str | None]:
         """The column of responses.

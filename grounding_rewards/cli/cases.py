@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from grounding_rewards.batch.row_scoring import Columns, Scorer
+from grounding_rewards.batch.row_scoring import Columns, TableScorer
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.options import read_value
 from grounding_rewards.coords.image_sizes import read_size
@@ -75,7 +75,7 @@ def row_of(file: Path, row: int, recipes: Sequence[Recipe], columns: Columns) ->
     """
     table, rows = open_table(file), 0
     columns.check(table, label_free=recipes[0].label_free)
-    scorers = [Scorer(each, columns, warn=terminal.warn) for each in recipes]
+    scorers = [TableScorer(each, columns, warn=terminal.warn) for each in recipes]
     grouped = next((each for each in scorers if "groups" in each.recipe.needs), None)
     widest = grouped or next((each for each in scorers if "trajectories" in each.recipe.needs), scorers[0])
     further = any(map(reads_further, recipes))
@@ -87,7 +87,13 @@ def row_of(file: Path, row: int, recipes: Sequence[Recipe], columns: Columns) ->
 
 
 def _case(
-    table: Table, scorers: Sequence[Scorer], grouped: Scorer | None, batch: Batch, index: int, *, further: bool
+    table: Table,
+    scorers: Sequence[TableScorer],
+    grouped: TableScorer | None,
+    batch: Batch,
+    index: int,
+    *,
+    further: bool,
 ) -> Case:
     scorer, found, groups = scorers[0], {index}, None
     targets = batch.column(scorer.columns.target)

@@ -13,7 +13,7 @@ import typer
 
 from grounding_rewards import catalogue
 from grounding_rewards.arrays import Floats
-from grounding_rewards.batch.row_scoring import Columns, Scorer
+from grounding_rewards.batch.row_scoring import Columns, TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.errors import TargetError
@@ -66,7 +66,7 @@ def score(
         option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
         processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
     )  # fmt: skip
-    scorer = Scorer(catalogue.recipe(recipe, **chosen), columns, bad_target, warn=terminal.warn)
+    scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, warn=terminal.warn)
     summary = _write(file, out, scorer, prefix)
     if as_json:
         terminal.print_json(summary)
@@ -76,7 +76,7 @@ def score(
             terminal.note(options.unlabelled(scorer.recipe))
 
 
-def _write(file: Path, out: Path, scorer: Scorer, prefix: str) -> dict[str, Any]:
+def _write(file: Path, out: Path, scorer: TableScorer, prefix: str) -> dict[str, Any]:
     table = open_table(file)
     found: list[Evaluation] = []
     total, notes, noticed = 0.0, list[str](), list[Finding]()
@@ -87,10 +87,11 @@ def _write(file: Path, out: Path, scorer: Scorer, prefix: str) -> dict[str, Any]
         write_table(out, like=table, new=_new(scorer.recipe, prefix), note=notes.append) as writer,
     ):
         for batch in scorer.batches(table, whole=True):
-            scores, targets = scorer.score(table, batch)
+            scored = scorer.score(table, batch)
+            scores = scored.scores
             columns = _columns(scores) | (_acts(scores.predictions) if ACTION in scorer.recipe.accepts else {})
             writer.write(batch, {prefix + name: values for name, values in columns.items()})
-            found.append(evaluate(scores, refusals=targets.refusal))
+            found.append(evaluate(scores, refusals=scored.rollouts.targets.refusal))
             wrong = wrong or next(iter(scores.errors.values()), None)
             total += float(scores.total[scores.valid == 1].sum())
             advance(batch.done)

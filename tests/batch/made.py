@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import grounding_rewards as gr
-from grounding_rewards.batch import Rescored, rescore
+from grounding_rewards.batch.rescore import Rescored, rescore
 from grounding_rewards.tables.recorder import read_rollouts
 
 BOX = {"bbox": [0.25, 0.25, 0.75, 0.5]}

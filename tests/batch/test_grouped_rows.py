@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.batch import rescore
+from grounding_rewards.batch.rescore import rescore
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import rollout_source
 from tests.batch.made import HIT, contents, table, votes

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.batch import rescore
+from grounding_rewards.batch.rescore import rescore
 from grounding_rewards.batch.row_scoring import Columns
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.tables import rollout_source

@@ -52,7 +52,7 @@ def score_rollouts(
 
     Example: `grounding-rewards pool score run1/rollouts --recipe gelato --out run1/scored`
     """
-    from grounding_rewards.batch import rescore
+    from grounding_rewards.batch.rescore import rescore
 
     columns = Columns(
         response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column

@@ -1,0 +1,265 @@
+"""n rows to their scores: columns in, one call of the recipe, columns out; trainers and files go the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import methodcaller
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.image_sizes import read_sizes
+from grounding_rewards.coords.spaces import UNIT, convert
+from grounding_rewards.errors import TargetError
+from grounding_rewards.rollouts import Reason, Rollouts, Scores
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.targets.columns import BadTarget, Targets
+
+Rows = NDArray[np.int64] | None
+"""(m,) numbers of some rows of a batch; None for all."""
+
+Sizes = Sequence[tuple[float, float] | None]
+Groups = Callable[[Recipe, Targets, Rows], Any]
+
+_REASONS = np.array([reason.name for reason in Reason], dtype=np.object_)
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What scoring takes of n rows.
+
+    Attributes:
+        responses: n texts.
+        targets: n targets as they came.
+        extras: further columns; what is no column, such as a trainer's state, is every row's.
+        image_sizes: n sizes of the original images from outside of targets; None for none.
+        model_image_sizes: the same of the images that the model saw.
+        groups: (n,) which sample each row belongs to; or a function that says so of a recipe that compares rows.
+        token_lengths: (n,) lengths of the responses.
+    """
+
+    responses: Sequence[str | None]
+    targets: Sequence[Any]
+    extras: Mapping[str, Any] | None = None
+    image_sizes: Sizes | None = None
+    model_image_sizes: Sizes | None = None
+    groups: Groups | Any = None
+    token_lengths: Sequence[int] | None = None
+
+    def take(self, rows: Rows) -> Inputs:
+        """Return some of the rows; all for None."""
+        if rows is None:
+            return self
+        numbers = rows.tolist()
+
+        def some(column: Any) -> Any:
+            if isinstance(column, np.ndarray) and column.ndim:
+                return column[rows]
+            return [column[row] for row in numbers] if isinstance(column, list | tuple) else column
+
+        given = {**vars(self), "responses": list(self.responses), "targets": list(self.targets)}
+        extras = self.extras and {name: some(column) for name, column in self.extras.items()}
+        return Inputs(**{**{name: some(column) for name, column in given.items()}, "extras": extras})
+
+
+@dataclass(frozen=True, eq=False)
+class RecipeSlice:
+    """The rows of a batch that one recipe scored.
+
+    Attributes:
+        recipe: the recipe.
+        inputs: what it was given of them.
+        rollouts: what its verifiers saw.
+        scores: what it returned.
+        rows: which rows of the batch they are.
+        sizes: (m, 2) image sizes and model image sizes that came beside the targets' own; None where none did.
+        routed: whether the rows name that recipe; where they name none it stands in, and their targets cannot be used.
+    """
+
+    recipe: Recipe
+    inputs: Inputs
+    rollouts: Rollouts
+    scores: Scores
+    rows: Rows = None
+    sizes: tuple[Floats | None, Floats | None] = (None, None)
+    routed: bool = True
+
+    @property
+    def numbers(self) -> NDArray[np.int64] | slice:
+        """The rows as an index into columns of the batch."""
+        return slice(None) if self.rows is None else self.rows
+
+    @property
+    def xy_unit(self) -> Floats:
+        """(m, 2) the point answered, in shares of the image; NaN where there is none, or the size is unknown."""
+        sizes = self.rollouts.image_sizes, self.rollouts.model_image_sizes
+        return convert(self.scores.predictions.xy, self.recipe.space, UNIT, *sizes)
+
+    def usable(self, name: str) -> Floats | None:
+        """Return ``total``, ``acc`` or a part, NaN where the target could not be used; None where there is none."""
+        scores = self.scores
+        values = getattr(scores, name) if name in ("total", "acc") else scores.parts.get(name)
+        return np.where(scores.valid > 0, values, np.nan) if scores.errors and values is not None else values
+
+
+def score_rows(
+    recipe: Recipe, inputs: Inputs, bad_target: BadTarget, *, rows: Rows = None, outside_first: bool = True
+) -> RecipeSlice:
+    """Score rows with one recipe.
+
+    Args:
+        recipe: the recipe.
+        inputs: what there is of the rows.
+        bad_target: what to do with a row whose target cannot be used.
+        rows: which rows of their batch they are.
+        outside_first: whether sizes from outside go before those in targets, or only stand in for them.
+
+    Raises:
+        TargetError: a target cannot be used, under ``"raise"``.
+        TypeError: a response is neither a string nor None.
+    """
+    targets = recipe.read_targets(list(inputs.targets), bad_target=bad_target, warn=False)
+    sizes = (
+        _outside("image_sizes", inputs.image_sizes, None if outside_first else targets.known_image_sizes),
+        _outside(
+            "model_image_sizes", inputs.model_image_sizes, None if outside_first else targets.known_model_image_sizes
+        ),
+    )
+    groups = inputs.groups
+    if callable(groups):
+        groups = groups(recipe, targets, rows) if "groups" in recipe.needs else None
+    rollouts = recipe.rollouts(
+        inputs.responses,
+        targets,
+        image_sizes=sizes[0],
+        model_image_sizes=sizes[1],
+        groups=groups,
+        token_lengths=inputs.token_lengths,
+        extras=inputs.extras,
+        bad_target=bad_target,
+    )
+    return RecipeSlice(recipe, inputs, rollouts, recipe.judge(rollouts), rows, sizes)
+
+
+def _outside(name: str, given: Sizes | None, first: Floats | None) -> Floats | None:
+    """Sizes from outside, where the targets' own do not go first; None where there are none."""
+    if given is None or not any(size is not None for size in given):
+        return None
+    found = read_sizes(name, given, len(given))
+    return found if first is None else np.where(np.isnan(first), found, first)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredBatch:
+    """n scored rows, whether one recipe scored them or each row had its own.
+
+    Attributes:
+        slices: the rows by recipe.
+        names: names of all parts that any recipe has.
+        count: n.
+    """
+
+    slices: Sequence[RecipeSlice]
+    names: tuple[str, ...]
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def column(self, of: Callable[[RecipeSlice], Any], fill: Any = 0.0) -> NDArray[Any]:
+        """Join what each slice has, (m,) or (m, k), to a column of n rows; ``fill`` stands where one has None."""
+        if len(self.slices) == 1 and self.slices[0].rows is None:
+            only: NDArray[Any] | None = of(self.slices[0])
+            return np.full(self.count, fill) if only is None else only
+        found: NDArray[Any] | None = None
+        for each in self.slices:
+            values = of(each)
+            if values is not None:
+                if found is None:
+                    found = np.full((self.count, *values.shape[1:]), fill, dtype=values.dtype)
+                found[each.numbers] = values
+        return np.full(self.count, fill) if found is None else found
+
+    @cached_property
+    def total(self) -> Floats:
+        """(n,) the reward; 0.0 where the target could not be used."""
+        return self.column(lambda each: np.where(each.scores.valid > 0, each.scores.total, 0.0))
+
+    @cached_property
+    def acc(self) -> Floats:
+        """(n,) 1.0 for full success."""
+        return self.column(lambda each: each.scores.acc)
+
+    @cached_property
+    def valid(self) -> Floats:
+        """(n,) 0.0 where the target could not be used."""
+        return self.column(lambda each: each.scores.valid)
+
+    @cached_property
+    def parsed(self) -> Floats:
+        """(n,) 1.0 where an answer was read."""
+        return self.column(lambda each: each.scores.predictions.parsed.astype(np.float64))
+
+    @cached_property
+    def in_image(self) -> Floats:
+        """(n,) 1.0 where an answer was read that lies inside the image, and the target could be used."""
+        inside: Floats = (self.reason == Reason.OK).astype(np.float64)
+        return inside
+
+    @cached_property
+    def parts(self) -> Mapping[str, Floats]:
+        """(n,) by part; 0.0 in rows whose recipe has none of that name."""
+        return {name: self.column(lambda each, name=name: each.scores.parts.get(name)) for name in self.names}  # type: ignore[misc]
+
+    @cached_property
+    def reason(self) -> NDArray[np.int8]:
+        """(n,) ``Reason``."""
+        return self.column(lambda each: each.scores.reason, 0)
+
+    @cached_property
+    def errors(self) -> Mapping[int, TargetError]:
+        """Why targets could not be used, by row."""
+        found: dict[int, TargetError] = {}
+        for each in self.slices:
+            for row, error in each.scores.errors.items():
+                own = row if each.rows is None else int(each.rows[row])
+                found[own] = error if own == row else error.named(own)
+        return dict(sorted(found.items()))
+
+    @property
+    def targets(self) -> list[Any]:
+        """(n,) the targets as read; None where unreadable."""
+        return self.objects(lambda each: each.rollouts.targets.rows)
+
+    def rollout_columns(self) -> dict[str, Any]:
+        """Return what a rollout table says of n scored rows.
+
+        Numbers are NaN where the target could not be used, in parts that a row's recipe has not, and in rows that
+        nothing scored; texts are None there.
+        """
+        xy = self.column(lambda each: each.xy_unit, np.nan)
+        scores = {name: self.column(methodcaller("usable", name), np.nan) for name in ("total", "acc", *self.names)}
+        return {
+            **scores,
+            "recipe": self.objects(lambda each: [each.recipe.name] * len(each.scores)),
+            "reason": self.objects(lambda each: _REASONS[each.scores.reason].tolist()),
+            "x_unit": xy[:, 0],
+            "y_unit": xy[:, 1],
+            "image_size": self.column(lambda each: each.rollouts.image_sizes, np.nan),
+            "model_image_size": self.column(lambda each: each.rollouts.model_image_sizes, np.nan),
+        }
+
+    def objects(self, of: Callable[[RecipeSlice], Sequence[Any]]) -> list[Any]:
+        """Join what each slice has, m values of any kind, to a column of n rows; None in rows that no slice has."""
+        if len(self.slices) == 1 and self.slices[0].rows is None:
+            return list(of(self.slices[0]))
+        found: list[Any] = [None] * self.count
+        for each in self.slices:
+            numbers = range(self.count) if each.rows is None else each.rows.tolist()
+            for row, value in zip(numbers, of(each), strict=True):
+                found[row] = value
+        return found
