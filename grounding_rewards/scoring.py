@@ -19,7 +19,7 @@ from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import PIXEL, CoordSpace, convert
 from grounding_rewards.errors import DialectError, GroundingRewardsError, RecipeError, TargetWarning, short_repr
 from grounding_rewards.given import group_codes, read_extras, read_lengths
-from grounding_rewards.parsing.parse import MAX_LENGTH, Thinking, parse, read_responses
+from grounding_rewards.parsing.parse import Thinking, parse_texts, read_responses
 from grounding_rewards.parsing.pattern_dialect import Answers, Dialect
 from grounding_rewards.plugins.registry import add_origin
 from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores
@@ -292,7 +292,7 @@ class Recipe:
             bad_target=bad_target,
         )
         try:
-            predictions = parse(
+            predictions, text = parse_texts(
                 texts, self.dialect, space=self.response_space, answers=self.answers, thinking=self.thinking,
                 action_names=self.action_names,
             )  # fmt: skip
@@ -302,7 +302,7 @@ class Recipe:
         return Rollouts(
             predictions=into_space(predictions, self.space, ready),
             targets=ready,
-            text=texts.capped(MAX_LENGTH),
+            text=text,
             groups=group_codes(groups, rows),
             token_lengths=None if token_lengths is None else read_lengths(token_lengths, rows),
             extras=read_extras(extras, rows) if extras else {},

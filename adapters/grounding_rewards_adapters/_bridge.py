@@ -188,8 +188,8 @@ def _one_of(names: Iterable[str]) -> str:
 
 
 def beside(scored: ScoredBatch) -> dict[str, Floats]:
-    """Columns that go beside total and acc: valid, parsed, in_image (an answer was read, inside the image), parts."""
-    return {"valid": scored.valid, "parsed": scored.parsed, "in_image": scored.in_image, **scored.parts}
+    """Return the columns that go beside total and acc: valid, parsed, in_image and parts."""
+    return {name: column for name, column in scored.columns.items() if name not in ("total", "acc")}
 
 
 def rows(columns: Mapping[str, Floats]) -> list[dict[str, float]]:
@@ -205,11 +205,12 @@ def rows(columns: Mapping[str, Floats]) -> list[dict[str, float]]:
 
 def metrics(scored: ScoredBatch) -> dict[str, float]:
     """Means over the usable rows of a batch, if any: acc, parsed, parts; of all rows: valid, share of each reason."""
-    usable = scored.valid > 0
-    means = {"acc": scored.acc, "parsed": scored.parsed, **scored.parts}
+    columns = scored.columns
+    usable = columns["valid"] > 0
+    means = {name: columns[name] for name in ("acc", "parsed", *scored.parts)}
     found = {name: float(column[usable].mean()) for name, column in means.items()} if usable.any() else {}
     shares = {f"reason/{kind.name.lower()}": float((scored.reason == kind).mean()) for kind in gr.Reason}
-    return {**found, "valid": float(scored.valid.mean()), **shares}
+    return {**found, "valid": float(columns["valid"].mean()), **shares}
 
 
 def read_sizes(name: str, column: Sequence[Any], seen: set[str]) -> list[tuple[float, float] | None]:

@@ -33,7 +33,7 @@ def rollouts(
         columns: the other arguments of the trainer's call.
         start: how many responses this process scored before.
     """
-    rows, valid = len(scored), scored.valid > 0
+    rows, valid = len(scored), scored.columns["valid"] > 0
     step = getattr(columns.get("trainer_state"), "global_step", None)
     process = f"{step if isinstance(step, int) else ''}.{os.environ.get('RANK', '0')}"
     given = [None] * rows if targets is None else list(targets)
@@ -43,8 +43,8 @@ def rollouts(
     except Exception:  # names of samples are not worth a training
         names = texts = [None] * rows
     return {
-        "acc": _paid(scored.acc, valid),
-        "total": _paid(scored.total, valid),
+        "acc": _paid(scored.columns["acc"], valid),
+        "total": _paid(scored.columns["total"], valid),
         "sample_id": names,
         "target": texts,
         "response": [_unless_said(completion) for completion in completions],

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import grounding_rewards as gr
-from grounding_rewards.arrays import Floats
-from grounding_rewards.batch.scored import Inputs, ScoredBatch
+from grounding_rewards.batch.scored import Inputs
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards_adapters import _bridge, _scorers, _settings
 from grounding_rewards_adapters._scoring import Scorer
@@ -81,14 +80,10 @@ def scored(
         groups=partial(_groups, scorer) if "groups" in scorer.needs else None,
         token_lengths=_lengths(columns["response_length"]) if scorer.reads_further else None,
     )
-    found = scorer.score(inputs)
-    return _bridge.rows({"overall": found.total, "accuracy": found.acc, "correct": found.acc, **_formatted(found)})
-
-
-def _formatted(scored: ScoredBatch) -> dict[str, Floats]:
-    """The columns beside total and acc, ``format`` first: where no part is called so, it is ``parsed``."""
-    beside = _bridge.beside(scored)
-    return {"format": beside.get("format", beside["parsed"]), **beside}
+    scored = scorer.score(inputs)
+    acc, beside = scored.columns["acc"], _bridge.beside(scored)
+    named = {"overall": scored.columns["total"], "accuracy": acc, "correct": acc}
+    return _bridge.rows({**named, "format": beside.get("format", beside["parsed"]), **beside})
 
 
 def _lengths(given: Sequence[Any]) -> list[int] | None:

@@ -212,6 +212,6 @@ class RecipeReward:
             if log_extra is not None:
                 self.batches.log_rollouts(scored, completions, columns, log_extra)
             if self.watch is not None:
-                self.watch(scored.acc, scored.valid, columns, log_metric)
-        scores = scored.total if self.part is None else scored.parts[self.part]
-        return [score if valid else None for score, valid in zip(scores.tolist(), scored.valid, strict=True)]
+                self.watch(scored.columns["acc"], scored.columns["valid"], columns, log_metric)
+        scores, valid = scored.columns[self.part or "total"], scored.columns["valid"]
+        return [score if usable else None for score, usable in zip(scores.tolist(), valid, strict=True)]

@@ -164,4 +164,4 @@ def _scored(
     }
     inputs = Inputs(texts, truths, columns, sizes.get("image_size"), sizes.get("model_image_size"))
     scored = scorer.score(inputs, [None if info.get("index") is None else f"index {info['index']}" for info in extra])
-    return _bridge.rows({"score": scored.total, "acc": scored.acc, **_bridge.beside(scored)})
+    return _bridge.rows({"score": scored.columns["total"], "acc": scored.columns["acc"], **_bridge.beside(scored)})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,9 @@ Rows = NDArray[np.int64] | None
 
 Sizes = Sequence[tuple[float, float] | None]
 Groups = Callable[[Recipe, Targets, Rows], Any]
+
+SCORES = ("total", "acc", "valid", "parsed", "in_image")
+"""Columns of scored rows beside the recipes' parts."""
 
 _REASONS = np.array([reason.name for reason in Reason], dtype=np.object_)
 
@@ -89,21 +91,23 @@ class RecipeSlice:
     routed: bool = True
 
     @property
-    def numbers(self) -> NDArray[np.int64] | slice:
-        """The rows as an index into columns of the batch."""
-        return slice(None) if self.rows is None else self.rows
-
-    @property
     def xy_unit(self) -> Floats:
         """(m, 2) the point answered, in shares of the image; NaN where there is none, or the size is unknown."""
         sizes = self.rollouts.image_sizes, self.rollouts.model_image_sizes
         return convert(self.scores.predictions.xy, self.recipe.space, UNIT, *sizes)
 
-    def usable(self, name: str) -> Floats | None:
-        """Return ``total``, ``acc`` or a part, NaN where the target could not be used; None where there is none."""
+    @property
+    def columns(self) -> dict[str, Floats]:
+        """Numbers of m rows by name; a target that cannot be used has a total of 0.0."""
         scores = self.scores
-        values = getattr(scores, name) if name in ("total", "acc") else scores.parts.get(name)
-        return np.where(scores.valid > 0, values, np.nan) if scores.errors and values is not None else values
+        return {
+            "total": np.where(scores.valid > 0, scores.total, 0.0) if scores.errors else scores.total,
+            "acc": scores.acc,
+            "valid": scores.valid,
+            "parsed": scores.predictions.parsed.astype(np.float64),
+            "in_image": (scores.reason == Reason.OK).astype(np.float64),
+            **scores.parts,
+        }
 
 
 def score_rows(
@@ -159,66 +163,49 @@ class ScoredBatch:
 
     Attributes:
         slices: the rows by recipe.
-        names: names of all parts that any recipe has.
+        parts: names of all parts that any recipe has.
         count: n.
     """
 
     slices: Sequence[RecipeSlice]
-    names: tuple[str, ...]
+    parts: Sequence[str]
     count: int
 
     def __len__(self) -> int:
         return self.count
 
-    def column(self, of: Callable[[RecipeSlice], Any], fill: Any = 0.0) -> NDArray[Any]:
-        """Join what each slice has, (m,) or (m, k), to a column of n rows; ``fill`` stands where one has None."""
-        if len(self.slices) == 1 and self.slices[0].rows is None:
-            only: NDArray[Any] | None = of(self.slices[0])
-            return np.full(self.count, fill) if only is None else only
-        found: NDArray[Any] | None = None
-        for each in self.slices:
-            values = of(each)
-            if values is not None:
-                if found is None:
-                    found = np.full((self.count, *values.shape[1:]), fill, dtype=values.dtype)
-                found[each.numbers] = values
-        return np.full(self.count, fill) if found is None else found
-
     @cached_property
-    def total(self) -> Floats:
-        """(n,) the reward; 0.0 where the target could not be used."""
-        return self.column(lambda each: np.where(each.scores.valid > 0, each.scores.total, 0.0))
+    def columns(self) -> dict[str, Floats]:
+        """Numbers of n rows by name, finite and always the same names.
 
-    @cached_property
-    def acc(self) -> Floats:
-        """(n,) 1.0 for full success."""
-        return self.column(lambda each: each.scores.acc)
+        ``total`` (0.0 where the target could not be used), ``acc``, ``valid``, ``parsed`` (an answer was read),
+        ``in_image`` (inside the image, and the target could be used) and every part (0.0 in rows whose recipe has none
+        of that name).
+        """
+        columns = [each.columns for each in self.slices]
+        names = (*SCORES, *self.parts)
+        if len(columns) == 1 and self.slices[0].rows is None and len(columns[0]) == len(names):
+            return columns[0]
+        return {name: self._join([each.get(name) for each in columns], 0.0) for name in names}
 
-    @cached_property
-    def valid(self) -> Floats:
-        """(n,) 0.0 where the target could not be used."""
-        return self.column(lambda each: each.scores.valid)
-
-    @cached_property
-    def parsed(self) -> Floats:
-        """(n,) 1.0 where an answer was read."""
-        return self.column(lambda each: each.scores.predictions.parsed.astype(np.float64))
-
-    @cached_property
-    def in_image(self) -> Floats:
-        """(n,) 1.0 where an answer was read that lies inside the image, and the target could be used."""
-        inside: Floats = (self.reason == Reason.OK).astype(np.float64)
-        return inside
-
-    @cached_property
-    def parts(self) -> Mapping[str, Floats]:
-        """(n,) by part; 0.0 in rows whose recipe has none of that name."""
-        return {name: self.column(lambda each, name=name: each.scores.parts.get(name)) for name in self.names}  # type: ignore[misc]
-
-    @cached_property
+    @property
     def reason(self) -> NDArray[np.int8]:
         """(n,) ``Reason``."""
-        return self.column(lambda each: each.scores.reason, 0)
+        return self.column(lambda each: each.scores.reason)
+
+    def column(self, of: Callable[[RecipeSlice], NDArray[Any]], fill: float = 0.0) -> NDArray[Any]:
+        """Join what each slice has, (m,) or (m, k), to a column of n rows; ``fill`` stands in rows of none."""
+        return self._join([of(each) for each in self.slices], fill)
+
+    def _join(self, columns: Sequence[NDArray[Any] | None], fill: float) -> NDArray[Any]:
+        known = [(each.rows, column) for each, column in zip(self.slices, columns, strict=True) if column is not None]
+        if len(known) == 1 and known[0][0] is None:
+            return known[0][1]
+        like = known[0][1] if known else np.zeros(0)
+        found = np.full((self.count, *like.shape[1:]), fill, dtype=like.dtype)
+        for rows, column in known:
+            found[rows] = column
+        return found
 
     @cached_property
     def errors(self) -> Mapping[int, TargetError]:
@@ -242,9 +229,10 @@ class ScoredBatch:
         nothing scored; texts are None there.
         """
         xy = self.column(lambda each: each.xy_unit, np.nan)
-        scores = {name: self.column(methodcaller("usable", name), np.nan) for name in ("total", "acc", *self.names)}
+        usable = [_usable(each) for each in self.slices]
+        names = "total", "acc", *self.parts
         return {
-            **scores,
+            **{name: self._join([each.get(name) for each in usable], np.nan) for name in names},
             "recipe": self.objects(lambda each: [each.recipe.name] * len(each.scores)),
             "reason": self.objects(lambda each: _REASONS[each.scores.reason].tolist()),
             "x_unit": xy[:, 0],
@@ -263,3 +251,9 @@ class ScoredBatch:
             for row, value in zip(numbers, of(each), strict=True):
                 found[row] = value
         return found
+
+
+def _usable(scored: RecipeSlice) -> dict[str, Floats]:
+    """The numbers of m rows, NaN where the target could not be used."""
+    columns, valid = scored.columns, scored.scores.valid > 0
+    return {name: np.where(valid, each, np.nan) for name, each in columns.items()} if scored.scores.errors else columns
