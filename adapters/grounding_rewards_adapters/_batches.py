@@ -218,7 +218,7 @@ def log(
             metric(f"{name}/{key}", value)
     if extra is not None:
         points = scored.column(lambda each: each.scores.predictions.xy).tolist()
-        spaces_of = scored.objects(lambda each: [str(each.recipe.space)] * len(each.scores))
+        spaces_of = scored.named(lambda recipe: str(recipe.space))
         pairs = list(zip(points, spaces_of, strict=True))
         for space in spaces:
             extra(f"{name}/xy_{space}", [xy if own == space and xy[0] == xy[0] else None for xy, own in pairs])

@@ -87,8 +87,9 @@ class RowScorer:
             self.scorer.responses(table, batch)
             batch = some(batch, answered.tolist())
             groups = None if groups is None else [groups[row] for row in answered.tolist()]
-        scored = replace(self.scorer.score(table, batch, groups=groups), rows=answered)
-        found = ScoredBatch((scored,), scored.recipe.parts, len(rows)).rollout_columns()
+        scored = self.scorer.score(table, batch, groups=groups)
+        scored = scored if len(answered) == len(rows) else replace(scored, rows=answered)
+        found = ScoredBatch([scored], scored.recipe.parts, len(rows)).rollout_columns()
         for name in ("image_size", "model_image_size"):
             found[name] = _filled(rows.column(name), found[name])
         columns = {name: _column(values, rows.schema.field(name).type) for name, values in found.items()}

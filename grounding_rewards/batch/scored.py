@@ -27,7 +27,7 @@ Groups = Callable[[Recipe, Targets, Rows], Any]
 SCORES = ("total", "acc", "valid", "parsed", "in_image")
 """Columns of scored rows beside the recipes' parts."""
 
-_REASONS = np.array([reason.name for reason in Reason], dtype=np.object_)
+_REASONS = np.array([*(reason.name for reason in Reason), None], dtype=np.object_)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,11 +193,11 @@ class ScoredBatch:
         """(n,) ``Reason``."""
         return self.column(lambda each: each.scores.reason)
 
-    def column(self, of: Callable[[RecipeSlice], NDArray[Any]], fill: float = 0.0) -> NDArray[Any]:
+    def column(self, of: Callable[[RecipeSlice], NDArray[Any]], fill: Any = 0.0) -> NDArray[Any]:
         """Join what each slice has, (m,) or (m, k), to a column of n rows; ``fill`` stands in rows of none."""
         return self._join([of(each) for each in self.slices], fill)
 
-    def _join(self, columns: Sequence[NDArray[Any] | None], fill: float) -> NDArray[Any]:
+    def _join(self, columns: Sequence[NDArray[Any] | None], fill: Any) -> NDArray[Any]:
         known = [(each.rows, column) for each, column in zip(self.slices, columns, strict=True) if column is not None]
         if len(known) == 1 and known[0][0] is None:
             return known[0][1]
@@ -220,7 +220,15 @@ class ScoredBatch:
     @property
     def targets(self) -> list[Any]:
         """(n,) the targets as read; None where unreadable."""
-        return self.objects(lambda each: each.rollouts.targets.rows)
+        found: list[Any] = self.column(lambda each: np.fromiter(each.rollouts.targets.rows, np.object_), None).tolist()
+        return found
+
+    def named(self, of: Callable[[Recipe], str]) -> list[Any]:
+        """Return (n,) what a text says of the recipe of each row; None in rows of none."""
+        texts = np.array([*(of(each.recipe) for each in self.slices), None], dtype=np.object_)
+        places = [np.full(len(each.scores), place) for place, each in enumerate(self.slices)]
+        found: list[Any] = texts[self._join(places, -1)].tolist()
+        return found
 
     def rollout_columns(self) -> dict[str, Any]:
         """Return what a rollout table says of n scored rows.
@@ -233,24 +241,13 @@ class ScoredBatch:
         names = "total", "acc", *self.parts
         return {
             **{name: self._join([each.get(name) for each in usable], np.nan) for name in names},
-            "recipe": self.objects(lambda each: [each.recipe.name] * len(each.scores)),
-            "reason": self.objects(lambda each: _REASONS[each.scores.reason].tolist()),
+            "recipe": self.named(lambda recipe: recipe.name),
+            "reason": _REASONS[self.column(lambda each: each.scores.reason, -1)].tolist(),
             "x_unit": xy[:, 0],
             "y_unit": xy[:, 1],
             "image_size": self.column(lambda each: each.rollouts.image_sizes, np.nan),
             "model_image_size": self.column(lambda each: each.rollouts.model_image_sizes, np.nan),
         }
-
-    def objects(self, of: Callable[[RecipeSlice], Sequence[Any]]) -> list[Any]:
-        """Join what each slice has, m values of any kind, to a column of n rows; None in rows that no slice has."""
-        if len(self.slices) == 1 and self.slices[0].rows is None:
-            return list(of(self.slices[0]))
-        found: list[Any] = [None] * self.count
-        for each in self.slices:
-            numbers = range(self.count) if each.rows is None else each.rows.tolist()
-            for row, value in zip(numbers, of(each), strict=True):
-                found[row] = value
-        return found
 
 
 def _usable(scored: RecipeSlice) -> dict[str, Floats]:
