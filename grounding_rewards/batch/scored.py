@@ -184,7 +184,7 @@ class ScoredBatch:
         """
         columns = [each.columns for each in self.slices]
         names = (*SCORES, *self.parts)
-        if len(columns) == 1 and self.slices[0].rows is None and len(columns[0]) == len(names):
+        if len(columns) == 1 and self.slices[0].rows is None and tuple(columns[0]) == names:
             return columns[0]
         return {name: self._join([each.get(name) for each in columns], 0.0) for name in names}
 
