@@ -13,7 +13,6 @@ import numpy as np
 
 import grounding_rewards as gr
 from grounding_rewards.batch.scored import Inputs, RecipeSlice, Rows, ScoredBatch, score_rows
-from grounding_rewards.further import reads_further
 from grounding_rewards.parsing.parse import read_responses
 from grounding_rewards_adapters import _bridge
 from grounding_rewards_adapters._diagnosis import Diagnosis
@@ -92,9 +91,9 @@ class Scorer:
         return bool(self._wired)
 
     @cached_property
-    def reads_further(self) -> bool:
+    def reads_extras(self) -> bool:
         """Whether scores may depend on lengths in tokens or further columns."""
-        return any(reads_further(recipe) for recipe in self.recipes)
+        return any(recipe.reads_extras for recipe in self.recipes)
 
     def score(self, inputs: Inputs, names: Sequence[str | None] = ()) -> ScoredBatch:
         """Score n rows, log each unusable target once, and keep what is to be recorded.

@@ -78,7 +78,7 @@ def scored(
         columns["ground_truth"],
         columns,
         groups=partial(_groups, scorer) if "groups" in scorer.needs else None,
-        token_lengths=_lengths(columns["response_length"]) if scorer.reads_further else None,
+        token_lengths=_lengths(columns["response_length"]) if scorer.reads_extras else None,
     )
     scored = scorer.score(inputs)
     acc, beside = scored.columns["acc"], _bridge.beside(scored)

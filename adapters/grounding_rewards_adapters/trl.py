@@ -72,8 +72,8 @@ def reward_funcs(
             gets two of one recipe, or the total of one beside its parts, one list needs another name.
         split: True for one function for each part instead of one for the total: give the trainer's ``reward_weights``
             what ``reward_weights`` returns, and the parts sum to the total. ``AsyncGRPOTrainer`` has no weights.
-        options: the other options of ``_settings.Settings``, such as ``routes``, and the recipe's own, such as ``model``,
-            ``response_space`` or ``format_weight``.
+        options: the other options of ``_settings.Settings``, such as ``routes``, and the recipe's own, such as
+            ``model``, ``response_space`` or ``format_weight``.
 
     Returns:
         Picklable functions, called NAME, or NAME/PART where split. They log hit rate (``NAME/acc``), parse rate

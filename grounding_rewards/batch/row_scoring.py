@@ -12,7 +12,6 @@ from grounding_rewards.batch.scored import Inputs, RecipeSlice, score_rows
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError, TableError, TargetError
-from grounding_rewards.further import reads_further
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import Note, require_column
@@ -81,7 +80,7 @@ class TableScorer:
             require_column(table, name, "--by")
         if "groups" in self.recipe.needs and self.columns.target not in table.columns:
             require_column(table, self.columns.id, "--id-column")
-        columns = None if reads_further(self.recipe) else [*vars(self.columns).values(), *by]
+        columns = None if self.recipe.reads_extras else [*vars(self.columns).values(), *by]
         size = np.iinfo(np.int32).max if self.recipe.needs & {"groups", "trajectories"} else None
         return table.batches(columns, whole=whole, size=size)
 
@@ -97,7 +96,7 @@ class TableScorer:
             TableError: a response is no text, a size or length cannot be read, a sample has no name where rows are
                 compared, or a target cannot be used and should stop us; names the file and the row.
         """
-        further = reads_further(self.recipe)
+        further = self.recipe.reads_extras
         inputs = Inputs(
             self.responses(table, batch),
             batch.column(self.columns.target),
