@@ -41,7 +41,7 @@ class Verifier(Protocol):
     def __call__(self, rollouts: Rollouts) -> Floats: ...
 
 
-class Term:
+class BaseVerifier:
     """The base of built-in verifiers: one needs and reads nothing further, where it does not say otherwise."""
 
     @property

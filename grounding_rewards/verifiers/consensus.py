@@ -11,14 +11,14 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.groups import voting
 from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NO_TARGET, Term
+from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
 
 NEEDS_GROUPS = frozenset({"groups"})
 """Compares the rollouts of one sample: it must be known which those are."""
 
 
 @dataclass(frozen=True)
-class Consensus(Term):
+class Consensus(BaseVerifier):
     """(1 / (|R| · v_max)) · ∫_R v: how far the region about this rollout is the one that its group agrees on most.
 
     Each rollout votes for its region R: the square of side ``size`` about its point, or the box that it answered (the
@@ -48,7 +48,7 @@ class Consensus(Term):
 
 
 @dataclass(frozen=True)
-class InConsensus(Term):
+class InConsensus(BaseVerifier):
     """1.0 where the point lies in the consensus of its group, else 0.0: where v = v_max, and v_max >= ``votes``.
 
     v and v_max are those of ``Consensus``, whose squares have the side ``size``. Where several places have equally many

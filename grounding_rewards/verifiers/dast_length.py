@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import Term, Verifier, judges_of, reads_of, scored
+from grounding_rewards.verifiers.base import BaseVerifier, Verifier, judges_of, reads_of, scored
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS
 from grounding_rewards.verifiers.contract import VERIFIER, complaint
 from grounding_rewards.verifiers.hit import Hit
 
 
 @dataclass(frozen=True)
-class DastLength(Term):
+class DastLength(BaseVerifier):
     """DAST's length reward: max(0.5 - 0.5 λ, 0.1) where the rollout is right, min(0.9 λ - 0.1, -0.1) where it is wrong.
 
     λ = (L - B) / B, with L the length of the response and B = p · L_r + (1 - p) · L_max the budget of its group: p is

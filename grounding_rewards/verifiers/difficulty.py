@@ -13,11 +13,11 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NO_TARGET, Term
+from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
 
 
 @dataclass(frozen=True)
-class Difficulty(Term):
+class Difficulty(BaseVerifier):
     """The sample's own factor, limited to least..most; 1.0 where the sample has none. A factor for ``product``.
 
     It comes from the column ``extras[key]`` of ``Recipe.score``, else from the target's ``{"extra": {key: 0.7}}``;

@@ -12,13 +12,13 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import argument, compared
-from grounding_rewards.verifiers.base import ACTIONS, Term
+from grounding_rewards.verifiers.base import ACTIONS, BaseVerifier
 
 Convention = Literal["content", "finger"]
 
 
 @dataclass(frozen=True)
-class DirectionMatch(Term):
+class DirectionMatch(BaseVerifier):
     """1.0 where the direction of the action is the target's, else 0.0; case does not count.
 
     Of what is called a scroll, the direction is the way the view goes (``"content"``: down shows what is further down)

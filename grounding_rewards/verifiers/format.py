@@ -15,11 +15,11 @@ from grounding_rewards.parsing.patterns import why_invalid
 from grounding_rewards.parsing.texts import as_texts, matches
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NO_TARGET, Term
+from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
 
 
 @dataclass(frozen=True)
-class Format(Term):
+class Format(BaseVerifier):
     """1.0 where an answer was read (a place, in the image or not, or a refusal), else 0.0.
 
     Args:
@@ -45,7 +45,7 @@ class Format(Term):
 
 
 @dataclass(frozen=True)
-class GradedFormat(Term):
+class GradedFormat(BaseVerifier):
     """Partial credit: the weight of the patterns that occur and of a parsed answer, as a share of all weights.
 
     score = (Σ weight · [pattern occurs] + parsed · [an answer was read]) / (Σ weight + parsed), in 0..1. A response

@@ -10,14 +10,14 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import PLACES, Term
+from grounding_rewards.verifiers.base import PLACES, BaseVerifier
 
 _NARROWEST = 1e-100
 """A Gaussian narrower than this is a point: its density is at its centre, and nowhere else."""
 
 
 @dataclass(frozen=True)
-class _Gaussian(Term):
+class _Gaussian(BaseVerifier):
     alpha: float = 0.5
     least: float = 0.0
     digits: int | None = None

@@ -14,7 +14,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN, PLACES, Term
+from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN, PLACES, BaseVerifier
 from grounding_rewards.verifiers.screen import screens
 
 Border = Literal["inclusive", "strict"]
@@ -25,7 +25,7 @@ POLYGON, CIRCLE, POINT = (np.int8(kind) for kind in (RegionKind.POLYGON, RegionK
 
 
 @dataclass(frozen=True)
-class Hit(Term):
+class Hit(BaseVerifier):
     """1.0 where the predicted point lies in any of the target's places, else 0.0.
 
     bbox: x1 <= x <= x2 and y1 <= y <= y2. Circle: within the radius. Polygon: by the rule ``polygon``. Point: at most
@@ -66,7 +66,7 @@ class Hit(Term):
 
     @property
     def judges(self) -> frozenset[str]:
-        return places(self.point_radius, self.point_share)
+        return judged_places(self.point_radius, self.point_share)
 
     def __post_init__(self) -> None:
         options.choice(self, "polygon", PolygonRule)
@@ -94,7 +94,7 @@ class Hit(Term):
 
 
 @dataclass(frozen=True)
-class NearPoint(Term):
+class NearPoint(BaseVerifier):
     """1.0 where the predicted point is near the point marked in any of the target's places, else 0.0.
 
     Marked are a target that is only a point, the point beside a bbox, and a circle's centre; a place without one is
@@ -190,7 +190,7 @@ def within(points: Floats, centres: Floats, reach: float | None, *, strict: bool
     return away < limit if strict else away <= limit
 
 
-def places(radius: float | None, share: float | None) -> frozenset[str]:
+def judged_places(radius: float | None, share: float | None) -> frozenset[str]:
     """Return the kinds of place that a verifier judges with this reach around points."""
     return PLACES if radius is None and share is None else PLACES | {"point"}
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.parsing.texts import Texts, as_texts, contains, matches
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers.base import NO_TARGET, Term
+from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
 
 
 @dataclass(frozen=True)
-class JudgedFormat(Term):
+class JudgedFormat(BaseVerifier):
     """``high`` where a function finds the text well formed, else ``low``.
 
     Args:

@@ -12,13 +12,13 @@ from grounding_rewards.coords.spaces import extents
 from grounding_rewards.errors import MISSING, RecipeError, TargetError
 from grounding_rewards.groups.blocks import LARGE, by_size, neighbours
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers.base import NEEDS_SCREEN, NO_TARGET, Term
+from grounding_rewards.verifiers.base import NEEDS_SCREEN, NO_TARGET, BaseVerifier
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS, clicks
 from grounding_rewards.verifiers.hit import check_reach, within
 
 
 @dataclass(frozen=True)
-class _Near(Term):
+class _Near(BaseVerifier):
     """What ``Repetition`` and ``Novelty`` share."""
 
     radius: float | None = None

@@ -12,7 +12,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NO_TARGET, Term
+from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
 
 Form = Literal["simple", "plain"]
 Opened = Literal["closed", "open"]
@@ -22,7 +22,7 @@ _ENDINGS = tuple(".!?…。！？")
 
 
 @dataclass(frozen=True)
-class ThinkingLength(Term):
+class ThinkingLength(BaseVerifier):
     """A score for the L characters between the first ``<think>`` and the next ``</think>``, white space around aside.
 
     simple: exp(-(L - ideal)² / (2 · spread²)). plain: (1 - bonus) · r(L) + bonus · [the thinking ends with . ! ? or …],

@@ -12,7 +12,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import ActionType, options
 from grounding_rewards.verifiers.alternatives import Columns, argument, compared
-from grounding_rewards.verifiers.base import Term
+from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.hit import inside_regions
 from grounding_rewards.verifiers.text import text_rule
 
@@ -28,7 +28,7 @@ _TYPE = ActionType()
 
 
 @dataclass(frozen=True)
-class NavigationCoord(Term):
+class NavigationCoord(BaseVerifier):
     """Where the type is right: α times a step of the distance, or β times a step of what is right of a scroll.
 
     d is the distance to the marked point or the centre, 0 inside a place with an extent. Clicks and long presses: α
@@ -71,7 +71,7 @@ class NavigationCoord(Term):
 
 
 @dataclass(frozen=True)
-class NavigationContent(Term):
+class NavigationContent(BaseVerifier):
     """γ where the type is right and the F1 of the words of text and app is at least ``least_f1``, else 0.0.
 
     0.0 where the target has neither.
@@ -102,7 +102,7 @@ class NavigationContent(Term):
 
 
 @dataclass(frozen=True)
-class NavigationMatch(Term):
+class NavigationMatch(BaseVerifier):
     """1.0 where every term of one alternative is as high as it can be, else 0.0.
 
     The terms are those of ``NavigationCoord`` and ``NavigationContent``.
