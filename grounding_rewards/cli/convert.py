@@ -157,7 +157,7 @@ def convert(
 
 
 def _built(name: str, given: list[str] | None, target_space: str | None) -> Recipe:
-    found = options.read_options(given, None)
+    found = options.read_options(given)
     return build(name, **(found if target_space is None else {**found, "target_space": target_space}))
 
 

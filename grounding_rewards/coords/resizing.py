@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -144,6 +144,39 @@ def model_image_sizes(
         else:
             resized[row] = size
     return resized, refused
+
+
+@dataclass(frozen=True)
+class Resizing:
+    """The way of images into a model: a pipeline and its bounds, as ``model_image_size`` takes them.
+
+    Attributes:
+        model: one of ``PIPELINES``; a model's bare name is the pipeline that resizes once.
+        min_pixels: least number of pixels after the first step.
+        max_pixels: the most.
+        processor_min_pixels: least number of pixels after the processor.
+        processor_max_pixels: the most.
+
+    Raises:
+        SpaceError: the pipeline is unknown, or does not take such bounds.
+    """
+
+    model: str
+    min_pixels: int | None = None
+    max_pixels: int | None = None
+    processor_min_pixels: int | None = None
+    processor_max_pixels: int | None = None
+
+    def __post_init__(self) -> None:
+        _steps(*vars(self).values())
+
+    def sizes(self, image_sizes: Any) -> tuple[NDArray[np.float64], dict[int, str]]:
+        """Return what ``model_image_sizes`` returns for n images."""
+        return model_image_sizes(image_sizes, *vars(self).values())
+
+
+RESIZING = tuple(each.name for each in fields(Resizing))
+"""The options of every recipe that say how images are resized."""
 
 
 def _table(image_sizes: Any) -> NDArray[np.float64]:

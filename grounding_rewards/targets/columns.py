@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, nowhere, read_only
+from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import CODES, SPACES, UNDECLARED, CoordSpace, as_space, convert
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.targets.alternatives import Alternatives, alternatives_of
@@ -58,6 +59,7 @@ class Targets:
     into: CoordSpace | None = None
     _ready: dict[Any, Targets] = field(default_factory=dict, repr=False)
     _warned: set[str] = field(default_factory=set, repr=False)  # shared by what is prepared of the same targets
+    _refused: Mapping[int, TargetError] = field(default_factory=dict, repr=False)  # why images cannot be resized
     _as_written: list[Alternatives] = field(default_factory=list, repr=False)  # of the rows, whatever the space
 
     def __len__(self) -> int:
@@ -205,6 +207,7 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         label_free: bool = False,
         image_sizes: Floats | None = None,
         model_image_sizes: Floats | None = None,
+        resizing: Resizing | None = None,
         bad_target: BadTarget = "raise",
     ) -> Targets:
         """Convert all places into one space and check them against a recipe's requirements; the result is read-only.
@@ -219,6 +222,7 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
             label_free: whether rows need no place, so that sizes are demanded for the responses alone.
             image_sizes: (n, 2) sizes from outside; they go before the targets' own.
             model_image_sizes: (n, 2) the same for the images that the model saw.
+            resizing: makes the sizes of the images that the model saw, where nothing says them.
             bad_target: what to do with a row that lacks something, or that could not be read before.
 
         Raises:
@@ -227,9 +231,9 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         _check_choice(bad_target)
         needs = Requirements(into, response_space, accepts, screen, trajectories, label_free)
         if image_sizes is None and model_image_sizes is None:
-            key = needs, default, bad_target
+            key = needs, default, resizing, bad_target
             if key not in self._ready:
-                self._ready[key] = self._prepared(into, default, needs, bad_target)
+                self._ready[key] = self._resized(resizing)._prepared(into, default, needs, bad_target)
             return self._ready[key]
         sized = replace(
             self,
@@ -237,7 +241,20 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
             known_model_image_sizes=_override(self.known_model_image_sizes, model_image_sizes),
             _ready={},
         )
-        return sized._prepared(into, default, needs, bad_target)
+        return sized._resized(resizing)._prepared(into, default, needs, bad_target)
+
+    def _resized(self, resizing: Resizing | None) -> Targets:
+        """Compute the size that the model saw where only the original's is known."""
+        if resizing is None or self.known_image_sizes is None:
+            return self
+        known = self.model_image_sizes
+        missing = np.where(np.isnan(known), self.known_image_sizes, np.nan)
+        made, refused = resizing.sizes(missing)
+        why = {
+            row: TargetError(self.sample(row), "image_size", missing[row].tolist(), f"what can be resized: {text}")
+            for row, text in refused.items()
+        }
+        return replace(self, known_model_image_sizes=np.where(np.isnan(known), made, known), _refused=why, _ready={})
 
     def _prepared(
         self, into: CoordSpace, default: CoordSpace | None, needs: Requirements, bad_target: BadTarget
@@ -256,6 +273,9 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         found = violations(self, needs)
         if not found and not self.errors:
             return self
+        for row in found.keys() & self._refused.keys():
+            if found[row].field == "model_image_size":
+                found[row] = self._refused[row]
         errors = dict(sorted({**found, **self.errors}.items()))
         if bad_target == "raise":
             raise next(iter(errors.values()))
