@@ -19,7 +19,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers.base import Verifier, scored
+from grounding_rewards.verifiers.base import Verifier, judges_of, reads_of, scored
 from grounding_rewards.verifiers.contract import VERIFIER, complaint
 
 RESERVED = frozenset({
@@ -108,6 +108,14 @@ class _Parts:
     @property
     def needs(self) -> frozenset[str]:
         return frozenset().union(*(part.needs for _, part in self.parts))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return frozenset().union(*(reads_of(part) for _, part in self.parts))
+
+    @property
+    def judges(self) -> frozenset[str]:
+        return frozenset().union(*(judges_of(part) for _, part in self.parts))
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         return evaluate(self, rollouts)[0]  # type: ignore[arg-type]

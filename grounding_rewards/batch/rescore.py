@@ -19,8 +19,7 @@ from grounding_rewards.batch.row_scorer import RowScorer
 from grounding_rewards.batch.row_scoring import Columns, Resizing, Scorer
 from grounding_rewards.batch.written import MANIFEST, summary, write
 from grounding_rewards.errors import RecipeError, TableError
-from grounding_rewards.further import reads_further
-from grounding_rewards.own_code import files_of_code
+from grounding_rewards.plugins.sources import files_named, plugins_named
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Batch, Note, Table
 from grounding_rewards.tables.files import overlap
@@ -175,7 +174,7 @@ class _Rescorer:
 
     def _needed(self, sources: Sequence[Source]) -> frozenset[str]:
         """Return the columns that scoring needs as Python has them."""
-        if reads_further(self.scorer.recipe):
+        if self.scorer.recipe.reads_extras:
             return frozenset(name for source in sources for name in source.table.columns)
         return frozenset(vars(self.scorer.columns).values())
 
@@ -185,7 +184,8 @@ class _Rescorer:
         return {
             "version": __version__,
             "recipe": said,
-            "code": [{"path": str(file), "sha256": digest(file)} for file in files_of_code(said, scorer.recipe)],
+            "code": [{"path": str(file), "sha256": digest(file)} for file in files_named(said)],
+            "plugins": plugins_named(said),
             "columns": dict(vars(scorer.columns)),
             "bad_target": str(scorer.bad_target),
             "resizing": None if scorer.resizing is None else dict(vars(scorer.resizing)),

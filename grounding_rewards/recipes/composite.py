@@ -6,50 +6,27 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from grounding_rewards.combine import RESERVED, best, is_combination, weighted
+from grounding_rewards.combine import RESERVED, best, weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.errors import RecipeError, SpaceError, near
 from grounding_rewards.plugins.frozen import Fields, frozen
+from grounding_rewards.plugins.named import verifier_named
 from grounding_rewards.recipes._shared import click_example, dialect_named, in_vocabulary, shown_with
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe, Source
 from grounding_rewards.verifiers import (
     ActionMatch,
-    ActionType,
-    ArgumentMatch,
     Consensus,
     CorrectRefusal,
-    DastLength,
-    Difficulty,
-    DirectionMatch,
-    DurationMatch,
     EndHit,
-    Format,
-    GradedFormat,
     Hit,
     InConsensus,
-    KeysMatch,
     NearPoint,
-    Noise,
-    NotCollinear,
-    Novelty,
-    RefusalMatch,
-    Repetition,
-    TextMatch,
-    ThinkingLength,
     Verifier,
 )
-from grounding_rewards.verifiers.base import FunctionVerifier
-from grounding_rewards.verifiers.named import OwnVerifier, verifier_named
+from grounding_rewards.verifiers.base import PLACES, called, judges_of
 from grounding_rewards.verifiers.options import is_number
 
 _KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION)
-_OF_ACTIONS = (
-    ActionMatch, ActionType, ArgumentMatch, DirectionMatch, DurationMatch, EndHit, KeysMatch, RefusalMatch, TextMatch,
-)  # fmt: skip
-_FREE = (
-    Consensus, Difficulty, Format, FunctionVerifier, GradedFormat, InConsensus, Noise, NotCollinear, Novelty,
-    OwnVerifier, Repetition, ThinkingLength,
-)  # fmt: skip
 _UNLABELLED = frozen({"id": "a7"})
 _ACC = "\nacc = 1 where success, which looks at no target, is above 0: it does not say that a response is right"
 _SHARED = "vocabulary"
@@ -122,10 +99,10 @@ def composite(
     terms = {name: _term(name, each) for name, each in fields.items()}
     weights = {name: _weight(name, each["weight"]) for name, each in fields.items()}
     acc = _success(success, terms, label_free)
-    dialect = dialect or ("auto_action" if any(isinstance(term, _OF_ACTIONS) for term in terms.values()) else "auto")
+    dialect = dialect or ("auto_action" if _judges_actions(terms.values()) else "auto")
     found = dialect_named(dialect)
     for name, term in (*terms.items(), ("success" if success else "the default success", acc)):
-        if isinstance(term, _OF_ACTIONS) and getattr(term, "names", _SHARED) == _SHARED:
+        if ACTION in judges_of(term) and getattr(term, "names", _SHARED) == _SHARED:
             in_vocabulary(found, f"{name} ({type(term).__name__})")
     response, inside = as_space(response_space), as_space(space)
     example = click_example(response, inside, dialect)
@@ -194,20 +171,15 @@ def _check_free(accepts: Any, terms: Mapping[str, Verifier]) -> None:
     if accepts is not None:
         raise RecipeError(f"composite: option accepts: got {accepts!r:.80}; expected none beside label_free")
     for name, term in terms.items():
-        if not _is_free(term):
+        if judges_of(term):
             raise RecipeError(
-                f"composite: {name}: {type(term).__name__} compares with targets, and label_free does without; leave "
+                f"composite: {name}: {called(term)} compares with targets, and label_free does without; leave "
                 "out one of the two"
             )
 
 
-def _is_free(term: Verifier) -> bool:
-    """Whether a verifier looks at no target; code of one's own is taken at its word."""
-    if isinstance(term, DastLength):
-        return _is_free(term.judge)
-    if is_combination(term):
-        return all(_is_free(child) for _, child in term.children)
-    return isinstance(term, _FREE) or not type(term).__module__.startswith("grounding_rewards.")
+def _judges_actions(terms: Iterable[Verifier]) -> bool:
+    return any(ACTION in judges_of(term) for term in terms)
 
 
 def _agreed(terms: Iterable[Verifier]) -> Verifier:
@@ -226,7 +198,7 @@ def _agreed(terms: Iterable[Verifier]) -> Verifier:
 def _success(given: Any, terms: Mapping[str, Verifier], label_free: bool) -> Verifier:
     if given is None and label_free:
         return _agreed(terms.values())
-    if given is None and any(isinstance(term, _OF_ACTIONS) for term in terms.values()):
+    if given is None and _judges_actions(terms.values()):
         return next((term for term in terms.values() if isinstance(term, ActionMatch)), _match(terms.values()))
     if given is None:
         hit = next((term for term in terms.values() if isinstance(term, Hit)), Hit())
@@ -266,13 +238,7 @@ def _match(terms: Iterable[Verifier]) -> ActionMatch:
 
 def _accepts(given: Any, terms: Iterable[Verifier]) -> frozenset[str]:
     if given is None:
-        kinds = {BBOX, POLYGON, CIRCLE}
-        for term in terms:
-            reaches = isinstance(term, Hit | ActionMatch) and (term.point_radius, term.point_share) != (None, None)
-            kinds |= {POINT} if reaches else set()
-            kinds |= {REFUSAL} if isinstance(term, CorrectRefusal | RefusalMatch | ActionMatch) else set()
-            kinds |= {ACTION} if isinstance(term, _OF_ACTIONS) else set()
-        return frozenset(kinds)
+        return PLACES.union(*(judges_of(term) for term in terms))
     kinds = frozen(given)
     if not isinstance(kinds, tuple) or not kinds or not set(kinds) <= set(_KINDS):
         raise RecipeError(f"composite: option accepts: got {given!r:.80}; expected a list of {', '.join(_KINDS)}")

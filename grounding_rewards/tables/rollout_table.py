@@ -271,7 +271,7 @@ def open_rollouts(paths: Sequence[str | os.PathLike[str]]) -> RolloutTable:
         paths: Parquet files, files of JSON lines, directories of either, such as adapters record, and trainers' logs.
 
     Raises:
-        TableError: a path is not there, cannot be read, holds no rows, stands there twice, or is unfinished.
+        TableError: a path is not there, cannot be read, holds no rows, comes twice, or a run has yet to finish it.
     """
     given = [Path(path) for path in paths]
     if not given:

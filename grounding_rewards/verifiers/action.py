@@ -13,7 +13,7 @@ from grounding_rewards.actions import canonical
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import PARSED, Predictions, Reason, Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import ACTIONS, BaseVerifier
 
 Names = Literal["vocabulary", "written", "lower", "contained"]
 
@@ -21,7 +21,7 @@ _ACTED = np.isin(np.arange(len(Reason)), [reason for reason in PARSED if reason 
 
 
 @dataclass(frozen=True)
-class ActionType:
+class ActionType(BaseVerifier):
     """1.0 where the action is of the target's kind, wherever it goes and whatever it says, else 0.0.
 
     A place without an action is a click, on both sides. No answer, a refusal, or a refusal target: 0.0. Of several
@@ -41,7 +41,7 @@ class ActionType:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = ACTIONS
 
     def __post_init__(self) -> None:
         options.choice(self, "names", Names)

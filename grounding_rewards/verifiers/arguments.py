@@ -16,7 +16,7 @@ from grounding_rewards.errors import RecipeError
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import Columns, argument, compared
-from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
+from grounding_rewards.verifiers.base import ACTIONS, NEEDS_NOTHING, NEEDS_SCREEN, BaseVerifier
 from grounding_rewards.verifiers.hit import check_reach, within
 from grounding_rewards.verifiers.screen import screens
 from grounding_rewards.verifiers.text import text_rule
@@ -25,7 +25,7 @@ Field = Literal["app", "status", "button"]
 
 
 @dataclass(frozen=True)
-class ArgumentMatch:
+class ArgumentMatch(BaseVerifier):
     """1.0 where an argument of the action is the target's, white space around it aside, else 0.0.
 
     1.0 where the target has none, whatever the response; 0.0 where it has one and the response none. Of several
@@ -44,7 +44,7 @@ class ArgumentMatch:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = ACTIONS
 
     def __post_init__(self) -> None:
         options.choice(self, "field", Field)
@@ -58,7 +58,7 @@ class ArgumentMatch:
 
 
 @dataclass(frozen=True)
-class KeysMatch:
+class KeysMatch(BaseVerifier):
     """1.0 where the keys pressed are the target's, in any order and case, else 0.0.
 
     Names of one key that differ (``control`` and ``ctrl``, ``return`` and ``enter``, ``escape`` and ``esc``) are the
@@ -68,7 +68,7 @@ class KeysMatch:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = ACTIONS
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         alternatives, predictions = rollouts.targets.alternatives.normal, rollouts.predictions
@@ -103,7 +103,7 @@ def _with_enter(keys: Objects, names: Objects) -> Objects:
 
 
 @dataclass(frozen=True)
-class DurationMatch:
+class DurationMatch(BaseVerifier):
     """1.0 where the action takes as long as it should, else 0.0.
 
     With a tolerance: |duration - the target's| <= tolerance. Without one: low <= duration <= high. Either way only
@@ -125,7 +125,7 @@ class DurationMatch:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = ACTIONS
 
     def __post_init__(self) -> None:
         options.number(self, "shortest")
@@ -157,7 +157,7 @@ def durations(columns: Columns, rows: int, holds: Callable[[Floats, Floats], geo
 
 
 @dataclass(frozen=True)
-class EndHit:
+class EndHit(BaseVerifier):
     """1.0 where the drag ends in the target's ``to``, borders included, else 0.0.
 
     A ``to`` that is a box counts as ``enlarge`` times its size about its centre; one that is a point is reached from at
@@ -181,6 +181,7 @@ class EndHit:
 
     low = 0.0
     high = 1.0
+    judges = ACTIONS
 
     @property
     def needs(self) -> frozenset[str]:

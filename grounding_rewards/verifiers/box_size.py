@@ -8,12 +8,12 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers.base import NEEDS_SCREEN
+from grounding_rewards.verifiers.base import NEEDS_SCREEN, PLACES, BaseVerifier
 from grounding_rewards.verifiers.screen import screens
 
 
 @dataclass(frozen=True)
-class BoxSize:
+class BoxSize(BaseVerifier):
     """Harmonic mean of how near each edge is: 4 / Σ 1 / t_k, with t_k = 1 - |P_k - B_k| / side of the image.
 
     P and B are the predicted box and the target's, x1 y1 x2 y2; the side is the image's width for x and its height
@@ -30,6 +30,7 @@ class BoxSize:
     low = 0.0
     high = 1.0
     needs = NEEDS_SCREEN
+    judges = PLACES
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions

@@ -12,7 +12,7 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import PLACES, BaseVerifier
 
 Shape = Literal[
     "gaussian", "linear", "quadratic", "inverse_quadratic", "exponential", "cosine", "sigmoid", "step", "cubic", "sqrt"
@@ -34,7 +34,7 @@ SHAPES: dict[str, Callable[[Floats], Floats]] = {
 
 
 @dataclass(frozen=True)
-class Centredness:
+class Centredness(BaseVerifier):
     """f(n) for a point inside the target's box, n = max(|x - cx| / (width / 2), |y - cy| / (height / 2)); else 0.0.
 
     1.0 at the centre, f(1) on the border, which is inside; 0.0 without a predicted point, and for a box without width
@@ -56,7 +56,7 @@ class Centredness:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = PLACES
 
     def __post_init__(self) -> None:
         options.choice(self, "shape", Shape)

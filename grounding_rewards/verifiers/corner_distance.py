@@ -8,12 +8,12 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers.base import NEEDS_SCREEN
+from grounding_rewards.verifiers.base import NEEDS_SCREEN, PLACES, BaseVerifier
 from grounding_rewards.verifiers.screen import screens
 
 
 @dataclass(frozen=True)
-class CornerDistance:
+class CornerDistance(BaseVerifier):
     """2 · (distance to the nearest corner) / diagonal inside the box; below 0 outside, by the distance to it.
 
     Inside, borders included: 1.0 at the centre, 0.0 at a corner, and nearly 1.0 at the middle of a long edge. Outside:
@@ -30,6 +30,7 @@ class CornerDistance:
     low = -1.0
     high = 1.0
     needs = NEEDS_SCREEN
+    judges = PLACES
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions

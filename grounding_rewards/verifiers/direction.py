@@ -12,13 +12,13 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import argument, compared
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import ACTIONS, BaseVerifier
 
 Convention = Literal["content", "finger"]
 
 
 @dataclass(frozen=True)
-class DirectionMatch:
+class DirectionMatch(BaseVerifier):
     """1.0 where the direction of the action is the target's, else 0.0; case does not count.
 
     Of what is called a scroll, the direction is the way the view goes (``"content"``: down shows what is further down)
@@ -41,7 +41,7 @@ class DirectionMatch:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = ACTIONS
 
     def __post_init__(self) -> None:
         options.choice(self, "response", Convention)

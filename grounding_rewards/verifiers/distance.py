@@ -14,7 +14,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
+from grounding_rewards.verifiers.base import NEEDS_SCREEN, PLACES, BaseVerifier
 from grounding_rewards.verifiers.hit import (
     CIRCLE,
     POINT,
@@ -30,7 +30,7 @@ Power = Literal[1, 2]
 
 
 @dataclass(frozen=True)
-class InsideDistance:
+class InsideDistance(BaseVerifier):
     """1 - ||p - c|| / diagonal inside the target, 0.0 outside: a hit is worth 0.5 (corner) to 1.0 (centre).
 
     c is the centre of a box or circle and the mean of a polygon's corners; the diagonal is that of the bounding box.
@@ -45,7 +45,7 @@ class InsideDistance:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = PLACES
 
     def __post_init__(self) -> None:
         options.choice(self, "polygon", PolygonRule)
@@ -63,7 +63,7 @@ class InsideDistance:
 
 
 @dataclass(frozen=True)
-class DenseDistance:
+class DenseDistance(BaseVerifier):
     """From 1.0 at the centre through ``floor`` at the border towards 0.0 far away; no miss is worth as much as a hit.
 
     hit = floor + (1 - floor) · (1 - depth), in [floor, 1], with depth the share of the way from the centre to the
@@ -93,6 +93,7 @@ class DenseDistance:
     low = 0.0
     high = 1.0
     needs = NEEDS_SCREEN
+    judges = PLACES
 
     def __post_init__(self) -> None:
         options.number(self, "floor", high=1.0, above=True)
@@ -142,7 +143,7 @@ class DenseDistance:
 
 
 @dataclass(frozen=True)
-class ScreenDistance:
+class ScreenDistance(BaseVerifier):
     """1 - (d / dmax)², inside the target and outside: the nearer to its centre on the screen, the more.
 
     With p and the centre c in shares of the screen's width and height: d = ||p - c||, and dmax is the largest distance
@@ -164,6 +165,7 @@ class ScreenDistance:
     low = 0.0
     high = 1.0
     needs = NEEDS_SCREEN
+    judges = PLACES
 
     def __post_init__(self) -> None:
         options.choice(self, "power", Power)

@@ -10,21 +10,21 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import PLACES, BaseVerifier
 
 _NARROWEST = 1e-100
 """A Gaussian narrower than this is a point: its density is at its centre, and nowhere else."""
 
 
 @dataclass(frozen=True)
-class _Gaussian:
+class _Gaussian(BaseVerifier):
     alpha: float = 0.5
     least: float = 0.0
     digits: int | None = None
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = PLACES
 
     def __post_init__(self) -> None:
         options.number(self, "alpha", above=True)

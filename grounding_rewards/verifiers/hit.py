@@ -14,7 +14,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
+from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN, PLACES, BaseVerifier
 from grounding_rewards.verifiers.screen import screens
 
 Border = Literal["inclusive", "strict"]
@@ -25,7 +25,7 @@ POLYGON, CIRCLE, POINT = (np.int8(kind) for kind in (RegionKind.POLYGON, RegionK
 
 
 @dataclass(frozen=True)
-class Hit:
+class Hit(BaseVerifier):
     """1.0 where the predicted point lies in any of the target's places, else 0.0.
 
     bbox: x1 <= x <= x2 and y1 <= y <= y2. Circle: within the radius. Polygon: by the rule ``polygon``. Point: at most
@@ -64,6 +64,10 @@ class Hit:
     def needs(self) -> frozenset[str]:
         return NEEDS_NOTHING if self.point_share is None else NEEDS_SCREEN
 
+    @property
+    def judges(self) -> frozenset[str]:
+        return judged_places(self.point_radius, self.point_share)
+
     def __post_init__(self) -> None:
         options.choice(self, "polygon", PolygonRule)
         options.choice(self, "border", Border)
@@ -90,7 +94,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class NearPoint:
+class NearPoint(BaseVerifier):
     """1.0 where the predicted point is near the point marked in any of the target's places, else 0.0.
 
     Marked are a target that is only a point, the point beside a bbox, and a circle's centre; a place without one is
@@ -111,6 +115,7 @@ class NearPoint:
 
     low = 0.0
     high = 1.0
+    judges = PLACES
 
     @property
     def needs(self) -> frozenset[str]:
@@ -183,6 +188,11 @@ def within(points: Floats, centres: Floats, reach: float | None, *, strict: bool
     away = geometry.distance(points, centres)
     limit = np.nan if reach is None else reach
     return away < limit if strict else away <= limit
+
+
+def judged_places(radius: float | None, share: float | None) -> frozenset[str]:
+    """Return the kinds of place that a verifier judges with this reach around points."""
+    return PLACES if radius is None and share is None else PLACES | {"point"}
 
 
 def check_reach(owner: object, radius: str, share: str) -> None:

@@ -12,7 +12,7 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import PLACES, BaseVerifier
 
 Kind = Literal["iou", "giou", "diou", "ciou"]
 
@@ -20,7 +20,7 @@ _LOWEST = {"iou": 0.0, "giou": -1.0, "diou": -1.0, "ciou": -1.5}
 
 
 @dataclass(frozen=True)
-class Overlap:
+class Overlap(BaseVerifier):
     """Intersection over union of the predicted box P and the target's box B, or one of its three extensions.
 
     By ``kind``, with C the smallest box around both, w and h the sides of a box, and c its centre:
@@ -47,7 +47,7 @@ class Overlap:
     pixel_convention: bool = False
 
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = PLACES
 
     def __post_init__(self) -> None:
         options.choice(self, "kind", Kind)

@@ -12,7 +12,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import argument, compared
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import ACTIONS, BaseVerifier
 
 TextRule = Literal["exact", "f1", "contains", "ratio"]
 TextField = Literal["text", "direction", "button", "app", "status"]
@@ -78,7 +78,7 @@ def _compared(a: str, b: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class TextMatch:
+class TextMatch(BaseVerifier):
     """How well the text of the action agrees with the target's, 0.0 to 1.0.
 
     exact: 1.0 where they are equal, white space around them aside. f1: ``token_f1``. contains: 1.0 where one of the
@@ -103,7 +103,7 @@ class TextMatch:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = ACTIONS
 
     def __post_init__(self) -> None:
         check_text(self, "rule", "threshold", "case")

@@ -15,7 +15,7 @@ from grounding_rewards.parsing.texts import SPACE, as_texts, matches
 from grounding_rewards.recipes.published._solutions import CLICK
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import Overlap
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.centredness import centredness
 
 Kind = Literal["iou", "diou", "ciou"]
@@ -27,12 +27,11 @@ _TAGS = (rf"^{SPACE}<think>", rf"</think>{SPACE}<answer>", rf"</answer>{SPACE}$"
 
 
 @dataclass(frozen=True)
-class Named:
+class Named(BaseVerifier):
     """1.0 where the response's action contains the name of the target's; a place alone asks for a click."""
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""
@@ -40,7 +39,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Grounding:
+class Grounding(BaseVerifier):
     """Where the action is right, 1 + f(n) of a click inside, or 2 · ``overlap`` of a box; else 0.0.
 
     n = max(|dx| / half the width, |dy| / half the height), 0 at the centre of the target and 1 at its edge; f is the
@@ -53,7 +52,6 @@ class Grounding:
     overlap: Kind
 
     low = 0.0
-    needs = NEEDS_NOTHING
 
     @property
     def high(self) -> float:
@@ -78,12 +76,11 @@ class Grounding:
 
 
 @dataclass(frozen=True)
-class Written:
+class Written(BaseVerifier):
     """1.0 where the response thinks and then answers, and its answer is a point or another action than a click."""
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""
@@ -98,12 +95,11 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class Parameter(BaseVerifier):
     """1.0 where the target has a parameter, and the response's, in lower case, is part of it."""
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""
@@ -114,12 +110,11 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Done:
+class Done(BaseVerifier):
     """1.0 where the name is the target's, the place, if it has one, and but for case the parameter, if it has one."""
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""

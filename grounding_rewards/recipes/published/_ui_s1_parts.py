@@ -16,7 +16,7 @@ from grounding_rewards.parsing.texts import SPACE, as_texts, matches
 from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers.alternatives import argument
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.hit import inside_regions, within
 from grounding_rewards.verifiers.text import either_contains
 
@@ -37,7 +37,7 @@ _USUAL_THINK = rf"^[^<]*<think>{SPACE}[^<{_WHITE}][^<]*</think>"
 
 
 @dataclass(frozen=True)
-class StepKind:
+class StepKind(BaseVerifier):
     """0.5 for the target's action with all that it takes, 0.1 for another action, 0.0 without either.
 
     Whatever the response's object has under ``action`` is another action, a number or nothing at all as well.
@@ -48,7 +48,6 @@ class StepKind:
 
     low = 0.0
     high = 0.5
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""
@@ -76,7 +75,7 @@ def _have_action(rollouts: Rollouts) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class StepMatch:
+class StepMatch(BaseVerifier):
     """1.0 where the response does what any of the target's alternatives asks for, else 0.0.
 
     The action's name is the target's; a place, which swipes do not need, is in the box enlarged to 1.2 times its
@@ -86,7 +85,6 @@ class StepMatch:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""
@@ -158,12 +156,11 @@ def _same_button(given: str, wanted: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Annotation:
+class Annotation(BaseVerifier):
     """What the target's ``extra`` calls the step: 1.0 for ``HARMFUL``, 0.5 for ``NEUTRAL``, else 0.0."""
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""
@@ -207,12 +204,11 @@ class StepSuccess(Best):
 
 
 @dataclass(frozen=True)
-class StepShare:
+class StepShare(BaseVerifier):
     """1 / num_steps: the share of its trajectory that a step is; 1.0 where the target does not say."""
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""
@@ -221,12 +217,11 @@ class StepShare:
 
 
 @dataclass(frozen=True)
-class ThoughtAndAction:
+class ThoughtAndAction(BaseVerifier):
     """1.0 where the first think tags hold more than white space, and the first action tags JSON, else 0.0."""
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""

@@ -25,7 +25,7 @@ from grounding_rewards.scoring import ACTION, BBOX, POINT, Deviation, Example, E
 from grounding_rewards.targets.target import NativeForm, RegionKind
 from grounding_rewards.targets.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import BaseVerifier
 
 REACH = 140.0
 """How far from a target that is only a point a click may be, in pixels of the image the model saw."""
@@ -125,7 +125,7 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
 
 
 @dataclass(frozen=True)
-class _Matched:
+class _Matched(BaseVerifier):
     """1.0 where the action is the target's, case aside, and so is its point or text, else 0.0.
 
     A click must be in the box, its border outside (but not that of a box without width or height), or less than 140
@@ -136,7 +136,6 @@ class _Matched:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         if not rollouts.targets.special:  # nothing but clicks is asked for

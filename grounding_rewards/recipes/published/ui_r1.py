@@ -21,7 +21,7 @@ from grounding_rewards.recipes.published._solutions import CLICK, SIZES, SOLUTIO
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.hit import inside_regions
 
 Form = Literal["main", "dast", "nothink"]
@@ -136,12 +136,11 @@ def _exploits(weight: float, thinks: bool) -> tuple[Exploit, ...]:
 
 
 @dataclass(frozen=True)
-class _Action:
+class _Action(BaseVerifier):
     """1.0 where the response names an action, and names it as the target does; a place alone asks for a click."""
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         if not rollouts.targets.special:
@@ -151,7 +150,7 @@ class _Action:
 
 
 @dataclass(frozen=True)
-class _Coordinate:
+class _Coordinate(BaseVerifier):
     """1.0 where the action is the target's and, of a click, the point, cut to whole pixels, lies in its place.
 
     Borders count, and no edge is cut: (300.9, 200) lies in a box that ends at 300.
@@ -159,7 +158,6 @@ class _Coordinate:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions
@@ -193,14 +191,13 @@ def _same(rollouts: Rollouts, names: NDArray[np.object_]) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class _Written:
+class _Written(BaseVerifier):
     """1.0 where the response is the tags of its form and no more, else 0.0: every one of the ``patterns`` occurs."""
 
     patterns: tuple[str, ...]
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         texts = as_texts(rollouts.text)
