@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from grounding_rewards.scoring import Recipe
     from grounding_rewards.targets.columns import Targets
     from grounding_rewards.verifiers import Verifier, verifier
+    from grounding_rewards.verifiers.any_of import any_of, if_placed, same_action
 
 __all__ = [
     "CoordSpace",
@@ -56,14 +57,17 @@ __all__ = [
     "Verifier",
     "VerifierError",
     "affine",
+    "any_of",
     "asymmetric",
     "best",
     "clip",
     "fit_spaces",
     "gate",
+    "if_placed",
     "list_recipes",
     "product",
     "recipe",
+    "same_action",
     "steps",
     "verifier",
     "weighted",
@@ -82,6 +86,7 @@ _MODULES = {
     "coords.spaces": ("CoordSpace",),
     "targets.columns": ("Targets",),
     "verifiers": ("Verifier", "verifier"),
+    "verifiers.any_of": ("any_of", "if_placed", "same_action"),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _ROOMS = frozenset({"explain", "parsing", "pool", "recipes", "tables", "testing", "verifiers"})

@@ -15,7 +15,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.alternatives import Columns, argument, compared
+from grounding_rewards.verifiers.alternatives import Columns, Mask, OfAlternatives, argument, compared
 from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
 from grounding_rewards.verifiers.hit import check_reach, within
 from grounding_rewards.verifiers.screen import screens
@@ -25,7 +25,7 @@ Field = Literal["app", "status", "button"]
 
 
 @dataclass(frozen=True)
-class ArgumentMatch:
+class ArgumentMatch(OfAlternatives):
     """1.0 where an argument of the action is the target's, white space around it aside, else 0.0.
 
     1.0 where the target has none, whatever the response; 0.0 where it has one and the response none. Of several
@@ -50,15 +50,15 @@ class ArgumentMatch:
         options.choice(self, "field", Field)
         options.choice(self, "case", Literal[True, False])
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives."""
         alternatives = rollouts.targets.alternatives.normal
         columns = argument(rollouts, self.field, alternatives)
-        scores = compared(columns, len(alternatives), text_rule("exact", case=self.case))
-        return alternatives.best(scores, len(rollouts))
+        return compared(columns, len(alternatives), text_rule("exact", case=self.case), among)
 
 
 @dataclass(frozen=True)
-class KeysMatch:
+class KeysMatch(OfAlternatives):
     """1.0 where the keys pressed are the target's, in any order and case, else 0.0.
 
     Names of one key that differ (``control`` and ``ctrl``, ``return`` and ``enter``, ``escape`` and ``esc``) are the
@@ -70,12 +70,12 @@ class KeysMatch:
     high = 1.0
     needs = NEEDS_NOTHING
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives."""
         alternatives, predictions = rollouts.targets.alternatives.normal, rollouts.predictions
         given = alternatives.each(_with_enter(predictions.arguments.column("keys", len(rollouts)), predictions.actions))
         wanted = _with_enter(alternatives.arguments.column("keys", len(alternatives)), alternatives.names)
-        scores = compared((given, wanted), len(alternatives), same_keys)
-        return alternatives.best(scores, len(rollouts))
+        return compared((given, wanted), len(alternatives), same_keys, among)
 
 
 def same_keys(given: Iterable[str], wanted: Iterable[str]) -> float:
@@ -103,7 +103,7 @@ def _with_enter(keys: Objects, names: Objects) -> Objects:
 
 
 @dataclass(frozen=True)
-class DurationMatch:
+class DurationMatch(OfAlternatives):
     """1.0 where the action takes as long as it should, else 0.0.
 
     With a tolerance: |duration - the target's| <= tolerance. Without one: low <= duration <= high. Either way only
@@ -136,10 +136,9 @@ class DurationMatch:
             if self.shortest or self.longest is not None:
                 raise RecipeError("DurationMatch: got a tolerance and limits; give one of them")
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        alternatives = rollouts.targets.alternatives
-        scores = durations(argument(rollouts, "duration"), len(alternatives), self.holds)
-        return alternatives.best(scores, len(rollouts))
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives."""
+        return durations(argument(rollouts, "duration"), len(rollouts.targets.alternatives), self.holds)
 
     def holds(self, given: Floats, wanted: Floats) -> geometry.Bools:
         """Which of k durations are right; NaN is none."""
@@ -157,7 +156,7 @@ def durations(columns: Columns, rows: int, holds: Callable[[Floats, Floats], geo
 
 
 @dataclass(frozen=True)
-class EndHit:
+class EndHit(OfAlternatives):
     """1.0 where the drag ends in the target's ``to``, borders included, else 0.0.
 
     A ``to`` that is a box counts as ``enlarge`` times its size about its centre; one that is a point is reached from at
@@ -190,11 +189,8 @@ class EndHit:
         options.number(self, "enlarge", above=True)
         check_reach(self, "radius", "share")
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        return rollouts.targets.alternatives.best(self.each(rollouts), len(rollouts))
-
-    def each(self, rollouts: Rollouts) -> Floats:
-        """The score of each alternative: (k,)."""
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives."""
         ends, wanted = argument(rollouts, "to")
         if wanted is None:
             return np.ones(len(rollouts.targets.alternatives))
