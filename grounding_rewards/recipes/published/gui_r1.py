@@ -82,9 +82,7 @@ def gui_r1(*, format_weight: float = 0.2) -> Recipe:
     return Recipe(
         name="gui-r1",
         dialect=GUI_R1,
-        reward=weighted(
-            matched=(1.0 - weight, _MATCHED), format=(weight, JudgedFormat(is_well_formed, _SIGNS, _USUAL))
-        ),
+        reward=weighted(matched=(1.0 - weight, _MATCHED), format=(weight, form)),
         success=_MATCHED,
         space=CoordSpace.MODEL_PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
