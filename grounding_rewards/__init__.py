@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from grounding_rewards.scoring import Recipe
     from grounding_rewards.targets.columns import Targets
     from grounding_rewards.verifiers import Verifier, verifier
-    from grounding_rewards.verifiers.any_of import any_of, if_placed, same_action
+    from grounding_rewards.verifiers.any_of import any_of
 
 __all__ = [
     "CoordSpace",
@@ -63,11 +63,9 @@ __all__ = [
     "clip",
     "fit_spaces",
     "gate",
-    "if_placed",
     "list_recipes",
     "product",
     "recipe",
-    "same_action",
     "steps",
     "verifier",
     "weighted",
@@ -86,7 +84,7 @@ _MODULES = {
     "coords.spaces": ("CoordSpace",),
     "targets.columns": ("Targets",),
     "verifiers": ("Verifier", "verifier"),
-    "verifiers.any_of": ("any_of", "if_placed", "same_action"),
+    "verifiers.any_of": ("any_of",),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _ROOMS = frozenset({"explain", "parsing", "pool", "recipes", "tables", "testing", "verifiers"})

@@ -55,18 +55,16 @@ def inner(term: Term) -> tuple[Term, ...]:
     return tuple([part for _, part in getattr(term, "children", ())])
 
 
-def leaves(term: Term) -> Iterator[Term]:
-    """Yield the verifiers within a term, itself where it has none.
+def nested(term: Term) -> Iterator[Term]:
+    """Yield a term, and all those within it.
 
     >>> from grounding_rewards.verifiers import ActionType, Hit
-    >>> list(leaves(any_of(same_action(otherwise=None, click=Hit(), type=ActionType("lower")))))[1:]
+    >>> list(nested(any_of(same_action(otherwise=None, click=Hit(), type=ActionType("lower")))))[3:]
     [ActionType(names='lower')]
     """
-    found = inner(term)
-    if not found:
-        yield term
-    for part in found:
-        yield from leaves(part)
+    yield term
+    for part in inner(term):
+        yield from nested(part)
 
 
 def _check(owner: str, term: Term) -> None:
