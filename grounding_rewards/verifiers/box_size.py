@@ -8,12 +8,13 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers.base import NEEDS_SCREEN, PLACES, BaseVerifier
+from grounding_rewards.verifiers.alternatives import OfPlaces
+from grounding_rewards.verifiers.base import NEEDS_SCREEN
 from grounding_rewards.verifiers.screen import screens
 
 
 @dataclass(frozen=True)
-class BoxSize(BaseVerifier):
+class BoxSize(OfPlaces):
     """Harmonic mean of how near each edge is: 4 / Σ 1 / t_k, with t_k = 1 - |P_k - B_k| / side of the image.
 
     P and B are the predicted box and the target's, x1 y1 x2 y2; the side is the image's width for x and its height
@@ -30,9 +31,9 @@ class BoxSize(BaseVerifier):
     low = 0.0
     high = 1.0
     needs = NEEDS_SCREEN
-    judges = PLACES
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         regions = rollouts.targets.regions
         screen = screens(rollouts, "BoxSize")
         away = np.abs(regions.each(rollouts.predictions.box) - regions.box)
@@ -40,4 +41,5 @@ class BoxSize(BaseVerifier):
         reaches = near.min(axis=1) > 0
         parts = 1.0 / np.where(reaches[:, None], near, 1.0)
         score = 4.0 / (parts[:, 0] + parts[:, 1] + parts[:, 2] + parts[:, 3])
-        return regions.best(score * reaches, len(rollouts))
+        close: Floats = score * reaches
+        return close

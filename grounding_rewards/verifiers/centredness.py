@@ -12,7 +12,7 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import PLACES, BaseVerifier
+from grounding_rewards.verifiers.alternatives import OfPlaces
 
 Shape = Literal[
     "gaussian", "linear", "quadratic", "inverse_quadratic", "exponential", "cosine", "sigmoid", "step", "cubic", "sqrt"
@@ -34,7 +34,7 @@ SHAPES: dict[str, Callable[[Floats], Floats]] = {
 
 
 @dataclass(frozen=True)
-class Centredness(BaseVerifier):
+class Centredness(OfPlaces):
     """f(n) for a point inside the target's box, n = max(|x - cx| / (width / 2), |y - cy| / (height / 2)); else 0.0.
 
     1.0 at the centre, f(1) on the border, which is inside; 0.0 without a predicted point, and for a box without width
@@ -56,15 +56,15 @@ class Centredness(BaseVerifier):
 
     low = 0.0
     high = 1.0
-    judges = PLACES
 
     def __post_init__(self) -> None:
         options.choice(self, "shape", Shape)
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         regions = rollouts.targets.regions
         points = regions.each(rollouts.predictions.xy)
-        return regions.best(centredness(points, regions.box, self.shape), len(rollouts))
+        return centredness(points, regions.box, self.shape)
 
 
 def centredness(points: Floats, box: Floats, shape: str, outside: float = 0.0) -> Floats:

@@ -8,12 +8,13 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers.base import NEEDS_SCREEN, PLACES, BaseVerifier
+from grounding_rewards.verifiers.alternatives import OfPlaces
+from grounding_rewards.verifiers.base import NEEDS_SCREEN
 from grounding_rewards.verifiers.screen import screens
 
 
 @dataclass(frozen=True)
-class CornerDistance(BaseVerifier):
+class CornerDistance(OfPlaces):
     """2 · (distance to the nearest corner) / diagonal inside the box; below 0 outside, by the distance to it.
 
     Inside, borders included: 1.0 at the centre, 0.0 at a corner, and nearly 1.0 at the middle of a long edge. Outside:
@@ -30,9 +31,9 @@ class CornerDistance(BaseVerifier):
     low = -1.0
     high = 1.0
     needs = NEEDS_SCREEN
-    judges = PLACES
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         regions = rollouts.targets.regions
         size = screens(rollouts, type(self).__name__)
         upper, lower = regions.box[:, :2], regions.box[:, 2:]
@@ -45,7 +46,7 @@ class CornerDistance(BaseVerifier):
         whole = np.maximum(np.where(inside & ~flat, _length(extent) / 2, farthest), _NEARLY_NOTHING)
         share = np.fmin(length / whole, 1.0)  # fmin takes the 1.0 where there is no point
         score = np.where(flat, -1.0, np.where(inside, share, -share))
-        return regions.best(score, len(rollouts))
+        return score
 
 
 _NEARLY_NOTHING = 1e-9

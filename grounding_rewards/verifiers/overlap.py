@@ -12,7 +12,7 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import PLACES, BaseVerifier
+from grounding_rewards.verifiers.alternatives import OfPlaces
 
 Kind = Literal["iou", "giou", "diou", "ciou"]
 
@@ -20,7 +20,7 @@ _LOWEST = {"iou": 0.0, "giou": -1.0, "diou": -1.0, "ciou": -1.5}
 
 
 @dataclass(frozen=True)
-class Overlap(BaseVerifier):
+class Overlap(OfPlaces):
     """Intersection over union of the predicted box P and the target's box B, or one of its three extensions.
 
     By ``kind``, with C the smallest box around both, w and h the sides of a box, and c its centre:
@@ -47,7 +47,6 @@ class Overlap(BaseVerifier):
     pixel_convention: bool = False
 
     high = 1.0
-    judges = PLACES
 
     def __post_init__(self) -> None:
         options.choice(self, "kind", Kind)
@@ -58,9 +57,10 @@ class Overlap(BaseVerifier):
         """0.0 for iou, -1.0 for giou and diou, -1.5 for ciou."""
         return _LOWEST[self.kind]
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         regions = rollouts.targets.regions
-        return regions.best(self.between(regions.each(rollouts.predictions.box), regions.box), len(rollouts))
+        return self.between(regions.each(rollouts.predictions.box), regions.box)
 
     def between(self, box: Floats, truth: Floats) -> Floats:
         """The score of each predicted box with the target's: (m, 4) and (m, 4) to (m,)."""
