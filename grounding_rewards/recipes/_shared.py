@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from grounding_rewards.coords.spaces import CoordSpace, sizes_needed
 from grounding_rewards.errors import RecipeError, near, short_repr
 from grounding_rewards.parsing import Dialect
-from grounding_rewards.parsing.checks import check_patterns
+from grounding_rewards.parsing.patterns import check_patterns
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.plugins.loading import current, load, names_code
 from grounding_rewards.plugins.registry import is_dialect, left_out, origin, registry

@@ -11,7 +11,7 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing.patterns import complaint
+from grounding_rewards.parsing.patterns import why_invalid
 from grounding_rewards.parsing.texts import as_texts, matches
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
@@ -34,7 +34,7 @@ class Format(BaseVerifier):
     judges = NO_TARGET
 
     def __post_init__(self) -> None:
-        wrong = self.pattern is not None and complaint(self.pattern)
+        wrong = self.pattern is not None and why_invalid(self.pattern)
         if wrong:
             raise options.wrong(self, "pattern", wrong)
 
@@ -95,7 +95,7 @@ class GradedFormat(BaseVerifier):
 
 def _step(step: Any) -> tuple[str, float]:
     pattern, weight = step if isinstance(step, list | tuple) and len(step) == 2 else (step, 1.0)
-    wrong = complaint(pattern)
+    wrong = why_invalid(pattern)
     if wrong is None and not (options.is_number(weight) and weight >= 0):
         wrong = "a weight from 0"
     if wrong:

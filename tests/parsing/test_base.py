@@ -1,4 +1,4 @@
-"""What a dialect of somebody's own may return, and what is said of anything else."""
+"""Results that a plugin's dialect may return, and the errors for anything else."""
 
 from dataclasses import dataclass, replace
 
@@ -11,6 +11,7 @@ from grounding_rewards.errors import DialectError, RecipeError, TargetError
 from grounding_rewards.parsing import BARE_LIST, BARE_TUPLE, AutoDialect, PatternDialect, parse
 from grounding_rewards.parsing.action_dialect import ActionDialect
 from grounding_rewards.parsing.reader_dialect import ReaderDialect
+from tests.cases import cases
 
 TEXTS = ["(1, 2)", "(3, 4)", "none"]
 NAN = float("nan")
@@ -39,7 +40,7 @@ def places(*rows):
     return np.array([*rows, [NAN] * len(rows[0])])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "message"),
     [
         (None, "returned None on 3 texts; expected a Found"),
@@ -80,7 +81,7 @@ def test_what_is_not_what_was_found_is_an_error_that_says_so(changes, message):
         read(changes)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "message"),
     [
         ({"points": None}, r"points None \(answers='all'\)"),

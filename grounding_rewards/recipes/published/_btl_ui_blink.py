@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace, convert
+from grounding_rewards.parsing.base import MAX_ANSWERS
 from grounding_rewards.parsing.dialects.actions.btl_ui import BLANK, BLINK, USUAL_BOXES, fenced, loaded
-from grounding_rewards.parsing.pattern_dialect import MAX_ANSWERS
 from grounding_rewards.parsing.texts import Texts, as_texts, contains, extract
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
