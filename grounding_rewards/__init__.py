@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from grounding_rewards.scoring import Recipe
     from grounding_rewards.targets.columns import Targets
     from grounding_rewards.verifiers import Verifier, verifier
+    from grounding_rewards.verifiers.any_of import any_of
 
 __all__ = [
     "CoordSpace",
@@ -56,6 +57,7 @@ __all__ = [
     "Verifier",
     "VerifierError",
     "affine",
+    "any_of",
     "asymmetric",
     "best",
     "clip",
@@ -82,6 +84,7 @@ _MODULES = {
     "coords.spaces": ("CoordSpace",),
     "targets.columns": ("Targets",),
     "verifiers": ("Verifier", "verifier"),
+    "verifiers.any_of": ("any_of",),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _ROOMS = frozenset({"explain", "parsing", "pool", "recipes", "tables", "testing", "verifiers"})

@@ -1,4 +1,4 @@
-"""The algebra that turns columns of scores into a reward.
+"""The algebra that turns columns of scores into a reward, of whole responses and, in ``any_of``, of alternatives.
 
 Every combinator takes verifiers or other combinators by name and is itself a frozen dataclass with ``low``, ``high``
 and ``needs``, so that compositions nest. The names become ``Scores.parts``, each with its own score before weights.
@@ -19,6 +19,8 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.verifiers.alternatives import Mask
+from grounding_rewards.verifiers.any_of import each_of
 from grounding_rewards.verifiers.base import Verifier, judges_of, reads_of, scored
 from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
 
@@ -120,6 +122,14 @@ class _Parts:
     def __call__(self, rollouts: Rollouts) -> Floats:
         return evaluate(self, rollouts)[0]  # type: ignore[arg-type]
 
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Return the score of each alternative, in ``any_of``: (k,)."""
+        return self.join({name: each_of(part, rollouts, among) for name, part in self.parts})
+
+    def join(self, scores: Mapping[str, Floats]) -> Floats:
+        """Return one score of those of the parts."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class Weighted(_Parts):
@@ -163,6 +173,17 @@ class Product(_Parts):
 
     def join(self, scores: Mapping[str, Floats]) -> Floats:
         return _folded(np.multiply, self.parts, scores)
+
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Return the product for each alternative; what a factor makes 0 is of no use to those after it."""
+        score: Floats | None = None
+        for _, part in self.parts:
+            factor = each_of(part, rollouts, among)
+            score = factor if score is None else score * factor
+            among = score != 0 if among is None else among & (score != 0)
+            if not among.any():
+                break
+        return score  # type: ignore[return-value]  # there is a part
 
 
 @dataclass(frozen=True)

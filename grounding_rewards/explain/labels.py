@@ -17,6 +17,7 @@ from grounding_rewards.plugins.named import Bound, OwnVerifier
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.verifiers import Format, JudgedFormat, Verifier
+from grounding_rewards.verifiers.any_of import AnyOf, SameAction
 from grounding_rewards.verifiers.base import FunctionVerifier
 
 _MANY = 20
@@ -37,6 +38,10 @@ def made_by(term: Verifier) -> str:
     """
     if isinstance(term, JudgedFormat):
         return first_line(term.judge)
+    if isinstance(term, AnyOf):
+        return term.formula.partition("\n")[0] or f"any_of({made_by(term.term)})"
+    if isinstance(term, SameAction):
+        return f"same_action({', '.join([term.names, *(name for name, _ in term.terms)])})"
     if _is_unnamed(term):
         return first_line(type(term))
     if isinstance(term, Weighted):
@@ -58,6 +63,8 @@ def called_with(term: Verifier, formula: str = "") -> str:
     """
     if not is_dataclass(term):
         return repr(term)
+    if isinstance(term, AnyOf):
+        return made_by(term)
     if type(term).__name__.startswith("_"):
         return first_line(type(term))
     values = [(field.name, getattr(term, field.name), field.default) for field in fields(term) if field.repr]
@@ -100,6 +107,8 @@ def formula_of(term: Verifier) -> str:
     """
     if isinstance(term, JudgedFormat):
         return f"{term.high:g} where this holds of the text, else {term.low:g}:\n\n{_paragraphs(term.judge)}"
+    if isinstance(term, AnyOf):
+        return term.formula or f"The score of the best alternative: {made_by(term.term)}."
     if isinstance(term, OwnVerifier):
         return formula_of(term.inner)
     if isinstance(term, FunctionVerifier):

@@ -1,4 +1,4 @@
-"""A reward of one's own from a plain config: weights over verifiers by name."""
+"""A reward of one's own from a plain config: weights over verifiers and combinations of them by name."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from grounding_rewards.combine import RESERVED, best, weighted
+from grounding_rewards.combine import best, weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space
-from grounding_rewards.errors import RecipeError, SpaceError, near
-from grounding_rewards.plugins.frozen import Fields, frozen
-from grounding_rewards.plugins.named import verifier_named
+from grounding_rewards.errors import RecipeError, SpaceError
+from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.recipes._expression import combinations, part_fields, part_term, shown, weight, whole_term
 from grounding_rewards.recipes._shared import click_example, dialect_named, in_vocabulary, shown_with
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe, Source
 from grounding_rewards.verifiers import (
@@ -23,14 +23,13 @@ from grounding_rewards.verifiers import (
     NearPoint,
     Verifier,
 )
+from grounding_rewards.verifiers.any_of import SameAction, inner, nested
 from grounding_rewards.verifiers.base import PLACES, called, judges_of
-from grounding_rewards.verifiers.options import is_number
 
 _KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION)
 _UNLABELLED = frozen({"id": "a7"})
 _ACC = "\nacc = 1 where success, which looks at no target, is above 0: it does not say that a response is right"
 _SHARED = "vocabulary"
-_PART = 'a weight such as 0.5, or {"verifier": NAME, "weight": 0.5, ...} with what the verifier takes'
 
 
 @shown_with(response_space="pixel", parts={"hit": 0.8, "format": 0.2})
@@ -44,9 +43,15 @@ def composite(
     accepts: Iterable[str] | None = None,
     label_free: bool = False,
 ) -> Recipe:
-    """Weights over any verifiers, named in a config of plain values.
+    """Weights over any verifiers and combinations of them, named in a config of plain values.
 
     total = Σ weight · part.
+
+    A part is a verifier, or a combination by its name in Python with its own arguments, nested as deep as need be; each
+    named term is a part of its own. ``product``, ``best`` and ``weighted`` take terms by name; ``clip``, ``affine``,
+    ``asymmetric`` and ``steps`` one by its name, as ``part``, and ``gate`` two, as ``when`` and ``then``, beside what
+    they take in Python; ``any_of`` and ``if_placed`` take a term, and ``same_action`` one for each action, and
+    ``otherwise`` for all others.
 
     Args:
         response_space: the space that the model answers in. No default: a wrong guess scores 0 in silence.
@@ -54,6 +59,8 @@ def composite(
             the two, or a weight alone where the part is called like its verifier. A verifier's name is a registered one
             (``"hit"``, ``"plugin/name"``), or ``module:attr`` or ``/path/file.py:attr`` of a verifier, of a class of
             them, or of a function of ``Rollouts``, which must be given ``low`` and ``high``. Weights may be negative.
+            A combination stands in the verifier's place, ``{"weight": WEIGHT, "product": {NAME: TERM, ...}}``, and its
+            terms are verifiers' names, verifiers with their arguments, or combinations.
         success: what makes ``acc``, which is 1 where it is above 0: the name of a part, or a verifier, by name or with
             its arguments. Default, where a part judges actions: the first part that is an ``action_match``, else one
             with the reach around points and the enlarging of the first ``hit``, ``near_point`` or ``end_hit`` that has
@@ -89,21 +96,34 @@ def composite(
     >>> texts = ["<think>the red one</think>(20, 15)", "(20, 15)", "<think>the red one</think>(99, 15)"]
     >>> reward.score(texts, [{"bbox": [10, 10, 30, 20]}] * 3).total
     array([1. , 0.7, 0.5])
+
+    The action of an alternative at that alternative's place, and half as much to gain as to lose:
+
+    >>> reward = recipe("composite", response_space="pixel", parts={
+    ...     "done": {"weight": 1.0, "any_of": {"product": {"name": "action_type", "place": "hit"}}},
+    ...     "side": {"weight": 1.0, "asymmetric": {
+    ...         "part": {"signed": {"affine": {"part": {"hit": "hit"}, "scale": 2, "shift": -1}}}, "positive": 0.5}},
+    ... })
+    >>> reward.low, reward.high, reward.parts
+    (-1.0, 1.5, ('done', 'hit', 'signed', 'side'))
     """
     if response_space is None:
         spaces = ", ".join(CoordSpace)
         raise SpaceError(f"composite needs response_space, the space that the model answers in: {spaces}; or model")
     if not isinstance(label_free, bool):
         raise RecipeError(f"composite: option label_free: got {label_free!r:.80}; expected true or false")
-    fields = _fields(parts)
-    terms = {name: _term(name, each) for name, each in fields.items()}
-    weights = {name: _weight(name, each["weight"]) for name, each in fields.items()}
-    acc = _success(success, terms, label_free)
-    dialect = dialect or ("auto_action" if _judges_actions(terms.values()) else "auto")
+    fields = part_fields(parts)
+    terms = {name: part_term(name, each) for name, each in fields.items()}
+    weights = {name: weight(name, each["weight"]) for name, each in fields.items()}
+    each = [leaf for term in terms.values() for leaf in nested(term)]
+    acc = _success(success, terms, each, label_free)
+    dialect = dialect or ("auto_action" if _judges_actions(each) else "auto")
     found = dialect_named(dialect)
     for name, term in (*terms.items(), ("success" if success else "the default success", acc)):
-        if ACTION in judges_of(term) and getattr(term, "names", _SHARED) == _SHARED:
-            in_vocabulary(found, f"{name} ({type(term).__name__})")
+        for leaf in nested(term):
+            compares = isinstance(leaf, SameAction) or (ACTION in judges_of(leaf) and not inner(leaf))
+            if compares and getattr(leaf, "names", _SHARED) == _SHARED:
+                in_vocabulary(found, f"{name} ({type(leaf).__name__})")
     response, inside = as_space(response_space), as_space(space)
     example = click_example(response, inside, dialect)
     if label_free:
@@ -117,54 +137,12 @@ def composite(
         space=inside,
         response_space=response,
         target_space=CoordSpace.PIXEL,
-        accepts=frozenset() if label_free else _accepts(accepts, [*terms.values(), acc]),
+        accepts=frozenset() if label_free else _accepts(accepts, [*each, *nested(acc)]),
         source=Source("grounding-rewards"),
         label_free=label_free,
         formula=_formula(weights, fields) + (_ACC if label_free else ""),
         example=example,
     )
-
-
-def _fields(parts: Any) -> dict[str, Fields]:
-    """Each part as ``{"verifier": name, "weight": weight, ...}``."""
-    if not isinstance(parts, Mapping) or not parts:
-        raise RecipeError(f'composite needs parts by name, such as {{"hit": 0.8, "format": 0.2}}; got {parts!r:.80}')
-    found = {}
-    for name, value in frozen(parts).items():
-        if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
-            raise RecipeError(
-                f"composite: part {name!r}: trainers use that name, or it is no name; choose another, and name its "
-                f'verifier: {{"verifier": {name!r}, "weight": ...}}'
-            )
-        if not isinstance(value, Mapping):
-            value = {"weight": value}
-        if "weight" not in value:
-            hint = near("weight", [key for key in value if key != "verifier"]).replace("mean", "mean 'weight' by")
-            raise RecipeError(
-                f"composite: part {name!r} has no weight: got {dict(value)!r:.120}; expected {_PART}{hint}"
-            )
-        found[name] = Fields({"verifier": name, **value})
-    return found
-
-
-def _term(label: str, fields: Mapping[str, Any]) -> Verifier:
-    name = fields["verifier"]
-    if not isinstance(name, str):
-        raise RecipeError(f"composite: part {label!r}: verifier: got {name!r:.80}; expected its name, such as 'hit'")
-    try:
-        return verifier_named(name, _arguments(fields))
-    except RecipeError as error:
-        raise RecipeError(f"composite: part {label!r}: {error}") from error
-
-
-def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: each for key, each in fields.items() if key not in ("verifier", "weight")}
-
-
-def _weight(label: str, value: Any) -> float:
-    if not is_number(value):
-        raise RecipeError(f"composite: part {label!r}: weight: got {value!r:.80}; expected a finite number")
-    return float(value)
 
 
 def _check_free(accepts: Any, terms: Mapping[str, Verifier]) -> None:
@@ -195,19 +173,19 @@ def _agreed(terms: Iterable[Verifier]) -> Verifier:
     )
 
 
-def _success(given: Any, terms: Mapping[str, Verifier], label_free: bool) -> Verifier:
+def _success(given: Any, terms: Mapping[str, Verifier], each: list[Verifier], label_free: bool) -> Verifier:
     if given is None and label_free:
-        return _agreed(terms.values())
-    if given is None and _judges_actions(terms.values()):
-        return next((term for term in terms.values() if isinstance(term, ActionMatch)), _match(terms.values()))
+        return _agreed(each)
+    if given is None and _judges_actions(each):
+        return next((term for term in each if isinstance(term, ActionMatch)), _match(each))
     if given is None:
-        hit = next((term for term in terms.values() if isinstance(term, Hit)), Hit())
-        refusals = [term for term in terms.values() if isinstance(term, CorrectRefusal)]
+        hit = next((term for term in each if isinstance(term, Hit)), Hit())
+        refusals = [term for term in each if isinstance(term, CorrectRefusal)]
         return best(hit=hit, refusal=refusals[0]) if refusals else hit
     if isinstance(given, str) and given in terms:
         return terms[given]
     fields = {"verifier": given} if isinstance(given, str) else frozen(given)
-    if not isinstance(fields, Mapping) or not isinstance(fields.get("verifier"), str):
+    if not isinstance(fields, Mapping) or not (isinstance(fields.get("verifier"), str) or combinations(fields)):
         raise RecipeError(
             f"composite: option success: got {given!r:.80}; expected the name of a part ({', '.join(terms)}) or of a "
             'verifier, or {"verifier": NAME, ...}'
@@ -215,7 +193,7 @@ def _success(given: Any, terms: Mapping[str, Verifier], label_free: bool) -> Ver
     if "weight" in fields:
         raise RecipeError("composite: option success: got a weight; expected none, because acc is 0 or 1: leave it out")
     try:
-        return verifier_named(fields["verifier"], _arguments(fields))
+        return whole_term(fields)
     except RecipeError as error:
         parts = f"no part ({', '.join(terms)}), and as a verifier: " if isinstance(given, str) else ""
         raise RecipeError(f"composite: option success: {parts}{error}") from error
@@ -247,5 +225,5 @@ def _accepts(given: Any, terms: Iterable[Verifier]) -> frozenset[str]:
 
 def _formula(weights: Mapping[str, float], fields: Mapping[str, Mapping[str, Any]]) -> str:
     total = " + ".join(f"{weight:g} · {name}" for name, weight in weights.items()).replace("+ -", "- ")
-    named = ", ".join(f"{name} = {each['verifier']}" for name, each in fields.items() if name != each["verifier"])
+    named = ", ".join(f"{name} = {shown(each)}" for name, each in fields.items() if name != each.get("verifier"))
     return f"total = {total}" + (f"\n{named}" if named else "")

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.actions import ARGUMENTS, Arguments, Objects, columns, normalised
-from grounding_rewards.arrays import Floats, read_only
-from grounding_rewards.targets.regions import PerSample, bounding_box
+from grounding_rewards.actions import ARGUMENTS, NO_ARGUMENTS, Arguments, Objects, columns, normalised
+from grounding_rewards.arrays import Floats, nowhere, read_only
+from grounding_rewards.targets.regions import PerSample, Regions, bounding_box
 from grounding_rewards.targets.target import Action, Target
 
 _NOWHERE = (float("nan"), float("nan"))
@@ -28,6 +28,7 @@ class Alternatives(PerSample):
         names: (k,) the action as the target has it; "" is a place alone, which asks for a click.
         arguments: the action's arguments; ``to`` is (k, 4), and ``raw`` the target's ``extra``.
         aligned: whether every sample has exactly one.
+        bare: whether each is a place alone, in the order of ``Targets.regions``: most targets are, and are quicker.
         starts: (k, 2) where a drag or swipe with another end begins, in the target's own space; NaN elsewhere.
     """
 
@@ -37,6 +38,7 @@ class Alternatives(PerSample):
     arguments: Arguments
     aligned: bool
     starts: Floats
+    bare: bool = False
 
     def __post_init__(self) -> None:
         read_only(self.row, self.place, self.names, self.starts, *vars(self.arguments).values())
@@ -46,6 +48,8 @@ class Alternatives(PerSample):
 
     def place_scores(self, scores: NDArray[Any]) -> Floats:
         """Spread scores of places, (m,) in the order of ``Targets.regions``, to (k,); 0.0 where there is no place."""
+        if self.bare:
+            return scores
         if not len(scores):
             return np.zeros(len(self))
         return np.where(self.place >= 0, scores[self.place], 0.0)
@@ -53,6 +57,8 @@ class Alternatives(PerSample):
     @cached_property
     def normal(self) -> Alternatives:
         """Names and arguments in the shared vocabulary, by ``actions.normalised``; "" is ``click``."""
+        if self.bare:
+            return replace(self, names=np.full(len(self), "click", dtype=np.object_))
         names, fields = [], []
         for name, arguments, start in zip(self.names.tolist(), self._fields(), self.starts.tolist(), strict=True):
             name, arguments = normalised(name or "click", arguments, start)
@@ -103,6 +109,24 @@ def alternatives_of(targets: Sequence[Target | None]) -> Alternatives:
         names=_objects([action.name if action else "" for action in found]),
         arguments=Arguments(**columns(fields, ends=4)),
         aligned=owners == list(range(len(targets))),
+    )
+
+
+def bare_places(targets: Sequence[Target | None], regions: Regions) -> Alternatives:
+    """Return the alternatives of n targets that ask for places alone, those of ``regions``."""
+    extras = [target and target.extra for target in targets]
+    raw = None
+    if any(extra is not None for extra in extras):
+        raw = _objects([extras[row] for row in regions.row.tolist()])
+    count = len(regions.row)
+    return Alternatives(
+        row=regions.row,
+        place=np.arange(count),
+        starts=nowhere(count, 2),
+        names=np.full(count, "", dtype=np.object_),
+        arguments=NO_ARGUMENTS if raw is None else Arguments(raw=raw),
+        aligned=regions.aligned,
+        bare=True,
     )
 
 

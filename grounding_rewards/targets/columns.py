@@ -14,7 +14,7 @@ from grounding_rewards.arrays import Floats, nowhere, read_only
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import CODES, SPACES, UNDECLARED, CoordSpace, as_space, convert
 from grounding_rewards.errors import RecipeError, TargetError
-from grounding_rewards.targets.alternatives import Alternatives, alternatives_of
+from grounding_rewards.targets.alternatives import Alternatives, alternatives_of, bare_places
 from grounding_rewards.targets.read import read_target
 from grounding_rewards.targets.regions import Regions, bounding_box, converted, regions_of
 from grounding_rewards.targets.requirements import Requirements, violations
@@ -93,7 +93,9 @@ class Targets:
     def alternatives(self) -> Alternatives:
         """Every place with the action to do there, and actions that need no place."""
         if not self._as_written:
-            self._as_written.append(alternatives_of(self.rows))
+            self._as_written.append(
+                alternatives_of(self.rows) if self.special else bare_places(self.rows, self.regions)
+            )
         found = self._as_written[0]
         to, into = found.arguments.to, self.into
         if to is None or into is None or not self.with_ends:

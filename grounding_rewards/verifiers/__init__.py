@@ -6,6 +6,7 @@ its bounds. It never converts coordinates: predictions and targets come in one s
 
 from grounding_rewards.verifiers.action import ActionType
 from grounding_rewards.verifiers.action_match import ActionMatch, RefusalMatch
+from grounding_rewards.verifiers.any_of import any_of, if_placed, same_action
 from grounding_rewards.verifiers.arguments import ArgumentMatch, DurationMatch, EndHit, KeysMatch
 from grounding_rewards.verifiers.base import Verifier, verifier
 from grounding_rewards.verifiers.consensus import Consensus, InConsensus
@@ -69,5 +70,8 @@ __all__ = [
     "TextMatch",
     "ThinkingLength",
     "Verifier",
+    "any_of",
+    "if_placed",
+    "same_action",
     "verifier",
 ]

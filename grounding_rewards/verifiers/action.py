@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.actions import canonical
+from grounding_rewards.actions import Objects, canonical
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import PARSED, Predictions, Reason, Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import ACTIONS, BaseVerifier
+from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives
 
 Names = Literal["vocabulary", "written", "lower", "contained"]
 
@@ -21,7 +20,7 @@ _ACTED = np.isin(np.arange(len(Reason)), [reason for reason in PARSED if reason 
 
 
 @dataclass(frozen=True)
-class ActionType(BaseVerifier):
+class ActionType(OfAlternatives):
     """1.0 where the action is of the target's kind, wherever it goes and whatever it says, else 0.0.
 
     A place without an action is a click, on both sides. No answer, a refusal, or a refusal target: 0.0. Of several
@@ -41,26 +40,17 @@ class ActionType(BaseVerifier):
 
     low = 0.0
     high = 1.0
-    judges = ACTIONS
 
     def __post_init__(self) -> None:
         options.choice(self, "names", Names)
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        return rollouts.targets.alternatives.best(self.each(rollouts), len(rollouts))
-
-    def each(self, rollouts: Rollouts) -> Floats:
-        """The score of each alternative: (k,)."""
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives."""
         predictions, alternatives = rollouts.predictions, rollouts.targets.alternatives
         given, wanted = predictions.actions, alternatives.names
         if self.names == "vocabulary":
             given, wanted = in_vocabulary(predictions), alternatives.normal.names
-        given = alternatives.each(given)
-        if self.names in _COMPARE:
-            compare, pairs = _COMPARE[self.names], zip(given.tolist(), wanted.tolist(), strict=True)
-            same = np.array([compare(said, right) for said, right in pairs], dtype=np.bool_)
-        else:
-            same = np.equal(given, wanted).astype(np.bool_)
+        same = same_names(self.names, alternatives.each(given), wanted)
         score: Floats = (same & alternatives.each(acted(predictions))).astype(np.float64)
         return score
 
@@ -81,12 +71,20 @@ def in_vocabulary(predictions: Predictions) -> NDArray[np.object_]:
     return found
 
 
-def _lowered(given: str, wanted: str) -> bool:
-    return given.lower() == wanted.lower()
+def same_names(names: Names, given: Objects, wanted: Objects) -> NDArray[np.bool_]:
+    """Compare names row by row as ``ActionType`` of these names does, in the vocabulary as they are: (k,)."""
+    if names == "contained":
+        pairs = zip(given.tolist(), wanted.tolist(), strict=True)
+        return np.array([right in said for said, right in pairs], dtype=np.bool_)
+    if names == "lower":
+        given, wanted = lowered(given), lowered(wanted)
+    return np.equal(given, wanted).astype(np.bool_)
 
 
-def _contained(given: str, wanted: str) -> bool:
-    return wanted in given
-
-
-_COMPARE: dict[str, Callable[[str, str], bool]] = {"lower": _lowered, "contained": _contained}
+def lowered(names: Objects) -> Objects:
+    """Return the names in lower case; each that occurs is changed once."""
+    listed = names.tolist()
+    lower = {name: name.lower() for name in set(listed)}
+    found = np.empty(len(listed), dtype=np.object_)
+    found[:] = [lower[name] for name in listed]
+    return found

@@ -16,7 +16,7 @@ from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action import ActionType, in_vocabulary
-from grounding_rewards.verifiers.alternatives import Columns, argument, compared
+from grounding_rewards.verifiers.alternatives import Columns, Mask, argument, compared
 from grounding_rewards.verifiers.arguments import DurationMatch, EndHit, durations, same_keys
 from grounding_rewards.verifiers.base import ACTIONS, NEEDS_NOTHING, NEEDS_SCREEN, BaseVerifier
 from grounding_rewards.verifiers.direction import Convention, DirectionMatch
@@ -151,8 +151,8 @@ class ActionMatch(BaseVerifier):
         best: Floats = np.maximum(score, RefusalMatch()(rollouts) * said_no)
         return best
 
-    def each(self, rollouts: Rollouts) -> Floats:
-        """The score of each alternative: (k,)."""
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives, of which a refusal has none."""
         alternatives = rollouts.targets.alternatives.normal
         rows = np.flatnonzero((_TYPE.each(rollouts) > 0) & (self._placed(rollouts) | self._loose(alternatives)))
         if len(rows):

@@ -1,4 +1,4 @@
-"""Parts of verifiers of actions: a prediction beside each alternative of its target."""
+"""Base classes of verifiers that score each alternative or place, and arguments beside each alternative."""
 
 from __future__ import annotations
 
@@ -11,6 +11,53 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
+from grounding_rewards.verifiers.base import ACTIONS, PLACES, BaseVerifier
+
+Mask = NDArray[np.bool_] | None
+
+
+class OfAlternatives(BaseVerifier):
+    """A verifier that scores each alternative of a target by itself; a sample's score is that of its best one."""
+
+    @property
+    def judges(self) -> frozenset[str]:
+        """Actions, whatever else an alternative has."""
+        return ACTIONS
+
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Return the score of each alternative: (k,).
+
+        Args:
+            rollouts: n rollouts whose targets have k alternatives.
+            among: (k,) True where the score is of use; elsewhere it may be anything within the bounds. None for all.
+        """
+        raise NotImplementedError
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        """Score n rollouts: (n,)."""
+        return rollouts.targets.alternatives.best(self.each(rollouts), len(rollouts))
+
+
+class OfPlaces(BaseVerifier):
+    """A verifier that scores each place of a target; an alternative that needs no place scores 0.0."""
+
+    @property
+    def judges(self) -> frozenset[str]:
+        """Places with an extent."""
+        return PLACES
+
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Return the score of each place: (m,)."""
+        raise NotImplementedError
+
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Return the score of each alternative: (k,)."""
+        return rollouts.targets.alternatives.place_scores(self.places(rollouts))
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        """Score n rollouts: (n,)."""
+        return rollouts.targets.regions.best(self.places(rollouts), len(rollouts))
+
 
 Columns = tuple[NDArray[Any] | None, NDArray[Any] | None]
 """An argument as predicted and as wanted, a value for each of k alternatives; None where no row has one."""
@@ -30,10 +77,13 @@ def argument(rollouts: Rollouts, name: str, alternatives: Alternatives | None = 
     return None if given is None else alternatives.each(given), wanted
 
 
-def compared(columns: Columns, rows: int, compare: Callable[[Any, Any], float]) -> Floats:
+def compared(
+    columns: Columns, rows: int, compare: Callable[[Any, Any], float], among: Mask = None, unasked: float = 1.0
+) -> Floats:
     """Return compare(given, wanted) for each of k alternatives: (k,).
 
-    1.0 where nothing is wanted; 0.0 where something is and the response has none.
+    ``unasked`` where nothing is wanted, or among others than those asked for; 0.0 where something is and the response
+    has none.
 
     >>> columns = np.array(["up", "up", None], dtype=object), np.array(["up", None, "up"], dtype=object)
     >>> compared(columns, 3, lambda given, wanted: float(given == wanted))
@@ -41,9 +91,11 @@ def compared(columns: Columns, rows: int, compare: Callable[[Any, Any], float]) 
     """
     given, wanted = columns
     if wanted is None:
-        return np.ones(rows)
-    if given is None:
-        return np.array([float(right is None) for right in wanted.tolist()])
-    pairs = zip(given.tolist(), wanted.tolist(), strict=True)
-    scores = [1.0 if right is None else 0.0 if said is None else compare(said, right) for said, right in pairs]
+        return np.full(rows, unasked)
+    scores, rights = [unasked] * rows, wanted.tolist()
+    said = [None] * rows if given is None else given.tolist()
+    for row in range(rows) if among is None else np.flatnonzero(among).tolist():
+        right = rights[row]
+        if right is not None:
+            scores[row] = 0.0 if said[row] is None else compare(said[row], right)
     return np.array(scores, dtype=np.float64)

@@ -15,8 +15,8 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.alternatives import Columns, argument, compared
-from grounding_rewards.verifiers.base import ACTIONS, NEEDS_NOTHING, NEEDS_SCREEN, BaseVerifier
+from grounding_rewards.verifiers.alternatives import Columns, Mask, OfAlternatives, argument, compared
+from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
 from grounding_rewards.verifiers.hit import check_reach, within
 from grounding_rewards.verifiers.screen import screens
 from grounding_rewards.verifiers.text import text_rule
@@ -25,7 +25,7 @@ Field = Literal["app", "status", "button"]
 
 
 @dataclass(frozen=True)
-class ArgumentMatch(BaseVerifier):
+class ArgumentMatch(OfAlternatives):
     """1.0 where an argument of the action is the target's, white space around it aside, else 0.0.
 
     1.0 where the target has none, whatever the response; 0.0 where it has one and the response none. Of several
@@ -44,21 +44,20 @@ class ArgumentMatch(BaseVerifier):
 
     low = 0.0
     high = 1.0
-    judges = ACTIONS
 
     def __post_init__(self) -> None:
         options.choice(self, "field", Field)
         options.choice(self, "case", Literal[True, False])
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives."""
         alternatives = rollouts.targets.alternatives.normal
         columns = argument(rollouts, self.field, alternatives)
-        scores = compared(columns, len(alternatives), text_rule("exact", case=self.case))
-        return alternatives.best(scores, len(rollouts))
+        return compared(columns, len(alternatives), text_rule("exact", case=self.case), among)
 
 
 @dataclass(frozen=True)
-class KeysMatch(BaseVerifier):
+class KeysMatch(OfAlternatives):
     """1.0 where the keys pressed are the target's, in any order and case, else 0.0.
 
     Names of one key that differ (``control`` and ``ctrl``, ``return`` and ``enter``, ``escape`` and ``esc``) are the
@@ -68,14 +67,13 @@ class KeysMatch(BaseVerifier):
 
     low = 0.0
     high = 1.0
-    judges = ACTIONS
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives."""
         alternatives, predictions = rollouts.targets.alternatives.normal, rollouts.predictions
         given = alternatives.each(_with_enter(predictions.arguments.column("keys", len(rollouts)), predictions.actions))
         wanted = _with_enter(alternatives.arguments.column("keys", len(alternatives)), alternatives.names)
-        scores = compared((given, wanted), len(alternatives), same_keys)
-        return alternatives.best(scores, len(rollouts))
+        return compared((given, wanted), len(alternatives), same_keys, among)
 
 
 def same_keys(given: Iterable[str], wanted: Iterable[str]) -> float:
@@ -103,7 +101,7 @@ def _with_enter(keys: Objects, names: Objects) -> Objects:
 
 
 @dataclass(frozen=True)
-class DurationMatch(BaseVerifier):
+class DurationMatch(OfAlternatives):
     """1.0 where the action takes as long as it should, else 0.0.
 
     With a tolerance: |duration - the target's| <= tolerance. Without one: low <= duration <= high. Either way only
@@ -125,7 +123,6 @@ class DurationMatch(BaseVerifier):
 
     low = 0.0
     high = 1.0
-    judges = ACTIONS
 
     def __post_init__(self) -> None:
         options.number(self, "shortest")
@@ -136,10 +133,9 @@ class DurationMatch(BaseVerifier):
             if self.shortest or self.longest is not None:
                 raise RecipeError("DurationMatch: got a tolerance and limits; give one of them")
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        alternatives = rollouts.targets.alternatives
-        scores = durations(argument(rollouts, "duration"), len(alternatives), self.holds)
-        return alternatives.best(scores, len(rollouts))
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives."""
+        return durations(argument(rollouts, "duration"), len(rollouts.targets.alternatives), self.holds)
 
     def holds(self, given: Floats, wanted: Floats) -> geometry.Bools:
         """Test k durations; NaN is none."""
@@ -157,7 +153,7 @@ def durations(columns: Columns, rows: int, holds: Callable[[Floats, Floats], geo
 
 
 @dataclass(frozen=True)
-class EndHit(BaseVerifier):
+class EndHit(OfAlternatives):
     """1.0 where the drag ends in the target's ``to``, borders included, else 0.0.
 
     A ``to`` that is a box counts as ``enlarge`` times its size about its centre; one that is a point is reached from at
@@ -181,7 +177,6 @@ class EndHit(BaseVerifier):
 
     low = 0.0
     high = 1.0
-    judges = ACTIONS
 
     @property
     def needs(self) -> frozenset[str]:
@@ -191,11 +186,8 @@ class EndHit(BaseVerifier):
         options.number(self, "enlarge", above=True)
         check_reach(self, "radius", "share")
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        return rollouts.targets.alternatives.best(self.each(rollouts), len(rollouts))
-
-    def each(self, rollouts: Rollouts) -> Floats:
-        """The score of each alternative: (k,)."""
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives."""
         ends, wanted = argument(rollouts, "to")
         if wanted is None:
             return np.ones(len(rollouts.targets.alternatives))

@@ -11,14 +11,13 @@ from grounding_rewards.actions import Objects, opposite
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.alternatives import argument, compared
-from grounding_rewards.verifiers.base import ACTIONS, BaseVerifier
+from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives, argument, compared
 
 Convention = Literal["content", "finger"]
 
 
 @dataclass(frozen=True)
-class DirectionMatch(BaseVerifier):
+class DirectionMatch(OfAlternatives):
     """1.0 where the direction of the action is the target's, else 0.0; case does not count.
 
     Of what is called a scroll, the direction is the way the view goes (``"content"``: down shows what is further down)
@@ -41,22 +40,18 @@ class DirectionMatch(BaseVerifier):
 
     low = 0.0
     high = 1.0
-    judges = ACTIONS
 
     def __post_init__(self) -> None:
         options.choice(self, "response", Convention)
         options.choice(self, "target", Convention)
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        return rollouts.targets.alternatives.best(self.each(rollouts), len(rollouts))
-
-    def each(self, rollouts: Rollouts) -> Floats:
-        """The score of each alternative: (k,)."""
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives."""
         alternatives = rollouts.targets.alternatives.normal
         given, wanted = argument(rollouts, "direction", alternatives)
         swiped, meant = argument(rollouts, "swiped", alternatives)
         columns = _content(given, swiped, self.response), _content(wanted, meant, self.target)
-        return compared(columns, len(alternatives), _same)
+        return compared(columns, len(alternatives), _same, among)
 
 
 def _content(directions: Objects | None, swiped: Objects | None, convention: Convention) -> Objects | None:

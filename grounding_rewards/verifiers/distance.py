@@ -15,7 +15,8 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_SCREEN, PLACES, BaseVerifier
+from grounding_rewards.verifiers.alternatives import OfPlaces
+from grounding_rewards.verifiers.base import NEEDS_SCREEN
 from grounding_rewards.verifiers.hit import (
     CIRCLE,
     POINT,
@@ -31,7 +32,7 @@ Power = Literal[1, 2]
 
 
 @dataclass(frozen=True)
-class InsideDistance(BaseVerifier):
+class InsideDistance(OfPlaces):
     """1 - ||p - c|| / diagonal inside the target, 0.0 outside: a hit is worth 0.5 (corner) to 1.0 (centre).
 
     c is the centre of a box or circle and the mean of a polygon's corners; the diagonal is that of the bounding box.
@@ -46,12 +47,12 @@ class InsideDistance(BaseVerifier):
 
     low = 0.0
     high = 1.0
-    judges = PLACES
 
     def __post_init__(self) -> None:
         options.choice(self, "polygon", PolygonRule)
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         regions = rollouts.targets.regions
         xy = rollouts.predictions.xy
         inside = inside_regions(xy, regions, self.polygon)
@@ -60,11 +61,11 @@ class InsideDistance(BaseVerifier):
         if np.count_nonzero(diagonal) < len(diagonal):
             diagonal = np.where(diagonal > 0, diagonal, 1.0)
         # fmin reads a NaN, which a row without a point has, as 1.0; a product costs less than np.where.
-        return regions.best((1.0 - np.fmin(away / diagonal, 1.0)) * inside, len(rollouts))
+        return (1.0 - np.fmin(away / diagonal, 1.0)) * inside
 
 
 @dataclass(frozen=True)
-class DenseDistance(BaseVerifier):
+class DenseDistance(OfPlaces):
     """From 1.0 at the centre through ``floor`` at the border towards 0.0 far away; no miss is worth as much as a hit.
 
     hit = floor + (1 - floor) · (1 - depth), in [floor, 1], with depth the share of the way from the centre to the
@@ -94,7 +95,6 @@ class DenseDistance(BaseVerifier):
     low = 0.0
     high = 1.0
     needs = NEEDS_SCREEN
-    judges = PLACES
 
     def __post_init__(self) -> None:
         options.number(self, "floor", high=1.0, above=True)
@@ -102,7 +102,8 @@ class DenseDistance(BaseVerifier):
         options.choice(self, "polygon", PolygonRule)
         check_reach(self, "point_radius", "point_share")
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         regions, xy = rollouts.targets.regions, rollouts.predictions.xy
         screen = screens(rollouts, type(self).__name__)
         inside = inside_regions(xy, regions, self.polygon, self.point_radius)
@@ -115,7 +116,7 @@ class DenseDistance(BaseVerifier):
         # The largest float below the floor, so that no miss equals a hit on the border.
         miss = np.minimum(self.floor * (scale / (scale + gap)), math.nextafter(self.floor, 0.0))
         # fmax reads a NaN, which a row without a point has, as 0.0.
-        return regions.best(np.where(inside, hit, np.fmax(miss, 0.0)), len(rollouts))
+        return np.where(inside, hit, np.fmax(miss, 0.0))
 
     def _measure(self, points: Floats, regions: Regions, screen: Floats) -> tuple[Floats, Floats]:
         """Return depth and gap of each place's point: (m,) each, the depth of use inside and the gap outside."""
@@ -145,7 +146,7 @@ class DenseDistance(BaseVerifier):
 
 
 @dataclass(frozen=True)
-class ScreenDistance(BaseVerifier):
+class ScreenDistance(OfPlaces):
     """1 - (d / dmax)², inside the target and outside: the nearer to its centre on the screen, the more.
 
     With p and the centre c in shares of the screen's width and height: d = ||p - c||, and dmax is the largest distance
@@ -167,12 +168,12 @@ class ScreenDistance(BaseVerifier):
     low = 0.0
     high = 1.0
     needs = NEEDS_SCREEN
-    judges = PLACES
 
     def __post_init__(self) -> None:
         options.choice(self, "power", Power)
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         regions = rollouts.targets.regions
         screen = screens(rollouts, type(self).__name__)
         centre = _centres(regions) / screen
@@ -180,7 +181,7 @@ class ScreenDistance(BaseVerifier):
         share = away / geometry.lengths(np.maximum(np.abs(centre), np.abs(1.0 - centre)))
         decay = 1.0 - (share if self.power == 1 else share * share)
         # fmax reads a NaN, which a row without a point has, as 0.0.
-        return regions.best(np.fmax(decay, 0.0) * (away <= 1.0), len(rollouts))
+        return np.fmax(decay, 0.0) * (away <= 1.0)
 
 
 def _centres(regions: Regions) -> Floats:
@@ -212,7 +213,7 @@ SHAPES: dict[str, Callable[[Floats], Floats]] = {
 
 
 @dataclass(frozen=True)
-class Centredness(BaseVerifier):
+class Centredness(OfPlaces):
     """f(n) for a point inside the target's box, n = max(|x - cx| / (width / 2), |y - cy| / (height / 2)); else 0.0.
 
     1.0 at the centre, f(1) on the border, which is inside; 0.0 without a predicted point, and for a box without width
@@ -234,15 +235,15 @@ class Centredness(BaseVerifier):
 
     low = 0.0
     high = 1.0
-    judges = PLACES
 
     def __post_init__(self) -> None:
         options.choice(self, "shape", Shape)
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         regions = rollouts.targets.regions
         points = regions.each(rollouts.predictions.xy)
-        return regions.best(centredness(points, regions.box, self.shape), len(rollouts))
+        return centredness(points, regions.box, self.shape)
 
 
 def centredness(points: Floats, box: Floats, shape: str, outside: float = 0.0) -> Floats:
@@ -271,7 +272,7 @@ def _ratio(x: float, y: float, x1: float, y1: float, x2: float, y2: float) -> fl
 
 
 @dataclass(frozen=True)
-class CornerDistance(BaseVerifier):
+class CornerDistance(OfPlaces):
     """2 · (distance to the nearest corner) / diagonal inside the box; below 0 outside, by the distance to it.
 
     Inside, borders included: 1.0 at the centre, 0.0 at a corner, and nearly 1.0 at the middle of a long edge. Outside:
@@ -288,9 +289,9 @@ class CornerDistance(BaseVerifier):
     low = -1.0
     high = 1.0
     needs = NEEDS_SCREEN
-    judges = PLACES
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         regions = rollouts.targets.regions
         size = screens(rollouts, type(self).__name__)
         upper, lower = regions.box[:, :2], regions.box[:, 2:]
@@ -303,7 +304,7 @@ class CornerDistance(BaseVerifier):
         whole = np.maximum(np.where(inside & ~flat, _length(extent) / 2, farthest), _NEARLY_NOTHING)
         share = np.fmin(length / whole, 1.0)  # fmin takes the 1.0 where there is no point
         score = np.where(flat, -1.0, np.where(inside, share, -share))
-        return regions.best(score, len(rollouts))
+        return score
 
 
 _NEARLY_NOTHING = 1e-9

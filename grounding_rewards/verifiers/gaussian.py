@@ -10,21 +10,20 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import PLACES, BaseVerifier
+from grounding_rewards.verifiers.alternatives import OfPlaces
 
 _NARROWEST = 1e-100
 """Gaussians narrower than this count as points; squares of smaller numbers would be 0."""
 
 
 @dataclass(frozen=True)
-class _Gaussian(BaseVerifier):
+class _Gaussian(OfPlaces):
     alpha: float = 0.5
     least: float = 0.0
     digits: int | None = None
 
     low = 0.0
     high = 1.0
-    judges = PLACES
 
     def __post_init__(self) -> None:
         options.number(self, "alpha", above=True)
@@ -60,12 +59,13 @@ class GaussianPoint(_Gaussian):
     Source: GUI-G2 5c5c365, ``src/gui_g2/src/open_r1/gaussian_grpo.py``, "gaussian point reward".
     """
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         regions = rollouts.targets.regions
         off = regions.each(rollouts.predictions.xy) - regions.centre
         off = off / np.maximum(self._sigma(regions.box), _NARROWEST)
         score = np.exp(-0.5 * (off[:, 0] * off[:, 0] + off[:, 1] * off[:, 1]))
-        return regions.best(self._rounded(score), len(rollouts))
+        return self._rounded(score)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,8 @@ class GaussianCoverage(_Gaussian):
     to determinants, which makes the coefficient of small boxes anything up to infinity.
     """
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         regions = rollouts.targets.regions
         box = regions.each(rollouts.predictions.box)
         sigma, tau = self._sigma(box), self._sigma(regions.box)
@@ -99,4 +100,4 @@ class GaussianCoverage(_Gaussian):
             alike, off = np.where(flat, off == 0, alike), np.where(flat, 0.0, off)
         alike, off = alike / spread, off / spread
         score = np.sqrt(alike[:, 0] * alike[:, 1]) * np.exp(-0.25 * (off[:, 0] + off[:, 1]))
-        return regions.best(self._rounded(np.minimum(score, 1.0)), len(rollouts))
+        return self._rounded(np.minimum(score, 1.0))

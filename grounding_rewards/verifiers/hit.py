@@ -14,7 +14,8 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN, PLACES, BaseVerifier
+from grounding_rewards.verifiers.alternatives import OfPlaces
+from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN, PLACES
 from grounding_rewards.verifiers.screen import screens
 
 Border = Literal["inclusive", "strict"]
@@ -25,7 +26,7 @@ POLYGON, CIRCLE, POINT = (np.int8(kind) for kind in (RegionKind.POLYGON, RegionK
 
 
 @dataclass(frozen=True)
-class Hit(BaseVerifier):
+class Hit(OfPlaces):
     """1.0 where the predicted point lies in any of the target's places, else 0.0.
 
     bbox: x1 <= x <= x2 and y1 <= y <= y2. Circle: within the radius. Polygon: by the rule ``polygon``. Point: at most
@@ -76,7 +77,8 @@ class Hit(BaseVerifier):
         if self.actions is not None:
             options.names(self, "actions")
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         regions, strict = rollouts.targets.regions, self.border == "strict"
         hit = inside_regions(
             rollouts.predictions.xy, regions, self.polygon, self.point_radius, self.whole_edges,
@@ -84,17 +86,16 @@ class Hit(BaseVerifier):
         )  # fmt: skip
         if self.point_share is not None:
             hit = hit | near_points(rollouts, "Hit", regions.kind == POINT, self.point_share, strict=strict)
-        score = regions.best(hit.astype(np.float64), len(rollouts))
-        if self.actions is None:
-            return score
-        actions = rollouts.predictions.actions.tolist()
-        if set(actions) <= set(self.actions):
-            return score
-        return score * np.array([action in self.actions for action in actions], dtype=np.float64)
+        if self.actions is not None:
+            actions = rollouts.predictions.actions.tolist()
+            if not set(actions) <= set(self.actions):
+                counts = np.array([action in self.actions for action in actions], dtype=np.bool_)
+                hit = hit & regions.each(counts)
+        return hit.astype(np.float64)
 
 
 @dataclass(frozen=True)
-class NearPoint(BaseVerifier):
+class NearPoint(OfPlaces):
     """1.0 where the predicted point is near the point marked in any of the target's places, else 0.0.
 
     Marked are a target that is only a point, the point beside a bbox, and a circle's centre; a place without one is
@@ -115,7 +116,6 @@ class NearPoint(BaseVerifier):
 
     low = 0.0
     high = 1.0
-    judges = PLACES
 
     @property
     def needs(self) -> frozenset[str]:
@@ -127,13 +127,14 @@ class NearPoint(BaseVerifier):
         if self.radius is None and self.share is None:
             raise RecipeError("NearPoint: got neither radius nor share; give one of them")
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         regions, strict = rollouts.targets.regions, self.border == "strict"
         if self.share is not None:
             near = near_points(rollouts, "NearPoint", ~np.isnan(regions.point[:, 0]), self.share, strict=strict)
         else:
             near = within(regions.each(rollouts.predictions.xy), regions.point, self.radius, strict=strict)
-        return regions.best(near.astype(np.float64), len(rollouts))
+        return near.astype(np.float64)
 
 
 def inside_regions(

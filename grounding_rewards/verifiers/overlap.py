@@ -12,7 +12,8 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_SCREEN, PLACES, BaseVerifier
+from grounding_rewards.verifiers.alternatives import OfPlaces
+from grounding_rewards.verifiers.base import NEEDS_SCREEN
 from grounding_rewards.verifiers.screen import screens
 
 Kind = Literal["iou", "giou", "diou", "ciou"]
@@ -21,7 +22,7 @@ _LOWEST = {"iou": 0.0, "giou": -1.0, "diou": -1.0, "ciou": -1.5}
 
 
 @dataclass(frozen=True)
-class Overlap(BaseVerifier):
+class Overlap(OfPlaces):
     """Intersection over union of the predicted box P and the target's box B, or one of its three extensions.
 
     By ``kind``, with C the smallest box around both, w and h the sides of a box, and c its centre:
@@ -48,7 +49,6 @@ class Overlap(BaseVerifier):
     pixel_convention: bool = False
 
     high = 1.0
-    judges = PLACES
 
     def __post_init__(self) -> None:
         options.choice(self, "kind", Kind)
@@ -59,9 +59,10 @@ class Overlap(BaseVerifier):
         """0.0 for iou, -1.0 for giou and diou, -1.5 for ciou."""
         return _LOWEST[self.kind]
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         regions = rollouts.targets.regions
-        return regions.best(self.between(regions.each(rollouts.predictions.box), regions.box), len(rollouts))
+        return self.between(regions.each(rollouts.predictions.box), regions.box)
 
     def between(self, box: Floats, truth: Floats) -> Floats:
         """Score each predicted box against the target's: (m, 4) and (m, 4) to (m,)."""
@@ -105,7 +106,7 @@ def _aspect(box: Floats, truth: Floats, iou: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class BoxSize(BaseVerifier):
+class BoxSize(OfPlaces):
     """Harmonic mean of the nearness of each edge: 4 / Σ 1 / t_k, with t_k = 1 - |P_k - B_k| / side of the image.
 
     P and B are the predicted box and the target's, x1 y1 x2 y2; the side is the image's width for x and its height
@@ -122,9 +123,9 @@ class BoxSize(BaseVerifier):
     low = 0.0
     high = 1.0
     needs = NEEDS_SCREEN
-    judges = PLACES
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         regions = rollouts.targets.regions
         screen = screens(rollouts, "BoxSize")
         away = np.abs(regions.each(rollouts.predictions.box) - regions.box)
@@ -132,4 +133,5 @@ class BoxSize(BaseVerifier):
         reaches = near.min(axis=1) > 0
         parts = 1.0 / np.where(reaches[:, None], near, 1.0)
         score = 4.0 / (parts[:, 0] + parts[:, 1] + parts[:, 2] + parts[:, 3])
-        return regions.best(score * reaches, len(rollouts))
+        close: Floats = score * reaches
+        return close

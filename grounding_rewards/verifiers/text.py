@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
+
+from grounding_rewards.actions import Arguments, Objects
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.alternatives import argument, compared
-from grounding_rewards.verifiers.base import ACTIONS, BaseVerifier
+from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives, argument, compared
 
 TextRule = Literal["exact", "f1", "contains", "ratio"]
 TextField = Literal["text", "direction", "button", "app", "status"]
@@ -78,7 +80,7 @@ def _compared(a: str, b: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class TextMatch(BaseVerifier):
+class TextMatch(OfAlternatives):
     """Agreement of the text of the action with the target's, 0.0 to 1.0.
 
     exact: 1.0 where they are equal, white space around them aside. f1: ``token_f1``. contains: 1.0 where one of the
@@ -103,17 +105,60 @@ class TextMatch(BaseVerifier):
 
     low = 0.0
     high = 1.0
-    judges = ACTIONS
 
     def __post_init__(self) -> None:
         check_text(self, "rule", "threshold", "case")
         options.choice(self, "field", TextField)
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives."""
         alternatives = rollouts.targets.alternatives.normal
         compare = text_rule(self.rule, self.threshold, self.case)
-        scores = compared(argument(rollouts, self.field, alternatives), len(alternatives), compare)
-        return alternatives.best(scores, len(rollouts))
+        return compared(argument(rollouts, self.field, alternatives), len(alternatives), compare, among)
+
+
+@dataclass(frozen=True)
+class TextAs(OfAlternatives):
+    """The rule's score of the texts of response and target as written, not in the vocabulary, 0.0 to 1.0.
+
+    Where the target has no such text ``unasked``, whatever the response.
+
+    Args:
+        rule: compares two texts, the response's first; a function of a module, so that recipes can be pickled.
+        fields: arguments of the action, of which the first that is there is its text.
+        missing: the text of a response that has none; None scores it 0.0.
+        unasked: the score where the target has no text.
+    """
+
+    rule: Callable[[str, str], float]
+    fields: tuple[str, ...] = ("text",)
+    missing: str | None = None
+    unasked: float = 1.0
+
+    low = 0.0
+    high = 1.0
+
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives."""
+        alternatives = rollouts.targets.alternatives
+        wanted = self._text(alternatives.arguments)
+        if wanted is None:
+            return np.full(len(alternatives), self.unasked)
+        said = self._text(rollouts.predictions.arguments)
+        if said is not None:
+            said = alternatives.each(said)
+        if self.missing is not None:
+            texts = [None] * len(alternatives) if said is None else said.tolist()
+            said = np.array([self.missing if text is None else text for text in texts], dtype=np.object_)
+        return compared((said, wanted), len(alternatives), self.rule, among, self.unasked)
+
+    def _text(self, arguments: Arguments) -> Objects | None:
+        """Return the first text of each row, None where it has none; None where no row has any."""
+        found: Any = None
+        for column in [getattr(arguments, field) for field in self.fields]:
+            if column is not None:
+                found = column if found is None else np.where(found == None, column, found)  # noqa: E711 (row by row)
+        return found  # type: ignore[no-any-return]
 
 
 def check_text(owner: object, rule: str, threshold: str, case: str) -> None:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
-from grounding_rewards.combine import Best
+from grounding_rewards.combine import Best, product
 from grounding_rewards.parsing.dialects.actions.ui_s1 import decoded, tagged
 from grounding_rewards.parsing.texts import SPACE, as_texts, matches
 from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
-from grounding_rewards.verifiers.alternatives import argument
+from grounding_rewards.verifiers import any_of, if_placed, same_action
+from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives, OfPlaces, argument
 from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.hit import inside_regions, within
-from grounding_rewards.verifiers.text import either_contains
+from grounding_rewards.verifiers.text import TextAs, either_contains
 
 ENLARGE = 1.2
 """How much larger a box counts."""
@@ -37,7 +37,7 @@ _USUAL_THINK = rf"^[^<]*<think>{SPACE}[^<{_WHITE}][^<]*</think>"
 
 
 @dataclass(frozen=True)
-class StepKind(BaseVerifier):
+class StepKind(OfAlternatives):
     """0.5 for the target's action with all that it takes, 0.1 for another action, 0.0 without either.
 
     Whatever the response's object has under ``action`` is another action, a number or nothing at all as well.
@@ -49,8 +49,8 @@ class StepKind(BaseVerifier):
     low = 0.0
     high = 0.5
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives."""
         alternatives = rollouts.targets.alternatives
         given, wanted = alternatives.each(rollouts.predictions.actions), _names(alternatives)
         same: NDArray[np.bool_] = given == wanted
@@ -61,7 +61,7 @@ class StepKind(BaseVerifier):
         if nameless.any():
             other = np.where(alternatives.each(_have_action(rollouts)), 0.1, 0.0)
             scores = np.where(nameless, other, scores)
-        return alternatives.best(scores, len(rollouts))
+        return scores
 
 
 def _have_action(rollouts: Rollouts) -> NDArray[np.bool_]:
@@ -75,35 +75,37 @@ def _have_action(rollouts: Rollouts) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class StepMatch(BaseVerifier):
-    """1.0 where the response does what any of the target's alternatives asks for, else 0.0.
-
-    The action's name is the target's; a place, which swipes do not need, is in the box enlarged to 1.2 times its
-    size about its centre, borders included, or at most 0.04 from the marked point, both in unit space; one text is
-    part of the other, case aside; button, case and white space around it aside, and direction are the target's.
-    """
+class Near(OfPlaces):
+    """1.0 where the click is in the enlarged place, or near enough to the point marked in it, else 0.0."""
 
     low = 0.0
     high = 1.0
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
-        alternatives = rollouts.targets.alternatives
-        match: NDArray[np.bool_] = alternatives.each(rollouts.predictions.actions) == _names(alternatives)
-        placed = _placed(alternatives)
-        if placed.any():
-            match = match & (~placed | (alternatives.place_scores(_near(rollouts)) > 0))
-        _compare(match, rollouts, "text", either_contains)
-        _compare(match, rollouts, "button", _same_button)
-        _compare(match, rollouts, "direction", str.__eq__)
-        return alternatives.best(match.astype(np.float64), len(rollouts))
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
+        xy, regions = rollouts.predictions.xy, rollouts.targets.regions
+        hit = inside_regions(xy, regions, enlarge=ENLARGE)
+        if regions.shapes is not None:
+            hit = hit | within(regions.each(xy), regions.point, REACH)
+        return hit.astype(np.float64)
 
 
-def _near(rollouts: Rollouts) -> geometry.Bools:
-    """(m,) which places the click hits, or comes close enough to."""
-    xy, regions = rollouts.predictions.xy, rollouts.targets.regions
-    hit = inside_regions(xy, regions, enlarge=ENLARGE)
-    return hit if regions.shapes is None else hit | within(regions.each(xy), regions.point, REACH)
+def _same_button(given: str, wanted: str) -> bool:
+    return given.strip().lower() == wanted.strip().lower()
+
+
+_SAID = product(
+    text=TextAs(either_contains), button=TextAs(_same_button, ("button",)), direction=TextAs(str.__eq__, ("direction",))
+)
+MATCH = any_of(
+    same_action("written", swipe=_SAID, otherwise=product(place=if_placed(Near()), said=_SAID)),
+    formula="""\
+1.0 where the response does what any of the target's alternatives asks for, else 0.0.
+
+The action's name is the target's; a place, which swipes do not need, is in the box enlarged to 1.2 times its
+size about its centre, borders included, or at most 0.04 from the marked point, both in unit space; one text is
+part of the other, case aside; button, case and white space around it aside, and direction are the target's.""",
+)
 
 
 def _complete(rollouts: Rollouts) -> NDArray[np.bool_]:
@@ -139,20 +141,6 @@ def _placed(alternatives: Alternatives) -> NDArray[np.bool_]:
     """Which of them ask for a place."""
     placed: NDArray[np.bool_] = (alternatives.place >= 0) & (alternatives.names != "swipe")
     return placed
-
-
-def _compare(match: NDArray[np.bool_], rollouts: Rollouts, name: str, rule: Callable[[str, str], bool]) -> None:
-    """Unmark matches of which an argument that is wanted is lacking or wrong."""
-    if getattr(rollouts.targets.alternatives.arguments, name) is None:
-        return
-    given, wanted = argument(rollouts, name)
-    for row in np.flatnonzero(match).tolist():
-        right, said = wanted[row], None if given is None else given[row]  # type: ignore[index]
-        match[row] = right is None or (said is not None and rule(said, right))
-
-
-def _same_button(given: str, wanted: str) -> bool:
-    return given.strip().lower() == wanted.strip().lower()
 
 
 @dataclass(frozen=True)

@@ -25,15 +25,16 @@ from grounding_rewards.scoring import ACTION, BBOX, POINT, Deviation, Example, E
 from grounding_rewards.targets.target import NativeForm, RegionKind
 from grounding_rewards.targets.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
-from grounding_rewards.verifiers.base import BaseVerifier
+from grounding_rewards.verifiers.alternatives import OfPlaces
+from grounding_rewards.verifiers.any_of import any_of, same_action
+from grounding_rewards.verifiers.text import TextAs
 
 REACH = 140.0
 """How far from a target that is only a point a click may be, in pixels of the image the model saw."""
 
 _KEYS = ("action", "gt_bbox", "input_text")
-_CLICK, _NO_ACTION, _NO_TEXT = "click", "no action", "no input text"
+_CLICK, _NO_TEXT = "click", "no input text"
 _PLACES = ("bbox", "point", "polygon", "circle", "regions")
-_WRITING = ("type", "select", "scroll")
 _NAMING = ("type", "select", "open_app")
 _DIRECTIONS = ("left", "right", "up", "down")
 _ACCEPTS = frozenset({ACTION, BBOX, POINT})
@@ -76,13 +77,12 @@ def gui_r1(*, format_weight: float = 0.2) -> Recipe:
 
     Source: GUI-R1 d43eea2, ``verl/utils/reward_score/r1gui.py``.
     """
-    weight = share("format_weight", format_weight)
-    matched = _Matched()
+    weight, form = share("format_weight", format_weight), JudgedFormat(is_well_formed, _SIGNS, _USUAL)
     return Recipe(
         name="gui-r1",
         dialect=GUI_R1,
-        reward=weighted(matched=(1.0 - weight, matched), format=(weight, JudgedFormat(is_well_formed, _SIGNS, _USUAL))),
-        success=matched,
+        reward=weighted(matched=(1.0 - weight, _MATCHED), format=(weight, form)),
+        success=_MATCHED,
         space=CoordSpace.MODEL_PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.MODEL_PIXEL,
@@ -125,70 +125,27 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
 
 
 @dataclass(frozen=True)
-class _Matched(BaseVerifier):
-    """1.0 where the action is the target's, case aside, and so is its point or text, else 0.0.
+class _InPlace(OfPlaces):
+    """1.0 where the point is in the place, or less than ``REACH`` from one that is only a point, else 0.0.
 
-    A click must be in the box, its border outside (but not that of a box without width or height), or less than 140
-    pixels from a target that is only a point. What is typed, selected or scrolled must have F1 >= 0.5 with the target's
-    text or direction, over the sets of lower-cased words, or both are one word and one is part of the other. Of every
-    other action nothing more is asked. Of several alternatives any.
+    The border of a box is outside, but that of a box without width or height is all there is of it.
     """
 
     low = 0.0
     high = 1.0
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        if not rollouts.targets.special:  # nothing but clicks is asked for
-            regions = rollouts.targets.regions
-            clicked = np.array([name == _CLICK for name in _lowered(rollouts.predictions.actions.tolist())], np.bool_)
-            return regions.best((_hits(rollouts) & regions.each(clicked)).astype(np.float64), len(rollouts))
-        alternatives = rollouts.targets.alternatives
-        said = [name or _NO_ACTION for name in _lowered(alternatives.each(rollouts.predictions.actions).tolist())]
-        wanted = [name or _CLICK for name in _lowered(alternatives.names.tolist())]
-        right = np.array([one == other for one, other in zip(said, wanted, strict=True)], dtype=np.bool_)
-        clicks = np.array([name == _CLICK for name in wanted], dtype=np.bool_)
-        if clicks.any():
-            right &= ~clicks | (alternatives.place_scores(_hits(rollouts)) > 0)
-        if not clicks.all():
-            _check_texts(rollouts, wanted, right)
-        return alternatives.best(right.astype(np.float64), len(rollouts))
-
-
-def _lowered(names: list[str]) -> list[str]:
-    lower = {name: name.lower() for name in set(names)}
-    return [lower[name] for name in names]
-
-
-def _hits(rollouts: Rollouts) -> geometry.Bools:
-    """Does each sample's point lie strictly in each of its places? (m,) booleans; a box without area has its border."""
-    regions = rollouts.targets.regions
-    points = regions.each(rollouts.predictions.xy)
-    inside = geometry.in_box(points, regions.box, strict=True)
-    if not regions.plain:
-        away = points - regions.point  # whose squares are compared, since a root would be rounded once more
-        inside |= (regions.kind == RegionKind.POINT) & ((away * away).sum(axis=1) < REACH * REACH)
-    flat = (regions.box[:, :2] == regions.box[:, 2:]).any(axis=1)
-    if not flat.any():
-        return inside
-    lines: geometry.Bools = flat & (regions.kind == RegionKind.BBOX)
-    return inside | (lines & geometry.in_box(points, regions.box))
-
-
-def _check_texts(rollouts: Rollouts, wanted: list[str], right: geometry.Bools) -> None:
-    """Take back what is right but for its text."""
-    alternatives = rollouts.targets.alternatives
-    texts = alternatives.each(rollouts.predictions.arguments.column("text", len(rollouts))).tolist()
-    count = len(alternatives)
-    truths = zip(
-        alternatives.arguments.column("text", count).tolist(),
-        alternatives.arguments.column("direction", count).tolist(),
-        strict=True,
-    )
-    for row, (text, direction) in enumerate(truths):
-        truth = direction if text is None else text
-        if right[row] and truth is not None and wanted[row] in _WRITING:
-            said = texts[row]
-            right[row] = texts_agree(_NO_TEXT if said is None else said, truth)
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
+        regions = rollouts.targets.regions
+        points = regions.each(rollouts.predictions.xy)
+        inside = geometry.in_box(points, regions.box, strict=True)
+        if not regions.plain:
+            away = points - regions.point  # whose squares are compared, since a root would be rounded once more
+            inside |= (regions.kind == RegionKind.POINT) & ((away * away).sum(axis=1) < REACH * REACH)
+        flat = (regions.box[:, :2] == regions.box[:, 2:]).any(axis=1)
+        if flat.any():
+            inside |= flat & (regions.kind == RegionKind.BBOX) & geometry.in_box(points, regions.box)
+        return inside.astype(np.float64)
 
 
 def texts_agree(said: str, wanted: str) -> bool:
@@ -202,6 +159,19 @@ def texts_agree(said: str, wanted: str) -> bool:
         (word,), (another,) = one, other
         return word in another or another in word
     return 4 * len(one & other) >= len(one) + len(other) > 0
+
+
+_WORDS = TextAs(texts_agree, ("text", "direction"), missing=_NO_TEXT)
+_MATCHED = any_of(
+    same_action("lower", unnamed="no action", click=_InPlace(), type=_WORDS, select=_WORDS, scroll=_WORDS,
+                otherwise=None),
+    formula="""1.0 where the action is the target's, case aside, and so is its point or text, else 0.0.
+
+A click must be in the box, its border outside (but not that of a box without width or height), or less than 140
+pixels from a target that is only a point. What is typed, selected or scrolled must have F1 >= 0.5 with the target's
+text or direction, over the sets of lower-cased words, or both are one word and one is part of the other. Of every
+other action nothing more is asked. Of several alternatives any.""",
+)  # fmt: skip
 
 
 def is_well_formed(text: str) -> bool:
@@ -268,8 +238,8 @@ def read_native(value: Any) -> dict[str, Any] | None:
     if name == _CLICK:  # which is what a place without an action asks for
         wire["point" if isinstance(place, list) and len(place) == 2 else "bbox"] = place
     else:
-        text = value.get("input_text")
-        wire["action"] = {"name": value["action"], "text": MISSING if text is None and name in _WRITING else text}
+        text, lacking = value.get("input_text"), MISSING if name in ("type", "select", "scroll") else None
+        wire["action"] = {"name": value["action"], "text": lacking if text is None else text}
     return wire
 
 

@@ -15,7 +15,7 @@ from grounding_rewards.parsing import UI_AGILE
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, length
 from grounding_rewards.recipes.published._solutions import CLICK, SIZES, SOLUTION, read_solution
-from grounding_rewards.recipes.published._ui_agile_parts import BINARY, Done, Grounding, Kind, Named, Parameter, Written
+from grounding_rewards.recipes.published._ui_agile_parts import BINARY, DONE, NAMED, PARAMETER, Kind, Written, grounding
 from grounding_rewards.scoring import ACTION, BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import DastLength, ThinkingLength, Verifier
@@ -77,21 +77,21 @@ def ui_agile(
     _choice("overlap", overlap, get_args(Kind))
     _choice("thinking_length", thinking_length, (None, *get_args(Thought)))
     weight, extra = length("format_weight", format_weight), length("length_weight", length_weight)
-    grounding, done = Grounding(shape, overlap), Done()
+    placed = grounding(shape, overlap)
     parts: dict[str, tuple[float, Verifier]] = {
-        "action": (1.0, Named()), "grounding": (1.0, grounding), "format": (weight, Written()),
-        "parameter": (1.0, Parameter()),
+        "action": (1.0, NAMED), "grounding": (1.0, placed), "format": (weight, Written()),
+        "parameter": (1.0, PARAMETER),
     }  # fmt: skip
     if thinking_length == "dast":
         parts["length"] = (extra, DastLength(weighted(**parts), above=_RIGHT))
     elif thinking_length is not None:
         thought = ThinkingLength(thinking_length)
-        parts["thinking"] = (extra, gate(when=("grounded", grounding), then=("thought", thought)))
+        parts["thinking"] = (extra, gate(when=("grounded", placed), then=("thought", thought)))
     return Recipe(
         name="ui-agile",
         dialect=UI_AGILE,
         reward=weighted(**parts),
-        success=done,
+        success=DONE,
         space=CoordSpace.PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.PIXEL,

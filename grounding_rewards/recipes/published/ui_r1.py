@@ -8,7 +8,6 @@ from functools import reduce
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import weighted
@@ -21,6 +20,8 @@ from grounding_rewards.recipes.published._solutions import CLICK, SIZES, SOLUTIO
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
+from grounding_rewards.verifiers import any_of, if_placed, same_action
+from grounding_rewards.verifiers.alternatives import OfPlaces
 from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.hit import inside_regions
 
@@ -86,13 +87,12 @@ def of_form(name: str, form: Form, format_weight: float) -> Recipe:
     if form not in _FORMS:
         raise RecipeError(f"option form: got {form!r:.60}; expected one of {', '.join(_FORMS)}")
     weight, thinks, last = length("format_weight", format_weight), form != "nothink", form != "main"
-    coordinate = _Coordinate()
     written = _Written(_THOUGHT if thinks else _UNTHOUGHT)
     return Recipe(
         name=name,
         dialect=UI_R1_BRACED if last else UI_R1,
-        reward=weighted(action=(1.0, _Action()), coord=(1.0, coordinate), format=(weight, written)),
-        success=coordinate,
+        reward=weighted(action=(1.0, _ACTION), coord=(1.0, _COORDINATE), format=(weight, written)),
+        success=_COORDINATE,
         space=CoordSpace.PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.PIXEL,
@@ -136,58 +136,31 @@ def _exploits(weight: float, thinks: bool) -> tuple[Exploit, ...]:
 
 
 @dataclass(frozen=True)
-class _Action(BaseVerifier):
-    """1.0 where the response names an action, and names it as the target does; a place alone asks for a click."""
+class _InPlace(OfPlaces):
+    """1.0 where the point, cut to whole pixels, lies in the place, else 0.0."""
 
     low = 0.0
     high = 1.0
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        if not rollouts.targets.special:
-            return _clicks(rollouts).astype(np.float64)
-        alternatives = rollouts.targets.alternatives
-        return alternatives.best(_same(rollouts, _names(rollouts)).astype(np.float64), len(rollouts))
-
-
-@dataclass(frozen=True)
-class _Coordinate(BaseVerifier):
-    """1.0 where the action is the target's and, of a click, the point, cut to whole pixels, lies in its place.
-
-    Borders count, and no edge is cut: (300.9, 200) lies in a box that ends at 300.
-    """
-
-    low = 0.0
-    high = 1.0
-
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        regions = rollouts.targets.regions
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
         # Below 0 this cuts away from 0, unlike int(), so that what is outside the image stays outside.
-        inside = inside_regions(np.floor(rollouts.predictions.xy), regions)
-        if not rollouts.targets.special:
-            hit = inside & regions.each(_clicks(rollouts))
-            return regions.best(hit.astype(np.float64), len(rollouts))
-        alternatives, names = rollouts.targets.alternatives, _names(rollouts)
-        free = (names != CLICK) | (alternatives.place < 0)
-        right = _same(rollouts, names) & (free | (alternatives.place_scores(inside) > 0))
-        return alternatives.best(right.astype(np.float64), len(rollouts))
+        return inside_regions(np.floor(rollouts.predictions.xy), rollouts.targets.regions).astype(np.float64)
 
 
-def _clicks(rollouts: Rollouts) -> NDArray[np.bool_]:
-    """Whether each response names a click: (n,)."""
-    clicks: NDArray[np.bool_] = rollouts.predictions.actions == CLICK
-    return clicks
+_ACTION = any_of(
+    same_action("written", otherwise=None),
+    formula=(
+        "1.0 where the response names an action, and names it as the target does; a place alone asks for a click."
+    ),
+)
+_COORDINATE = any_of(
+    same_action("written", click=if_placed(_InPlace()), otherwise=None),
+    formula="""\
+1.0 where the action is the target's and, of a click, the point, cut to whole pixels, lies in its place.
 
-
-def _names(rollouts: Rollouts) -> NDArray[np.object_]:
-    """The action that each alternative asks for: (k,)."""
-    names = rollouts.targets.alternatives.names
-    return np.where(names == "", CLICK, names)
-
-
-def _same(rollouts: Rollouts, names: NDArray[np.object_]) -> NDArray[np.bool_]:
-    """Whether the response names the action of each alternative: (k,); one that names none does not."""
-    same: NDArray[np.bool_] = rollouts.targets.alternatives.each(rollouts.predictions.actions) == names
-    return same
+Borders count, and no edge is cut: (300.9, 200) lies in a box that ends at 300.""",
+)
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.recipes._shared import BAD_TARGET, share
 from grounding_rewards.recipes.published._solutions import clicks_with_places
 from grounding_rewards.recipes.published._ui_s1_parts import (
+    MATCH,
     AnnotatedAction,
     Annotation,
     StepKind,
-    StepMatch,
     StepShare,
     StepSuccess,
     ThoughtAndAction,
@@ -72,11 +72,10 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
     weight = share("format_weight", format_weight)
     if not isinstance(returns, bool):
         raise RecipeError(f"option returns: got {returns!r}; expected true or false")
-    match = StepMatch()
-    step_reward = product(match=match, share=StepShare())
+    step_reward = product(match=MATCH, share=StepShare())
     judged = (("kind", StepKind()), ("step_reward", step_reward), ("annotation", Annotation()))
     score = weighted(format=(weight, ThoughtAndAction()), action=(1.0 - weight, AnnotatedAction(judged)))
-    step_return = StepReturn(score, match, gamma)
+    step_return = StepReturn(score, MATCH, gamma)
     total = "format_weight · format + (1 - format_weight) · action"
     return Recipe(
         name="ui-s1",

@@ -1,0 +1,332 @@
+"""The algebra over alternatives: terms that score each of a target's, and the best one's score as the sample's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.actions import ACTIONS, Objects
+from grounding_rewards.arrays import Floats
+from grounding_rewards.errors import RecipeError, VerifierError, near, short_repr
+from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.action import ActionType, Names, lowered, same_names
+from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives
+from grounding_rewards.verifiers.base import BaseVerifier, called, judges_of, reads_of
+from grounding_rewards.verifiers.contract import VERIFIER, checked_scores, why_invalid
+
+Term = Any
+"""A verifier with ``each``, or a combination of such."""
+
+
+def each_of(term: Term, rollouts: Rollouts, among: Mask = None) -> Floats:
+    """Return a term's score of each alternative, checked: (k,).
+
+    Raises:
+        VerifierError: it returned something other than k numbers checked_scores its bounds; names the row and the alternative.
+    """
+    returned = term.each(rollouts, among)
+    if hasattr(term, "children"):
+        return returned  # type: ignore[no-any-return]  # a combination of what is checked already
+    alternatives = rollouts.targets.alternatives
+    try:
+        return checked_scores(
+            returned, term.low, term.high, len(alternatives), lambda index: _called(alternatives.row, index)
+        )
+    except ValueError as error:
+        wrong = VerifierError(f"verifier {called(term)} {error}")
+        wrong.term = term
+        raise wrong from None
+
+
+def _called(rows: NDArray[np.int64], index: int) -> str:
+    return f"row {rows[index]}, alternative {index - int(np.searchsorted(rows, rows[index]))}"
+
+
+def inner(term: Term) -> tuple[Term, ...]:
+    """Return the terms that a term is made of, those of a combination and of the algebra over alternatives."""
+    if isinstance(term, AnyOf | Placed):
+        return (term.term,)
+    if isinstance(term, SameAction):
+        return tuple([part for _, part in (*term.terms, ("", term.otherwise)) if part is not None])
+    return tuple([part for _, part in getattr(term, "children", ())])
+
+
+def nested(term: Term) -> Iterator[Term]:
+    """Yield a term, and all those checked_scores it.
+
+    >>> from grounding_rewards.verifiers import ActionType, Hit
+    >>> list(nested(any_of(same_action(otherwise=None, click=Hit(), type=ActionType("lower")))))[3:]
+    [ActionType(names='lower')]
+    """
+    yield term
+    for part in inner(term):
+        yield from nested(part)
+
+
+def _check(owner: str, term: Term) -> None:
+    """Raise a RecipeError that names the first verifier checked_scores a term that cannot score alternatives."""
+    if wrong := why_invalid(term, VERIFIER):
+        raise RecipeError(f"{owner}: got {short_repr(term)}, which {wrong}")
+    if isinstance(term, AnyOf) or not hasattr(term, "each"):
+        raise RecipeError(
+            f"{owner}: {called(term)} scores whole responses, not each alternative of a target; put it beside any_of"
+        )
+    for part in inner(term):
+        _check(owner, part)
+
+
+@dataclass(frozen=True)
+class AnyOf(BaseVerifier):
+    """The score of the best alternative of each target, each scored by one term.
+
+    Attributes:
+        term: scores each alternative: a verifier with ``each``, or a combination of such.
+        formula: the score in words, for ``explain``; its first line is what makes a part.
+    """
+
+    term: Term
+    formula: str = ""
+
+    def __post_init__(self) -> None:
+        _check("any_of", self.term)
+
+    @cached_property
+    def low(self) -> float:
+        """The lowest score; 0.0 is that of a refusal target."""
+        return min(float(self.term.low), 0.0)
+
+    @cached_property
+    def high(self) -> float:
+        """The highest score."""
+        return max(float(self.term.high), 0.0)
+
+    @cached_property
+    def needs(self) -> frozenset[str]:
+        """What the term needs."""
+        needs: frozenset[str] = self.term.needs
+        return needs
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The further columns that the term reads."""
+        return reads_of(self.term)
+
+    @property
+    def judges(self) -> frozenset[str]:
+        """The kinds of target that the term judges."""
+        return judges_of(self.term)
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        """Score n rollouts: (n,)."""
+        return rollouts.targets.alternatives.best(each_of(self.term, rollouts), len(rollouts))
+
+
+def any_of(term: Term, formula: str = "") -> AnyOf:
+    """Return the best alternative's score, where the parts of a term are to hold of one and the same alternative.
+
+    Without it each verifier takes the best alternative by itself: ``product(ActionType, Hit)`` pays for the action of
+    one alternative at the place of another.
+
+    Args:
+        term: a verifier that scores alternatives, such as ``Hit``, ``ActionType``, ``TextMatch`` or ``same_action``, or
+            a combination of such.
+        formula: the score in words, for ``explain``.
+
+    Raises:
+        RecipeError: a verifier in it scores whole responses, such as ``Format``; names it.
+
+    >>> from grounding_rewards.combine import product
+    >>> from grounding_rewards.verifiers import ActionType, Hit
+    >>> any_of(product(name=ActionType(), place=Hit())).high
+    1.0
+    """
+    return AnyOf(term, formula)
+
+
+@dataclass(frozen=True)
+class SameAction(OfAlternatives):
+    """1.0 where the action is the alternative's, times the term of that action, else 0.0; built by ``same_action``."""
+
+    names: Names
+    terms: tuple[tuple[str, Term], ...]
+    otherwise: Term
+    bare: str = "click"
+    unnamed: str = ""
+
+    def __post_init__(self) -> None:
+        options.choice(self, "names", Names)
+        for name, term in (*self.terms, ("otherwise", self.otherwise)):
+            if term is not None:
+                _check(f"same_action, {name}", term)
+            if self.names == "vocabulary" and name not in (*ACTIONS, "otherwise"):
+                raise RecipeError(f"same_action: got the action {name!r}{near(name, ACTIONS)}")
+
+    @cached_property
+    def low(self) -> float:
+        """The lowest score."""
+        return min([0.0, *(float(term.low) for term in inner(self))])
+
+    @cached_property
+    def high(self) -> float:
+        """The highest score."""
+        terms = (*(term for _, term in self.terms), self.otherwise)
+        return max(0.0, *(1.0 if term is None else float(term.high) for term in terms))
+
+    @cached_property
+    def needs(self) -> frozenset[str]:
+        """What the terms need."""
+        return frozenset().union(*(term.needs for term in inner(self)))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The further columns that the terms read."""
+        return frozenset().union(*map(reads_of, inner(self)))
+
+    @property
+    def judges(self) -> frozenset[str]:
+        """The kinds of target that the terms judge."""
+        return frozenset({"action"}).union(*map(judges_of, inner(self)))
+
+    @cached_property
+    def _grouped(self) -> tuple[tuple[frozenset[str], Term], ...]:
+        """Each term once, with the names of the actions that it scores."""
+        found: dict[int, tuple[set[str], Term]] = {}
+        for name, term in self.terms:
+            found.setdefault(id(term), (set(), term))[0].add(name)
+        return tuple((frozenset(names), term) for names, term in found.values())
+
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives."""
+        wanted = self._wanted(rollouts)
+        same = self._same(rollouts, wanted)
+        if among is not None:
+            same = same & among
+        score: Floats = same.astype(np.float64)
+        if not same.any():
+            return score
+        present, listed = {wanted} if isinstance(wanted, str) else set(wanted.tolist()), set[str]()
+        for names, term in self._grouped:
+            listed |= names
+            if term is not None and not present.isdisjoint(names):
+                score = _times(score, term, rollouts, same, _members(wanted, present, names))
+        others = present - listed
+        if self.otherwise is not None and others:
+            score = _times(score, self.otherwise, rollouts, same, _members(wanted, present, others))
+        return score
+
+    def _wanted(self, rollouts: Rollouts) -> Objects | str:
+        """Return the action that each alternative asks for: (k,), or one text where all are places alone."""
+        alternatives = rollouts.targets.alternatives
+        if self.names == "vocabulary":
+            return "click" if alternatives.bare else alternatives.normal.names
+        if alternatives.bare:
+            return self.bare
+        names = lowered(alternatives.names) if self.names == "lower" else alternatives.names
+        return np.where(names == "", self.bare, names)
+
+    def _same(self, rollouts: Rollouts, wanted: Objects | str) -> NDArray[np.bool_]:
+        """Return (k,) True where the response's action is the one wanted."""
+        alternatives, given = rollouts.targets.alternatives, rollouts.predictions.actions
+        if self.names == "vocabulary":
+            return _TYPE.each(rollouts) > 0
+        if self.unnamed:
+            given = np.where(given == "", self.unnamed, given)
+        given = alternatives.each(lowered(given) if self.names == "lower" else given)
+        if isinstance(wanted, str):
+            wanted = np.full(len(given), wanted, dtype=np.object_)
+        return same_names("contained" if self.names == "contained" else "written", given, wanted)
+
+
+_TYPE = ActionType()
+
+
+def _members(wanted: Objects | str, present: set[str], names: frozenset[str] | set[str]) -> Mask:
+    """Return (k,) True where the action wanted is one of these; None where every one is."""
+    if isinstance(wanted, str) or present <= names:
+        return None
+    return np.array([name in names for name in wanted.tolist()], dtype=np.bool_)
+
+
+def _times(score: Floats, term: Term, rollouts: Rollouts, same: NDArray[np.bool_], chosen: Mask) -> Floats:
+    if chosen is None:
+        return score * each_of(term, rollouts, same)
+    among = same & chosen
+    return np.where(among, each_of(term, rollouts, among), score) if among.any() else score
+
+
+def same_action(
+    names: Names = "vocabulary", *, otherwise: Term | None, bare: str = "click", unnamed: str = "", **terms: Term | None
+) -> SameAction:
+    """Return a term of alternatives: 1.0 where the action is the one wanted, times that action's own term, else 0.0.
+
+    Args:
+        names: how names are compared, as in ``ActionType``: vocabulary, written, lower or contained.
+        otherwise: the term of all actions that are not named here; None where the name is enough. There is no default:
+            a misspelt name of an action would be paid in full.
+        bare: the action that a place alone asks for, except in the vocabulary, where it is a click.
+        unnamed: the action of a response that names none, "" for none.
+        terms: by the name of the action that is wanted, what it scores beside its name; None where that is enough.
+
+    Raises:
+        RecipeError: a term scores whole responses, or an action is not in the vocabulary in which it is compared.
+
+    >>> from grounding_rewards.verifiers import Hit, TextMatch
+    >>> any_of(same_action(click=Hit(), type=TextMatch("f1"), otherwise=None)).high
+    1.0
+    """
+    return SameAction(names, tuple(terms.items()), otherwise, bare, unnamed)
+
+
+@dataclass(frozen=True)
+class Placed(OfAlternatives):
+    """The term's score of alternatives that have a place, 1.0 of the others; built by ``if_placed``."""
+
+    term: Term
+
+    def __post_init__(self) -> None:
+        _check("if_placed", self.term)
+
+    @cached_property
+    def low(self) -> float:
+        """The lowest score."""
+        return min(float(self.term.low), 1.0)
+
+    @cached_property
+    def high(self) -> float:
+        """The highest score."""
+        return max(float(self.term.high), 1.0)
+
+    @cached_property
+    def needs(self) -> frozenset[str]:
+        """What the term needs."""
+        needs: frozenset[str] = self.term.needs
+        return needs
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The further columns that the term reads."""
+        return reads_of(self.term)
+
+    @property
+    def judges(self) -> frozenset[str]:
+        """The kinds of target that the term judges."""
+        return judges_of(self.term)
+
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Score k alternatives."""
+        alternatives, score = rollouts.targets.alternatives, each_of(self.term, rollouts, among)
+        return score if alternatives.bare else np.where(alternatives.place < 0, 1.0, score)
+
+
+def if_placed(term: Term) -> Placed:
+    """Return a term of alternatives: the term's score where the alternative has a place, else 1.0.
+
+    A term of places such as ``Hit`` is 0.0 where there is none.
+    """
+    return Placed(term)
