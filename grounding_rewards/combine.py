@@ -45,7 +45,7 @@ class Combination(Verifier, Protocol):
 
 
 def is_combination(term: Verifier) -> TypeGuard[Combination]:
-    """Whether a term has children."""
+    """Return whether a term has children."""
     return hasattr(term, "children")
 
 

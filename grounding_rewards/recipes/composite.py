@@ -181,7 +181,7 @@ def _check_free(accepts: Any, terms: Mapping[str, Verifier]) -> None:
 
 
 def _is_free(term: Verifier) -> bool:
-    """Whether a verifier looks at no target; code of one's own is taken at its word."""
+    """Return whether a verifier looks at no target; code of one's own is taken at its word."""
     if isinstance(term, DastLength):
         return _is_free(term.judge)
     if is_combination(term):
@@ -190,7 +190,7 @@ def _is_free(term: Verifier) -> bool:
 
 
 def _agreed(terms: Iterable[Verifier]) -> Verifier:
-    """Whether a response is where its group agrees, as the first part counts that."""
+    """Return the verifier of being where the group agrees, as the first part counts that."""
     for term in terms:
         if isinstance(term, Consensus):
             return InConsensus(term.size)

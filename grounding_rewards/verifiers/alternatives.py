@@ -1,4 +1,4 @@
-"""What verifiers that look at alternatives share: how they become scores of samples, and arguments side by side."""
+"""Verifiers that score each alternative of a target, or each place, and arguments side by side."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class AnyOf:
 
     @cached_property
     def needs(self) -> frozenset[str]:
-        """What the term needs."""
+        """Needs of the term."""
         needs: frozenset[str] = self.term.needs
         return needs
 
@@ -169,7 +169,7 @@ class SameAction(OfAlternatives):
 
     @cached_property
     def needs(self) -> frozenset[str]:
-        """What the terms need."""
+        """Needs of the terms."""
         return frozenset().union(*(term.needs for term in inner(self)))
 
     @cached_property
@@ -277,7 +277,7 @@ class Placed(OfAlternatives):
 
     @cached_property
     def needs(self) -> frozenset[str]:
-        """What the term needs."""
+        """Needs of the term."""
         needs: frozenset[str] = self.term.needs
         return needs
 

@@ -53,7 +53,7 @@ def one(found: Facts) -> None:
         "Actions in targets": layout.table(["field", "says", "example"], ["field"], actions),
         "Options": layout.table(["option", "default", "here"], ["option", "default"], _options(found)),
         "Departs from the source": layout.facts([(each["name"], each["why"]) for each in found["deviations"]]),
-        "Pays for nothing": layout.facts([_exploit(each) for each in found["exploits"]]),
+        "Known exploits": layout.facts([_exploit(each) for each in found["exploits"]]),
         "Example": layout.facts(_example(found["example"]) if found["example"] else []),
     }
     for title, section in sections.items():
