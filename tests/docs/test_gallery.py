@@ -73,7 +73,7 @@ def test_code_and_prose_show_what_they_hold():
     written = page([facts], ["other"])
     assert "`````text\na ```` b\n`````" in written
     assert "- **shown with**: ``words=a`b|c``" in written
-    assert "- **x\\_y**: pays 1: \\<b\\>" in written
+    assert "- **x\\_y**: scores 1: \\<b\\>" in written
     assert "Not in this picture, because they do not judge this target: `other`." in written
 
 

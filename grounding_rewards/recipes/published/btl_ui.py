@@ -165,7 +165,7 @@ _DEVIATIONS = (
     BAD_TARGET,
     Deviation(
         "documented-fence",
-        "The format is right of a link in a ```json fence, as the prompt documents it; the source asks for a fence "
+        "The format counts for a link in a ```json fence, as the prompt documents it; the source asks for a fence "
         "with a dot in the middle of the word, so that the documented answer never gets a tenth of the reward.",
     ),
     Deviation("leading-space", "White space in front of <blink> does not count in the format; the source scores it 0."),
