@@ -45,7 +45,7 @@ class Combination(Verifier, Protocol):
 
 
 def is_combination(term: Verifier) -> TypeGuard[Combination]:
-    """Whether a term has children."""
+    """Return whether a term has children."""
     return hasattr(term, "children")
 
 
@@ -181,7 +181,7 @@ class Product(_Parts):
             factor = each_of(part, rollouts, among)
             score = factor if score is None else score * factor
             among = score != 0 if among is None else among & (score != 0)
-            if not among.any():
+            if not np.count_nonzero(among):
                 break
         return score  # type: ignore[return-value]  # there is a part
 

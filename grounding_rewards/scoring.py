@@ -76,11 +76,11 @@ class Example:
 
 @dataclass(frozen=True)
 class Exploit:
-    """A way to be paid without being right that the published formula leaves open.
+    """A way to score without being right that the published formula leaves open.
 
     Attributes:
         name: short name.
-        what: what a policy does, and why the formula pays it.
+        what: what a policy does, and why the formula rewards it.
         payoff: the total that it earns, measured.
         example: a response that earns exactly ``payoff``; None where the payoff is a mean over many.
     """
@@ -111,7 +111,7 @@ class Recipe:
         native: the source's own target rows, read first.
         source: paper, repository, commit.
         deviations: where it departs from the published code, and why.
-        exploits: what the published formula pays for nothing.
+        exploits: known exploits of the published formula.
         options: the options it was built with.
         label_free: whether nothing is compared with targets, so that they need not say what is right.
         formula: ``Scores.total`` in one or a few lines.

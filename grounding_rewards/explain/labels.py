@@ -17,7 +17,7 @@ from grounding_rewards.plugins.named import Bound, OwnVerifier
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.verifiers import Format, JudgedFormat, Verifier
-from grounding_rewards.verifiers.any_of import AnyOf, SameAction
+from grounding_rewards.verifiers.any_of import AnyOf, Placed, SameAction, nested
 from grounding_rewards.verifiers.base import FunctionVerifier
 
 _MANY = 20
@@ -40,6 +40,8 @@ def made_by(term: Verifier) -> str:
         return first_line(term.judge)
     if isinstance(term, AnyOf):
         return term.formula.partition("\n")[0] or f"any_of({made_by(term.term)})"
+    if isinstance(term, Placed):
+        return f"if_placed({made_by(term.term)})"
     if isinstance(term, SameAction):
         return f"same_action({', '.join([term.names, *(name for name, _ in term.terms)])})"
     if _is_unnamed(term):
@@ -108,7 +110,7 @@ def formula_of(term: Verifier) -> str:
     if isinstance(term, JudgedFormat):
         return f"{term.high:g} where this holds of the text, else {term.low:g}:\n\n{_paragraphs(term.judge)}"
     if isinstance(term, AnyOf):
-        return term.formula or f"The score of the best alternative: {made_by(term.term)}."
+        return term.formula or _formula_of_best(term)
     if isinstance(term, OwnVerifier):
         return formula_of(term.inner)
     if isinstance(term, FunctionVerifier):
@@ -116,6 +118,17 @@ def formula_of(term: Verifier) -> str:
     if isinstance(term, Format) and term.pattern is not None:
         return f"1.0 where this pattern occurs in the text, else 0.0:\n\n{term.pattern!r}"
     return "\n\n".join([_paragraphs(type(term)), *_arguments(term)])
+
+
+def _formula_of_best(term: AnyOf) -> str:
+    """Return what scores each alternative, and the terms within that have a name."""
+    parts = [pair for each in nested(term.term) for pair in (getattr(each, "children", None) or _terms(each))]
+    lines = [f"{name} = {'1' if part is None else made_by(part)}" for name, part in parts]
+    return "\n".join([f"The score of the best alternative: {made_by(term.term)}", *lines])
+
+
+def _terms(term: Verifier) -> tuple[tuple[str, Any], ...]:
+    return (*term.terms, ("otherwise", term.otherwise)) if isinstance(term, SameAction) else ()
 
 
 def _arguments(term: Verifier) -> list[str]:

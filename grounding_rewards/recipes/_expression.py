@@ -201,7 +201,7 @@ def _check_alternatives(term: Any) -> None:
         names = ", ".join(f"{name} ({called(part)})" for name, part in term.children if name in apart)
         kind = type(term).__name__.lower()
         raise RecipeError(
-            f"{kind} of {names}: each would take the best of a target's alternatives by itself, and so pay for the "
+            f"{kind} of {names}: each would take the best of a target's alternatives by itself, and so reward the "
             f'action of one at the place of another; make it {{"any_of": {{"{kind}": ...}}}}'
         )
     for _, part in term.children:

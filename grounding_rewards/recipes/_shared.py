@@ -1,4 +1,4 @@
-"""What recipe files share: option checks, native forms and deviations that several sources have in common."""
+"""Shared by recipe files: option checks, native forms and deviations that several sources have in common."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def click_example(response_space: CoordSpace, space: CoordSpace, dialect: str) -
 
 
 BAD_TARGET = Deviation(
-    "bad-target", "A target that does not fit is an error, or abstains; the source pays 0 in silence, or raises."
+    "bad-target", "A target that does not fit is an error, or abstains; the source scores 0 in silence, or raises."
 )
 UNICODE_DIGITS = Deviation(
     "unicode-digits", "Only ASCII digits are digits; the source reads full-width and other scripts' digits as numbers."

@@ -67,7 +67,7 @@ def action(
     Args:
         response_space: the space that the model answers in. No default: a wrong guess scores 0 in silence.
         format_weight: w, 0 to 1.
-        type_weight: t, 0 to 1: what of the rest the right type alone is paid.
+        type_weight: t, 0 to 1: the share of the rest that the right type alone earns.
         point_radius: reach in pixels around places and ends of drags that are only a point; without a reach such
             places are an error, and such ends must be met exactly.
         point_share: the same reach as a share of the screen, ||(dx / width, dy / height)||, such as the 0.14 that
@@ -164,45 +164,45 @@ def _asked(example: Example | None, target: dict[str, object], response: str | N
 
 
 def _exploits(form: float, kind: float, example: Example | None) -> tuple[Exploit, ...]:
-    """What the weights of format and type pay without being right."""
+    """List what the weights of format and type score without being right."""
     blind = Exploit(
-        "blind-format", "any parsed answer is paid the format weight", form, _asked(example, {"action": "wait"})
+        "blind-format", "any parsed answer earns the format weight", form, _asked(example, {"action": "wait"})
     )
     near = Exploit(
         "type-alone",
-        "the right type of action is paid the type weight wherever it goes and whatever it says",
+        "the right type of action earns the type weight wherever it goes and whatever it says",
         form + (1.0 - form) * kind,
         _asked(example, {"bbox": [600, 100, 800, 200], "action": "click"}),
     )
-    return tuple(each for each, paid in ((blind, form), (near, kind)) if paid)
+    return tuple(each for each, payoff in ((blind, form), (near, kind)) if payoff)
 
 
 def _loosened(
     text: TextRule, threshold: float | None, down: str | None, dialect: str, example: Example | None
 ) -> tuple[Exploit, ...]:
-    """What is paid in full without being right, for the dialects and options that pay it.
+    """List what scores in full without being right, for the dialects and options that allow it.
 
     ``down`` is what responses call a scroll down where nothing but the direction counts.
     """
     found: list[Exploit] = []
 
-    def paid(name: str, what: str, target: dict[str, object], response: str) -> None:
+    def add(name: str, what: str, target: dict[str, object], response: str) -> None:
         found.append(Exploit(name, what, 1.0, _asked(example, target, response)))
 
     if dialect in ("auto_action", "action_calls"):
         mention = Example("You should wait() for the page.", frozen({"action": "wait"}))
-        found.append(Exploit("mentioned-call", "prose that mentions a single call is paid as that call", 1.0, mention))
+        found.append(Exploit("mentioned-call", "prose that mentions a single call scores as that call", 1.0, mention))
     if text == "contains":
-        paid("single-letter", "a text of nothing or of one letter is contained in many, and counts in full",
+        add("single-letter", "a text of nothing or of one letter is contained in many, and counts in full",
              _typing("restaurants"), _typed("a"))  # fmt: skip
     score, whole = (token_f1, _WORDS) if text == "f1" else (similarity, _LETTERS)
     enough = _least(whole, threshold or 1.0, score) if text in ("f1", "ratio") else whole
     if enough != whole:
         what = "some of the words of a text" if text == "f1" else "some of the letters of a text, in their order,"
-        paid("part-of-the-text", f"{what} are enough from the threshold on", _typing(whole), _typed(enough))
+        add("part-of-the-text", f"{what} are enough from the threshold on", _typing(whole), _typed(enough))
     if down:
         target: dict[str, object] = {"bbox": _BOX, "action": {"name": "scroll", "direction": "down"}}
-        paid("scroll-anywhere", "a scroll is right by its direction, one of four, whatever it scrolls", target,
+        add("scroll-anywhere", "a scroll is right by its direction, one of four, whatever it scrolls", target,
              _call(f'"action": "scroll", "coordinate": [0, 0], "direction": "{down}"'))  # fmt: skip
     return tuple(found)
 

@@ -65,7 +65,7 @@ def click(
     inside = CoordSpace.PIXEL if point_share is None else CoordSpace.UNIT
     example = click_example(space, inside, dialect)
     elsewhere = example and replace(example, target=frozen({"bbox": [600, 100, 800, 200]}))
-    blind = Exploit("blind-format", "any parsed answer is paid the format weight", weight, elsewhere)
+    blind = Exploit("blind-format", "any parsed answer earns the format weight", weight, elsewhere)
     return Recipe(
         name="click",
         dialect=dialect_named(dialect),

@@ -161,7 +161,7 @@ def _judges_actions(terms: Iterable[Verifier]) -> bool:
 
 
 def _agreed(terms: Iterable[Verifier]) -> Verifier:
-    """Whether a response is where its group agrees, as the first part counts that."""
+    """Return the verifier of being where the group agrees, as the first part counts that."""
     for term in terms:
         if isinstance(term, Consensus):
             return InConsensus(term.size)

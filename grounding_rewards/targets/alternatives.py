@@ -41,7 +41,9 @@ class Alternatives(PerSample):
     bare: bool = False
 
     def __post_init__(self) -> None:
-        read_only(self.row, self.place, self.names, self.starts, *vars(self.arguments).values())
+        read_only(self.row, self.place, self.names, self.starts)
+        if self.arguments is not NO_ARGUMENTS:
+            read_only(*vars(self.arguments).values())
 
     def __len__(self) -> int:
         return len(self.row)
@@ -114,17 +116,15 @@ def alternatives_of(targets: Sequence[Target | None]) -> Alternatives:
 
 def bare_places(targets: Sequence[Target | None], regions: Regions) -> Alternatives:
     """Return the alternatives of n targets that ask for places alone, those of ``regions``."""
-    extras = [target and target.extra for target in targets]
-    raw = None
-    if any(extra is not None for extra in extras):
-        raw = _objects([extras[row] for row in regions.row.tolist()])
-    count = len(regions.row)
+    count, arguments = len(regions.row), NO_ARGUMENTS
+    if any([target is not None and target.extra is not None for target in targets]):  # noqa: C419 (twice as quick)
+        arguments = Arguments(raw=_objects([getattr(targets[row], "extra", None) for row in regions.row.tolist()]))
     return Alternatives(
         row=regions.row,
         place=np.arange(count),
         starts=nowhere(count, 2),
         names=np.full(count, "", dtype=np.object_),
-        arguments=NO_ARGUMENTS if raw is None else Arguments(raw=raw),
+        arguments=arguments,
         aligned=regions.aligned,
         bare=True,
     )

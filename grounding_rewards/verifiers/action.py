@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Literal
 
 import numpy as np
@@ -50,7 +51,9 @@ class ActionType(OfAlternatives):
         given, wanted = predictions.actions, alternatives.names
         if self.names == "vocabulary":
             given, wanted = in_vocabulary(predictions), alternatives.normal.names
-        same = same_names(self.names, alternatives.each(given), wanted)
+        if self.names == "lower":
+            given, wanted = lowered(given), lowered(wanted)
+        same = same_names(alternatives.each(given), wanted, self.names == "contained")
         score: Floats = (same & alternatives.each(acted(predictions))).astype(np.float64)
         return score
 
@@ -71,14 +74,13 @@ def in_vocabulary(predictions: Predictions) -> NDArray[np.object_]:
     return found
 
 
-def same_names(names: Names, given: Objects, wanted: Objects) -> NDArray[np.bool_]:
-    """Compare names row by row as ``ActionType`` of these names does, in the vocabulary as they are: (k,)."""
-    if names == "contained":
-        pairs = zip(given.tolist(), wanted.tolist(), strict=True)
-        return np.array([right in said for said, right in pairs], dtype=np.bool_)
-    if names == "lower":
-        given, wanted = lowered(given), lowered(wanted)
-    return np.equal(given, wanted).astype(np.bool_)
+def same_names(given: Objects, wanted: Objects | str, contained: bool = False) -> NDArray[np.bool_]:
+    """Compare names row by row, or each with one: (k,) True where they are equal, or what is wanted is contained."""
+    if contained:
+        rights = repeat(wanted) if isinstance(wanted, str) else wanted.tolist()
+        return np.array([right in said for said, right in zip(given.tolist(), rights, strict=False)], dtype=np.bool_)
+    same: NDArray[np.bool_] = given == wanted
+    return same
 
 
 def lowered(names: Objects) -> Objects:

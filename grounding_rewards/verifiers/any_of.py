@@ -14,6 +14,7 @@ from grounding_rewards.actions import ACTIONS, Objects
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError, VerifierError, near, short_repr
 from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action import ActionType, Names, lowered, same_names
 from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives
@@ -28,7 +29,7 @@ def each_of(term: Term, rollouts: Rollouts, among: Mask = None) -> Floats:
     """Return a term's score of each alternative, checked: (k,).
 
     Raises:
-        VerifierError: it returned something other than k numbers checked_scores its bounds; names the row and the alternative.
+        VerifierError: it returned something other than k numbers within its bounds; names the row and the alternative.
     """
     returned = term.each(rollouts, among)
     if hasattr(term, "children"):
@@ -58,7 +59,7 @@ def inner(term: Term) -> tuple[Term, ...]:
 
 
 def nested(term: Term) -> Iterator[Term]:
-    """Yield a term, and all those checked_scores it.
+    """Yield a term, and all those within it.
 
     >>> from grounding_rewards.verifiers import ActionType, Hit
     >>> list(nested(any_of(same_action(otherwise=None, click=Hit(), type=ActionType("lower")))))[3:]
@@ -70,7 +71,7 @@ def nested(term: Term) -> Iterator[Term]:
 
 
 def _check(owner: str, term: Term) -> None:
-    """Raise a RecipeError that names the first verifier checked_scores a term that cannot score alternatives."""
+    """Raise a RecipeError that names the first verifier within a term that cannot score alternatives."""
     if wrong := why_invalid(term, VERIFIER):
         raise RecipeError(f"{owner}: got {short_repr(term)}, which {wrong}")
     if isinstance(term, AnyOf) or not hasattr(term, "each"):
@@ -108,7 +109,7 @@ class AnyOf(BaseVerifier):
 
     @cached_property
     def needs(self) -> frozenset[str]:
-        """What the term needs."""
+        """Needs of the term."""
         needs: frozenset[str] = self.term.needs
         return needs
 
@@ -180,7 +181,7 @@ class SameAction(OfAlternatives):
 
     @cached_property
     def needs(self) -> frozenset[str]:
-        """What the terms need."""
+        """Needs of the terms."""
         return frozenset().union(*(term.needs for term in inner(self)))
 
     @property
@@ -201,63 +202,57 @@ class SameAction(OfAlternatives):
             found.setdefault(id(term), (set(), term))[0].add(name)
         return tuple((frozenset(names), term) for names, term in found.values())
 
+    @cached_property
+    def _bare_term(self) -> Term:
+        return dict(self.terms).get("click" if self.names == "vocabulary" else self.bare, self.otherwise)
+
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         """Score k alternatives."""
-        wanted = self._wanted(rollouts)
+        alternatives = rollouts.targets.alternatives
+        wanted = None if alternatives.bare else self._wanted(alternatives)
         same = self._same(rollouts, wanted)
         if among is not None:
             same = same & among
         score: Floats = same.astype(np.float64)
-        if not same.any():
-            return score
-        present, listed = {wanted} if isinstance(wanted, str) else set(wanted.tolist()), set[str]()
+        if wanted is None:
+            return score if self._bare_term is None else score * each_of(self._bare_term, rollouts, same)
+        actions, named = wanted.tolist(), set[str]()
+        present = set(actions)
         for names, term in self._grouped:
-            listed |= names
+            named |= names
             if term is not None and not present.isdisjoint(names):
-                score = _times(score, term, rollouts, same, _members(wanted, present, names))
-        others = present - listed
-        if self.otherwise is not None and others:
-            score = _times(score, self.otherwise, rollouts, same, _members(wanted, present, others))
+                score = _times(score, term, rollouts, same, [name in names for name in actions])
+        if self.otherwise is not None and not present <= named:
+            score = _times(score, self.otherwise, rollouts, same, [name not in named for name in actions])
         return score
 
-    def _wanted(self, rollouts: Rollouts) -> Objects | str:
-        """Return the action that each alternative asks for: (k,), or one text where all are places alone."""
-        alternatives = rollouts.targets.alternatives
+    def _wanted(self, alternatives: Alternatives) -> Objects:
+        """Return the action that each alternative asks for: (k,)."""
         if self.names == "vocabulary":
-            return "click" if alternatives.bare else alternatives.normal.names
-        if alternatives.bare:
-            return self.bare
+            return alternatives.normal.names
         names = lowered(alternatives.names) if self.names == "lower" else alternatives.names
         return np.where(names == "", self.bare, names)
 
-    def _same(self, rollouts: Rollouts, wanted: Objects | str) -> NDArray[np.bool_]:
-        """Return (k,) True where the response's action is the one wanted."""
+    def _same(self, rollouts: Rollouts, wanted: Objects | None) -> NDArray[np.bool_]:
+        """Return (k,) True where the response's action is the one wanted; None is the bare one everywhere."""
         alternatives, given = rollouts.targets.alternatives, rollouts.predictions.actions
         if self.names == "vocabulary":
             return _TYPE.each(rollouts) > 0
+        if self.names == "lower":
+            given = lowered(given)
         if self.unnamed:
             given = np.where(given == "", self.unnamed, given)
-        given = alternatives.each(lowered(given) if self.names == "lower" else given)
-        if isinstance(wanted, str):
-            wanted = np.full(len(given), wanted, dtype=np.object_)
-        return same_names("contained" if self.names == "contained" else "written", given, wanted)
+        right = self.bare if wanted is None else wanted
+        return same_names(alternatives.each(given), right, self.names == "contained")
 
 
 _TYPE = ActionType()
 
 
-def _members(wanted: Objects | str, present: set[str], names: frozenset[str] | set[str]) -> Mask:
-    """Return (k,) True where the action wanted is one of these; None where every one is."""
-    if isinstance(wanted, str) or present <= names:
-        return None
-    return np.array([name in names for name in wanted.tolist()], dtype=np.bool_)
-
-
-def _times(score: Floats, term: Term, rollouts: Rollouts, same: NDArray[np.bool_], chosen: Mask) -> Floats:
-    if chosen is None:
-        return score * each_of(term, rollouts, same)
-    among = same & chosen
-    return np.where(among, each_of(term, rollouts, among), score) if among.any() else score
+def _times(score: Floats, term: Term, rollouts: Rollouts, same: NDArray[np.bool_], chosen: list[bool]) -> Floats:
+    """Return the scores of the chosen alternatives times the term's."""
+    among = same & np.array(chosen, dtype=np.bool_)
+    return np.where(among, each_of(term, rollouts, among), score) if np.count_nonzero(among) else score
 
 
 def same_action(
@@ -304,7 +299,7 @@ class Placed(OfAlternatives):
 
     @cached_property
     def needs(self) -> frozenset[str]:
-        """What the term needs."""
+        """Needs of the term."""
         needs: frozenset[str] = self.term.needs
         return needs
 

@@ -61,18 +61,18 @@ Options
 
 Departs from the source
   not-text        A response that is neither a string nor None is a TypeError;
-                  the source reads str(response), or pays 0.
+                  the source reads str(response), or scores 0.
   bad-target      A target that does not fit is an error, or abstains; the
-                  source pays 0 in silence, or raises.
+                  source scores 0 in silence, or raises.
   unicode-digits  Only ASCII digits are digits; the source reads full-width and
                   other scripts' digits as numbers.
   huge-number     Numbers of 300 and more digits are a miss far outside the
                   image; the source raises OverflowError or ValueError.
-  no-extent       An exact hit on a box without extent pays 1; the source pays
-                  0, or raises ZeroDivisionError.
+  no-extent       An exact hit on a box without extent scores 1; the source
+                  scores 0, or raises ZeroDivisionError.
 
 Known exploits
-  blind-format  0.1: any well-formed tuple is paid the format weight
+  blind-format  0.1: any well-formed tuple earns the format weight
 
 Example
   response  (200, 150)

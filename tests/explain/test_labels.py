@@ -6,11 +6,12 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards import catalogue
+from grounding_rewards.combine import product
 from grounding_rewards.explain import Case, explain
-from grounding_rewards.explain.labels import called_with, formula_of
+from grounding_rewards.explain.labels import called_with, formula_of, made_by
 from grounding_rewards.plugins.named import Bound
 from grounding_rewards.plugins.registry import collect
-from grounding_rewards.verifiers import Consensus, Format, Hit
+from grounding_rewards.verifiers import ActionType, Consensus, Format, Hit, TextMatch, any_of, if_placed, same_action
 
 
 def term_named(name, part, **options):
@@ -63,3 +64,17 @@ def test_nothing_private_is_shown(name):
     said = " ".join(f"{term.made_by} {term.formula}" for whole in (found.reward, found.success) for term in walk(whole))
     assert re.findall(r"\b_\w+\(|<\w+\.|actions\.ACTIONS|see gui_r1|as in AnnotatedAction", said) == []
     assert found.formula == recipe.formula != ""
+
+
+def test_what_scores_alternatives_is_listed_by_name_or_in_its_own_words():
+    term = any_of(
+        same_action(click=if_placed(Hit()), wait=None, otherwise=product(said=TextMatch(), name=ActionType()))
+    )
+    assert made_by(term) == called_with(term) == "any_of(same_action(vocabulary, click, wait))"
+    assert formula_of(term).splitlines() == [
+        "The score of the best alternative: same_action(vocabulary, click, wait)",
+        "click = if_placed(Hit())", "wait = 1", "otherwise = product(said, name)", "said = TextMatch()",
+        "name = ActionType()",
+    ]  # fmt: skip
+    worded = any_of(Hit(), formula="1.0 inside.\n\nBorders count.")
+    assert (made_by(worded), formula_of(worded)) == ("1.0 inside.", "1.0 inside.\n\nBorders count.")

@@ -1,4 +1,4 @@
-"""What AgentCPM-GUI's reward is made of: the keys of a response's object beside those of the target's."""
+"""Terms of AgentCPM-GUI's reward: the keys of a response's object beside those of the target's."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SameKeys(BaseVerifier):
 
 @dataclass(frozen=True)
 class KeysAndValues(BaseVerifier):
-    """How well values and keys agree with the target's, -1.0 where the response is no valid action.
+    """Agreement of values and keys with the target's, -1.0 where the response is no valid action.
 
     The mean over the target's keys of how right each value is, 0.0 where it is missing, less 0.3 for each key missing,
     0.1 for each that the target has not, and 0.05 for a fence. Right is POINT in the target's box, both cut to whole
@@ -181,7 +181,7 @@ def _schema_score(text: str) -> float:
 
 
 def _right(key: str, rollouts: Rollouts, rows: Rows, forms: Sequence[Form], full: bool = False) -> Floats:
-    """How right one key's value is in the rows that have it; with ``full`` 1.0 or 0.0."""
+    """Score one key's value in the rows that have it; with ``full`` 1.0 or 0.0."""
     wanted = [cast(dict[str, Any], forms[row])[key] for row in rows.tolist()]
     if key == "POINT":
         return _points_right(rollouts, rows, wanted, full)
@@ -208,7 +208,7 @@ def _column(rollouts: Rollouts, key: str, rows: Rows) -> NDArray[Any]:
 
 
 def _points_right(rollouts: Rollouts, rows: Rows, wanted: Sequence[Sequence[float]], full: bool) -> Floats:
-    """How right points are, in thousandths; where the target has a box, a hit counts in pixels of the image."""
+    """Score points, in thousandths; where the target has a box, a hit counts in pixels of the image."""
     alternatives, regions = rollouts.targets.alternatives, rollouts.targets.regions
     said, right = alternatives.each(rollouts.predictions.xy)[rows], np.array(wanted, dtype=np.float64)
     away = np.abs(said - right)
@@ -225,7 +225,7 @@ def _points_right(rollouts: Rollouts, rows: Rows, wanted: Sequence[Sequence[floa
 
 
 def _in_boxes(points: Floats, boxes: Floats, sizes: Floats) -> tuple[Bools, Floats]:
-    """Is each point in its box, and what is it worth there? Points are cut to whole pixels, as in the source."""
+    """Score each point in its box. Points are cut to whole pixels, as in the source."""
     unknown = np.isnan(sizes)
     if np.count_nonzero(unknown):
         sizes = np.where(unknown, 1000.0, sizes)

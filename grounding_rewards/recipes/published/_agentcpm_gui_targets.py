@@ -14,10 +14,10 @@ from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.target import NativeForm
 
 Form = dict[str, Any] | str
-"""What a target wants: an object with AgentCPM-GUI's keys, or a free text."""
+"""Wanted by a target: an object with AgentCPM-GUI's keys, or a free text."""
 
 OWN = "agentcpm"
-"""Where a target's ``extra`` keeps the object."""
+"""Key of the object in a target's ``extra``."""
 
 ANYWHERE = (np.nan, np.nan)
 """The ``POINT`` of an action that has no place in the wire form: any will do."""
@@ -93,7 +93,7 @@ def _is_pair(value: Any) -> bool:
 
 
 def forms_of(targets: Targets) -> Sequence[Form]:
-    """What each alternative wants: its own object, or the one that the wire form's action comes down to."""
+    """Return the wanted object of each alternative: its own, or the one that the wire form's action comes down to."""
     alternatives = targets.alternatives
     extras = alternatives.arguments.raw
     forms: list[Any] = [None] * len(alternatives)

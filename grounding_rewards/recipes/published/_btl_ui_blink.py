@@ -1,4 +1,4 @@
-"""Is the target among the boxes that a response looks at first?"""
+"""BTL-UI's first step: the target among the boxes that a response looks at."""
 
 from __future__ import annotations
 

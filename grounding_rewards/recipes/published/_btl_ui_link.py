@@ -1,4 +1,4 @@
-"""Is the action right by the rules of BTL-UI?"""
+"""BTL-UI's last step: the action, right by its rules."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class LinkMatch(BaseVerifier):
         return found.best(np.array(right, dtype=np.float64), len(rollouts))
 
     def _places(self, rollouts: Rollouts) -> Floats:
-        """Whether the point lies in an alternative's box (1), and near the point marked there as well (2): (k,)."""
+        """Return 1 where the point is in the box, 2 where it is near the point marked there as well: (k,)."""
         regions = rollouts.targets.regions
         inside = inside_regions(rollouts.predictions.xy, regions, strict=True)
         if regions.shapes is None or not inside.any():
@@ -81,7 +81,7 @@ class LinkMatch(BaseVerifier):
         return rollouts.targets.alternatives.place_scores(inside * (1.0 + near))
 
     def _says(self, rollouts: Rollouts, row: int, name: str) -> bool:
-        """Is what an action without a place says right for an alternative?"""
+        """Return whether an action without a place says the right thing for an alternative."""
         found, said = rollouts.targets.alternatives, rollouts.predictions.arguments
         sample, asked = found.row[row], found.arguments
         if name == _SWIPE:
@@ -94,7 +94,7 @@ class LinkMatch(BaseVerifier):
 
 
 def _functions(alternatives: Alternatives) -> list[str]:
-    """What BTL-UI calls each alternative's action; "" for a bare point of its own rows, which asks for none."""
+    """Return BTL-UI's name of each alternative's action; "" for a bare point of its own rows, which asks for none."""
     names = [_function(name) for name in alternatives.names.tolist()]
     return ["" if _source(alternatives, row, {}) is None else name for row, name in enumerate(names)]
 
@@ -119,7 +119,7 @@ def _whole(rollouts: Rollouts, row: int) -> dict[str, Any]:
 
 
 def _function(name: str) -> str:
-    """What BTL-UI calls an action."""
+    """Return BTL-UI's name of an action."""
     return name if name in _NAMES else _FUNCTIONS.get(canonical(name), name)
 
 

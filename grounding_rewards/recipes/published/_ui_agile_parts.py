@@ -40,7 +40,7 @@ class Near(OfPlaces):
 
     @property
     def high(self) -> float:
-        """What a hit of the centre is worth."""
+        """The score of a hit of the centre."""
         return 1.0 if self.shape == BINARY else 2.0
 
     def places(self, rollouts: Rollouts) -> Floats:
@@ -113,14 +113,14 @@ DONE = any_of(
 
 
 def grounding(shape: str, overlap: Kind) -> AnyOf:
-    """Return what an action with its place is worth."""
+    """Return the score of an action with its place."""
     return any_of(
         same_action("contained", click=if_placed(Near(shape, overlap)), otherwise=None),
         formula="""\
 Where the action is right, 1 + f(n) of a click inside, or 2 · overlap of a box; else 0.0.
 
 n = max(|dx| / half the width, |dy| / half the height), 0 at the centre of the target and 1 at its edge; f is the
-shape, as of Centredness, such as exp(-4 n²) for gaussian; binary pays 1.0 for a click or a centre
-inside, and nothing for boxes. Everything is cut to whole pixels first, and borders count. overlap is an overlap
+shape, as of Centredness, such as exp(-4 n²) for gaussian; binary scores 1.0 for a click or a centre
+inside, and 0.0 for boxes. Everything is cut to whole pixels first, and borders count. overlap is an overlap
 of both boxes, at least 0. An action without a place is worth 1.0, one that is not the target's 0.0.""",
     )

@@ -1,4 +1,4 @@
-"""What UI-S1 pays for one step: the kind of action, its match, the format, and what an annotation makes of them."""
+"""Terms of one step of UI-S1: the kind of action, its match, the format, and what an annotation makes of them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from grounding_rewards.verifiers.hit import inside_regions, within
 from grounding_rewards.verifiers.text import TextAs, either_contains
 
 ENLARGE = 1.2
-"""How much larger a box counts."""
+"""Factor by which a box counts larger."""
 
 REACH = 0.04
-"""How far from the marked point a click may be, in unit space."""
+"""Reach of a click around the marked point, in unit space."""
 
 HARMFUL, NEUTRAL = 1.0, 0.5
 _ANNOTATIONS = {"HARMFUL": HARMFUL, "NEUTRAL": NEUTRAL}
@@ -145,7 +145,7 @@ def _placed(alternatives: Alternatives) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Annotation(BaseVerifier):
-    """What the target's ``extra`` calls the step: 1.0 for ``HARMFUL``, 0.5 for ``NEUTRAL``, else 0.0."""
+    """Value of the target's ``extra`` for the step: 1.0 for ``HARMFUL``, 0.5 for ``NEUTRAL``, else 0.0."""
 
     low = 0.0
     high = 1.0
@@ -224,19 +224,19 @@ class ThoughtAndAction(BaseVerifier):
 
 
 def has_thought(text: str) -> bool:
-    """Whether the first pair of think tags holds more than white space."""
+    """Return whether the first pair of think tags holds more than white space."""
     found = tagged(text, "think")
     return found is not None and bool(found[0].strip())
 
 
 def has_action(text: str) -> bool:
-    """Whether the first pair of action tags holds a JSON object with an ``action``, of whatever kind."""
+    """Return whether the first pair of action tags holds a JSON object with an ``action``, of whatever kind."""
     found = tagged(text, "action")
     value = decoded(found[0]) if found else None
     return value is not None and isinstance(value[0], dict) and "action" in value[0]
 
 
 def has_json(text: str) -> bool:
-    """Whether the first pair of action tags holds a JSON value of any kind."""
+    """Return whether the first pair of action tags holds a JSON value of any kind."""
     found = tagged(text, "action")
     return found is not None and decoded(found[0]) is not None

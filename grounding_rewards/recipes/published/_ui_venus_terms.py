@@ -29,7 +29,7 @@ _TYPE = ActionType()
 
 @dataclass(frozen=True)
 class NavigationCoord(BaseVerifier):
-    """Where the type is right: α times a step of the distance, or β times a step of what is right of a scroll.
+    """α times a step of the distance where the type is right, or β times a step of what is right of a scroll.
 
     d is the distance to the marked point or the centre, 0 inside a place with an extent. Clicks and long presses: α
     where d < near, α/2 where d < far, else 0. Scrolls and drags: 1.5 β where both ends are within ``far`` and the
@@ -37,8 +37,8 @@ class NavigationCoord(BaseVerifier):
     actions: 0.0.
 
     Args:
-        alpha: what coordinates are paid.
-        beta: what scrolls are paid.
+        alpha: the score of coordinates.
+        beta: the score of scrolls.
         near: the distance below which coordinates are right, in units of the recipe's space.
         far: the distance below which they are half right, and ends of a scroll right.
     """
@@ -77,7 +77,7 @@ class NavigationContent(BaseVerifier):
     0.0 where the target has neither.
 
     Args:
-        gamma: what content is paid.
+        gamma: the score of content.
         least_f1: the F1 from which on a text is right.
     """
 
@@ -97,8 +97,8 @@ class NavigationContent(BaseVerifier):
     def __call__(self, rollouts: Rollouts) -> Floats:
         """The score of each rollout: (n,)."""
         asked, right = _contents(rollouts, self.least_f1)
-        paid = asked & right & (_TYPE.each(rollouts) > 0)
-        return rollouts.targets.alternatives.best(np.where(paid, self.gamma, 0.0), len(rollouts))
+        earned = asked & right & (_TYPE.each(rollouts) > 0)
+        return rollouts.targets.alternatives.best(np.where(earned, self.gamma, 0.0), len(rollouts))
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def _distances(rollouts: Rollouts, *reaches: float) -> list[geometry.Bools]:
 
 
 def _moves(rollouts: Rollouts, start: geometry.Bools, reach: float) -> tuple[geometry.Bools, NDArray[np.bool_]]:
-    """Does a target ask for anything of a scroll, (k,), and are its start, end and direction right, (3, k)?
+    """Return whether a target asks for anything of a scroll, (k,), and its start, end and direction are right, (3, k).
 
     What it does not ask for is right where all that it asks for is.
     """
@@ -204,7 +204,7 @@ def _towards(away: Floats, size: Floats) -> NDArray[np.int64]:
 
 
 def _contents(rollouts: Rollouts, least: float) -> tuple[geometry.Bools, geometry.Bools]:
-    """Do the alternatives ask for a text or an app, and are those that they ask for right? (k,) each."""
+    """Return whether the alternatives ask for a text or an app, and whether those are right: (k,) each."""
     alternatives = rollouts.targets.alternatives.normal
     rule = text_rule("f1", least)
     asked, right = np.zeros(len(alternatives), dtype=np.bool_), np.ones(len(alternatives), dtype=np.bool_)

@@ -30,7 +30,7 @@ def agentcpm_gui(*, format_weight: float = 0.0) -> Recipe:
     1000)³, d the larger distance to the box's centre along x or y in pixels; outside, 1 - (dx + dy) / 2, dx and dy the
     distances to the target's ``POINT`` in shares of the screen. Without a box it is worth 1 up to 0.01 along both, and
     beyond that as outside of one. ``TYPE`` is worth the ``similarity`` of both texts, ``duration`` 1 from 151 to 5000
-    milliseconds, whatever the target's, all others 1 where they are equal. A target that is a free text pays type and
+    milliseconds, whatever the target's, all others 1 where they are equal. A target that is a free text scores type and
     args the ``similarity`` of the whole response with it.
 
     Targets in the wire form are brought to such objects: a scroll down is ``"to": "up"``, since AgentCPM-GUI says how
@@ -87,7 +87,7 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
                       1.9965, '{"POINT":[546,259]}', small),
         "same-row": ("a click half a screen away on the same row loses a quarter of one of two points",
                      1.75, '{"POINT":[46,252]}', small),
-        "every-key": ("all six keys at once: the value that is right is paid in full, each key too many costs 0.1",
+        "every-key": ("all six keys at once: the value that is right scores in full, each key too many costs 0.1",
                       0.5, every, _target(PRESS="HOME")),
         "any-duration": ("whatever the target's duration, 151 to 5000 is right",
                          2.0, '{"duration":151}', _target(duration=5000)),

@@ -165,10 +165,10 @@ _DEVIATIONS = (
     BAD_TARGET,
     Deviation(
         "documented-fence",
-        "The format is paid for a link in a ```json fence, as the prompt documents it; the source asks for a fence "
+        "The format counts for a link in a ```json fence, as the prompt documents it; the source asks for a fence "
         "with a dot in the middle of the word, so that the documented answer never gets a tenth of the reward.",
     ),
-    Deviation("leading-space", "White space in front of <blink> does not matter to the format; the source pays it 0."),
+    Deviation("leading-space", "White space in front of <blink> does not count in the format; the source scores it 0."),
 )
 
 
@@ -187,10 +187,10 @@ def _exploits(space: CoordSpace, form: float, blink: float, link: float) -> tupl
             _example(space, [_BOX], _plan("Type", text="the"), typing),
         ),
         Exploit(
-            "tiling", "as many boxes as fit beside each other may be looked at: one that fits is paid in full",
+            "tiling", "as many boxes as fit beside each other may be looked at: one that fits scores in full",
             form + blink, _example(space, tiles, away, tap),
         ),
-        Exploit("any-look", "a target without a box pays the look, whatever the response", blink, Example("?", home)),
+        Exploit("any-look", "a target without a box gives the look, whatever the response", blink, Example("?", home)),
     )  # fmt: skip
     return tuple([exploit for exploit in found if exploit.payoff > 0])
 

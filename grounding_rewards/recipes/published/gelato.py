@@ -59,7 +59,7 @@ def _recipe(
 ) -> Recipe:
     weight = share("format_weight", weight)
     miss = Example("(900, 900)", _TARGET[space])
-    blind = Exploit("blind-format", "any well-formed tuple is paid the format weight", weight, miss)
+    blind = Exploit("blind-format", "any well-formed tuple earns the format weight", weight, miss)
     native = _NATIVE[space]
     distance = InsideDistance(polygon="half_open")  # above 0 for every hit, which is how the source counts success
     return Recipe(
@@ -114,18 +114,18 @@ _NATIVE = {
 
 _NOT_TEXT = Deviation(
     "not-text",
-    "A response that is neither a string nor None is a TypeError; the source reads str(response), or pays 0.",
+    "A response that is neither a string nor None is a TypeError; the source reads str(response), or scores 0.",
 )
 _SPACES = Deviation(
     "spaces",
-    "White space around the tuple, after ( and before a comma or ) is read over; the source pays such answers 0.",
+    "White space around the tuple, after ( and before a comma or ) is read over; the source scores such answers 0.",
 )
 _HUGE_NUMBER = Deviation(
     "huge-number",
     "Numbers of 300 and more digits are a miss far outside the image; the source raises OverflowError or ValueError.",
 )
 _NO_EXTENT = Deviation(
-    "no-extent", "An exact hit on a box without extent pays 1; the source pays 0, or raises ZeroDivisionError."
+    "no-extent", "An exact hit on a box without extent scores 1; the source scores 0, or raises ZeroDivisionError."
 )
 _DEVIATIONS = (_NOT_TEXT, BAD_TARGET, UNICODE_DIGITS, _HUGE_NUMBER, _NO_EXTENT)
 _PIXEL_DEVIATIONS = (_NOT_TEXT, BAD_TARGET, UNICODE_DIGITS, _SPACES, _HUGE_NUMBER, _NO_EXTENT)

@@ -40,7 +40,7 @@ def gta1(*, format_weight: float = 0.0) -> Recipe:
     weight = share("format_weight", format_weight)
     hit = Hit(whole_edges=True)
     tagged = Example("<think>-</think><answer>(900,900)</answer>", _TARGET)
-    blind = Exploit("blind-format", "the tags around any integer tuple are paid the format weight", weight, tagged)
+    blind = Exploit("blind-format", "the tags around any integer tuple earn the format weight", weight, tagged)
     return Recipe(
         name="gta1",
         dialect=BARE_TUPLE,
@@ -101,11 +101,11 @@ _DEVIATIONS = (
     SEVERAL_ANSWERS,
     Deviation(
         "spaces",
-        "White space after ( and before a comma or ), and a decimal point without decimals, are read; the source pays "
-        "0.",
+        "White space after ( and before a comma or ), and a decimal point without decimals, are read; the source "
+        "scores 0.",
     ),
     Deviation(
         "decimals",
-        "Decimals are numbers; the source's pattern admits them, then int() raises and the answer is paid 0.",
+        "Decimals are numbers; the source's pattern admits them, then int() raises and the answer scores 0.",
     ),
 )

@@ -67,7 +67,7 @@ def _exploits(iou_weight: float, box_weight: float) -> tuple[Exploit, ...]:
     giant = Example(_ANSWER.format([-899999999800, -899999999850, 900000000200, 900000000150]), _TARGET, _SIZE)
     middle = Example(_ANSWER.format([400, 400, 600, 600]), _TARGET, _SIZE)
     far = Exploit(
-        "any-box", "a box on the screen is paid for edges less than an image away, whatever it holds",
+        "any-box", "a box on the screen scores for edges less than an image away, whatever it holds",
         box_weight * 0.672, middle,
     )  # fmt: skip
     return (
@@ -82,24 +82,24 @@ _DEVIATIONS = (
     BAD_TARGET,
     Deviation(
         "json-words",
-        "JSON's true, false and null are read; the source reads Python alone, and pays such answers 0.",
+        "JSON's true, false and null are read; the source reads Python alone, and scores such answers 0.",
     ),
     Deviation(
         "spaces",
         "Spaces and tabs beside ```json, in front of the list's first line or after its last, are read over; the "
-        "source takes such a fence for none, and such a line for wrongly indented Python, and pays 0.",
+        "source takes such a fence for none, and such a line for wrongly indented Python, and scores 0.",
     ),
     Deviation(
         "one-dict",
-        "A dict that is in no list is the answer; the source looks for a first item in it, and pays 0.",
+        "A dict that is in no list is the answer; the source looks for a first item in it, and scores 0.",
     ),
     Deviation(
         "outside-image",
-        "An edge that is a whole image or more away from the target's pays nothing for edges; the source's harmonic "
+        "An edge that is a whole image or more away from the target's scores 0 for edges; the source's harmonic "
         "mean of numbers not above 0 is anything from -infinity to infinity.",
     ),
     Deviation(
         "thin-target",
-        "A target at most 1 pixel wide or high that is answered exactly has an overlap of 1; the source pays 0.",
+        "A target at most 1 pixel wide or high that is answered exactly has an overlap of 1; the source scores 0.",
     ),
 )

@@ -75,15 +75,15 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
     giant = Example("[-899999999800,-899999999850,900000000200,900000000150]", _TARGET)
     screen = Example("[0,0,1920,1080]", (860, 490, 1060, 590))
     miss = Example("[0,0,9,9]", (1000, 700, 1100, 750))
-    blind = Exploit("blind-format", "any four numbers are paid the format weight", weight, miss)
+    blind = Exploit("blind-format", "any four numbers earn the format weight", weight, miss)
     return (
         Exploit("giant-box", "the point asks for the centre of the box alone, so that its size is free", 1.0, giant),
         Exploit(
-            "whole-screen", "the whole screen is paid the point, and something for coverage, where the target is in "
+            "whole-screen", "the whole screen earns the point, and something for coverage, where the target is in "
             "the middle", 1.195 + weight, screen,
         ),
         Exploit(
-            "inverted-box", "corners in the wrong order are paid like those in the right one", 2.0 + weight,
+            "inverted-box", "corners in the wrong order score like those in the right one", 2.0 + weight,
             Example("[300,200,100,100]", _TARGET),
         ),
         *((blind,) if weight else ()),
@@ -109,7 +109,7 @@ _DEVIATIONS = (
     UNICODE_DIGITS,
     Deviation(
         "spaces",
-        "White space before and after the box is good format; the source pays 0 for a line feed at the end.",
+        "White space before and after the box is good format; the source scores 0 for a line feed at the end.",
     ),
     Deviation(
         "huge-number",
@@ -119,7 +119,7 @@ _DEVIATIONS = (
         "thin-box",
         "Where the target has a side below 1 pixel, or the answer has one and the target less than 1600 square "
         "pixels, the coverage is the exact coefficient, and a target without extent is hit exactly at its centre; "
-        "there the source's additions of 1e-8 to determinants count, and pay 200 for boxes in unit space, infinity or "
+        "there the source's additions of 1e-8 to determinants count, and give 200 for boxes in unit space, infinity or "
         "0 where a side is 0.",
     ),
 )

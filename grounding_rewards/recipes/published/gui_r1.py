@@ -30,7 +30,7 @@ from grounding_rewards.verifiers.any_of import any_of, same_action
 from grounding_rewards.verifiers.text import TextAs
 
 REACH = 140.0
-"""How far from a target that is only a point a click may be, in pixels of the image the model saw."""
+"""Reach of a click around a target that is only a point, in pixels of the image the model saw."""
 
 _KEYS = ("action", "gt_bbox", "input_text")
 _CLICK, _NO_TEXT = "click", "no input text"
@@ -264,17 +264,17 @@ NATIVE = NativeForm(
 _DEVIATIONS = (
     Deviation(
         "white-space",
-        "White space around the tags does not count; the source pays no format for a line feed at the end.",
+        "White space around the tags does not count; the source gives no format for a line feed at the end.",
     ),
     Deviation(
         "target",
-        "A target that does not fit is an error, or abstains, and one need not be JSON in a string; the source pays "
+        "A target that does not fit is an error, or abstains, and one need not be JSON in a string; the source scores "
         "nothing but the format for either, in silence.",
     ),
     Deviation(
         "no-eval",
         "Nothing in a response is run: an answer of Python that is no literal is not well formed. The source gives it "
-        "to eval(), which may do anything, and pays the format for what comes back.",
+        "to eval(), which may do anything, and scores the format of what comes back.",
     ),
     Deviation(
         "quotes",
@@ -294,6 +294,6 @@ _DEVIATIONS = (
     Deviation(
         "no-area",
         "A box without width or height counts with its border; strictly within it there is nothing, so that the "
-        "source never pays such a target.",
+        "source never scores above 0 for such a target.",
     ),
 )

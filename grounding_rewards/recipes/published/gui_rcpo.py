@@ -122,7 +122,7 @@ def _exploits(answered: CoordSpace, inside: CoordSpace, dialect: str) -> tuple[E
     same = example and replace(example, response=corner, group=(corner,) * 3)
     alone = example and replace(example, response=corner, group=("?",) * 3)
     return (
-        Exploit("collapse", "all rollouts that give one and the same place are paid in full, whatever the screen", 1.0,
+        Exploit("collapse", "all rollouts that give one and the same place score in full, whatever the screen", 1.0,
                 same),
         Exploit("only-answer", "the only rollout of its group that answers at all agrees with itself", 1.0, alone),
     )  # fmt: skip

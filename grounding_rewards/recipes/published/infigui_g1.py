@@ -82,7 +82,7 @@ def _points(*points: tuple[int, int]) -> str:
 def _exploits(weight: float) -> tuple[Exploit, ...]:
     curve = _points(*((500 + step, step * step) for step in range(50)))
     spraying = "50 wrong points, no three on a line, cost 0.02 where one wrong point costs 1"
-    nothing = "an empty list is paid like one wrong point, an unreadable response 1 less"
+    nothing = "an empty list scores like one wrong point, an unreadable response 1 less"
     return (
         Exploit("spraying", spraying, weight - 1 / 50, Example(curve, _TARGET)),
         Exploit("no-points", nothing, weight - 1.0, Example(f"{_THOUGHT}[]", _TARGET)),
@@ -100,16 +100,17 @@ _DEVIATIONS = (
     BAD_TARGET,
     Deviation(
         "leading-space",
-        "White space before <think> is read over; the source finds no thinking at position 0 and pays -1.",
+        "White space before <think> is read over; the source finds no thinking at position 0 and scores -1.",
     ),
     Deviation(
         "brackets-in-prose",
-        "Words in brackets before the list, such as [1], are passed over; the source takes them for the list and pays "
-        "-1.",
+        "Words in brackets before the list, such as [1], are passed over; the source takes them for the list and "
+        "scores -1.",
     ),
     Deviation(
         "brackets-in-strings",
-        "The brackets of a label are text; the source counts them when it looks for the end of the list, and pays -1.",
+        "The brackets of a label are text; the source counts them when it looks for the end of the list, and "
+        "scores -1.",
     ),
     Deviation(
         "huge-number",

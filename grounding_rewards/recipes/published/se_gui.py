@@ -80,7 +80,7 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
         ),
         Exploit("any-action", "the action is not looked at: terminate at the right place", 2.0 + weight, wrong),
     )
-    some = Exploit("blind-format", "any two whole numbers in a call are paid the format weight", weight, blind)
+    some = Exploit("blind-format", "any two whole numbers in a call earn the format weight", weight, blind)
     return (*found, some) if weight else found
 
 
@@ -112,7 +112,7 @@ _DEVIATIONS = (
     Deviation(
         "below-nothing",
         "A click farther from the centre than every corner of the image, and so outside it, has nearness 0; up to d = "
-        "1 the source pays it less than nothing, down to -1: less than no answer, and less than a click still farther "
+        "1 the source scores it below 0, down to -1: less than no answer, and less than a click still farther "
         "away.",
     ),
 )

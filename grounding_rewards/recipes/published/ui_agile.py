@@ -57,7 +57,7 @@ def ui_agile(
         shape: f, one of those of ``Centredness``; or ``"binary"``, under which a hit (of an answered box, by its
             centre) is worth 1. The source's values for gaussian and binary are known; the other shapes have only their
             names from it.
-        overlap: what is paid twice of an answered box: iou, or diou or ciou, from 0.
+        overlap: what counts twice of an answered box: iou, or diou or ciou, from 0.
         format_weight: w, from 0; the source trains with 1.
         thinking_length: the form of ``ThinkingLength`` that is added; or ``"dast"``, which adds v · ``DastLength`` of
             the whole response among its group in its place, right where the other terms add up to more than 2; None
@@ -131,7 +131,7 @@ def _formula(shape: str, overlap: str) -> str:
 
 def _exploits(shape: str, weight: float, form: Thought | None, extra: float) -> tuple[Exploit, ...]:
     middle, border = [1.0, 1.0] if shape == BINARY else (1.0 + SHAPES[shape](np.array([0.0, 1.0]))).tolist()
-    # What the one character of thinking is paid in all but the last.
+    # The score of the one character of thinking in all but the last.
     thought = extra * float(np.exp(-0.5 * ((1.0 - 150.0) / 75.0) ** 2)) if form == "simple" else 0.0
     filler = Exploit(
         "filler", "no thought is read, only counted", 1.0 + middle + weight + extra,
@@ -142,7 +142,7 @@ def _exploits(shape: str, weight: float, form: Thought | None, extra: float) -> 
     letter = "<think>-</think><answer>{'action': 'input_text', 'input_text': 'a'}</answer>"
     typing = frozen({"solution": _OTHER.format("input_text"), "parameter": "restaurants"})
     found = (
-        Exploit("click-anywhere", "the action is paid without its place", 1.0 + weight,
+        Exploit("click-anywhere", "the action scores without its place", 1.0 + weight,
                 Example(_ANSWER.format(CLICK, miss), SOLUTION, *SIZES)),
         Exploit("longer-name", "a name that contains the right one is right", 1.0 + middle + weight + thought,
                 Example(right, SOLUTION, *SIZES)),
@@ -197,6 +197,6 @@ _DEVIATIONS = (
     UNICODE_DIGITS,
     Deviation(
         "spaces",
-        "White space before and after the response is good format; the source pays 0 for a line feed at the end.",
+        "White space before and after the response is good format; the source scores 0 for a line feed at the end.",
     ),
 )

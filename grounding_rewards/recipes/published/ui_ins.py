@@ -72,6 +72,6 @@ _DEVIATIONS = (
     SEVERAL_ANSWERS,
     Deviation(
         "spaces",
-        "White space around the numbers is read over; the source pays [200, 150] 0, which its own prompt asks for.",
+        "White space around the numbers is read over; the source scores [200, 150] 0, which its own prompt asks for.",
     ),
 )

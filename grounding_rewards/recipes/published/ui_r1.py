@@ -125,14 +125,12 @@ def _exploits(weight: float, thinks: bool) -> tuple[Exploit, ...]:
     typing = _example(thinks, "<answer>{'action': input_text}</answer>", _TYPING)
     blind = _example(thinks, "<answer></answer>", SOLUTION)
     found = (
-        Exploit("click-anywhere", "the action is paid without its place: a miss keeps all but one point",
+        Exploit("click-anywhere", "the action scores without its place: a miss keeps all but one point",
                 1.0 + weight, miss),
         Exploit("bare-action", "of actions other than a click neither text nor place nor direction is looked at",
                 2.0 + weight, typing),
     )  # fmt: skip
-    return (
-        (*found, Exploit("blind-format", "the tags are paid, whatever they hold", weight, blind)) if weight else found
-    )
+    return (*found, Exploit("blind-format", "the tags score, whatever they hold", weight, blind)) if weight else found
 
 
 @dataclass(frozen=True)
@@ -209,7 +207,7 @@ _DEVIATIONS = (
     Deviation(
         "double-quotes",
         "Keys and names in double quotes are read, as JSON has them, in targets too; the source knows single ones "
-        "alone, and pays 0.",
+        "alone, and scores 0.",
     ),
     Deviation(
         "spaces",
@@ -222,7 +220,7 @@ _DEVIATIONS = (
     ),
     Deviation(
         "outer-spaces",
-        "White space around the response, such as a last line feed, is no fault of format; the source pays 0 for it.",
+        "White space around the response, such as a last line feed, is no fault of format; the source scores 0 for it.",
     ),
     Deviation(
         "target-numbers",

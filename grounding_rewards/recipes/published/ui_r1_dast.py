@@ -10,7 +10,7 @@ from grounding_rewards.scoring import Exploit, Recipe
 from grounding_rewards.verifiers import DastLength
 
 _FULL = 2.5
-"""Above this, all three points are paid."""
+"""Above this, all three points are earned."""
 
 _TRAINER = "src/ui_r1/src/open_r1/trainer/DAST_grpo_trainer.py"
 _ALONE = {True: 0.5, False: -0.1}

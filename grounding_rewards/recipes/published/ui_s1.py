@@ -57,7 +57,7 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
 
     Args:
         format_weight: w, 0 to 1; the source trains with 0.1.
-        returns: pay each step the discounted sum of its total and those of the steps that follow it in its rollout, up
+        returns: give each step the discounted sum of its total and those of the steps that follow it in its rollout, up
             to the first that does not match: the part ``step_return``, of ``StepReturn``. Every target then needs its
             ``trajectory`` and ``step``, and all steps of a trajectory are scored in one batch.
         gamma: the discount of that sum, from 0 to below 1.
@@ -134,12 +134,12 @@ def _exploits(weight: float, returns: bool) -> tuple[Exploit, ...]:
             1.0, '{"action": "click", "coordinate": [250, 539]}', point,
         ),
         found(
-            "anywhere", "the right kind of action is half of the pay, wherever it goes",
+            "anywhere", "the right kind of action is half of the score, wherever it goes",
             0.5, '{"action": "click", "coordinate": [0, 0]}', point,
         ),
-        found("any-action", "any other action is a tenth of the pay", 0.1, '{"action": "dance"}', text),
+        found("any-action", "any other action is a tenth of the score", 0.1, '{"action": "dance"}', text),
         found(
-            "not-harmful", "of a HARMFUL step any other action is nine tenths of the pay",
+            "not-harmful", "of a HARMFUL step any other action is nine tenths of the score",
             0.9, '{"action": "dance"}', {**text, "annotation": "HARMFUL"},
         ),
     )  # fmt: skip
@@ -192,7 +192,7 @@ _PLACED = ("click", "long_press")
 
 
 def _direction(wanted: Mapping[str, Any]) -> Any:
-    """Where the finger goes, of a direction that says for up and down where the view goes, or of two points."""
+    """Return the way of the finger, of a direction that says for up and down where the view goes, or of two points."""
     given = wanted.get("direction")
     if given is not None:
         return opposite(given) if given in _UPRIGHT else given
@@ -238,7 +238,7 @@ def _in_own_words(target: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fits(key: str, value: Any) -> bool:
-    """Whether a field of an action in the wire form is one, as far as it is rewritten here."""
+    """Return whether a field of an action in the wire form is one, as far as it is rewritten here."""
     if key == "keys":
         return isinstance(value, str) or (isinstance(value, list) and all(isinstance(each, str) for each in value))
     if key in ("to", "duration"):
@@ -274,7 +274,7 @@ _DEVIATIONS = (
     Deviation(
         "no-numbers",
         "true, false, NaN and Infinity are no coordinates, and an action without its coordinates is worth 0; the "
-        "source reads true as 1, and pays the others for the kind of action.",
+        "source reads true as 1, and scores the others for the kind of action.",
     ),
     Deviation(
         "flipped-swipe",

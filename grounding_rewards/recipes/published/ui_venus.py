@@ -24,7 +24,7 @@ def ui_venus(*, version: float = 1.0, format_weight: float = 0.1) -> Recipe:
 
     From the paper: R = w1 · format + w2 · 1[centre of the box in the target]. From the repository of 1.5: its answers
     and its refusal. There is no published reward code, so these are our choices: w1 = w and w2 = 1 - w (the paper does
-    not tell the weights; only their ratio matters to GRPO); that 1.5 pays a correct refusal like a hit; several lists
+    not tell the weights; only their ratio matters to GRPO); that 1.5 scores a correct refusal like a hit; several lists
     are no answer; targets are in pixels of the original image, and the borders count.
 
     Args:
@@ -67,7 +67,7 @@ def ui_venus(*, version: float = 1.0, format_weight: float = 0.1) -> Recipe:
 
 
 def _is_pointed(version: float) -> bool:
-    """Whether the answers are points: those of 1.5 are, those of 1.0 are boxes."""
+    """Return whether the answers are points: those of 1.5 are, those of 1.0 are boxes."""
     if isinstance(version, bool) or version not in (1.0, 1.5):
         raise RecipeError(f"option version: got {version!r}; expected 1.0 or 1.5")
     return version == 1.5
@@ -79,10 +79,10 @@ def _example(response: str, pointed: bool) -> Example:
 
 def _exploits(weight: float, pointed: bool) -> tuple[Exploit, ...]:
     elsewhere = _example("[900,900]" if pointed else "[450,220,460,230]", pointed)
-    blind = Exploit("blind-format", "any well-formed list is paid the format weight", weight, elsewhere)
+    blind = Exploit("blind-format", "any well-formed list earns the format weight", weight, elsewhere)
     huge = Exploit(
         "huge-box",
-        "only the centre of a box counts, so that one far larger than the screen is paid like an exact one",
+        "only the centre of a box counts, so that one far larger than the screen scores like an exact one",
         1.0,
         _example("[-9900,-9925,10100,10075]", pointed),
     )

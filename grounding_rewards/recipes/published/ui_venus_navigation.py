@@ -139,11 +139,11 @@ def _exploits(weight: float, coord: NavigationCoord) -> tuple[Exploit, ...]:
     rest = 1.0 - weight
     between = f"{500 * (0.5 + (coord.near + coord.far) / 2):.3f}"
     blind = Exploit(
-        "blind-format", "any call in the right form is paid the format weight", weight, _example("Wait()", _CLICK)
+        "blind-format", "any call in the right form earns the format weight", weight, _example("Wait()", _CLICK)
     )
     kind = Exploit(
         "type-alone",
-        "the type is paid whatever else is wrong: most steps are clicks, and a click anywhere earns it",
+        "the type scores whatever else is wrong: most steps are clicks, and a click anywhere earns it",
         weight + rest,
         _example("Type(content='no')", _TEXT),
     )
@@ -155,9 +155,9 @@ def _exploits(weight: float, coord: NavigationCoord) -> tuple[Exploit, ...]:
     )
     direction = Exploit(
         "direction-alone",
-        "the direction of a scroll is one of four, and paid wherever the scroll starts",
+        "the direction of a scroll is one of four, and scores wherever the scroll starts",
         weight + rest + rest * (coord.beta / 2),
         _example("Scroll(start=(0, 0), end=(0, 0), direction='down')", _SCROLL),
     )
-    paid = weight > 0, rest > 0, rest * coord.alpha > 0 and coord.near < coord.far, rest * coord.beta > 0
-    return tuple(each for each, is_paid in zip((blind, kind, miss, direction), paid, strict=True) if is_paid)
+    scores = weight > 0, rest > 0, rest * coord.alpha > 0 and coord.near < coord.far, rest * coord.beta > 0
+    return tuple(each for each, counts in zip((blind, kind, miss, direction), scores, strict=True) if counts)

@@ -27,7 +27,7 @@ TRIANGLE = [0.1, 0.1, 0.5, 0.1, 0.5, 0.4]  # mean (11/30, 0.2), diagonal 0.5
         ("(300, 200)", SQUARE, 0.6047153),  # the top edge is in
         ("(600, 300)", SQUARE, 0.0),  # the right edge is out
         ("(300, 600)", SQUARE, 0.0),  # the bottom edge is out
-        ("(200, 150)", [0.2, 0.15, 0.2, 0.15], 1.0),  # stated deviation: the source pays 0 for an exact hit
+        ("(200, 150)", [0.2, 0.15, 0.2, 0.15], 1.0),  # stated deviation: the source scores 0 for an exact hit
         ("(201, 150)", [0.2, 0.15, 0.2, 0.15], 0.0),
         ("(250, 150)", [0.2, 0.15, 0.3, 0.15], 1.0),
     ],

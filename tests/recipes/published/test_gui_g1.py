@@ -149,7 +149,7 @@ def test_the_first_box_counts():
 
 @pytest.mark.parametrize("target", [[100, 100, 101, 200], [100, 100, 300, 100], [200, 150, 200, 150]])
 def test_a_thin_target_answered_exactly_has_full_overlap(target):
-    # Stated deviation: the source pays 0, because it wants two or more columns and rows of pixels.
+    # Stated deviation: the source scores 0, because it wants two or more columns and rows of pixels.
     assert parts(fenced(*target), target) == (1, 1, 1)
     assert parts(fenced(*target[:3], target[3] + 1), target)[1] == 0
 

@@ -60,7 +60,7 @@ def test_parts_and_total(response, point, coverage, well_formed, acc):
     ],
 )  # fmt: skip
 def test_white_space_and_what_stands_before_the_last_turn_cost_nothing(response):
-    # Stated deviation: the source pays no format for a line feed at the end.
+    # Stated deviation: the source gives no format for a line feed at the end.
     assert parts(response) == (1, 1, 1)
 
 
