@@ -26,7 +26,7 @@ from grounding_rewards.targets.columns import BadTarget, Targets
 from grounding_rewards.targets.findings import described, findings
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers.base import Verifier, reads_of
-from grounding_rewards.verifiers.contract import VERIFIER, complaint
+from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
 
 BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION = "bbox", "polygon", "circle", "point", "refusal", "action"
 """Kinds of target, as ``Recipe.accepts`` names them."""
@@ -143,7 +143,7 @@ class Recipe:
     def __post_init__(self) -> None:
         for role in ("reward", "success"):
             term = getattr(self, role)
-            if wrong := complaint(term, VERIFIER):
+            if wrong := why_invalid(term, VERIFIER):
                 raise RecipeError(f"{self.name}: {role}: got {short_repr(term)}, which {wrong}")
 
     def __repr__(self) -> str:

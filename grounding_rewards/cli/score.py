@@ -127,7 +127,7 @@ def _columns(scores: Scores) -> dict[str, Sequence[Any]]:
 
 def _acts(found: Predictions) -> dict[str, Sequence[Any]]:
     """The name of each action and, as JSON, what it says; None where it has none."""
-    said = found.arguments.said(len(found.actions))
+    said = found.arguments.by_row(len(found.actions))
     return {
         "action_name": [name or None for name in found.actions.tolist()],
         "arguments": [dumps(fields).decode() if fields else None for fields in said],

@@ -13,7 +13,7 @@ from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.labels import acc_made_by, made_by, plain
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import ACTION, Example, Recipe
-from grounding_rewards.targets.requirements import Use
+from grounding_rewards.targets.requirements import Requirements
 from grounding_rewards.verifiers import Verifier
 
 Facts = dict[str, Any]
@@ -62,7 +62,9 @@ def facts(name: str, built: Recipe, options: Mapping[str, Any]) -> Facts:
 
 
 def _summary(built: Recipe, options: Mapping[str, Any]) -> Facts:
-    use = Use(built.space, built.response_space, built.accepts, "screen" in built.needs, label_free=built.label_free)
+    use = Requirements(
+        built.space, built.response_space, built.accepts, "screen" in built.needs, label_free=built.label_free
+    )
     return {
         "name": built.name,
         "answers": built.example.response if built.example else None,
@@ -78,7 +80,7 @@ def _summary(built: Recipe, options: Mapping[str, Any]) -> Facts:
     }
 
 
-def _sizes(found: Recipe, use: Use) -> list[str]:
+def _sizes(found: Recipe, use: Requirements) -> list[str]:
     """The sizes that a recipe needs; where it makes that of the model's image, the original's in its place."""
     made = {} if found.resizing is None else {"model_image_size": "image_size"}
     return list(dict.fromkeys(made.get(name, name) for name in use.sizes(found.target_space)))

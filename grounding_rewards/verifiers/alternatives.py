@@ -1,4 +1,4 @@
-"""What verifiers of actions share: a prediction beside each alternative of its target."""
+"""Parts of verifiers of actions: a prediction beside each alternative of its target."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Columns = tuple[NDArray[Any] | None, NDArray[Any] | None]
 
 
 def argument(rollouts: Rollouts, name: str, alternatives: Alternatives | None = None) -> Columns:
-    """An argument of each alternative: what its sample's response says, and what it wants itself.
+    """Return an argument of each alternative: its sample's response's, and the one that it wants itself.
 
     Args:
         rollouts: n rollouts.
@@ -31,7 +31,7 @@ def argument(rollouts: Rollouts, name: str, alternatives: Alternatives | None = 
 
 
 def compared(columns: Columns, rows: int, compare: Callable[[Any, Any], float]) -> Floats:
-    """compare(given, wanted) for each of k alternatives: (k,).
+    """Return compare(given, wanted) for each of k alternatives: (k,).
 
     1.0 where nothing is wanted; 0.0 where something is and the response has none.
 

@@ -9,11 +9,14 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
 from grounding_rewards.parsing import BARE_TUPLE, parse
+from grounding_rewards.plugins.named import verifier_named
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.scoring import Example
 from grounding_rewards.testing import check_linear
 from grounding_rewards.testing.linear import work
-from tests.verifiers.test_all import CASES, VERIFIERS
+from tests.verifiers.test_all import CASES
+
+pytestmark = pytest.mark.slow
 
 DIALECTS = collect([]).parsers
 
@@ -25,7 +28,7 @@ def test_every_recipe_scores_four_times_the_rows_with_four_times_the_work(name):
 
 @pytest.mark.parametrize(("name", "arguments"), [case[:2] for case in CASES], ids=[f"{n} {a}" for n, a, _ in CASES])
 def test_every_verifier_does(name, arguments):
-    check_linear(VERIFIERS[name](**arguments))
+    check_linear(verifier_named(name, arguments))
 
 
 @pytest.mark.parametrize("name", DIALECTS)
@@ -128,7 +131,7 @@ def test_what_is_linear_passes_in_one_call_or_row_by_row():
     check_linear(gr.verifier(lambda rollouts: np.array([float(text > "") for text in rollouts.text]), low=0, high=1))
 
 
-def test_further_columns_are_given():
+def test_further_columns_are_there():
     def easy(rollouts):
         return np.array([0.5 if each == "hard" else 1.0 for each in rollouts.extras["difficulty"]])
 

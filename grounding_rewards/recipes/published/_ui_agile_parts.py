@@ -16,7 +16,7 @@ from grounding_rewards.recipes.published._solutions import CLICK
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import Overlap
 from grounding_rewards.verifiers.base import BaseVerifier
-from grounding_rewards.verifiers.centredness import centredness
+from grounding_rewards.verifiers.distance import centredness
 
 Kind = Literal["iou", "diou", "ciou"]
 Bools = NDArray[np.bool_]
