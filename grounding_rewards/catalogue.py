@@ -29,7 +29,7 @@ _BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYW
 
 
 def list_recipes() -> tuple[str, ...]:
-    """Names of all recipes, those of installed plugins included.
+    """Return the names of all recipes, those of installed plugins included.
 
     >>> list_recipes()
     ('action', 'agentcpm-gui', 'btl-ui', 'click', 'composite', 'gelato', 'gelato-pixel', 'groundnext', 'gta1', \
@@ -86,7 +86,7 @@ infigui-g1, se-gui, ui-agile, ui-ins, ui-r1, ui-r1-dast, ui-r1-e, ui-rft, ui-s1,
 
 @dataclass(frozen=True)
 class RecordedName:
-    """A recipe's name as data hold it: in a rollout, a trainer's log, a record or a manifest.
+    """Name of a recipe as data hold it: in a rollout, a trainer's log, a record or a manifest.
 
     It is not a ``str``, so ``recipe``, which loads code by its place, refuses it.
     """
@@ -125,7 +125,7 @@ no code
 
 
 def own_options(name: str) -> dict[str, Any]:
-    """A recipe's own options and their defaults; ``inspect.Parameter.empty`` where one must be given.
+    """Return a recipe's own options and their defaults; ``inspect.Parameter.empty`` where one must be given.
 
     Raises:
         RecipeError: the name is unknown.
@@ -144,7 +144,7 @@ def own_options(name: str) -> dict[str, Any]:
 
 
 def shown_with(name: str) -> dict[str, Any]:
-    """The options to show a recipe with that cannot be built without any.
+    """Return the options to show a recipe with that cannot be built without any.
 
     Raises:
         RecipeError: the name is unknown.
@@ -156,7 +156,7 @@ def shown_with(name: str) -> dict[str, Any]:
 
 
 def _build(name: str) -> Callable[..., Any]:
-    """The function that builds a recipe of this name."""
+    """Return the function that builds a recipe of this name."""
     known: Mapping[str, Callable[..., Any]] = registry().recipes
     if name in known:
         return known[name]
@@ -173,7 +173,7 @@ def _build(name: str) -> Callable[..., Any]:
 
 
 def _built(name: str, build: Callable[..., Any], options: Mapping[str, Any]) -> Recipe:
-    """What a recipe's function returns.
+    """Run a recipe's function.
 
     Raises:
         RecipeError: it raises, or returns no recipe; names the plugin it comes from.
@@ -196,7 +196,7 @@ def _built(name: str, build: Callable[..., Any], options: Mapping[str, Any]) -> 
 
 
 def _is_verifier(thing: Any) -> bool:
-    """Whether a verifier, a class of them or a function of Rollouts stands where a recipe should."""
+    """Return True for a verifier, a class of them or a function of Rollouts, where a recipe should be."""
     if isinstance(thing, type):
         return makes_callables(thing)
     if not inspect.isroutine(thing):
@@ -209,13 +209,13 @@ def _is_verifier(thing: Any) -> bool:
 
 
 def _asks(build: Callable[..., Any], options: Mapping[str, Any]) -> bool:
-    """Whether a function must be given something in place, rather than by name, that no option gives."""
+    """Return True for a function that must be given something in place, rather than by name, that no option gives."""
     required = [each for each in inspect.signature(build).parameters.values() if each.default is each.empty]
     return any(each.kind is each.POSITIONAL_OR_KEYWORD and each.name not in options for each in required)
 
 
 def _as_part(name: str, thing: Any) -> str:
-    """How to be paid for a verifier."""
+    """Return how to make a verifier a part of a recipe."""
     bounds = {"low": 0, "high": 1} if inspect.isroutine(thing) else {}
     part = {"verifier": name, "weight": 1.0, **bounds}
     return f"make it a part: recipe composite with parts={json.dumps({_label(name): part}, ensure_ascii=False)}"
@@ -248,7 +248,7 @@ def _shared(built: Recipe, name: str, option: str, value: Any) -> Any:
 
 
 def _names(built: Recipe, name: str, value: Any) -> tuple[str, ...]:
-    """Names of actions, from the option that declares them: one, or several."""
+    """Read names of actions from the option that declares them: one, or several."""
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, tuple) or not all(isinstance(each, str) and each for each in names):
         raise RecipeError(f"{name}: option action_names: got {value!r:.80}; expected names such as ['snap', 'zoom']")

@@ -21,7 +21,7 @@ from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers.alternatives import Mask
 from grounding_rewards.verifiers.any_of import each_of
-from grounding_rewards.verifiers.base import Verifier, scored
+from grounding_rewards.verifiers.base import Verifier, judges_of, reads_of, scored
 from grounding_rewards.verifiers.contract import VERIFIER, complaint
 
 RESERVED = frozenset({
@@ -110,6 +110,14 @@ class _Parts:
     @property
     def needs(self) -> frozenset[str]:
         return frozenset().union(*(part.needs for _, part in self.parts))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return frozenset().union(*(reads_of(part) for _, part in self.parts))
+
+    @property
+    def judges(self) -> frozenset[str]:
+        return frozenset().union(*(judges_of(part) for _, part in self.parts))
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         return evaluate(self, rollouts)[0]  # type: ignore[arg-type]

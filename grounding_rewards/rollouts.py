@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from grounding_rewards.actions import NO_ARGUMENTS, Arguments
 from grounding_rewards.arrays import Floats, read_only
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.errors import TargetError
+from grounding_rewards.errors import RecipeError, TargetError, short_repr
 from grounding_rewards.targets.columns import Targets
 
 
@@ -155,3 +155,64 @@ class Scores:
 
     def __len__(self) -> int:
         return len(self.total)
+
+
+_NO_COUNT = np.array([-1])
+_NAMES = {str, int}
+
+
+def read_lengths(lengths: Sequence[int] | NDArray[Any], rows: int) -> NDArray[np.int64]:
+    """Return lengths in tokens as (n,) whole numbers from 0; anything else is an error."""
+    found = np.asarray(lengths)
+    if rows == 0 and found.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    counts = found.astype(np.int64) if found.shape == (rows,) and found.dtype.kind in "iu" else _NO_COUNT
+    if (counts < 0).any():  # also a number too large for 64 bits with a sign, which becomes negative
+        raise RecipeError(f"token_lengths: got {lengths!r:.80}; expected a whole number from 0 for each of {rows} rows")
+    return counts
+
+
+def read_extras(extras: Mapping[str, Any], rows: int) -> dict[str, Any]:
+    """Return further columns of n rows in a dict; a value that is no column, such as a trainer's state, passes."""
+    for name, column in extras.items():
+        sized = isinstance(column, list | tuple) or (isinstance(column, np.ndarray) and column.ndim)
+        if sized and len(column) != rows:
+            raise RecipeError(f"extras[{name!r}]: got {len(column)}; expected one for each of {rows} rows")
+    return dict(extras)
+
+
+def group_codes(groups: Sequence[Any] | NDArray[Any] | None, rows: int) -> NDArray[np.int64]:
+    """Return (n,) whole numbers that are equal where the names of the samples are; errors name the row."""
+    if groups is None:
+        return np.arange(rows, dtype=np.int64)
+    names = _plain(groups)
+    if isinstance(names, str | Set | Mapping) or not isinstance(names, Collection):
+        raise RecipeError(
+            f"groups: got {short_repr(groups)}; expected a list or an array, the sample of each of {rows} rows"
+        )
+    if len(names) != rows:
+        raise RecipeError(f"groups: got {len(names)}; expected one for each of {rows} rows")
+    codes: dict[Any, int] = {}
+    if not set(map(type, names)) <= _NAMES:
+        names = [_name(row, name) for row, name in enumerate(names)]
+    return np.array([codes.setdefault(name, len(codes)) for name in names], dtype=np.int64)
+
+
+def _name(row: int, given: Any) -> Any:
+    """Return the name of a row's sample; an error where it does not tell samples apart."""
+    name = _plain(given)
+    try:
+        hash(name)
+        known = name is not None and bool(name == name)  # NaN is not equal to itself
+    except Exception:  # somebody's class
+        known = False
+    if not known:
+        raise RecipeError(
+            f"groups: row {row}: got {short_repr(given)}; expected the name of its sample, such as 'a7' or 7"
+        )
+    return name
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of numpy, torch or pandas as Python's own, whose elements have a hash by value."""
+    return value.tolist() if hasattr(value, "tolist") else value

@@ -17,15 +17,14 @@ from grounding_rewards.combine import Known, evaluate, part_names
 from grounding_rewards.coords.image_sizes import read_sizes
 from grounding_rewards.coords.spaces import PIXEL, CoordSpace, convert
 from grounding_rewards.errors import DialectError, GroundingRewardsError, RecipeError, TargetWarning, short_repr
-from grounding_rewards.given import group_codes, read_extras, read_lengths
+from grounding_rewards.parsing.base import Answers, Dialect
 from grounding_rewards.parsing.parse import MAX_LENGTH, Thinking, parse, read_responses
-from grounding_rewards.parsing.pattern_dialect import Answers, Dialect
 from grounding_rewards.plugins.registry import add_origin
-from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores
+from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores, group_codes, read_extras, read_lengths
 from grounding_rewards.targets.columns import BadTarget, Targets
 from grounding_rewards.targets.findings import described, findings
 from grounding_rewards.targets.target import NativeForm
-from grounding_rewards.verifiers.base import Verifier
+from grounding_rewards.verifiers.base import Verifier, reads_of
 from grounding_rewards.verifiers.contract import VERIFIER, complaint
 
 BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION = "bbox", "polygon", "circle", "point", "refusal", "action"
@@ -161,6 +160,16 @@ class Recipe:
     def needs(self) -> frozenset[str]:
         """What must be there beside responses and places: "groups", "trajectories", or "screen", the image's size."""
         return self.reward.needs | self.success.needs
+
+    @cached_property
+    def reads_extras(self) -> bool:
+        """True where scores may depend on ``token_lengths`` or ``extras``.
+
+        >>> from grounding_rewards import recipe
+        >>> recipe("gelato").reads_extras, recipe("ui-r1-dast").reads_extras
+        (False, True)
+        """
+        return bool(reads_of(self.reward) | reads_of(self.success))
 
     @property
     def parts(self) -> tuple[str, ...]:

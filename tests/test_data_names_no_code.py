@@ -195,10 +195,10 @@ def test_a_name_from_data_is_looked_up_alone(folder, monkeypatch):
         gr.recipe(RecordedName("gelato"))  # type: ignore[arg-type]
 
 
-LOADERS = {"load", "recipe", "verifier_named", "selector_named", "dialect_named", "import_module", "__import__"}
-LOADERS |= {"catalogue", "importlib", "pickle", "eval", "exec", "Own", "OwnVerifier", "OwnSelector", "built"}
+LOADERS = {"load", "recipe", "verifier_named", "selector", "dialect_named", "import_module", "__import__"}
+LOADERS |= {"catalogue", "importlib", "pickle", "eval", "exec", "NamedTerm", "OwnVerifier", "OwnSelector", "built"}
 READ_DATA = ("tables", "pool", "batch", "converting")
-OF_THE_CALLER = ("pool/selectors/", "pool/selection/filters.py")  # selectors are named by --selector, configs, Python
+OF_THE_CALLER = ("pool/__init__.py", "pool/selectors/", "pool/selection/filters.py")  # --selector, configs, Python
 
 
 def test_rooms_that_read_data_import_nothing_that_loads_code():

@@ -189,7 +189,7 @@ def errors(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     yield said(lambda: collect([offer(good), offer(hooks(register_recipes=twice), distribution="other-rewards")]))
     yield said(lambda: collect([offer(hooks(register_verifiers=lambda register: register("edge_margin", "hit")))]))
     known = collect([offer(good)])
-    monkeypatch.setattr(plugins, "registry", lambda: known)
+    monkeypatch.setattr(plugins, "_registry", lambda: known)
     gelato_recipe = gr.recipe("gelato")
     margin = replace(gelato_recipe, reward=gr.weighted(margin=(1.0, EdgeMargin())))
     yield said(lambda: margin.score("(1, 2)", [0, 0, 1, 1]))

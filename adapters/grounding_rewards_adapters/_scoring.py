@@ -16,7 +16,6 @@ import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.image_sizes import read_sizes
 from grounding_rewards.coords.spaces import model_image_sizes
-from grounding_rewards.further import reads_further
 from grounding_rewards.parsing.parse import read_responses
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards_adapters import _bridge
@@ -98,9 +97,9 @@ class Scorer:
         return bool(self._wired)
 
     @cached_property
-    def reads_further(self) -> bool:
+    def reads_extras(self) -> bool:
         """Whether scores may depend on lengths in tokens or further columns."""
-        return any(reads_further(recipe) for recipe in self.recipes)
+        return any(recipe.reads_extras for recipe in self.recipes)
 
     def score(
         self,

@@ -79,7 +79,7 @@ def scored(
         columns["ground_truth"],
         columns=columns,
         groups=partial(_groups, scorer) if "groups" in scorer.needs else None,
-        token_lengths=_lengths(columns["response_length"]) if scorer.reads_further else None,
+        token_lengths=_lengths(columns["response_length"]) if scorer.reads_extras else None,
     )
     return _bridge.rows({"overall": judged.total, "accuracy": judged.acc, "correct": judged.acc, **_formatted(judged)})
 

@@ -21,8 +21,7 @@ from grounding_rewards.batch.row_scoring import Columns, Resizing, Scorer
 from grounding_rewards.batch.work import Straight, Work
 from grounding_rewards.batch.written import MANIFEST, summary, write
 from grounding_rewards.errors import RecipeError, TableError
-from grounding_rewards.further import reads_further
-from grounding_rewards.own_code import files_of_code
+from grounding_rewards.plugins.sources import files_named, plugins_named
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Note, Table
 from grounding_rewards.tables.files import overlap
@@ -176,7 +175,7 @@ class _Rescorer:
         numbered = any("rollout" in each.table.columns for each in sources)
         scorer = RowScorer(self.scorer, schema, first=int(numbered and len(sources) > 1))
         columns = frozenset(vars(self.scorer.columns).values())
-        if reads_further(self.scorer.recipe):
+        if self.scorer.recipe.reads_extras:
             columns = frozenset(name for source in sources for name in source.table.columns)
         grouped = "groups" in self.scorer.recipe.needs
         return GroupedRows(scorer, sources, columns) if grouped else Straight(scorer, sources, columns)
@@ -187,7 +186,8 @@ class _Rescorer:
         return {
             "version": __version__,
             "recipe": said,
-            "code": [{"path": str(file), "sha256": digest(file)} for file in files_of_code(said, scorer.recipe)],
+            "code": [{"path": str(file), "sha256": digest(file)} for file in files_named(said)],
+            "plugins": plugins_named(said),
             "columns": dict(vars(scorer.columns)),
             "bad_target": str(scorer.bad_target),
             "resizing": None if scorer.resizing is None else dict(vars(scorer.resizing)),

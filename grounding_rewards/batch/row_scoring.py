@@ -12,7 +12,6 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.image_sizes import read_size, read_sizes
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, model_image_sizes
 from grounding_rewards.errors import RecipeError, TableError, TargetError
-from grounding_rewards.further import reads_further
 from grounding_rewards.rollouts import Rollouts, Scores
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table
@@ -110,7 +109,7 @@ class Scorer:
             require_column(table, name, "--by")
         if "groups" in self.recipe.needs and self.columns.target not in table.columns:
             require_column(table, self.columns.id, "--id-column")
-        columns = None if reads_further(self.recipe) else [*vars(self.columns).values(), *by]
+        columns = None if self.recipe.reads_extras else [*vars(self.columns).values(), *by]
         size = np.iinfo(np.int32).max if self.recipe.needs & {"groups", "trajectories"} else None
         return table.batches(columns, whole=whole, size=size)
 
@@ -161,7 +160,7 @@ class Scorer:
         responses = self.responses(table, batch)
         sizes = [self.sizes(table, batch, name) for name in (self.columns.image_size, self.columns.model_image_size)]
         targets = self.recipe.read_targets(batch.column(self.columns.target), bad_target="abstain", warn=False)
-        further = reads_further(self.recipe)
+        further = self.recipe.reads_extras
         if groups is None and "groups" in self.recipe.needs:
             groups = self.samples(table, batch, targets)
         return responses, targets, {

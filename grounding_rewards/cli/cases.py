@@ -13,7 +13,6 @@ from grounding_rewards.cli.options import read_value
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.explain.case import Case, Size
-from grounding_rewards.further import reads_further
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table, open_table
 
@@ -78,7 +77,7 @@ def row_of(file: Path, row: int, recipes: Sequence[Recipe], columns: Columns) ->
     scorers = [Scorer(each, columns, warn=terminal.warn) for each in recipes]
     grouped = next((each for each in scorers if "groups" in each.recipe.needs), None)
     widest = grouped or next((each for each in scorers if "trajectories" in each.recipe.needs), scorers[0])
-    further = any(map(reads_further, recipes))
+    further = any(recipe.reads_extras for recipe in recipes)
     for batch in widest.batches(table, by=table.columns if further else (), whole=False):
         rows = batch.start + len(batch)
         if batch.start <= row < rows:

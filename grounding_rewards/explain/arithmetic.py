@@ -49,7 +49,7 @@ def lengths_of(rollouts: Rollouts) -> tuple[Floats, str]:
 def _length(term: DastLength, rollouts: Rollouts, row: int, score: float) -> str:
     lengths, unit = lengths_of(rollouts)
     mine = rollouts.groups == rollouts.groups[row]
-    right = evaluate(term.judge, rollouts, "correct")[0] > term.above
+    right = evaluate(term.correct, rollouts, "correct")[0] > term.above
     p, longest = float(right[mine].mean()), float(lengths[mine].max())
     budget = p * float(lengths[mine & right].mean()) + (1 - p) * longest if p else longest
     over = (float(lengths[row]) - budget) / budget if budget else 0.0

@@ -13,13 +13,12 @@ from typing import Any
 
 from grounding_rewards import combine
 from grounding_rewards.combine import Weighted, is_combination, part_names
-from grounding_rewards.plugins.named import Bound
+from grounding_rewards.plugins.named import Bound, OwnVerifier
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.verifiers import Format, JudgedFormat, Verifier
 from grounding_rewards.verifiers.any_of import AnyOf, Placed, SameAction, nested
 from grounding_rewards.verifiers.base import FunctionVerifier
-from grounding_rewards.verifiers.named import OwnVerifier
 
 _MANY = 20
 _SHORT = reprlib.Repr()

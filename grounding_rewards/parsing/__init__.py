@@ -1,9 +1,10 @@
-"""Response text to predictions: one answer dialect a file, and `parse`, which runs one over n responses."""
+"""Response text to predictions: `parse` runs a dialect over n responses; dialects stand by family, one a file."""
 
+from grounding_rewards.parsing.auto_dialect import AutoDialect
+from grounding_rewards.parsing.base import Answers, Dialect, Found
 from grounding_rewards.parsing.dialects.actions.agentcpm import AGENTCPM
 from grounding_rewards.parsing.dialects.actions.auto import AUTO_ACTION
-from grounding_rewards.parsing.dialects.actions.blink import ACTION_BLINK
-from grounding_rewards.parsing.dialects.actions.btl_ui import BTL_UI
+from grounding_rewards.parsing.dialects.actions.btl_ui import ACTION_BLINK, BTL_UI
 from grounding_rewards.parsing.dialects.actions.calls import ACTION_CALLS
 from grounding_rewards.parsing.dialects.actions.compact import ACTION_COMPACT
 from grounding_rewards.parsing.dialects.actions.gui_r1 import GUI_R1
@@ -13,33 +14,35 @@ from grounding_rewards.parsing.dialects.actions.ui_agile import UI_AGILE
 from grounding_rewards.parsing.dialects.actions.ui_r1 import UI_R1
 from grounding_rewards.parsing.dialects.actions.ui_s1 import UI_S1
 from grounding_rewards.parsing.dialects.actions.ui_venus import UI_VENUS
-from grounding_rewards.parsing.dialects.auto import AUTO, AutoDialect
-from grounding_rewards.parsing.dialects.bare_list import BARE_LIST
-from grounding_rewards.parsing.dialects.bare_tuple import BARE_TUPLE, BARE_TUPLE_WHOLE
-from grounding_rewards.parsing.dialects.box_list import BOX_LIST
-from grounding_rewards.parsing.dialects.box_tokens import BOX_TOKENS, POINT_TAG
-from grounding_rewards.parsing.dialects.calls import CLICK_CALL, KEYWORD_CALL, PYAUTOGUI
-from grounding_rewards.parsing.dialects.corner_pairs import CORNER_LISTS, CORNER_TUPLES
+from grounding_rewards.parsing.dialects.auto import AUTO
+from grounding_rewards.parsing.dialects.calls import CLICK_CALL, KEYWORD_CALL, PYAUTOGUI, UI_TARS
 from grounding_rewards.parsing.dialects.cropped import CROPPED
-from grounding_rewards.parsing.dialects.first_call import FIRST_CALL, FIRST_CALL_INTEGERS
-from grounding_rewards.parsing.dialects.integer_list import INTEGER_LIST
-from grounding_rewards.parsing.dialects.json_2d import JSON_2D
-from grounding_rewards.parsing.dialects.json_compact import JSON_COMPACT
-from grounding_rewards.parsing.dialects.json_coordinate import JSON_COORDINATE
-from grounding_rewards.parsing.dialects.json_distribution import JSON_DISTRIBUTION
+from grounding_rewards.parsing.dialects.json_keys import (
+    JSON_2D,
+    JSON_COMPACT,
+    JSON_COORDINATE,
+    JSON_DISTRIBUTION,
+    JSON_XY,
+)
 from grounding_rewards.parsing.dialects.json_point import JSON_POINT
-from grounding_rewards.parsing.dialects.json_xy import JSON_XY
+from grounding_rewards.parsing.dialects.lists import (
+    BARE_LIST,
+    BOX_LIST,
+    INTEGER_LIST,
+    LIST_BOX,
+    LIST_POINT,
+    LIST_POINT_OR_REFUSAL,
+    LIST_REFUSAL,
+    NESTED_LIST,
+)
 from grounding_rewards.parsing.dialects.literal_box import LITERAL_BOX
-from grounding_rewards.parsing.dialects.molmo import MOLMO
-from grounding_rewards.parsing.dialects.nested_list import NESTED_LIST
-from grounding_rewards.parsing.dialects.plain_list import LIST_BOX, LIST_POINT, LIST_POINT_OR_REFUSAL, LIST_REFUSAL
 from grounding_rewards.parsing.dialects.point_list import POINT_LIST, THOUGHT_POINT_LIST
 from grounding_rewards.parsing.dialects.refusal import JSON_REFUSAL, REFUSAL
-from grounding_rewards.parsing.dialects.tool_call import TOOL_CALL
-from grounding_rewards.parsing.dialects.ui_tars import UI_TARS
-from grounding_rewards.parsing.dialects.xy_tags import XY_TAGS
+from grounding_rewards.parsing.dialects.tags import BOX_TOKENS, MOLMO, POINT_TAG, XY_TAGS
+from grounding_rewards.parsing.dialects.tool_calls import FIRST_CALL, FIRST_CALL_INTEGERS, TOOL_CALL
+from grounding_rewards.parsing.dialects.tuples import BARE_TUPLE, BARE_TUPLE_WHOLE, CORNER_LISTS, CORNER_TUPLES
 from grounding_rewards.parsing.parse import Thinking, parse
-from grounding_rewards.parsing.pattern_dialect import Answers, Dialect, Found, PatternDialect
+from grounding_rewards.parsing.pattern_dialect import PatternDialect
 
 __all__ = [
     "ACTION_BLINK",

@@ -1,4 +1,4 @@
-"""Dialects that read actions with their arguments: a function says what is right, patterns take the usual forms."""
+"""Dialects of actions with arguments: a function defines the reading, patterns handle the usual forms fast."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from grounding_rewards.actions import Act, Objects, columns, normalised
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing.checks import check_texts, groups_of
-from grounding_rewards.parsing.pattern_dialect import Answers, Found, alone, contain, nothing, places, put
+from grounding_rewards.parsing.base import Answers, Found, alone, nothing, put
+from grounding_rewards.parsing.pattern_dialect import places
+from grounding_rewards.parsing.patterns import check_texts, groups_of
 from grounding_rewards.parsing.reader_dialect import Place, as_place
-from grounding_rewards.parsing.texts import Column, Texts, contains, extract, strings
+from grounding_rewards.parsing.texts import Column, Texts, contains, contains_any, extract, strings
 
 Read = Callable[[str], Sequence[Act] | None]
 
@@ -27,21 +28,21 @@ _GROUPS = _PLACES | {"text", "direction", "app", "status", "button"}
 
 @dataclass(frozen=True)
 class ActionDialect:
-    """A function that reads the actions of one text, and patterns for the texts that need no such care.
+    """A function that reads the actions of one text, and patterns that read texts in the usual forms for many at once.
 
     Args:
         name: the dialect's name.
         read: one text to its actions in order, () where one was begun and none can be used, None where nothing can be
-            read. It is called with texts that contain a sign; it must not raise, whatever the text.
+            read. It is called with texts that contain a sign, and must not raise on any.
         patterns: whole texts in their usual forms, from ``^`` to ``$``, each with a group ``action`` and any of x and y
             (or x1, y1, x2 and y2), text, direction, app, status and button; every group takes part in every match. A
             text that one matches must be one in which ``read`` finds that one action and no other argument.
         signs: substrings that show that an answer was begun; every answer contains at least one.
         must: substrings that every answer contains; for speed alone.
-        begin: where what ``read`` looks at begins, at its first occurrence; patterns then begin there. It spares them
-            long thinking.
-        vocabulary: whether actions come in the words of ``actions.ACTIONS``, as ``actions.normalised`` has them; the
-            patterns may then only take actions whose arguments stay as they are.
+        begin: a substring whose first occurrence starts the part that ``read`` reads; patterns then start there. It
+            spares them long thinking.
+        vocabulary: translate actions into the words of ``actions.ACTIONS`` by ``actions.normalised``; the patterns may
+            then only match actions whose arguments stay as they are.
     """
 
     name: str
@@ -52,16 +53,18 @@ class ActionDialect:
     begin: str = field(default="", repr=False)
     vocabulary: bool = False
 
+    trusted = True
+
     @property
     def names(self) -> tuple[str, ...]:
         """The dialect itself."""
         return (self.name,)
 
     def check_patterns(self) -> None:
-        """Complain of patterns or signs that cannot be used.
+        """Check patterns and signs.
 
         Raises:
-            RecipeError: RE2 and Python's re do not both read one alike, or its groups are others than those.
+            RecipeError: RE2 and Python's re do not both read one alike, or has other groups.
         """
         check_texts(self, "signs", "must", "patterns")
         for pattern in self.patterns:
@@ -91,7 +94,7 @@ class ActionDialect:
         begun = any([sign in text for sign in self.signs])  # noqa: C419 (faster so)
         acts = self.read(text) if begun else None
         if acts and len(acts) == 1:
-            name, (point, box), fields = self._said(acts[0])
+            name, (point, box), fields = self._normalised(acts[0])
             found = alone(point or _NOWHERE, box, name, answers=answers)
             if fields:
                 found.arguments.update(columns([fields]))
@@ -102,15 +105,15 @@ class ActionDialect:
             self._write(found, [(0, acts)], answers)
         return found
 
-    def _said(self, act: Act) -> tuple[str, _Shape, dict[str, Any]]:
-        """An action's name, its point and box, and its arguments."""
+    def _normalised(self, act: Act) -> tuple[str, _Shape, dict[str, Any]]:
+        """Return an action's name, its point and box, and its arguments, in the vocabulary's words if asked for."""
         name, fields = act.name, act.arguments
         if self.vocabulary:
             name, fields = normalised(name, fields, act.place)
         return str(_clean(name)), _place_of(act), {key: _clean(value) for key, value in fields.items()}
 
     def _find_usual(self, found: Found, texts: Texts) -> NDArray[np.int64]:
-        """Write down the texts that the patterns take; return the other rows."""
+        """Write the answers of texts that a pattern matches; return the other rows."""
         left = np.arange(len(texts))
         if self.begin and self.patterns:
             texts = Texts([text[max(text.find(self.begin), 0) :] for text in texts.values])
@@ -119,7 +122,7 @@ class ActionDialect:
                 break
             rest = texts.take(left)
             groups = extract(rest.column, pattern)
-            matched = _is_there(groups["action"])
+            matched = _matched(groups["action"])
             if not matched.any():
                 continue
             some = nothing(len(rest), "first")
@@ -133,12 +136,12 @@ class ActionDialect:
         return left
 
     def _likely(self, found: Found, texts: Texts, left: NDArray[np.int64]) -> list[int]:
-        """Of the other rows, those in which there may be an answer."""
+        """Return those of the other rows that may hold an answer."""
         for signs in (self.signs, *((part,) for part in self.must)):
             if not len(left):
                 break
             rest = texts.take(left)
-            held = contain(rest, signs) if len(signs) != 1 else contains(rest, signs[0])
+            held = contains_any(rest, signs) if len(signs) != 1 else contains(rest, signs[0])
             if signs is self.signs:
                 found.begun[left] |= held
             left = left[held]
@@ -146,11 +149,11 @@ class ActionDialect:
         return rows
 
     def _write(self, found: Found, read: list[tuple[int, Sequence[Act]]], answers: Answers) -> None:
-        """Write down what was read in some rows."""
+        """Write the actions that were read in some rows."""
         rows, arguments = np.array([row for row, _ in read]), []
         some = nothing(len(read), answers)
         for index, (_, acts) in enumerate(read):
-            name, (point, box), fields = self._said(acts[-1 if answers == "last" else 0])
+            name, (point, box), fields = self._normalised(acts[-1 if answers == "last" else 0])
             if point is not None:
                 some.xy[index] = point
             if box is not None:
@@ -159,7 +162,7 @@ class ActionDialect:
             arguments.append(fields)
             some.count[index] = 1 if answers in ("first", "last") else len(acts)
             if some.points is not None and len(acts) > 1:
-                some.points[index] = np.array([_place_of(each)[0] or _NOWHERE for each in acts])
+                some.points[index] = np.array([_place_of(act)[0] or _NOWHERE for act in acts])
         some.begun[:], some.dialect[:] = True, 0
         some.arguments.update(columns(arguments))
         put(found, rows, some)
@@ -171,21 +174,21 @@ def _place_of(act: Act) -> _Shape:
 
 
 def _clean(value: object) -> object:
-    """Text without lone surrogates, as arrow has it; anything else as it is."""
+    """Replace lone surrogates in a text, as arrow does; return anything else as it is."""
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "replace").decode()
     return value
 
 
-def _is_there(column: Column) -> NDArray[np.bool_]:
+def _matched(column: Column) -> NDArray[np.bool_]:
     if isinstance(column, list):
         return np.array([value is not None for value in column], dtype=np.bool_)
     return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def _texts(column: Column) -> Objects:
-    """A column of strings, None where there is no match."""
+    """Return a column of strings as an object array, None where there is no match."""
     values = [_clean(value) for value in column] if isinstance(column, list) else column.to_pylist()
-    found = np.empty(len(values), dtype=np.object_)
-    found[:] = values
-    return found
+    objects = np.empty(len(values), dtype=np.object_)
+    objects[:] = values
+    return objects

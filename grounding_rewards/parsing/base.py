@@ -1,19 +1,133 @@
-"""Dialects run: whatever one that is not of this package raises or returns is an error that names it."""
+"""The Dialect protocol, its result ``Found``, and the check of results from dialects of plugins."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import ARGUMENTS, empty
+from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import DialectError, GroundingRewardsError
-from grounding_rewards.parsing.pattern_dialect import MAX_ANSWERS, Answers, Dialect, Found
 from grounding_rewards.parsing.texts import Texts
 
-_PACKAGE = f"{__name__.partition('.')[0]}."
+Answers = Literal["only", "first", "last", "all"]
+
+MAX_ANSWERS = 256
+"""Answers of a response that are read; more, such as points sprayed over the screen, make it TOO_MANY."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Answers in n texts, as columns.
+
+    Attributes:
+        xy: (n, 2) the point of the answer that counts, or its box's centre; NaN where there is none.
+        box: (n, 4) its box; NaN where it is a point.
+        count: (n,) number of answers (under "first" and "last" at most 1).
+        begun: (n,) True where the text shows the beginning of an answer: without one, it is malformed.
+        refused: (n,) True where the answer is a refusal.
+        actions: (n,) the action named with the answer, else "".
+        dialect: (n,) index of the dialect that matched, -1 where none did.
+        points: the points of all answers of each row that has several, by row, under "all"; else None.
+        usual: (n,) True where the whole text matches the dialect's usual form; None if that was not checked.
+        arguments: columns of ``actions.Arguments`` by name, only those in which some row has one.
+    """
+
+    xy: Floats
+    box: Floats
+    count: NDArray[np.int64]
+    begun: NDArray[np.bool_]
+    refused: NDArray[np.bool_]
+    actions: NDArray[np.object_]
+    dialect: NDArray[np.int8]
+    points: dict[int, Floats] | None = None
+    usual: NDArray[np.bool_] | None = None
+    arguments: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+
+class Dialect(Protocol):
+    """A way of writing answers. ``names`` are the dialects inside (itself, or those it tries in order)."""
+
+    @property
+    def name(self) -> str:
+        """Its name in a config."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The dialects inside, in the order in which they are tried."""
+
+    def find(self, texts: Texts, answers: Answers) -> Found:
+        """Find the answer that counts in each text."""
+
+
+_NAMELESS, _UNMATCHED = np.array([""], dtype=np.object_), np.array([-1], dtype=np.int8)
+_ONE, _FALSE, _NO_BOX = np.array([1], dtype=np.int64), np.array([False]), np.full((1, 4), np.nan)
+# Results of single texts share these arrays, so nobody may write to them.
+for _shared in (_NAMELESS, _UNMATCHED, _ONE, _FALSE, _NO_BOX):
+    _shared.flags.writeable = False
+
+
+def alone(
+    point: tuple[float, float],
+    box: tuple[float, ...] | None,
+    action: str = "",
+    *,
+    begun: bool = True,
+    answers: Answers,
+) -> Found:
+    """Return one answer in one text: ``nothing(1, answers)`` with that written into it, but faster."""
+    return Found(
+        xy=np.array([point], dtype=np.float64),
+        box=_NO_BOX if box is None else np.array([box], dtype=np.float64),
+        count=_ONE,
+        begun=np.array([begun]),
+        refused=_FALSE,
+        actions=_NAMELESS if not action else np.array([action], dtype=np.object_),
+        dialect=np.zeros(1, dtype=np.int8),
+        points={} if answers == "all" else None,
+    )
+
+
+def nothing(rows: int, answers: Answers) -> Found:
+    """Return columns without an answer in any of n texts."""
+    return Found(
+        xy=nowhere(rows, 2),
+        box=nowhere(rows, 4),
+        count=np.zeros(rows, dtype=np.int64),
+        begun=np.zeros(rows, dtype=np.bool_),
+        refused=np.zeros(rows, dtype=np.bool_),
+        actions=_NAMELESS.repeat(rows),
+        dialect=_UNMATCHED.repeat(rows),
+        points={} if answers == "all" else None,
+    )
+
+
+def put(found: Found, rows: NDArray[np.int64], some: Found, chosen: NDArray[np.int64] | None = None) -> None:
+    """Write the answers of some texts into those of all, in place.
+
+    Args:
+        found: the answers of all texts.
+        rows: the rows in ``found`` to write to, one for each row that is taken from ``some``.
+        some: the answers of some texts.
+        chosen: the rows of ``some`` to take; None for all.
+    """
+    where = slice(None) if len(rows) == len(found.count) else rows
+    those = slice(None) if chosen is None else chosen
+    for name in ("xy", "box", "count", "begun", "refused", "actions", "dialect"):
+        getattr(found, name)[where] = getattr(some, name)[those]
+    for name, column in some.arguments.items():
+        if name not in found.arguments:
+            found.arguments[name] = empty(name, len(found.count))
+        found.arguments[name][where] = column[those]
+    if found.points is not None and some.points is not None:
+        row_of = dict(zip(range(len(rows)) if chosen is None else chosen.tolist(), rows.tolist(), strict=True))
+        found.points.update({row_of[row]: points for row, points in some.points.items() if row in row_of})
+
+
 _KINDS = {"f": "floats", "i": "signed integers", "b": "booleans", "O": "objects"}
 _COLUMNS = {
     "xy": ("f", (2,)), "box": ("f", (4,)), "count": ("i", ()), "begun": ("b", ()), "refused": ("b", ()),
@@ -22,74 +136,78 @@ _COLUMNS = {
 
 
 class _Fault(NamedTuple):
-    came: str
+    actual: str
     expected: str
     row: int | None = None
 
 
-def is_own(dialect: Any) -> bool:
-    """Whether its class is one of this package's, which keep what ``Found`` promises."""
-    return type(dialect).__module__.startswith(_PACKAGE)
+def is_trusted(dialect: Any) -> bool:
+    """Tell whether a dialect's class says ``trusted = True``: what it finds is as ``Found`` says, and is not checked.
+
+    A class that is made of one says so itself, because it may find otherwise.
+    """
+    return vars(type(dialect)).get("trusted") is True
 
 
 def find(dialect: Dialect, texts: Texts, answers: Answers) -> Found:
-    """Return what a dialect finds.
+    """Run a dialect on n texts.
 
     Raises:
-        DialectError: it raises, or what it returns is not what ``Found`` says; its ``term`` is the dialect.
+        DialectError: the dialect raises, or one of a plugin returns something that ``Found`` does not allow; the
+            error's ``term`` is the dialect.
     """
     fault, cause = None, None
     try:
         found = dialect.find(texts, answers)
-        if is_own(dialect) or not (fault := _fault(found, len(dialect.names), len(texts), answers)):
+        if is_trusted(dialect) or not (fault := _fault(found, len(dialect.names), len(texts), answers)):
             return found
     except (Exception, SystemExit) as error:
-        if isinstance(error, GroundingRewardsError) and is_own(dialect):
+        if isinstance(error, GroundingRewardsError) and is_trusted(dialect):
             raise
         cause = error
     name = f"dialect {getattr(dialect, 'name', dialect)!r:.80}"
     row = 0 if len(texts) == 1 else fault and fault.row
     where = f"on {len(texts)} texts" if row is None else f"on {texts.values[row]!r:.80}"
     if fault:
-        wrong = DialectError(f"{name} returned {fault.came} {where}; expected {fault.expected}")
+        failure = DialectError(f"{name} returned {fault.actual} {where}; expected {fault.expected}")
     else:
-        wrong = DialectError(f"{name} raised {type(cause).__name__}: {cause} {where}")
-    wrong.term = dialect
-    raise wrong from cause
+        failure = DialectError(f"{name} raised {type(cause).__name__}: {cause} {where}")
+    failure.term = dialect
+    raise failure from cause
 
 
 def _fault(found: Any, names: int, rows: int, answers: Answers) -> _Fault | None:
-    """What is wrong with what a dialect returned, if anything is."""
+    """Return the first fault of a result, None if it has none."""
     if not isinstance(found, Found):
         return _Fault(f"{found!r:.60}", "a Found")
     columns = {**_COLUMNS, **({} if found.usual is None else {"usual": ("b", ())})}
     for name, (kind, more) in columns.items():
         if not _fits(column := getattr(found, name), kind, (rows, *more)):
-            return _Fault(f"{name}: {_told(column)}", f"{_KINDS[kind]} of shape {(rows, *more)}")
+            return _Fault(f"{name}: {_shape(column)}", f"{_KINDS[kind]} of shape {(rows, *more)}")
     if not isinstance(found.arguments, dict) or not set(found.arguments) <= set(ARGUMENTS):
         return _Fault(f"arguments {found.arguments!r:.60}", f"a dict of columns, of {', '.join(ARGUMENTS)}")
     for name, column in found.arguments.items():
         like = empty(name, rows)
         if not _fits(column, like.dtype.kind, like.shape):
-            return _Fault(f"arguments[{name!r}]: {_told(column)}", f"{_KINDS[like.dtype.kind]} of shape {like.shape}")
+            return _Fault(f"arguments[{name!r}]: {_shape(column)}", f"{_KINDS[like.dtype.kind]} of shape {like.shape}")
     if (found.points is None) == (answers == "all") or not set(found.points or ()) <= set(range(rows)):
         return _Fault(f"points {found.points!r:.60} (answers={answers!r})", 'points by row under "all", else None')
     return _wrong_row(found, names, answers)
 
 
 def _wrong_row(found: Found, names: int, answers: Answers) -> _Fault | None:
-    said = found.actions.tolist()
-    named = np.array([isinstance(name, str) and bool(name) for name in said], dtype=np.bool_)
-    there, boxed = ~np.isnan(found.xy), ~np.isnan(found.box)
+    names_of_actions = found.actions.tolist()
+    named = np.array([isinstance(name, str) and bool(name) for name in names_of_actions], dtype=np.bool_)
+    has_xy, has_box = ~np.isnan(found.xy), ~np.isnan(found.box)
     unread = (found.count == 0) | found.refused | (found.count > (1 if answers == "only" else MAX_ANSWERS))
     limit = f"at most {COORDINATE_LIMIT:g} on either side of 0"
     rules = (
         ("count", found.count >= 0, "0 or more answers"),
         ("dialect", (found.dialect >= -1) & (found.dialect < names), f"-1 or an index into its {names} names"),
-        ("actions", np.array([isinstance(name, str) for name in said], dtype=np.bool_), 'a name, or ""'),
-        ("xy", unread | (there[:, 0] == there[:, 1]), "two numbers, or NaN twice"),
-        ("box", unread | (boxed.all(axis=1) | ~boxed.any(axis=1)), "four numbers, or NaN four times"),
-        ("xy", unread | there[:, 0] | (named & ~boxed[:, 0]), "a place, or an action's name without any"),
+        ("actions", np.array([isinstance(name, str) for name in names_of_actions], dtype=np.bool_), 'a name, or ""'),
+        ("xy", unread | (has_xy[:, 0] == has_xy[:, 1]), "two numbers, or NaN twice"),
+        ("box", unread | (has_box.all(axis=1) | ~has_box.any(axis=1)), "four numbers, or NaN four times"),
+        ("xy", unread | has_xy[:, 0] | (named & ~has_box[:, 0]), "a place, or an action's name without any"),
         ("xy", unread | _within(found.xy), limit),
         ("box", unread | _within(found.box), limit),
     )
@@ -101,13 +219,13 @@ def _wrong_row(found: Found, names: int, answers: Answers) -> _Fault | None:
     for row in dict.fromkeys([*several, *(row for row in points if not unread[row])]):
         shape = (int(found.count[row]), 2)
         if not _fits(points.get(row), "f", shape) or not _within(points[row]).all():
-            came = f"points[{row}]: {_told(points.get(row))}"
-            return _Fault(came, f"the places of its answers, floats of shape {shape}, {limit}", row)
+            actual = f"points[{row}]: {_shape(points.get(row))}"
+            return _Fault(actual, f"the places of its answers, floats of shape {shape}, {limit}", row)
     return None
 
 
 def _within(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Rows within the limit; NaN is."""
+    """Return True for the rows within the limit; NaN is within it."""
     return np.logical_not((np.abs(numbers) > COORDINATE_LIMIT).any(axis=1), dtype=np.bool_)
 
 
@@ -115,5 +233,5 @@ def _fits(column: Any, kind: str, shape: tuple[int, ...]) -> bool:
     return type(column) is np.ndarray and column.dtype.kind == kind and column.shape == shape
 
 
-def _told(column: Any) -> str:
+def _shape(column: Any) -> str:
     return f"{column.dtype} of shape {column.shape}" if isinstance(column, np.ndarray) else f"{column!r:.60}"

@@ -1,6 +1,6 @@
-"""JSON5 as plain values: nothing recurses, and time is linear in the text.
+"""JSON5 as plain values, read without recursion and in time linear in the text.
 
-Read is all of JSON, and what JSON5 adds to it: single quotes, keys without quotes, trailing commas, comments, decimals
+Read are JSON and JSON5's additions: single quotes, keys without quotes, trailing commas, comments, decimals
 that begin or end with a point, hexadecimal numbers, a plus sign, Infinity and NaN, more escapes in strings, more kinds
 of white space. Not read are escapes in keys without quotes, whole numbers of more than 4300 digits, what nests deeper
 than ``DEEPEST``, and more than ``MOST_TOKENS`` tokens where it is not plain JSON. A key that occurs twice is an error,
@@ -14,7 +14,7 @@ import math
 import re
 from typing import Any
 
-from grounding_rewards.parsing.nesting import is_shallow
+from grounding_rewards.parsing.literal import is_shallow
 
 DEEPEST = 200
 """Brackets inside brackets beyond this are an error."""
@@ -60,7 +60,7 @@ class _Open:
         self.mapping: dict[str, Any] = {}
 
     def add(self, value: Any) -> None:
-        """Another value; in an object that of the key before it."""
+        """Add a value; in an object it belongs to the key before it."""
         if self.closer != "}":
             self.items.append(value)
         else:
@@ -68,7 +68,7 @@ class _Open:
             self.key = _NONE
 
     def name(self, key: str) -> None:
-        """The key of the next value."""
+        """Set the key of the next value."""
         if key in self.mapping:
             raise Json5Error(f"{key!r:.40} occurs twice")
         self.key = key
@@ -79,7 +79,7 @@ class _Open:
 
 
 def read_json5(text: str) -> Any:
-    """The value that a text writes down.
+    """Read the value that a text writes down.
 
     Raises:
         Json5Error: it is no JSON5, or beyond what is read.
@@ -100,26 +100,26 @@ def read_json5(text: str) -> Any:
     return _read(text)
 
 
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in mapping:
             raise Json5Error(f"{key!r:.40} occurs twice")
-        found[key] = value
-    return found
+        mapping[key] = value
+    return mapping
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_without_twins)
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
 
 
 def _read(text: str) -> Any:
-    """Token by token; ``wanted`` is what may come next: a value, a key, a colon or what follows a value."""
+    """Read token by token; ``wanted`` is the next token's kind: a value, a key, a colon, or "more" after a value."""
     stack, wanted, place, tokens = [_Open("")], "value", 0, 0
     while place < len(text):
-        found, tokens = _TOKEN.match(text, place), tokens + 1
-        if found is None or tokens > MOST_TOKENS:
+        token, tokens = _TOKEN.match(text, place), tokens + 1
+        if token is None or tokens > MOST_TOKENS:
             raise Json5Error(f"{text[place]!r} at {place}")
-        kind, part, top, place = found.lastgroup, found[0], stack[-1], found.end()
+        kind, part, top, place = token.lastgroup, token[0], stack[-1], token.end()
         if kind == "blank":
             continue
         if kind != "punctuation":
@@ -136,14 +136,14 @@ def _read(text: str) -> Any:
         elif part == "," and wanted == "more" and top.closer:
             wanted = "key" if top.closer == "}" else "value"
         else:
-            raise Json5Error(f"{part!r} at {found.start()}")
+            raise Json5Error(f"{part!r} at {token.start()}")
     if len(stack) > 1 or wanted != "more":
         raise Json5Error("the text ends too early")
     return stack[0].items[0]
 
 
 def _put(top: _Open, wanted: str, kind: str | None, part: str) -> str:
-    """A key or a scalar value; returns what may come next."""
+    """Add a key or a scalar value; return the kind of the next token."""
     if wanted == "key" and kind == "string":
         top.name(_string(part))
         return "colon"
@@ -177,11 +177,11 @@ def _string(part: str) -> str:
     return part[1:-1] if "\\" not in part else _ESCAPE.sub(_escaped, part[1:-1])
 
 
-def _escaped(found: re.Match[str]) -> str:
-    """What an escape stands for; a character that none is named after stands for itself."""
-    code = found[1]
+def _escaped(match: re.Match[str]) -> str:
+    """Return the character of an escape; a character without a meaning of its own stands for itself."""
+    code = match[1]
     if code is None:
-        raise Json5Error(f"{found[0]} in a string, without what must follow")
+        raise Json5Error(f"{match[0]} in a string, without what must follow")
     if len(code) == 1 or code in _ESCAPED:
         return _ESCAPED.get(code, code)
     if len(code) <= len("u0000"):

@@ -1,8 +1,8 @@
-"""JSON and Python literals as plain values: nothing is run, nothing recurses, and time is linear in the text.
+"""JSON and Python literals as plain values, read without running anything, without recursion, in linear time.
 
-Read are lists, tuples, dicts and sets, strings in all of Python's quotes, with its prefixes and side by side, whole
+It reads lists, tuples, dicts and sets, strings in all of Python's quotes, with its prefixes and side by side, whole
 numbers and decimals, True, False and None, and JSON's true, false and null; comments, trailing commas and a tuple
-without parentheses as Python has them. Not read are names of characters in strings, complex numbers, ``...``, lines
+without parentheses as Python has them. It does not read names of characters in strings, complex numbers, ``...``, lines
 that a backslash continues, a sign on the line before its number, and tuples as keys, which no model writes.
 """
 
@@ -16,6 +16,9 @@ DEEPEST = 200
 
 MOST_TOKENS = 20_000
 """Tokens of a text that are read; one that has more is no answer, and takes a while."""
+
+SHALLOW = 32
+"""Levels of brackets up to which Python's own JSON reader is used; answers have three or four."""
 
 LARGEST_KEY = 2**60
 """Whole numbers beyond this, and tuples, are no keys: a text could choose many of one hash, which slow a dict down."""
@@ -35,12 +38,31 @@ _ESCAPED = {
     "\n": "", "\\": "\\", "'": "'", '"': '"',
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
 }  # fmt: skip
+_BRACKET = re.compile(r'[\[{]|[\]}]|"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _CLOSER = {"[": "]", "(": ")", "{": "}"}
 _WORDS = {"True": True, "False": False, "None": None, "true": True, "false": False, "null": None}
 
 
 class LiteralError(ValueError):
     """The text is no literal."""
+
+
+def is_shallow(text: str) -> bool:
+    """Return True if brackets outside strings nest no deeper than ``SHALLOW``.
+
+    Python's JSON reader recurses, so that the depth at which it fails depends on the caller's stack; this does not.
+
+    >>> is_shallow('{"point_2d": [1, 2], "label": "[[["}'), is_shallow("[" * 33), is_shallow("[]" * 33)
+    (True, False, True)
+    """
+    if text.count("[") + text.count("{") <= SHALLOW:
+        return True
+    depth = 0
+    for token in _BRACKET.finditer(text):
+        depth += (token[0] in "[{") - (token[0] in "]}")
+        if depth > SHALLOW:
+            return False
+    return True
 
 
 class _Open:
@@ -54,7 +76,7 @@ class _Open:
         self.strings: list[Any] = []  # those that stand side by side and make up the last item
 
     def add(self, item: Any, is_string: bool = False) -> None:
-        """Another item, or another string of the last one."""
+        """Add an item, or another string to the last one."""
         if not self.strings:
             self.items.append(item)
         elif type(item) is not type(self.strings[0]):
@@ -63,13 +85,13 @@ class _Open:
             self.strings.append(item)
 
     def join(self) -> None:
-        """The last item is complete."""
+        """Complete the last item."""
         if len(self.strings) > 1:
             self.items[-1] = type(self.strings[0])().join(self.strings)
         self.strings = []
 
     def goes_on(self, comma: str) -> bool:
-        """Whether a comma or a colon can follow the last item."""
+        """Take a comma or a colon; return True if one can follow the last item."""
         if self.strings:
             self.join()
         if comma == ",":
@@ -79,11 +101,11 @@ class _Open:
         return self.closer == "}" and len(self.items) == 2 * self.colons - 1
 
     def paired(self) -> bool:
-        """Whether every key has a value, if there are keys at all."""
+        """Return True if every key, if there are any, has a value."""
         return not self.colons or len(self.items) == 2 * self.colons
 
     def value(self) -> Any:
-        """What it holds, once it has closed."""
+        """Return the list, tuple, dict, set or value in parentheses, once it has closed."""
         if self.strings:
             self.join()
         if self.closer == "]":
@@ -96,7 +118,7 @@ class _Open:
 
 
 def read_literal(text: str) -> Any:
-    """The value that a text writes down.
+    """Read the value that a text writes down.
 
     Raises:
         LiteralError: it is no literal, or one that goes deeper than ``DEEPEST``.
@@ -148,7 +170,7 @@ def _keys(items: list[Any]) -> list[Any]:
 
 
 def _scalar(kind: str | None, part: str) -> Any:
-    """A word, a number or a string."""
+    """Read a word, a number or a string."""
     if kind == "string":
         return _string(part)
     if kind == "word":
@@ -159,7 +181,7 @@ def _scalar(kind: str | None, part: str) -> Any:
 
 
 def _string(part: str) -> str | bytes:
-    """A string by its prefix and quotes; Python reads each end of a line as a newline."""
+    """Read a string by its prefix and quotes; as in Python, each end of a line is a newline."""
     if part[0] in "\"'" and part[1] != part[0] and "\\" not in part:
         return part[1:-1]
     start = min(part.find(quote) % len(part) for quote in "\"'")
@@ -175,7 +197,7 @@ def _string(part: str) -> str | bytes:
 
 
 def _number(part: str) -> int | float:
-    """A whole number in any base, or a decimal; Python's rules for underscores and leading zeros."""
+    """Read a whole number in any base, or a decimal, with Python's rules for underscores and leading zeros."""
     sign, digits = (-1 if part[0] == "-" else 1), part.lstrip("+- \t")
     try:
         return sign * int(digits, 0)
@@ -189,9 +211,9 @@ def _number(part: str) -> int | float:
     raise LiteralError(f"{part!r:.40} is no number")
 
 
-def _escaped(found: re.Match[str]) -> str:
-    """What an escape sequence in a string stands for; one that Python does not know stays as it is."""
-    code = found[1]
+def _escaped(match: re.Match[str]) -> str:
+    """Return the character of an escape sequence; one that Python does not know stays as it is."""
+    code = match[1]
     if code in _ESCAPED:
         return _ESCAPED[code]
     if code[0] in "01234567":
@@ -200,12 +222,12 @@ def _escaped(found: re.Match[str]) -> str:
         return chr(int(code[1:], 16))
     if code in "xuUN":
         raise LiteralError(f"\\{code} in a string, without what must follow")
-    return found[0]
+    return match[0]
 
 
-def _escaped_byte(found: re.Match[str]) -> str:
-    """The same in bytes, which know no characters by number or name; of an octal number the last 8 bits count."""
-    code = found[1]
+def _escaped_byte(match: re.Match[str]) -> str:
+    """Do the same in bytes, which name no characters by u, U and N; of an octal number the last 8 bits count."""
+    code = match[1]
     if code[0] in "01234567":
         return chr(int(code, 8) % 256)
-    return found[0] if code in ("u", "U", "N") else _escaped(found)
+    return match[0] if code in ("u", "U", "N") else _escaped(match)

@@ -1,4 +1,4 @@
-"""n responses to predictions: cap, thinking, dialect, policy, reason."""
+"""The way from n responses to predictions: cap, thinking, dialect, policy, reason."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 from grounding_rewards.actions import NO_ARGUMENTS, Arguments, Objects, canonical, empty, is_known
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.parsing.base import find
-from grounding_rewards.parsing.pattern_dialect import MAX_ANSWERS, Answers, Dialect, Found
+from grounding_rewards.parsing.base import MAX_ANSWERS, Answers, Dialect, Found, find
 from grounding_rewards.parsing.texts import Texts, contains
 from grounding_rewards.rollouts import Predictions, Reason
 
 Thinking = Literal["closed", "open", "read"]
 
 MAX_LENGTH = 64 * 1024
-"""Characters of a response that are read, from its end."""
+"""Characters of a response that are read, from its end, where the answer is."""
 
 _STRINGS = {str}
 _OK = np.int8(Reason.OK)
@@ -36,21 +35,21 @@ def parse(
     thinking: Thinking = "closed",
     action_names: Collection[str] = (),
 ) -> Predictions:
-    """Read the answer of each response. Whatever the text, this returns; -0 is read as 0.0, however it is written.
+    """Read the answer of each response. No text raises an error; -0 is read as 0.0, however it is written.
 
     Args:
         responses: n texts; None counts as empty. Only the last 64 KiB of each are read.
-        dialect: how answers are written.
+        dialect: the form of answers.
         space: the space that the model answers in; it becomes ``Predictions.space``.
         answers: which answer counts where there are several: ``"only"`` (several are none), ``"first"``, ``"last"``,
             or ``"all"`` (``points`` holds all, ``xy`` the first).
-        thinking: ``"closed"`` drops all up to the last ``</think>``; ``"open"`` says that the prompt already opened the
+        thinking: ``"closed"`` drops all up to the last ``</think>``; ``"open"``: the prompt already opened the
             block, so that a text without ``</think>`` is unfinished; ``"read"`` reads thinking like the rest.
         action_names: names of actions that are known beside the vocabulary.
 
     Raises:
         TypeError: a response is neither a string nor None.
-        DialectError: the dialect raises, or returns something other than what it found in n texts.
+        DialectError: the dialect raises, or returns something other than a valid ``Found``.
 
     >>> from grounding_rewards.parsing import BARE_TUPLE
     >>> found = parse(["<think>(1, 1)?</think>(30, 40)", "(1, 2) or (3, 4)"], BARE_TUPLE, space=CoordSpace.PIXEL)
@@ -93,12 +92,12 @@ def parse(
 
 
 def _blanked(name: str, column: NDArray[Any], rows: NDArray[np.bool_]) -> NDArray[Any]:
-    """A column of arguments without those of the chosen rows."""
+    """Return a column of arguments without those of the chosen rows."""
     return np.where(rows if column.ndim == 1 else rows[:, None], empty(name, len(column)), column)
 
 
 def _in_vocabulary(names: Objects, reason: NDArray[np.int8], more: Collection[str]) -> Objects:
-    """The names in the vocabulary's words; rows whose name neither it nor ``more`` has are marked in ``reason``."""
+    """Return names in the vocabulary's words; mark rows in ``reason`` whose name neither it nor ``more`` has."""
     known = {name: canonical(name) for name in set(names.tolist())}
     unknown = {name for name in known if not is_known(name)} - set(more)
     if unknown:  # np.isin would compare every row with every one of them
@@ -107,14 +106,14 @@ def _in_vocabulary(names: Objects, reason: NDArray[np.int8], more: Collection[st
 
 
 def _is_plain(found: Found) -> bool:
-    """Whether every text holds one answer, and none is a refusal."""
+    """Return True if every text holds one answer, and none is a refusal."""
     if len(found.count) == 1:
         return found.count.item() == 1 and not found.refused.item()
     return not (np.count_nonzero(found.count - 1) or np.count_nonzero(found.refused))
 
 
 def read_responses(responses: Sequence[str | None]) -> Texts:
-    """The responses as texts; None becomes "".
+    """Return the responses as texts; None becomes "".
 
     Raises:
         TypeError: a response is neither a string nor None.
@@ -128,13 +127,13 @@ def read_responses(responses: Sequence[str | None]) -> Texts:
         return Texts(cast(list[str], responses))
     for row, response in enumerate(responses):
         if response is not None and not isinstance(response, str):
-            came = f"{type(response).__name__} {response!r:.60}"
-            raise TypeError(f"response of row {row}: got {came}; expected a string or None")
+            actual = f"{type(response).__name__} {response!r:.60}"
+            raise TypeError(f"response of row {row}: got {actual}; expected a string or None")
     return Texts([response or "" for response in responses])
 
 
 def answer_texts(texts: Texts, thinking: Thinking) -> tuple[Texts, NDArray[np.bool_] | None]:
-    """The texts without their thinking, and which of them never finished it (these become ""; None: none of them)."""
+    """Return the texts without thinking, and a mask of those that never finish it, which become ""; None if all do."""
     if thinking == "read" or (thinking == "closed" and not contains(texts, "think>").any()):
         return texts, None
     answers = [text.rpartition(_CLOSE)[2] for text in texts.values]
@@ -167,7 +166,7 @@ def _reasons(found: Found, texts: Texts, unfinished: NDArray[np.bool_] | None, a
 
 
 def _ragged(found: Found, reason: NDArray[np.int8]) -> tuple[Floats, NDArray[np.int64]]:
-    """All answers of the rows that are OK, one after the other, and where each row's start and end."""
+    """Return all answers of the rows that are OK, one after the other, and the offsets of each row's."""
     counts = np.where(reason == _OK, found.count, 0)
     offsets = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
     points = found.xy.repeat(counts, axis=0)

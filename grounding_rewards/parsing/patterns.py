@@ -1,22 +1,77 @@
-"""What a pattern may hold, so that RE2 and Python's re read it alike: a batch then reads what a single call reads."""
+"""Patterns: the pieces that dialects share, and the check that RE2 and Python's re read a pattern alike.
+
+A batch runs RE2 and a single call Python's re, so a pattern must mean the same to both. Where two pieces meet, at most
+one may begin or end with white space: two runs of it in a row take quadratic time.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
-_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^)>:]{0,3}[>:]?|\{[0-9]*,?[0-9]*\}\+?|[*+?]\+|.", re.DOTALL)
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing.texts import NUMBER, PATTERN_TOKEN, SPACE, compiled
+
+SPACES = SPACE.removesuffix("*") + "+"
+COMMA = rf"{SPACE},{SPACE}"
+GAP = rf"(?:,{SPACE}|{SPACES}(?:,{SPACE})?)"
+"""Separator of two numbers: white space, a comma, or both."""
+
+KEY = rf"""["']{SPACE}:{SPACE}"""
+"""The quote that ends a JSON key, and the colon."""
+
+X_Y = rf"(?P<x>{NUMBER}){COMMA}(?P<y>{NUMBER})"
+XY = r"(?P<x>-?[0-9]+(?:\.[0-9]+)?), ?(?P<y>-?[0-9]+(?:\.[0-9]+)?)"
+"""The same as models usually write it: a small pattern, for speed."""
+
+X1_Y1 = rf"(?P<x1>{NUMBER}){COMMA}(?P<y1>{NUMBER})"
+X2_Y2 = rf"(?P<x2>{NUMBER}){COMMA}(?P<y2>{NUMBER})"
+CORNERS = X1_Y1 + COMMA + X2_Y2
+NUMBERS = NUMBER + COMMA + NUMBER
+
+BRACKETED_POINT = rf"\[{SPACE}{X_Y}{SPACE}\]"
+JSON_ACTION = rf"""["'](?:action|type){KEY}["']?(?P<action>[^"',]*)"""
+JSON_OBJECT = rf"""\{{{SPACE}(?P<body>["'][^{{}}]*)\}}"""
+"""An object that holds a key, and no other object."""
+
+CALL = rf"(?:^|[^A-Za-z_])(?P<action>[A-Za-z_]+)\({SPACE}"
+"""A function's name up to its first argument. The character before the name is matched, so that time stays linear."""
+
+_OPEN = rf"(?:[(\[]{SPACE}){{0,2}}"
+_CLOSE = rf"{SPACE}(?:[)\]]{SPACE}){{0,2}}"
+_BETWEEN = rf"(?:{GAP}|{SPACE}[)\]]{SPACE}(?:,{SPACE})?[(\[]{SPACE})"
+_POINT = rf"(?P<x>{NUMBER}){GAP}(?P<y>{NUMBER})"
+_BOX = rf"(?P<x1>{NUMBER}){GAP}(?P<y1>{NUMBER}){_BETWEEN}(?P<x2>{NUMBER}){GAP}(?P<y2>{NUMBER})"
+
+PLACE = rf"{_OPEN}(?:{_POINT}|{_BOX}){_CLOSE}"
+"""Two or four numbers with commas or spaces, with brackets or without, for use between a pair of tags or quotes.
+
+White space before it is not part of it.
+"""
+
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _GROUPS = ("(?:", "(?s:", "(?P<")
-_MOST_REPEATS = 1000
+_MOST_REPEATS = 1000  # RE2's limit
 
 
-def complaint(pattern: object) -> str | None:
-    r"""Why a pattern cannot be used, or None where it can: it must mean the same to RE2 and to Python's re.
+def either_case(words: str) -> str:
+    """Replace each small letter of a pattern by a set of both cases.
 
-    >>> complaint("^<answer>[0-9]+</answer>$")
-    >>> complaint("[")
+    Under ``(?i:`` Python's re takes a dotless i for i, and RE2 does not.
+
+    >>> either_case("tap|up")
+    '[Tt][Aa][Pp]|[Uu][Pp]'
+    """
+    return re.sub("[a-z]", lambda match: f"[{match[0].upper()}{match[0]}]", words)
+
+
+def why_invalid(pattern: object) -> str | None:
+    r"""Return the reason why RE2 and Python's re would not read a pattern alike; None if they do.
+
+    >>> why_invalid("^<answer>[0-9]+</answer>$")
+    >>> why_invalid("[")
     'a pattern (unterminated character set at position 0)'
-    >>> complaint(r"\d+")
+    >>> why_invalid(r"\d+")
     'a pattern without \\d: write a set of ASCII characters, such as [0-9]'
     """
     if not isinstance(pattern, str):
@@ -25,10 +80,10 @@ def complaint(pattern: object) -> str | None:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError, Warning) as error:
         return f"a pattern ({error})"
-    return next((wrong for token in _TOKEN.findall(pattern) if (wrong := _complaint(token))), None)
+    return next((reason for token in PATTERN_TOKEN.findall(pattern) if (reason := _why_invalid(token))), None)
 
 
-def _complaint(token: str) -> str | None:
+def _why_invalid(token: str) -> str | None:
     for escaped in _ESCAPE.findall(token):
         if (escaped.isalnum() or escaped == "_") and escaped not in "nrtfvx":
             return f"a pattern without \\{escaped}: write a set of ASCII characters, such as [0-9]"
@@ -47,12 +102,39 @@ def _complaint(token: str) -> str | None:
     return None
 
 
-def for_re(pattern: str) -> str:
-    r"""The pattern with RE2's meaning of ``$``, the text's very end; re's own also allows a last line feed.
+def check_patterns(dialect: Any) -> None:
+    """Check a dialect's patterns, if its class has any.
 
-    >>> for_re("^a$|[$]")
-    '^a\\Z|[$]'
+    Raises:
+        RecipeError: one cannot be used.
     """
-    if "$" not in pattern:
-        return pattern
-    return "".join([r"\Z" if token == "$" else token for token in _TOKEN.findall(pattern)])
+    check = getattr(dialect, "check_patterns", None)
+    if check is not None:
+        check()
+
+
+def groups_of(dialect: str, pattern: Any) -> set[str]:
+    """Return the names of a pattern's groups.
+
+    Raises:
+        RecipeError: RE2 and Python's re do not both read it, and alike, or a group has no name.
+    """
+    reason = why_invalid(pattern)
+    if reason is None:
+        regex = compiled(pattern)
+        if regex.groups == len(regex.groupindex):
+            return set(regex.groupindex)
+        reason = "a name for each group, as in (?P<x>...), and (?:...) for what is none"
+    raise RecipeError(f"dialect {dialect}: got the pattern {pattern!r:.80}; expected {reason}")
+
+
+def check_texts(dialect: Any, *fields: str) -> None:
+    """Check that fields are tuples of strings: a string alone would be read letter by letter.
+
+    Raises:
+        RecipeError: one is not.
+    """
+    for name in fields:
+        value = getattr(dialect, name)
+        if not isinstance(value, tuple | list) or not all(isinstance(item, str) for item in value):
+            raise RecipeError(f'dialect {dialect.name}: {name}: got {value!r:.80}; expected texts, such as ("<tap>",)')

@@ -1,4 +1,4 @@
-"""Dialects whose answers a function reads, with one pattern in front that takes the usual way of writing them."""
+"""Dialects of places: a function defines the reading, a pattern handles the usual form fast."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing.checks import check_texts, groups_of
-from grounding_rewards.parsing.pattern_dialect import Answers, Found, alone, contain, nothing, places
-from grounding_rewards.parsing.texts import Texts, contains, extract
+from grounding_rewards.parsing.base import Answers, Found, alone, nothing
+from grounding_rewards.parsing.pattern_dialect import places
+from grounding_rewards.parsing.patterns import check_texts, groups_of
+from grounding_rewards.parsing.texts import Texts, contains, contains_any, extract
 
 Place = Sequence[float]
 """x, y of a point, or x1, y1, x2, y2 of a box."""
@@ -22,15 +23,15 @@ Read = Callable[[str], Sequence[Place] | None]
 
 @dataclass(frozen=True)
 class ReaderDialect:
-    """A function that reads one text, and a pattern for the texts that need no such care.
+    """A function that reads one text, and a pattern that reads texts in the usual form for many at once.
 
-    The pattern is what makes n texts fast; the function says what is right. A text that the pattern matches must be
-    one for which ``read`` returns exactly the captured place.
+    The pattern makes n texts fast; the function defines the answer. For a text that the pattern matches, ``read`` must
+    return exactly the captured place.
 
     Args:
         name: the dialect's name.
         read: one text to its answers in order, () where the text holds an answer without a place, None where it
-            cannot be read. It is called with texts that contain a sign; it must not raise, whatever the text.
+            cannot be read. It is called with texts that contain a sign, and must not raise on any.
         pattern: a whole text in its usual form, with groups x and y, or x1 y1 x2 y2.
         signs: substrings that show that an answer was begun; every answer contains at least one.
         must: substrings that every answer contains; for speed alone.
@@ -42,16 +43,18 @@ class ReaderDialect:
     signs: tuple[str, ...]
     must: tuple[str, ...] = field(default=(), repr=False)
 
+    trusted = True
+
     @property
     def names(self) -> tuple[str, ...]:
         """The dialect itself."""
         return (self.name,)
 
     def check_patterns(self) -> None:
-        """Complain of a pattern or signs that cannot be used.
+        """Check the pattern and the signs.
 
         Raises:
-            RecipeError: RE2 and Python's re do not both read it alike, or its groups say no place.
+            RecipeError: RE2 and Python's re do not both read it alike, or its groups hold no place.
         """
         check_texts(self, "signs", "must")
         groups = groups_of(self.name, self.pattern)
@@ -91,7 +94,7 @@ class ReaderDialect:
         return found
 
     def _find_usual(self, found: Found, texts: Texts) -> NDArray[np.bool_]:
-        """The texts that the pattern takes: (n,)."""
+        """Write the answers of texts that the pattern matches; return True for these: (n,)."""
         xy, box = places(extract(texts.arrow, self.pattern), len(texts))
         usual = ~np.isnan(xy[:, 0] + xy[:, 1])
         found.xy[:], found.box[:], found.count[:], found.begun[:] = xy, box, usual, usual
@@ -99,9 +102,9 @@ class ReaderDialect:
         return usual
 
     def _likely(self, found: Found, texts: Texts, left: NDArray[np.int64]) -> list[int]:
-        """Of the other rows, those in which there may be an answer."""
+        """Return those of the other rows that may hold an answer."""
         rest = texts.take(left)
-        begun = contain(rest, self.signs)
+        begun = contains_any(rest, self.signs)
         found.begun[left] = begun
         left, rest = left[begun], rest.take(np.flatnonzero(begun))
         for part in self.must:
@@ -121,8 +124,8 @@ class ReaderDialect:
 
 
 def as_place(place: Place) -> tuple[tuple[float, float], tuple[float, ...] | None]:
-    """A place's point and box, if it is one, within ±COORDINATE_LIMIT."""
-    numbers = [max(min(COORDINATE_LIMIT, float(number)), -COORDINATE_LIMIT) for number in place]  # so NaN is far, too
+    """Return a place's point, clipped to ±COORDINATE_LIMIT, and its box; None for the box of a point."""
+    numbers = [max(min(COORDINATE_LIMIT, float(number)), -COORDINATE_LIMIT) for number in place]  # of NaN the limit
     if len(numbers) == 2:
         return (numbers[0], numbers[1]), None
     x1, y1, x2, y2 = numbers

@@ -1,4 +1,4 @@
-"""Patterns over many texts at once: vectorised from some dozens of rows, Python's re below, the same result.
+"""Patterns over many texts at once: arrow's RE2 from some dozens of rows, Python's re below, with the same result.
 
 Patterns stay in the common subset of RE2 and re: explicit ASCII classes, no look-around, no back-references, no
 backslash classes; ``$`` is the text's very end. Each is written so that re, too, needs time linear in the text.
@@ -16,24 +16,30 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
-from grounding_rewards.parsing.patterns import for_re
 
 VECTOR_ROWS = 48
-"""From this many rows on, setting up the vectorised functions pays."""
+"""Rows from which on the vectorised functions are faster, their setup included."""
 
 LONG_TEXT = 4096
-"""Characters from which on they pay for a single text, too."""
+"""Characters from which on they are faster for a single text, too."""
 
-_LONG = 40  # bytes, 8 of which are arrow's own
+_LONG = 40  # bytes a row, 8 of which are arrow's own
 
 SPACE = "[ \t\n\r\f\v\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*"
 NUMBER = r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 
+PATTERN_TOKEN = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^)>:]{0,3}[>:]?|\{[0-9]*,?[0-9]*\}\+?|[*+?]\+|.", re.DOTALL
+)
+"""An escape, a set, the opening of a group, a repeat, or any other character of a pattern."""
+
 _ANCHOR = re.compile(r"(?<![\[\\])\^")
 
 CUT = "\x00"
+"""First character of a text that was cut."""
 
-Column = Any  # a list of str or None, or an arrow array of strings
+Column = Any
+"""A list of str or None, or an arrow array of strings."""
 
 
 class Texts(Sequence[str]):
@@ -61,7 +67,7 @@ class Texts(Sequence[str]):
 
     @property
     def vectorised(self) -> bool:
-        """Whether there is enough text for the vectorised functions."""
+        """True if there is enough text for the vectorised functions to be faster."""
         return len(self.values) >= VECTOR_ROWS or self.longest > LONG_TEXT
 
     @property
@@ -73,7 +79,7 @@ class Texts(Sequence[str]):
 
     @property
     def long(self) -> bool:
-        """Whether a pattern finds a substring sooner than arrow's own search, which goes byte by byte."""
+        """True if a pattern is faster than arrow's substring search, which goes byte by byte."""
         return bool(self.arrow.nbytes > _LONG * len(self.values))
 
     @property
@@ -85,18 +91,18 @@ class Texts(Sequence[str]):
 
     @property
     def column(self) -> Column:
-        """The texts in the form for which there are enough of them."""
+        """The texts as an arrow array if ``vectorised``, else as a list."""
         return self.arrow if self.vectorised else self.values
 
     def capped(self, length: int) -> Texts:
-        """The last ``length`` characters of each text; the first of a text that was cut is NUL.
+        """Return the last ``length`` characters of each text; the first character of a text that was cut is ``CUT``.
 
-        A pattern for a whole text therefore does not match what is left of a longer one.
+        So no pattern for a whole text matches the rest of a longer one.
         """
         if len(self.values) >= VECTOR_ROWS:
             import pyarrow.compute as pc
 
-            longest = pc.max(pc.binary_length(self.arrow)).as_py()  # in bytes, of which a character has one at least
+            longest = pc.max(pc.binary_length(self.arrow)).as_py()  # in bytes; a character has at least one
         else:
             longest = self.longest
         if longest <= length:
@@ -104,7 +110,7 @@ class Texts(Sequence[str]):
         return Texts([text if len(text) <= length else CUT + text[1 - length :] for text in self.values])
 
     def take(self, rows: NDArray[np.int64]) -> Texts:
-        """The chosen rows; all of them cost nothing."""
+        """Return the chosen rows; the same object if these are all."""
         if len(rows) == len(self):
             return self
         taken = Texts([self.values[row] for row in rows.tolist()])
@@ -114,7 +120,7 @@ class Texts(Sequence[str]):
 
 
 def as_texts(values: Sequence[str]) -> Texts:
-    """The same texts as ``Texts``."""
+    """Return the texts as ``Texts``."""
     return values if isinstance(values, Texts) else Texts(list(values))
 
 
@@ -123,41 +129,60 @@ def _to_arrow(values: list[str]) -> Any:
 
     try:
         return pa.array(values, pa.large_string())
-    except UnicodeEncodeError:  # lone surrogates; no pattern here tells them from any other odd character
+    except UnicodeEncodeError:  # lone surrogates, which no pattern here tells from other non-ASCII characters
         return pa.array([text.encode("utf-8", "replace").decode() for text in values], pa.large_string())
 
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The pattern for Python's re, compiled once."""
+    """Compile a pattern for Python's re, once."""
     return re.compile(for_re(pattern))
 
 
+def for_re(pattern: str) -> str:
+    r"""Give ``$`` RE2's meaning, the text's very end; Python's re also allows a last line feed after it.
+
+    >>> for_re("^a$|[$]")
+    '^a\\Z|[$]'
+    """
+    if "$" not in pattern:
+        return pattern
+    return "".join([r"\Z" if token == "$" else token for token in PATTERN_TOKEN.findall(pattern)])
+
+
 def matches(texts: Texts, pattern: str) -> NDArray[np.bool_]:
-    """Does the pattern occur in each text? (n,) booleans."""
+    """Return True for each text in which the pattern occurs: (n,)."""
     if not texts.vectorised:
         search = compiled(pattern).search
         return np.array([search(text) is not None for text in texts.values], dtype=np.bool_)
     import pyarrow.compute as pc
 
-    found = pc.match_substring_regex(texts.arrow, pattern=pattern)
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    held = pc.match_substring_regex(texts.arrow, pattern=pattern)
+    return np.asarray(held.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def contains(texts: Texts, part: str) -> NDArray[np.bool_]:
-    """Does this very string occur in each text? (n,) booleans."""
+    """Return True for each text in which this very string occurs: (n,)."""
     if not texts.vectorised:
         return np.array([part in text for text in texts.values], dtype=np.bool_)
     import pyarrow.compute as pc
 
     if texts.long:
         return matches(texts, re.escape(part))
-    found = pc.match_substring(texts.arrow, pattern=part)
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    held = pc.match_substring(texts.arrow, pattern=part)
+    return np.asarray(held.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def contains_any(texts: Texts, signs: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Return True for each text in which any of the signs occurs: (n,)."""
+    held = np.zeros(len(texts), dtype=np.bool_)
+    for sign in signs:
+        held |= contains(texts, sign)
+    return held
 
 
 def count(texts: Texts, pattern: str) -> NDArray[np.int64]:
-    """How often the pattern occurs in each text, without overlaps: (n,)."""
+    """Count the matches of the pattern in each text, without overlaps: (n,)."""
     if not texts.vectorised or _ANCHOR.search(pattern):  # arrow's counting takes ^ to be where the last match ended
         finditer = compiled(pattern).finditer
         return np.array([sum(1 for _ in finditer(text)) for text in texts.values], dtype=np.int64)
@@ -168,7 +193,7 @@ def count(texts: Texts, pattern: str) -> NDArray[np.int64]:
 
 
 def occurrences(texts: Texts, part: str) -> NDArray[np.int64]:
-    """How often this very string occurs in each text, without overlaps: (n,)."""
+    """Count this very string in each text, without overlaps: (n,)."""
     if not texts.vectorised:
         return np.array([text.count(part) for text in texts.values], dtype=np.int64)
     import pyarrow.compute as pc
@@ -180,7 +205,7 @@ def occurrences(texts: Texts, part: str) -> NDArray[np.int64]:
 
 
 def extract(column: Column, pattern: str) -> dict[str, Column]:
-    """The named groups of the leftmost match in each text, by name; None where there is no match.
+    """Return the named groups of the leftmost match in each text, by name; None where there is no match.
 
     Args:
         column: a list of str or None, or an arrow array of strings; the result's columns are of the same type.
@@ -188,8 +213,8 @@ def extract(column: Column, pattern: str) -> dict[str, Column]:
     """
     if isinstance(column, list):
         search = compiled(pattern).search
-        found = [None if text is None else search(text) for text in column]
-        return {name: [match and match[name] for match in found] for name in compiled(pattern).groupindex}
+        all_matches = [None if text is None else search(text) for text in column]
+        return {name: [match and match[name] for match in all_matches] for name in compiled(pattern).groupindex}
     import pyarrow.compute as pc
 
     groups = pc.extract_regex(column, pattern=pattern)
@@ -197,12 +222,12 @@ def extract(column: Column, pattern: str) -> dict[str, Column]:
 
 
 def number(numeral: str | None) -> float:
-    """A numeral as ``floats`` reads it; NaN for None and ""."""
+    """Read a numeral as ``floats`` does; NaN for None and ""."""
     return min(max(float(numeral), -COORDINATE_LIMIT), COORDINATE_LIMIT) if numeral else np.nan
 
 
 def floats(column: Column) -> Floats:
-    """A column of numerals as float64, limited to ±COORDINATE_LIMIT; NaN for None and ""."""
+    """Read a column of numerals as float64, limited to ±COORDINATE_LIMIT; NaN for None and ""."""
     if isinstance(column, list):
         values = np.array([float(text) if text else np.nan for text in column], dtype=np.float64)
     else:
@@ -218,7 +243,7 @@ def floats(column: Column) -> Floats:
 
 
 def strings(column: Column) -> NDArray[np.object_]:
-    """A column of strings as an object array; "" for None."""
+    """Return a column of strings as an object array; "" for None."""
     if isinstance(column, list):
         return np.array([text or "" for text in column], dtype=np.object_)
     import pyarrow.compute as pc

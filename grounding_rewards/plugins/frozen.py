@@ -7,14 +7,14 @@ from typing import Any
 
 
 class Fields(dict[str, Any]):
-    """A mapping among the options: a dict that can be hashed, because recipes can. Nobody changes one."""
+    """Mapping among the options of a recipe: a dict with a hash, which nothing changes."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
 
 
 def frozen(value: Any) -> Any:
-    """A value of a config in one hashable form: mappings as ``Fields``, lists as tuples, members of enums as text.
+    """Return a value of a config in one hashable form: mappings as ``Fields``, lists as tuples, enum members as text.
 
     >>> frozen({"actions": ["click", "tap"], "low": 0})
     {'actions': ('click', 'tap'), 'low': 0}

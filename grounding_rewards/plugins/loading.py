@@ -1,13 +1,11 @@
-"""Code that a config names: ``module:attr``, or ``/path/file.py:attr`` for a file that is in no package."""
+"""Loading of code that a config names: ``module:attr``, or ``/path/file.py:attr`` for a file that is in no package."""
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import sys
 from collections.abc import Mapping
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,7 +15,7 @@ from grounding_rewards.plugins.frozen import Fields
 
 
 def names_code(name: Any) -> bool:
-    """Whether a name says where code is, rather than under which name it is registered.
+    """Tell a name that says where code is from one under which something is registered.
 
     >>> names_code("my_rewards:brief"), names_code("plugin/brief")
     (True, False)
@@ -26,7 +24,7 @@ def names_code(name: Any) -> bool:
 
 
 def absolute(name: str) -> str:
-    """The same name with the path of its file in full, so that it holds in any directory.
+    """Return the same name with the path of its file in full, so that it holds in any directory.
 
     >>> absolute("my_rewards:brief"), absolute("/data/lab/../brief.py:brief")
     ('my_rewards:brief', '/data/brief.py:brief')
@@ -36,7 +34,7 @@ def absolute(name: str) -> str:
 
 
 def file_of(name: Any) -> Path | None:
-    """The file of code that a name says, as it says it; None where it names none.
+    """Return the file of code that a name says, as it says it; None where it names none.
 
     >>> file_of("lab/brief.py:brief"), file_of("my_rewards:brief"), file_of("plugin/brief")
     (PosixPath('lab/brief.py'), None, None)
@@ -45,12 +43,12 @@ def file_of(name: Any) -> Path | None:
     return Path(place) if _is_file(place) else None
 
 
-NAMING = ("name", "verifier", "dialect", "success")
-"""Options that may name code, in a recipe's dict form and in the parts of ``composite``."""
+NAMING = ("name", "verifier", "dialect", "success", "correct")
+"""Options that may name code, in a recipe's dict form and among the arguments of verifiers."""
 
 
 def in_full(options: Any) -> Any:
-    """Plain options of a recipe, with the paths of the files that they name in full.
+    """Return plain options of a recipe with the paths of the files that they name in full.
 
     >>> in_full({"dialect": "/lab/./tap.py:TAP", "parts": {"brief": {"verifier": "/lab/./own.py:brief", "weight": 1}}})
     {'dialect': '/lab/tap.py:TAP', 'parts': {'brief': {'verifier': '/lab/own.py:brief', 'weight': 1}}}
@@ -65,21 +63,22 @@ def _in_full(key: str, value: Any) -> Any:
 
 
 def current(name: str) -> str:
-    """A name with its path in full, to build something new with.
+    """Return a name with its path in full, to build something new with.
 
     Raises:
         RecipeError: its file has changed since this process ran it, so that what it stands for is no longer known.
     """
+    from grounding_rewards.plugins import files
+
     name = absolute(name)
     place = name.rpartition(":")[0]
-    module = sys.modules.get(_module_name(place)) if _is_file(place) else None
-    if module is not None and module.__spec__ is not None and module.__spec__.loader_state != _content(place):
+    if _is_file(place) and files.has_changed(place):
         raise RecipeError(f"{name!r}: {place} has changed since this process ran it; restart the process")
     return name
 
 
 def load(name: str) -> Any:
-    """What a name stands for. Its module or file runs once in a process; the script that runs does not run again.
+    """Return what a name stands for: its module or file runs once in a process, and the script that runs not again.
 
     Args:
         name: ``module:attr``, or ``/path/file.py:attr``; a relative path is one from the working directory.
@@ -112,50 +111,11 @@ def _is_file(place: str) -> bool:
 
 
 def _file(path: str) -> ModuleType:
-    """The module that a file makes. Its name says its path, so that what it defines can be pickled."""
+    """Return the module that a file makes."""
+    from grounding_rewards.plugins import files
+
     main = sys.modules.get("__main__")
     script = getattr(main, "__file__", None)
     if main is not None and script and os.path.abspath(script) == path:
         return main  # a script that names a function of its own
-    _check_is_file(path)
-    return importlib.import_module(_module_name(path))
-
-
-def _module_name(path: str) -> str:
-    return f"{__name__}.{os.fsencode(path).hex()}"
-
-
-def _check_is_file(path: str) -> None:
-    if not os.path.isfile(path):
-        raise FileNotFoundError(f"there is no file {path}")
-
-
-def _content(path: str) -> bytes | None:
-    try:
-        return Path(path).read_bytes()
-    except OSError:
-        return None
-
-
-class _Files:
-    """Finds the modules of files, in processes that load a pickle too."""
-
-    @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        parent, _, code = name.rpartition(".")
-        if parent != __name__:
-            return None
-        try:
-            file = os.fsdecode(bytes.fromhex(code))
-        except ValueError:  # somebody asks for a module that never was
-            return None
-        _check_is_file(file)
-        spec = importlib.util.spec_from_file_location(name, file)
-        if spec is None or spec.loader is None:
-            raise ImportError("expected a file that ends in .py")
-        spec.loader_state = _content(file)
-        return spec
-
-
-__path__: list[str] = []  # makes this module one that others can be inside of
-sys.meta_path.append(_Files)
+    return files.module_of(path)

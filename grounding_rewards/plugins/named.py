@@ -4,132 +4,106 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near, short_repr
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.plugins.loading import current, load, names_code
-from grounding_rewards.plugins.registry import left_out, origin
-from grounding_rewards.verifiers.contract import complaint
+from grounding_rewards.plugins.registry import left_out, origin, registry
+from grounding_rewards.verifiers.base import Verifier, judges_of, reads_of, verifier
+from grounding_rewards.verifiers.contract import SELECTOR, VERIFIER, complaint, is_bound
+
+if TYPE_CHECKING:
+    from grounding_rewards.pool import SampleStats, Selector
 
 
-@dataclass(frozen=True)
-class Kind:
-    """What verifiers have in common with selectors.
+def verifier_named(name: str, arguments: Mapping[str, Any] | None = None) -> Verifier:
+    """Build a verifier from its name and plain arguments, as a config has them.
 
-    Attributes:
-        noun: what one is called.
-        keys: what one declares; a plain function is given these in its place, the bounds at least.
-        takes: what one is called with.
-        lift: makes one of a plain function and these keys.
-        beside: what else a config says of one, so that no argument can be called so.
-        gives: what it returns.
+    Args:
+        name: a registered verifier's (``"hit"``, ``"plugin/name"``); or ``module:attr`` or ``/path/file.py:attr`` of
+            a verifier, of a class of verifiers, or of a function that maps ``Rollouts`` to n scores.
+        arguments: what the class or the function takes. A function must be given ``low`` and ``high``, the bounds of
+            its scores, and may be given ``needs``. Where a class takes a verifier, these say its name, or
+            ``{"verifier": NAME, ...}``.
+
+    Raises:
+        RecipeError: there is no such verifier, or an argument is unknown, missing or not to its liking.
+
+    >>> verifier_named("hit", {"point_radius": 14}).point_radius
+    14
+    >>> verifier_named("dast_length", {"correct": {"verifier": "hit", "point_radius": 14}}).correct.point_radius
+    14
+    >>> verifier_named("hti")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    grounding_rewards.errors.RecipeError: unknown verifier 'hti'; did you mean 'hit'? ...
     """
+    found: Verifier = OwnVerifier.named(name, registry().verifiers, arguments or {})
+    return found
 
-    noun: str
-    keys: tuple[str, ...]
-    takes: str
-    lift: Callable[..., Any]
-    beside: tuple[str, ...] = ()
-    gives: str = "scores"
 
-    def built(self, name: str, thing: Any, arguments: Mapping[str, Any]) -> Any:
-        """One of these from what a name stands for, and plain arguments.
+def selector(name: str | Mapping[str, Any], /, **arguments: Any) -> Selector:
+    """Build a selector from its name and plain arguments, as a config has them.
 
-        Raises:
-            RecipeError: it is none, or an argument is unknown, missing or not to its liking.
-        """
-        if isinstance(thing, type):
-            self._check_names(name, thing, self.beside)
-            built = _made(name, thing, arguments)
-        elif callable(thing) and _is_bare(thing):
-            built = self._lifted(name, thing, arguments)
-        elif arguments and callable(thing):
-            raise RecipeError(f"{name} is built already; got {', '.join(arguments)}, expected no arguments")
-        else:
-            built = thing
-        if wrong := complaint(built, self.keys):
-            what = f"a {type(built).__name__}" if callable(built) else short_repr(built)
-            raise RecipeError(
-                f"{name} is {what}; expected a {self.noun} with finite bounds low <= high, a class of them, or a "
-                f"function of {self.takes}; this {wrong}"
-            )
-        return built
+    Args:
+        name: a registered selector's (``"band"``, ``"plugin/name"``); or ``module:attr`` or ``/path/file.py:attr`` of
+            a selector, of a class of them, or of a function that maps ``SampleStats`` to weights; or a mapping with
+            ``name`` and arguments.
+        arguments: what the class or the function takes. A function must be given ``low`` and ``high``, the bounds of
+            its weights.
 
-    def _lifted(self, name: str, fn: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        self._check_names(name, fn, (*self.keys, *self.beside))
-        more = {key: value for key, value in arguments.items() if key not in self.keys}
-        check_arguments(name, fn, more, skip=1)
-        if not {"low", "high"} <= set(arguments):
-            bounds = f"the bounds of its {self.gives}, such as low: 0 and high: 1"
-            raise RecipeError(f"{name} is a plain function; give {bounds}")
-        given = Bound(fn, tuple(more.items())) if more else fn
-        try:
-            return self.lift(given, **{key: arguments[key] for key in self.keys if key in arguments})
-        except RecipeError as error:
-            raise RecipeError(f"{name}: {error}") from None
+    Raises:
+        RecipeError: there is no such selector, or an argument is unknown, missing or not to its liking.
 
-    def _check_names(self, name: str, fn: Callable[..., Any], taken: tuple[str, ...]) -> None:
-        """Complain of an argument that a config could not give, because what stands under its name is taken first."""
-        for argument in _parameters(fn):
-            if argument in taken:
-                raise RecipeError(
-                    f"{name}: its argument {argument!r} cannot be given, because a config means its own {argument!r} "
-                    f"by that; rename it, such as {argument}_"
-                )
-
-    def named(
-        self, name: Any, known: Mapping[str, Any], arguments: Mapping[str, Any] | None, own: Callable[..., Any]
-    ) -> Any:
-        """One of these by its name.
-
-        Args:
-            name: a registered one's; or ``module:attr`` or ``/path/file.py:attr``.
-            known: the registered ones.
-            arguments: what its class or function takes.
-            own: makes one of a place in code and its arguments.
-
-        Raises:
-            RecipeError: there is none of that name, or an argument does not fit.
-        """
-        plain = frozen(arguments or {})
-        if isinstance(name, str) and name in known:
-            label = f"{name}{origin(known[name])}" if "/" in name else name
-            return self.built(label, known[name], plain)
-        if names_code(name):
-            return own(current(name), tuple(plain.items()))
-        hint = left_out(name) or near(name, known) or "."
-        raise RecipeError(
-            f"unknown {self.noun} {name!r:.80}{hint} There are: {', '.join(known)}; "
-            "your own by module:attr or /path/file.py:attr"
-        )
+    >>> selector("band", low_rate=0.25) == selector({"name": "band", "low_rate": 0.25})
+    True
+    >>> selector("bnad")
+    Traceback (most recent call last):
+    grounding_rewards.errors.RecipeError: unknown selector 'bnad'; did you mean 'band'? There are: band, every, \
+learnability, mean_band, min_rollouts, source, spread, unsolved; your own by module:attr or /path/file.py:attr
+    """
+    given: dict[str, Any] = dict(name) if isinstance(name, Mapping) else {"name": name}
+    if "name" not in given:
+        raise RecipeError(f'a selector without a name: got {short_repr(given)}; expected such as {{"name": "band"}}')
+    named = given.pop("name")
+    found: Selector = OwnSelector.named(named, registry().selectors, {**given, **arguments})
+    return found
 
 
 @dataclass(frozen=True)
-class Own:
-    """One that a config names by its place in code. It is compared and pickled by that name.
+class NamedTerm:
+    """Verifier or selector that a config names by its place in code. It is compared and pickled by that name.
 
     Args:
         name: ``module:attr`` or ``/path/file.py:attr``.
         arguments: what it was built with.
     """
 
-    kind: ClassVar[Kind]
-
     name: str
     arguments: tuple[tuple[str, Any], ...] = ()
     inner: Any = field(init=False, repr=False, compare=False)
 
+    noun: ClassVar[str]
+    keys: ClassVar[tuple[str, ...]]
+    """Names that one declares; of a plain function the config gives them, the bounds at least."""
+    taken: ClassVar[tuple[str, ...]] = ()
+    """Further keys of a config, after which no argument can be called."""
+    takes: ClassVar[str]
+    gives: ClassVar[str]
+    lift: ClassVar[Callable[..., Any]]
+    """Makes one of a plain function and what it declares."""
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inner", self.kind.built(self.name, load(self.name), dict(self.arguments)))
+        object.__setattr__(self, "inner", self.built(self.name, load(self.name), dict(self.arguments)))
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         return type(self), (self.name, self.arguments)
 
     @property
     def low(self) -> float:
-        """The lowest that it returns."""
+        """The lowest number that it returns."""
         return float(self.inner.low)
 
     @property
@@ -138,13 +112,130 @@ class Own:
         return float(self.inner.high)
 
     def __call__(self, table: Any) -> Any:
-        """What it returns."""
+        """Return the numbers of n rows."""
         return self.inner(table)
+
+    @classmethod
+    def named(cls, name: Any, known: Mapping[str, Any], arguments: Mapping[str, Any]) -> Any:
+        """Build a registered one, or one by its place in code.
+
+        Raises:
+            RecipeError: there is none of that name, or an argument does not fit.
+        """
+        plain = frozen(arguments)
+        if isinstance(name, str) and name in known:
+            label = f"{name}{origin(known[name])}" if "/" in name else name
+            return cls.built(label, known[name], plain)
+        if names_code(name):
+            return cls(current(name), tuple(plain.items()))
+        hint = left_out(name) or near(name, known) or "."
+        raise RecipeError(
+            f"unknown {cls.noun} {name!r:.80}{hint} There are: {', '.join(known)}; "
+            "your own by module:attr or /path/file.py:attr"
+        )
+
+    @classmethod
+    def built(cls, name: str, thing: Any, arguments: Mapping[str, Any]) -> Any:
+        """Build one from what a name stands for, and plain arguments.
+
+        Raises:
+            RecipeError: it is none, or an argument is unknown, missing or not to its liking.
+        """
+        if isinstance(thing, type):
+            cls._check_names(name, thing, cls.taken)
+            built = _made(name, thing, arguments)
+        elif callable(thing) and _is_bare(thing):
+            built = cls._lifted(name, thing, arguments)
+        elif arguments and callable(thing):
+            raise RecipeError(f"{name} is built already; got {', '.join(arguments)}, expected no arguments")
+        else:
+            built = thing
+        if wrong := complaint(built, cls.keys):
+            what = f"a {type(built).__name__}" if callable(built) else short_repr(built)
+            raise RecipeError(
+                f"{name} is {what}; expected a {cls.noun} with finite bounds low <= high, a class of them, or a "
+                f"function of {cls.takes}; this {wrong}"
+            )
+        return built
+
+    @classmethod
+    def _lifted(cls, name: str, fn: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        cls._check_names(name, fn, (*cls.keys, *cls.taken))
+        more = {key: value for key, value in arguments.items() if key not in cls.keys}
+        _check_arguments(name, fn, more, skip=1)
+        if not {"low", "high"} <= set(arguments):
+            bounds = f"the bounds of its {cls.gives}, such as low: 0 and high: 1"
+            raise RecipeError(f"{name} is a plain function; give {bounds}")
+        given = Bound(fn, tuple(more.items())) if more else fn
+        try:
+            return cls.lift(given, **{key: arguments[key] for key in cls.keys if key in arguments})
+        except RecipeError as error:
+            raise RecipeError(f"{name}: {error}") from None
+
+    @staticmethod
+    def _check_names(name: str, fn: Callable[..., Any], taken: tuple[str, ...]) -> None:
+        """Complain of an argument that a config could not give, because what stands under its name is taken first."""
+        signature = _signature(fn)
+        for argument in signature.parameters if signature else ():
+            if argument in taken:
+                raise RecipeError(
+                    f"{name}: its argument {argument!r} cannot be given, because a config means its own {argument!r} "
+                    f"by that; rename it, such as {argument}_"
+                )
+
+
+class OwnVerifier(NamedTerm):
+    """Verifier of one's own."""
+
+    noun, keys, taken, takes, gives = "verifier", VERIFIER, ("verifier", "weight"), "Rollouts", "scores"
+    lift = staticmethod(verifier)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The needs that it declares."""
+        found: frozenset[str] = self.inner.needs
+        return found
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The further columns that it reads."""
+        return reads_of(self.inner)
+
+    @property
+    def judges(self) -> frozenset[str]:
+        """The kinds of target that it judges."""
+        return judges_of(self.inner)
+
+
+@dataclass(frozen=True)
+class FunctionSelector:
+    """Plain function as a selector."""
+
+    fn: Callable[[SampleStats], Floats]
+    low: float
+    high: float
+
+    def __call__(self, stats: SampleStats) -> Floats:
+        """Weigh each sample."""
+        return self.fn(stats)
+
+
+def _selector(fn: Callable[..., Any], *, low: Any, high: Any) -> FunctionSelector:
+    if not (is_bound(low) and is_bound(high)) or low > high:
+        raise RecipeError(f"got bounds {short_repr(low)} and {short_repr(high)}; expected finite numbers, low <= high")
+    return FunctionSelector(fn, float(low), float(high))
+
+
+class OwnSelector(NamedTerm):
+    """Selector of one's own."""
+
+    noun, keys, takes, gives = "selector", SELECTOR, "SampleStats", "weights"
+    lift = staticmethod(_selector)
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A function with its further arguments filled in; equal ones are equal."""
+    """Function with its further arguments filled in; two of the same are equal."""
 
     fn: Callable[..., Any]
     arguments: tuple[tuple[str, Any], ...]
@@ -154,21 +245,30 @@ class Bound:
         return str(getattr(self.fn, "__name__", self.fn))
 
     def __call__(self, table: Any) -> Any:
-        """What the function returns."""
+        """Return what the function returns."""
         return self.fn(table, **dict(self.arguments))
 
 
 def _made(name: str, kind: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    check_arguments(name, kind, arguments, skip=0)
+    _check_arguments(name, kind, arguments, skip=0)
+    known = fields(kind) if is_dataclass(kind) else ()
+    inner = {each.name for each in known if each.metadata.get("takes") == "verifier"}
     try:
-        return kind(**arguments)
+        return kind(**{key: _verifier(value) if key in inner else value for key, value in arguments.items()})
     except (GroundingRewardsError, TypeError, ValueError) as error:
         raise RecipeError(f"{name}: {error}") from error
     except (Exception, SystemExit) as error:
         raise RecipeError(f"{name} cannot be built ({type(error).__name__}: {error})") from error
 
 
-def check_arguments(name: str, fn: Callable[..., Any], arguments: Mapping[str, Any], skip: int) -> None:
+def _verifier(value: Any) -> Any:
+    """Build a verifier from its name, or ``{"verifier": NAME, ...}``; return anything else as it is."""
+    given = {"verifier": value} if isinstance(value, str) else dict(value) if isinstance(value, Mapping) else {}
+    name = given.pop("verifier", None)
+    return verifier_named(name, given) if isinstance(name, str) else value
+
+
+def _check_arguments(name: str, fn: Callable[..., Any], arguments: Mapping[str, Any], skip: int) -> None:
     """Complain about arguments that do not fit, all but the first ``skip`` parameters being a config's to give.
 
     Raises:
@@ -190,21 +290,16 @@ def check_arguments(name: str, fn: Callable[..., Any], arguments: Mapping[str, A
 
 
 def _is_bare(thing: Any) -> bool:
-    """Whether it declares no bounds, as a plain function does not."""
+    """Tell whether a thing declares no bounds, as a plain function does not."""
     try:
         return not (hasattr(thing, "low") or hasattr(thing, "high"))
-    except Exception:  # a property of somebody's class
+    except Exception:  # a property of a third-party class
         return False
 
 
 def _signature(fn: Callable[..., Any]) -> inspect.Signature | None:
-    """What something takes; None for some functions written in C, which do not say."""
+    """Return what something takes; None for some functions written in C, which do not say."""
     try:
         return inspect.signature(fn)
     except ValueError:
         return None
-
-
-def _parameters(fn: Callable[..., Any]) -> tuple[str, ...]:
-    signature = _signature(fn)
-    return tuple(signature.parameters) if signature else ()

@@ -1,4 +1,4 @@
-"""Names to dialects, verifiers, recipes and selectors. Built-ins come through the same hooks as anybody's plugin."""
+"""Registry of dialects, verifiers, recipes and selectors by name: the built-in ones, and those that plugins offer."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from grounding_rewards.errors import GroundingRewardsError, PluginError, RecipeError, short_repr
+from grounding_rewards.plugins import builtins
+from grounding_rewards.plugins.loading import load
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -24,21 +25,45 @@ LOAD = "GROUNDING_REWARDS_PLUGINS"
 """Environment variable: plugins to load, separated by commas; set but empty loads none; unset loads all."""
 
 KINDS = ("parsers", "verifiers", "recipes", "selectors")
-"""What a plugin may offer, as the hooks call it."""
+"""Kinds of thing that a plugin may offer, as the hooks call them."""
 
 Offer = tuple[str, str, Any]
 """A plugin: its name, its distribution, and the module or object with the hooks."""
 
 
+class Names(Mapping[str, Any]):
+    """Things by name, in order: built-in ones, each imported when it is asked for, and what plugins offer.
+
+    >>> "gelato" in Names("recipes", {}), len(Names("selectors", {"acme/mine": len}))
+    (True, 9)
+    """
+
+    def __init__(self, kind: str, offered: Mapping[str, Any]) -> None:
+        self._paths, self._offered = builtins.BUILT_IN[kind], offered
+        self._names = dict.fromkeys(sorted({*self._paths, *offered}))
+
+    def __getitem__(self, name: str) -> Any:
+        return load(self._paths[name]) if name in self._paths else self._offered[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 @dataclass(frozen=True)
 class Registry:
-    """What can be named, by kind, and the plugins beside the built-ins."""
+    """Everything that can be named, by kind, and the plugins beside the built-ins."""
 
     parsers: Mapping[str, Any]
     verifiers: Mapping[str, Any]
     recipes: Mapping[str, Any]
-    selectors: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    plugins: tuple[Offer, ...] = field(default=(), kw_only=True)
+    selectors: Mapping[str, Any]
+    plugins: tuple[Offer, ...] = ()
 
 
 def registry() -> Registry:
@@ -69,7 +94,7 @@ _LOADING = ContextVar("_LOADING", default=False)
 
 @contextmanager
 def _loading() -> Iterator[None]:
-    """While a plugin's own code runs, there is no registry."""
+    """Refuse the registry while a plugin's own code runs."""
     token = _LOADING.set(True)
     try:
         yield
@@ -87,13 +112,13 @@ def installed() -> list[EntryPoint]:
 
 
 def chosen() -> frozenset[str] | None:
-    """Names of the plugins that ``GROUNDING_REWARDS_PLUGINS`` asks for; None for all."""
+    """Return the names of the plugins that ``GROUNDING_REWARDS_PLUGINS`` asks for; None for all."""
     wanted = os.environ.get(LOAD)
     return None if wanted is None else frozenset(name.strip() for name in wanted.split(",") if name.strip())
 
 
 def left_out(name: Any) -> str:
-    """What an error adds where a name is unknown because its plugin is left out; "" where that is not why.
+    """Return a hint for errors where a name is unknown because its plugin is left out; "" where that is not why.
 
     >>> left_out("plugin/brief")
     ''
@@ -106,7 +131,7 @@ def left_out(name: Any) -> str:
 
 
 def distribution_of(point: EntryPoint) -> str:
-    """What pip calls the package that a plugin came with."""
+    """Return pip's name of the package that a plugin came with."""
     return point.dist.name if point.dist else point.value
 
 
@@ -135,7 +160,7 @@ def add_origin(error: GroundingRewardsError) -> None:
 
 
 def origin(thing: Any) -> str:
-    """Where a verifier, dialect, selector or recipe's function comes from, for errors; "" where no plugin is known.
+    """Return the plugin that a verifier, dialect, selector or recipe's function comes from, for errors; "" for none.
 
     Never raises, and is slow: only errors ask.
 
@@ -154,7 +179,7 @@ def origin(thing: Any) -> str:
 
 
 def _owner(known: Registry, thing: Any) -> Offer | None:
-    """The plugin that offers a thing, its class or the function inside it; else the one whose package defines that."""
+    """Return the plugin that offers a thing, its class or function; else the one whose package defines that."""
     inner = getattr(thing, "inner", None) or thing  # a verifier named by its place in code
     for _ in range(_DEEP):  # a function lifted to a verifier, or with its arguments filled in
         inner = getattr(inner, "fn", inner)
@@ -174,12 +199,12 @@ _DEEP = 4
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether it is the same thing, or a copy that came from another process."""
+    """Return True for the same thing, or a copy that came from another process."""
     return one is other or bool(type(one) is type(other) and not inspect.isclass(one) and one == other)
 
 
 def _package(thing: Any) -> str:
-    """The package in which a module, a class or a function is; an object stands for its class."""
+    """Return the package in which a module, a class or a function is; an object stands for its class."""
     name = getattr(thing, "__name__", "") if inspect.ismodule(thing) else getattr(thing, "__module__", "")
     return str(name).partition(".")[0]
 
@@ -197,26 +222,24 @@ def collect(plugins: Iterable[Offer]) -> Registry:
     import pluggy
 
     from grounding_rewards import hookspecs
-    from grounding_rewards.plugins import builtins as default_plugin
 
     manager = pluggy.PluginManager(hookspecs.GROUP)
     manager.add_hookspecs(hookspecs)
     offers = list(plugins)
-    owners: dict[str, tuple[str, str]] = {}
-    for name, distribution, plugin in [("", BUILT_IN, default_plugin), *offers]:
-        if (name or BUILT_IN) in owners:
-            other = owners[name or BUILT_IN][1]
+    owners = {BUILT_IN: BUILT_IN}
+    for name, distribution, plugin in offers:
+        if (other := owners.get(name)) is not None:
             both = f"by both {other} and {distribution}" if other != distribution else f"twice by {distribution}"
             raise PluginError(f"plugin {name!r} is offered {both}; uninstall one")
-        if name and not _is_name(name):
+        if not _is_name(name):
             raise PluginError(f"plugin {name!r} of {distribution}: {_NAME}; rename its entry point")
         try:
-            manager.register(plugin, name=name or BUILT_IN)
+            manager.register(plugin, name=name)
             manager.check_pending()
-        except (Exception, SystemExit) as error:  # it is somebody's object that is looked at
+        except (Exception, SystemExit) as error:  # a third-party object is looked at
             raise PluginError(f"plugin {name!r} of {distribution} is not valid: {error}") from error
         _check_hooks(manager, plugin, name, distribution)
-        owners[name or BUILT_IN] = (name, distribution)
+        owners[name] = distribution
     return Registry(**{kind: _gather(manager, owners, kind) for kind in KINDS}, plugins=tuple(offers))
 
 
@@ -254,7 +277,7 @@ def _hook_meant(name: str, hooks: list[str]) -> str:
 
 @dataclass
 class _Register:
-    """What a hook is given to offer things with, while it runs."""
+    """Argument of a hook: takes what the plugin offers, while the hook runs."""
 
     kind: str
     plugin: str
@@ -263,7 +286,7 @@ class _Register:
     closed: bool = False
 
     def __call__(self, name: str, thing: Any) -> None:
-        full = f"{self.plugin}/{name}" if self.plugin else name
+        full = f"{self.plugin}/{name}"
         what, owner = f"{self.kind[:-1]} {full!r}", f"plugin {self.plugin!r} of {self.distribution}"
         if self.closed:
             raise PluginError(f"{owner}: {what} comes too late: register_{self.kind} has returned; call register in it")
@@ -274,10 +297,10 @@ class _Register:
         self.found[full] = thing
 
 
-def _gather(manager: pluggy.PluginManager, owners: Mapping[str, tuple[str, str]], kind: str) -> Mapping[str, Any]:
+def _gather(manager: pluggy.PluginManager, owners: Mapping[str, str], kind: str) -> Names:
     found: dict[str, Any] = {}
     for implementation in getattr(manager.hook, f"register_{kind}").get_hookimpls():
-        plugin, distribution = owners[implementation.plugin_name]
+        plugin, distribution = implementation.plugin_name, owners[implementation.plugin_name]
         register = _Register(kind, plugin, distribution, found)
         try:
             with _loading():
@@ -297,7 +320,7 @@ def _gather(manager: pluggy.PluginManager, owners: Mapping[str, tuple[str, str]]
                 "expected None: call register(name, thing) for each thing, "
                 "without return, yield, async and wrapper=True"
             )
-    return MappingProxyType(dict(sorted(found.items())))
+    return Names(kind, found)
 
 
 _NAME = "a name is a text without spaces, ',', ':' and '/'"
@@ -308,7 +331,7 @@ def _is_name(name: Any) -> bool:
 
 
 def _wrong(kind: str, name: Any, thing: Any) -> str:
-    """What is wrong with something that a plugin registers; "" where nothing is."""
+    """Return the fault of something that a plugin registers; "" where there is none."""
     if not _is_name(name):
         return _NAME
     fits, expected = _FITS[kind]
@@ -316,13 +339,13 @@ def _wrong(kind: str, name: Any, thing: Any) -> str:
 
 
 def is_dialect(thing: Any) -> bool:
-    """Whether it is a dialect, rather than a class of them."""
+    """Return True for a dialect, False for a class of them or anything else."""
     finds = not isinstance(thing, type) and callable(getattr(thing, "find", None)) and hasattr(thing, "names")
     return finds and isinstance(getattr(thing, "name", None), str)
 
 
 def makes_callables(thing: Any) -> bool:
-    """Whether it can be called or, of a class, whether what it makes can be."""
+    """Return True for what can be called, or for a class of such."""
     if isinstance(thing, type):
         return any("__call__" in vars(each) for each in thing.__mro__)
     return callable(thing)

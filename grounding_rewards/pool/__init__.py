@@ -5,8 +5,8 @@
 [0.0, 1.0]
 """
 
+from grounding_rewards.pool.selectors import selector
 from grounding_rewards.pool.selectors.bands import Band, MeanBand, MinRollouts, Source, Spread, Unsolved
-from grounding_rewards.pool.selectors.named import selector
 from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.selectors.weights import Every, Learnability
 from grounding_rewards.pool.stats import SampleStats, sample_stats

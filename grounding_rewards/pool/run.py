@@ -9,7 +9,7 @@ from typing import Any
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, TableError
-from grounding_rewards.own_code import files_of_code
+from grounding_rewards.plugins.sources import files_named, plugins_named
 from grounding_rewards.pool import Band, SampleStats
 from grounding_rewards.pool.files import Data, check_paths, write_pool
 from grounding_rewards.pool.selection import NextPool, next_pool
@@ -138,14 +138,15 @@ def run(
         inputs += [{"role": role, **fingerprint(path, files_of_rows(path))} for role, path in judges.items()]
         if data is not None and named is not None:
             inputs.append({"role": "data", **fingerprint(data, named.files)})
-        code = files_of_code({"selectors": list(settings.selectors)})
-        inputs += [{"role": "selector", **fingerprint(path, [path])} for path in code]
+        code: dict[str, Any] = {"selectors": list(settings.selectors)}
+        inputs += [{"role": "selector", **fingerprint(path, [path])} for path in files_named(code)]
         advance(0.5)
         said = {
             "inputs": inputs,
             "join": join,
             **measured.told(stats),
-            "selectors": list(settings.selectors),
+            **code,
+            "plugins": plugins_named({**code, "recipe": settings.recipe and settings.recipe.to_dict()}),
             "settings": settings.to_json(),
         }
         manifest = write_pool(

@@ -9,10 +9,10 @@ from grounding_rewards import combine
 from grounding_rewards.combine import RESERVED, Gate, Product, is_combination
 from grounding_rewards.errors import RecipeError, near
 from grounding_rewards.plugins.frozen import Fields, frozen
+from grounding_rewards.plugins.named import verifier_named
 from grounding_rewards.verifiers import Verifier, any_of, if_placed, same_action
 from grounding_rewards.verifiers.any_of import AnyOf
 from grounding_rewards.verifiers.base import called
-from grounding_rewards.verifiers.named import verifier_named
 from grounding_rewards.verifiers.options import is_number
 
 _PART = 'a weight such as 0.5, or {"verifier": NAME, "weight": 0.5, ...} with what the verifier takes'

@@ -9,8 +9,10 @@ from typing import Any, TypeVar, cast
 from grounding_rewards.coords.spaces import CoordSpace, sizes_needed
 from grounding_rewards.errors import RecipeError, near, short_repr
 from grounding_rewards.parsing import Dialect
-from grounding_rewards.parsing.checks import check_patterns
+from grounding_rewards.parsing.patterns import check_patterns
 from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.plugins.loading import current, load, names_code
+from grounding_rewards.plugins.registry import is_dialect, left_out, origin, registry
 from grounding_rewards.scoring import Deviation, Example
 from grounding_rewards.verifiers.options import is_number
 
@@ -65,9 +67,6 @@ def dialect_named(name: str) -> Dialect:
     Raises:
         RecipeError: there is none of that name, or RE2 and Python's re do not read its patterns alike.
     """
-    from grounding_rewards.plugins.loading import current, load, names_code
-    from grounding_rewards.plugins.registry import is_dialect, left_out, origin, registry
-
     known: Mapping[str, Dialect] = registry().parsers
     if not isinstance(name, str) or (name not in known and not names_code(name)):
         own = f"or your own by module:attr or /path/file.py:attr{left_out(name) or near(name, known)}"
@@ -92,8 +91,6 @@ def in_vocabulary(dialect: Dialect, judge: str) -> Dialect:
     """
     if getattr(dialect, "vocabulary", False):
         return dialect
-    from grounding_rewards.plugins.registry import registry
-
     known = [name for name, each in registry().parsers.items() if getattr(each, "vocabulary", False)]
     raise RecipeError(
         f"option dialect: {dialect.name} does not share the vocabulary of actions, in which {judge} compares them; use "

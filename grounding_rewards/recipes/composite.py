@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from grounding_rewards.combine import best, is_combination, weighted
+from grounding_rewards.combine import best, weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.errors import RecipeError, SpaceError
 from grounding_rewards.plugins.frozen import frozen
@@ -15,43 +15,18 @@ from grounding_rewards.recipes._shared import click_example, dialect_named, in_v
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe, Source
 from grounding_rewards.verifiers import (
     ActionMatch,
-    ActionType,
-    ArgumentMatch,
     Consensus,
     CorrectRefusal,
-    DastLength,
-    Difficulty,
-    DirectionMatch,
-    DurationMatch,
     EndHit,
-    Format,
-    GradedFormat,
     Hit,
     InConsensus,
-    KeysMatch,
     NearPoint,
-    Noise,
-    NotCollinear,
-    Novelty,
-    RefusalMatch,
-    Repetition,
-    TextMatch,
-    ThinkingLength,
     Verifier,
 )
-from grounding_rewards.verifiers.any_of import SameAction, nested
-from grounding_rewards.verifiers.base import FunctionVerifier
-from grounding_rewards.verifiers.named import OwnVerifier
+from grounding_rewards.verifiers.any_of import SameAction, inner, nested
+from grounding_rewards.verifiers.base import PLACES, called, judges_of
 
 _KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION)
-_OF_ACTIONS = (
-    ActionMatch, ActionType, ArgumentMatch, DirectionMatch, DurationMatch, EndHit, KeysMatch, RefusalMatch, SameAction,
-    TextMatch,
-)  # fmt: skip
-_FREE = (
-    Consensus, Difficulty, Format, FunctionVerifier, GradedFormat, InConsensus, Noise, NotCollinear, Novelty,
-    OwnVerifier, Repetition, ThinkingLength,
-)  # fmt: skip
 _UNLABELLED = frozen({"id": "a7"})
 _ACC = "\nacc = 1 where success, which looks at no target, is above 0: it does not say that a response is right"
 _SHARED = "vocabulary"
@@ -140,13 +115,13 @@ def composite(
     fields = part_fields(parts)
     terms = {name: part_term(name, each) for name, each in fields.items()}
     weights = {name: weight(name, each["weight"]) for name, each in fields.items()}
-    each = [leaf for term in terms.values() for leaf in nested(term)]
-    acc = _success(success, terms, each, label_free)
-    dialect = dialect or ("auto_action" if any(isinstance(leaf, _OF_ACTIONS) for leaf in each) else "auto")
+    acc = _success(success, terms, label_free)
+    dialect = dialect or ("auto_action" if _judges_actions(terms.values()) else "auto")
     found = dialect_named(dialect)
     for name, term in (*terms.items(), ("success" if success else "the default success", acc)):
         for leaf in nested(term):
-            if isinstance(leaf, _OF_ACTIONS) and getattr(leaf, "names", _SHARED) == _SHARED:
+            compares = ACTION in judges_of(leaf) and (isinstance(leaf, SameAction) or not inner(leaf))
+            if compares and getattr(leaf, "names", _SHARED) == _SHARED:
                 in_vocabulary(found, f"{name} ({type(leaf).__name__})")
     response, inside = as_space(response_space), as_space(space)
     example = click_example(response, inside, dialect)
@@ -161,7 +136,7 @@ def composite(
         space=inside,
         response_space=response,
         target_space=CoordSpace.PIXEL,
-        accepts=frozenset() if label_free else _accepts(accepts, [*each, *nested(acc)]),
+        accepts=frozenset() if label_free else _accepts(accepts, [*terms.values(), acc]),
         source=Source("grounding-rewards"),
         label_free=label_free,
         formula=_formula(weights, fields) + (_ACC if label_free else ""),
@@ -173,20 +148,15 @@ def _check_free(accepts: Any, terms: Mapping[str, Verifier]) -> None:
     if accepts is not None:
         raise RecipeError(f"composite: option accepts: got {accepts!r:.80}; expected none beside label_free")
     for name, term in terms.items():
-        if not _is_free(term):
+        if judges_of(term):
             raise RecipeError(
-                f"composite: {name}: {type(term).__name__} compares with targets, and label_free does without; leave "
+                f"composite: {name}: {called(term)} compares with targets, and label_free does without; leave "
                 "out one of the two"
             )
 
 
-def _is_free(term: Verifier) -> bool:
-    """Return whether a verifier looks at no target; code of one's own is taken at its word."""
-    if isinstance(term, DastLength):
-        return _is_free(term.judge)
-    if is_combination(term):
-        return all(_is_free(child) for _, child in term.children)
-    return isinstance(term, _FREE) or not type(term).__module__.startswith("grounding_rewards.")
+def _judges_actions(terms: Iterable[Verifier]) -> bool:
+    return any(ACTION in judges_of(term) for term in terms)
 
 
 def _agreed(terms: Iterable[Verifier]) -> Verifier:
@@ -202,10 +172,11 @@ def _agreed(terms: Iterable[Verifier]) -> Verifier:
     )
 
 
-def _success(given: Any, terms: Mapping[str, Verifier], each: list[Verifier], label_free: bool) -> Verifier:
+def _success(given: Any, terms: Mapping[str, Verifier], label_free: bool) -> Verifier:
+    each = [leaf for term in terms.values() for leaf in nested(term)]
     if given is None and label_free:
         return _agreed(each)
-    if given is None and any(isinstance(term, _OF_ACTIONS) for term in each):
+    if given is None and _judges_actions(each):
         return next((term for term in each if isinstance(term, ActionMatch)), _match(each))
     if given is None:
         hit = next((term for term in each if isinstance(term, Hit)), Hit())
@@ -245,13 +216,7 @@ def _match(terms: Iterable[Verifier]) -> ActionMatch:
 
 def _accepts(given: Any, terms: Iterable[Verifier]) -> frozenset[str]:
     if given is None:
-        kinds = {BBOX, POLYGON, CIRCLE}
-        for term in terms:
-            reaches = isinstance(term, Hit | ActionMatch) and (term.point_radius, term.point_share) != (None, None)
-            kinds |= {POINT} if reaches else set()
-            kinds |= {REFUSAL} if isinstance(term, CorrectRefusal | RefusalMatch | ActionMatch) else set()
-            kinds |= {ACTION} if isinstance(term, _OF_ACTIONS) else set()
-        return frozenset(kinds)
+        return PLACES.union(*(judges_of(term) for term in terms))
     kinds = frozen(given)
     if not isinstance(kinds, tuple) or not kinds or not set(kinds) <= set(_KINDS):
         raise RecipeError(f"composite: option accepts: got {given!r:.80}; expected a list of {', '.join(_KINDS)}")

@@ -9,8 +9,7 @@ import numpy as np
 
 from grounding_rewards.actions import Arguments, columns
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.given import group_codes
-from grounding_rewards.rollouts import Predictions, Rollouts
+from grounding_rewards.rollouts import Predictions, Rollouts, group_codes
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, into_space
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.testing._rows import NAN, Row

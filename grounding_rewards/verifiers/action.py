@@ -14,7 +14,6 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import PARSED, Predictions, Reason, Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
 
 Names = Literal["vocabulary", "written", "lower", "contained"]
 
@@ -42,7 +41,6 @@ class ActionType(OfAlternatives):
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __post_init__(self) -> None:
         options.choice(self, "names", Names)

@@ -18,9 +18,9 @@ from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action import ActionType, in_vocabulary
 from grounding_rewards.verifiers.alternatives import Columns, Mask, argument, compared
 from grounding_rewards.verifiers.arguments import DurationMatch, EndHit, durations, same_keys
-from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
+from grounding_rewards.verifiers.base import ACTIONS, NEEDS_NOTHING, NEEDS_SCREEN, BaseVerifier
 from grounding_rewards.verifiers.direction import Convention, DirectionMatch
-from grounding_rewards.verifiers.hit import POINT, check_reach, inside_regions, near_points
+from grounding_rewards.verifiers.hit import POINT, check_reach, inside_regions, judged_places, near_points
 from grounding_rewards.verifiers.text import TextRule, check_text, text_rule
 
 Scrolls = Literal["all", "direction"]
@@ -42,7 +42,7 @@ _REFUSED = np.int8(Reason.REFUSED)
 
 
 @dataclass(frozen=True)
-class RefusalMatch:
+class RefusalMatch(BaseVerifier):
     """1.0 where the target is a refusal or impossible, and the response refuses or finishes as impossible, else 0.0.
 
     Names are those of the shared vocabulary: ``finished`` with a status such as impossible, infeasible or
@@ -51,7 +51,7 @@ class RefusalMatch:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = ACTIONS | {"refusal"}
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         wanted, predictions = _impossible(rollouts), rollouts.predictions
@@ -79,7 +79,7 @@ def _impossible(rollouts: Rollouts) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class ActionMatch:
+class ActionMatch(BaseVerifier):
     """1.0 where the action is one of the target's alternatives in every respect, else 0.0.
 
     For one and the same alternative the action must be of its type, in the words of the shared vocabulary; hit its
@@ -127,6 +127,10 @@ class ActionMatch:
     @property
     def needs(self) -> frozenset[str]:
         return NEEDS_NOTHING if self.point_share is None else NEEDS_SCREEN
+
+    @property
+    def judges(self) -> frozenset[str]:
+        return judged_places(self.point_radius, self.point_share) | ACTIONS | {"refusal"}
 
     def __post_init__(self) -> None:
         check_reach(self, "point_radius", "point_share")

@@ -11,12 +11,18 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
+from grounding_rewards.verifiers.base import ACTIONS, PLACES, BaseVerifier
 
 Mask = NDArray[np.bool_] | None
 
 
-class OfAlternatives:
+class OfAlternatives(BaseVerifier):
     """A verifier that scores each alternative of a target by itself; a sample's score is that of its best one."""
+
+    @property
+    def judges(self) -> frozenset[str]:
+        """Kinds of target that it judges: actions, where it does not say otherwise."""
+        return ACTIONS
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         """Return the score of each alternative: (k,).
@@ -32,8 +38,13 @@ class OfAlternatives:
         return rollouts.targets.alternatives.best(self.each(rollouts), len(rollouts))
 
 
-class OfPlaces:
+class OfPlaces(BaseVerifier):
     """A verifier that scores each place of a target; an alternative that needs no place scores 0.0."""
+
+    @property
+    def judges(self) -> frozenset[str]:
+        """Kinds of target that it judges: places, where it does not say otherwise."""
+        return PLACES
 
     def places(self, rollouts: Rollouts) -> Floats:
         """Return the score of each place: (m,)."""

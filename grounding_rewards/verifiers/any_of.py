@@ -18,7 +18,7 @@ from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action import ActionType, Names, lowered, same_names
 from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives
-from grounding_rewards.verifiers.base import called
+from grounding_rewards.verifiers.base import called, judges_of, reads_of
 from grounding_rewards.verifiers.contract import VERIFIER, complaint, within
 
 Term = Any
@@ -111,6 +111,16 @@ class AnyOf:
         needs: frozenset[str] = self.term.needs
         return needs
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """Columns that the term reads."""
+        return reads_of(self.term)
+
+    @property
+    def judges(self) -> frozenset[str]:
+        """Kinds of target that the term judges."""
+        return judges_of(self.term)
+
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""
         return rollouts.targets.alternatives.best(each_of(self.term, rollouts), len(rollouts))
@@ -171,6 +181,16 @@ class SameAction(OfAlternatives):
     def needs(self) -> frozenset[str]:
         """Needs of the terms."""
         return frozenset().union(*(term.needs for term in inner(self)))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Columns that the terms read."""
+        return frozenset().union(*map(reads_of, inner(self)))
+
+    @property
+    def judges(self) -> frozenset[str]:
+        """Kinds of target that it judges: actions, and those that the terms do."""
+        return frozenset({"action"}).union(*map(judges_of, inner(self)))
 
     @cached_property
     def _grouped(self) -> tuple[tuple[frozenset[str], Term], ...]:
@@ -280,6 +300,16 @@ class Placed(OfAlternatives):
         """Needs of the term."""
         needs: frozenset[str] = self.term.needs
         return needs
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Columns that the term reads."""
+        return reads_of(self.term)
+
+    @property
+    def judges(self) -> frozenset[str]:
+        """Kinds of target that the term judges."""
+        return judges_of(self.term)
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         """Score k alternatives."""

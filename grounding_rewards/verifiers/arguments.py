@@ -44,7 +44,6 @@ class ArgumentMatch(OfAlternatives):
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __post_init__(self) -> None:
         options.choice(self, "field", Field)
@@ -68,7 +67,6 @@ class KeysMatch(OfAlternatives):
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         """Score k alternatives."""
@@ -125,7 +123,6 @@ class DurationMatch(OfAlternatives):
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __post_init__(self) -> None:
         options.number(self, "shortest")

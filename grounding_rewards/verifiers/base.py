@@ -9,9 +9,12 @@ from typing import Any, Protocol
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, TargetError, VerifierError, short_repr
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers.contract import is_bound, read_needs, within
+from grounding_rewards.verifiers.contract import KNOWN, is_bound, known_names, within
 
 NEEDS_NOTHING: frozenset[str] = frozenset()
+NO_TARGET: frozenset[str] = frozenset()
+PLACES = frozenset({"bbox", "polygon", "circle"})
+ACTIONS = frozenset({"action"})
 NEEDS_SCREEN = frozenset({"screen"})
 """Measures in shares of the screen: every place needs the size of its image, unless the space fixes it."""
 
@@ -20,6 +23,10 @@ class Verifier(Protocol):
     """n rollouts to n scores between ``low`` and ``high``.
 
     ``needs``: "groups", "screen" (the size of the image), "trajectories" (all steps of each, named in the targets).
+
+    It may also declare ``reads``, which of "token_lengths" and "extras" it reads (both, where it does not say), and
+    ``judges``, the kinds of target that it can find a response right by, as ``Recipe.accepts`` names them (none, where
+    it does not say: it is taken to compare with no target).
     """
 
     @property
@@ -34,6 +41,33 @@ class Verifier(Protocol):
     def __call__(self, rollouts: Rollouts) -> Floats: ...
 
 
+class BaseVerifier:
+    """The base of built-in verifiers: one needs and reads nothing further, where it does not say otherwise."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return NEEDS_NOTHING
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return frozenset()
+
+
+def reads_of(term: Verifier) -> frozenset[str]:
+    """Return which of ``token_lengths`` and ``extras`` a verifier reads; both, where it does not say."""
+    found: frozenset[str] = getattr(term, "reads", _READS)
+    return found
+
+
+_READS = frozenset(KNOWN["reads"])
+
+
+def judges_of(term: Verifier) -> frozenset[str]:
+    """Return the kinds of target that a verifier judges; none, where it does not say."""
+    found: frozenset[str] = getattr(term, "judges", NO_TARGET)
+    return found
+
+
 @dataclass(frozen=True)
 class FunctionVerifier:
     """A plain function as a verifier; what it returns is checked at each call."""
@@ -42,8 +76,6 @@ class FunctionVerifier:
     low: float
     high: float
     needs: frozenset[str] = frozenset()
-
-    reads_further = True
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         try:
@@ -136,4 +168,4 @@ def verifier(
             "expected finite bounds with low <= high"
         )
     own = getattr(fn, "needs", ())
-    return FunctionVerifier(fn, float(low), float(high), read_needs(needs) | read_needs(own))
+    return FunctionVerifier(fn, float(low), float(high), known_names("needs", needs) | known_names("needs", own))

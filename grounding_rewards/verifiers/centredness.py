@@ -13,7 +13,6 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import OfPlaces
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
 
 Shape = Literal[
     "gaussian", "linear", "quadratic", "inverse_quadratic", "exponential", "cosine", "sigmoid", "step", "cubic", "sqrt"
@@ -57,7 +56,6 @@ class Centredness(OfPlaces):
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __post_init__(self) -> None:
         options.choice(self, "shape", Shape)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -24,7 +24,7 @@ _CELLS = 1 << 18
 
 
 @dataclass(frozen=True)
-class NotCollinear:
+class NotCollinear(BaseVerifier):
     """1.0 where an answer was read and no three of its points lie on one line, else 0.0.
 
     The rule is that of ``collinear``. A single point, two points and a refusal lie on no line.
@@ -34,7 +34,7 @@ class NotCollinear:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = NO_TARGET
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         predictions = rollouts.predictions

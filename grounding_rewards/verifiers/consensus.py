@@ -11,13 +11,14 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.groups import voting
 from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
 
 NEEDS_GROUPS = frozenset({"groups"})
 """Compares the rollouts of one sample: it must be known which those are."""
 
 
 @dataclass(frozen=True)
-class Consensus:
+class Consensus(BaseVerifier):
     """(1 / (|R| · v_max)) · ∫_R v: how far the region about this rollout is the one that its group agrees on most.
 
     Each rollout votes for its region R: the square of side ``size`` about its point, or the box that it answered (the
@@ -37,6 +38,7 @@ class Consensus:
     low = 0.0
     high = 1.0
     needs = NEEDS_GROUPS
+    judges = NO_TARGET
 
     def __post_init__(self) -> None:
         options.number(self, "size", above=True)
@@ -46,7 +48,7 @@ class Consensus:
 
 
 @dataclass(frozen=True)
-class InConsensus:
+class InConsensus(BaseVerifier):
     """1.0 where the point lies in the consensus of its group, else 0.0: where v = v_max, and v_max >= ``votes``.
 
     v and v_max are those of ``Consensus``, whose squares have the side ``size``. Where several places have equally many
@@ -66,6 +68,7 @@ class InConsensus:
     low = 0.0
     high = 1.0
     needs = NEEDS_GROUPS
+    judges = NO_TARGET
 
     def __post_init__(self) -> None:
         options.number(self, "size", above=True)

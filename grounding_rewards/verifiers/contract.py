@@ -17,8 +17,13 @@ VERIFIER = ("low", "high", "needs")
 SELECTOR = ("low", "high")
 """What each declares."""
 
-KNOWN_NEEDS = ("groups", "screen", "trajectories")
-"""What a verifier can ask for beside the rows themselves."""
+KNOWN = {
+    "needs": ("groups", "screen", "trajectories"),
+    "reads": ("extras", "token_lengths"),
+    "judges": ("bbox", "polygon", "circle", "point", "refusal", "action"),
+}
+"""Names that a verifier declares: what it must be given beside the rows themselves, what it reads of the rest, and the
+kinds of target that it judges. The last two may be left out."""
 
 _LIFT = {"verifier": "verifier(fn, low=, high=)", "selector": 'selector("module:fn", low=, high=)'}
 _FLOAT64 = np.dtype(np.float64)
@@ -39,24 +44,24 @@ def is_bound(value: Any) -> bool:
         return False
 
 
-def read_needs(needs: Any) -> frozenset[str]:
-    """Names of ``KNOWN_NEEDS``: one as a text, or several.
+def known_names(key: str, given: Any) -> frozenset[str]:
+    """Return names of ``KNOWN[key]``: one as a text, or several.
 
     Raises:
         RecipeError: one is unknown, or they are no names.
 
-    >>> read_needs("groups")
+    >>> known_names("needs", "groups")
     frozenset({'groups'})
-    >>> read_needs(["group"])
+    >>> known_names("needs", ["group"])
     Traceback (most recent call last):
     grounding_rewards.errors.RecipeError: needs: got 'group'; did you mean 'groups'? There are: groups, screen, \
 trajectories
     """
-    names = [needs] if isinstance(needs, str) else list(needs) if isinstance(needs, Iterable) else [needs]
+    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
     for name in names:
-        if name not in KNOWN_NEEDS:
-            hint = near(name, KNOWN_NEEDS) or "."
-            raise RecipeError(f"needs: got {short_repr(name)}{hint} There are: {', '.join(KNOWN_NEEDS)}")
+        if name not in KNOWN[key]:
+            hint = near(name, KNOWN[key]) or "."
+            raise RecipeError(f"{key}: got {short_repr(name)}{hint} There are: {', '.join(KNOWN[key])}")
     return frozenset(names)
 
 
@@ -84,11 +89,11 @@ def complaint(thing: Any, keys: Sequence[str]) -> str:
         low, high = thing.low, thing.high
         if not (is_bound(low) and is_bound(high)) or low > high:
             return f"declares low {short_repr(low)} and high {short_repr(high)}: expected finite numbers, low <= high"
-        if "needs" in keys:
-            if not isinstance(thing.needs, frozenset):
-                needs = short_repr(thing.needs)
-                return f"declares needs {needs}: expected a frozenset, such as frozenset({{'groups'}})"
-            read_needs(thing.needs)
+        for key in [each for each in KNOWN if "needs" in keys and hasattr(thing, each)]:
+            if not isinstance(declared := getattr(thing, key), frozenset):
+                expected = f"expected a frozenset, such as frozenset({{{KNOWN[key][0]!r}}})"
+                return f"declares {key} {short_repr(declared)}: {expected}"
+            known_names(key, declared)
     except RecipeError as error:
         return f"declares unknown {error}"
     except Exception as error:  # a property of somebody's class

@@ -1,26 +1,23 @@
-"""Is the response short among those of its group, if it is right, and long, if it is wrong?"""
+"""Lengths among those of the group: short where the response is right, long where it is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import Verifier, scored
+from grounding_rewards.verifiers.base import BaseVerifier, Verifier, judges_of, reads_of, scored
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS
 from grounding_rewards.verifiers.contract import VERIFIER, complaint
-from grounding_rewards.verifiers.named import verifier_named
+from grounding_rewards.verifiers.hit import Hit
 
 
 @dataclass(frozen=True)
-class DastLength:
+class DastLength(BaseVerifier):
     """DAST's length reward: max(0.5 - 0.5 λ, 0.1) where the rollout is right, min(0.9 λ - 0.1, -0.1) where it is wrong.
 
     λ = (L - B) / B, with L the length of the response and B = p · L_r + (1 - p) · L_max the budget of its group: p is
@@ -33,56 +30,45 @@ class DastLength:
     every row has its own length.
 
     Args:
-        correct: what says whether a rollout is right: a verifier, its name, or ``{"verifier": NAME, ...}`` with what it
-            takes.
+        correct: the verifier that says whether a rollout is right; in a config its name, or ``{"verifier": NAME, ...}``
+            with what it takes.
         above: a rollout is right where that is above this number.
 
     Raises:
         RecipeError: an option does not fit.
 
-    >>> DastLength(correct={"verifier": "hit", "point_radius": 14}).needs
+    >>> DastLength(correct=Hit(point_radius=14)).needs
     frozenset({'groups'})
 
     Source: UI-R1 2fe9bf0, ``trainer/DAST_grpo_trainer.py``, after DAST.
     """
 
-    correct: Verifier | str | Mapping[str, Any] = "hit"
+    correct: Verifier = field(default=Hit(), metadata={"takes": "verifier"})
     above: float = 0.0
-    judge: Verifier = field(init=False, repr=False, compare=False)
 
     low = -1.0
     high = 1.0
 
-    reads_further = True
-
     def __post_init__(self) -> None:
         options.number(self, "above", low=-np.inf)
-        if isinstance(self.correct, str | Mapping):
-            object.__setattr__(self, "correct", frozen(self.correct))
-        object.__setattr__(self, "judge", self._judge())
-
-    def _judge(self) -> Verifier:
-        expected = 'a verifier, its name, or {"verifier": NAME, ...}'
-        if isinstance(self.correct, str):
-            return verifier_named(self.correct)
-        if isinstance(self.correct, Mapping):
-            given = dict(self.correct)
-            name = given.pop("verifier", None)
-            if isinstance(name, str):
-                return verifier_named(name, given)
-        else:
-            wrong = complaint(self.correct, VERIFIER)
-            if not wrong:
-                return self.correct
-            expected += f"; this {wrong}"
-        raise options.wrong(self, "correct", expected)
+        if wrong := complaint(self.correct, VERIFIER):
+            expected = f'a verifier (in a config its name, or {{"verifier": NAME, ...}}); this {wrong}'
+            raise options.wrong(self, "correct", expected)
 
     @property
     def needs(self) -> frozenset[str]:
-        return NEEDS_GROUPS | self.judge.needs
+        return NEEDS_GROUPS | self.correct.needs
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return reads_of(self.correct) | {"token_lengths"}
+
+    @property
+    def judges(self) -> frozenset[str]:
+        return judges_of(self.correct)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        right = scored(self.judge, rollouts, "correct") > self.above
+        right = scored(self.correct, rollouts, "correct") > self.above
         return length_rewards(right, _lengths(rollouts), rollouts.groups)
 
 

@@ -13,11 +13,11 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
 
 
 @dataclass(frozen=True)
-class Difficulty:
+class Difficulty(BaseVerifier):
     """The sample's own factor, limited to least..most; 1.0 where the sample has none. A factor for ``product``.
 
     It comes from the column ``extras[key]`` of ``Recipe.score``, else from the target's ``{"extra": {key: 0.7}}``;
@@ -44,8 +44,8 @@ class Difficulty:
     least: float = 0.0
     key: str = "difficulty"
 
-    needs = NEEDS_NOTHING
-    reads_further = True
+    judges = NO_TARGET
+    reads = frozenset({"extras"})
 
     def __post_init__(self) -> None:
         options.number(self, "least")

@@ -12,7 +12,6 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives, argument, compared
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
 
 Convention = Literal["content", "finger"]
 
@@ -41,7 +40,6 @@ class DirectionMatch(OfAlternatives):
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __post_init__(self) -> None:
         options.choice(self, "response", Convention)

@@ -15,7 +15,7 @@ from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import OfPlaces
-from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
+from grounding_rewards.verifiers.base import NEEDS_SCREEN
 from grounding_rewards.verifiers.hit import (
     CIRCLE,
     POINT,
@@ -46,7 +46,6 @@ class InsideDistance(OfPlaces):
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __post_init__(self) -> None:
         options.choice(self, "polygon", PolygonRule)

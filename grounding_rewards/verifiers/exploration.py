@@ -11,7 +11,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import PLACES, BaseVerifier
 from grounding_rewards.verifiers.collinear import Bools, Ints, collinear
 from grounding_rewards.verifiers.hit import PolygonRule, inside_regions
 
@@ -19,7 +19,7 @@ _BBOX = np.int8(RegionKind.BBOX)
 
 
 @dataclass(frozen=True)
-class Exploration:
+class Exploration(BaseVerifier):
     """1 / sqrt(N · k) where the k-th of N points is the first inside the target, -1 / N where none is.
 
     A single hit is worth 1, the second of two 0.5, a single miss -1 and a miss by N points -1 / N, so that the more
@@ -39,7 +39,7 @@ class Exploration:
 
     low = -1.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = PLACES
 
     def __post_init__(self) -> None:
         options.choice(self, "polygon", PolygonRule)

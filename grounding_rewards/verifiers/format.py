@@ -11,15 +11,15 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing.patterns import complaint
+from grounding_rewards.parsing.patterns import why_invalid
 from grounding_rewards.parsing.texts import as_texts, matches
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
 
 
 @dataclass(frozen=True)
-class Format:
+class Format(BaseVerifier):
     """1.0 where an answer was read (a place, in the image or not, or a refusal), else 0.0.
 
     Args:
@@ -31,10 +31,10 @@ class Format:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = NO_TARGET
 
     def __post_init__(self) -> None:
-        wrong = self.pattern is not None and complaint(self.pattern)
+        wrong = self.pattern is not None and why_invalid(self.pattern)
         if wrong:
             raise options.wrong(self, "pattern", wrong)
 
@@ -45,7 +45,7 @@ class Format:
 
 
 @dataclass(frozen=True)
-class GradedFormat:
+class GradedFormat(BaseVerifier):
     """Partial credit: the weight of the patterns that occur and of a parsed answer, as a share of all weights.
 
     score = (Σ weight · [pattern occurs] + parsed · [an answer was read]) / (Σ weight + parsed), in 0..1. A response
@@ -67,7 +67,7 @@ class GradedFormat:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = NO_TARGET
 
     def __post_init__(self) -> None:
         if not isinstance(self.steps, list | tuple):
@@ -95,7 +95,7 @@ class GradedFormat:
 
 def _step(step: Any) -> tuple[str, float]:
     pattern, weight = step if isinstance(step, list | tuple) and len(step) == 2 else (step, 1.0)
-    wrong = complaint(pattern)
+    wrong = why_invalid(pattern)
     if wrong is None and not (options.is_number(weight) and weight >= 0):
         wrong = "a weight from 0"
     if wrong:

@@ -11,7 +11,6 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import OfPlaces
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
 
 _NARROWEST = 1e-100
 """A Gaussian narrower than this is a point: its density is at its centre, and nowhere else."""
@@ -25,7 +24,6 @@ class _Gaussian(OfPlaces):
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __post_init__(self) -> None:
         options.number(self, "alpha", above=True)

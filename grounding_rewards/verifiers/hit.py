@@ -15,7 +15,7 @@ from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import OfPlaces
-from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
+from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN, PLACES
 from grounding_rewards.verifiers.screen import screens
 
 Border = Literal["inclusive", "strict"]
@@ -64,6 +64,10 @@ class Hit(OfPlaces):
     @property
     def needs(self) -> frozenset[str]:
         return NEEDS_NOTHING if self.point_share is None else NEEDS_SCREEN
+
+    @property
+    def judges(self) -> frozenset[str]:
+        return judged_places(self.point_radius, self.point_share)
 
     def __post_init__(self) -> None:
         options.choice(self, "polygon", PolygonRule)
@@ -185,6 +189,11 @@ def within(points: Floats, centres: Floats, reach: float | None, *, strict: bool
     away = geometry.distance(points, centres)
     limit = np.nan if reach is None else reach
     return away < limit if strict else away <= limit
+
+
+def judged_places(radius: float | None, share: float | None) -> frozenset[str]:
+    """Return the kinds of place that a verifier judges with this reach around points."""
+    return PLACES if radius is None and share is None else PLACES | {"point"}
 
 
 def check_reach(owner: object, radius: str, share: str) -> None:

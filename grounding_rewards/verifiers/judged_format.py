@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.parsing.texts import Texts, as_texts, contains, matches
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
 
 
 @dataclass(frozen=True)
-class JudgedFormat:
+class JudgedFormat(BaseVerifier):
     """``high`` where a function finds the text well formed, else ``low``.
 
     Args:
@@ -34,7 +34,7 @@ class JudgedFormat:
     low: float = 0.0
     high: float = 1.0
 
-    needs = NEEDS_NOTHING
+    judges = NO_TARGET
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         texts = as_texts(rollouts.text)

@@ -10,11 +10,11 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
 
 
 @dataclass(frozen=True)
-class Noise:
+class Noise(BaseVerifier):
     """amplitude · u, with u in [-1, 1) drawn from the response's text and the seed alone. A term for ``weighted``.
 
     Equal texts get equal noise, so that rollouts that say the same stay tied: they are one and the same action, and a
@@ -37,7 +37,7 @@ class Noise:
     amplitude: float
     seed: int = 0
 
-    needs = NEEDS_NOTHING
+    judges = NO_TARGET
 
     def __post_init__(self) -> None:
         options.number(self, "amplitude")

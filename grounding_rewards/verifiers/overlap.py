@@ -13,7 +13,6 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import OfPlaces
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
 
 Kind = Literal["iou", "giou", "diou", "ciou"]
 
@@ -48,7 +47,6 @@ class Overlap(OfPlaces):
     pixel_convention: bool = False
 
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __post_init__(self) -> None:
         options.choice(self, "kind", Kind)

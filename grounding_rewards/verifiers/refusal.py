@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import CLICKED, Reason, Rollouts
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import PLACES, BaseVerifier
 
 _CLICKED = np.isin(np.arange(len(Reason)), CLICKED)
 _REFUSED = np.int8(Reason.REFUSED)
 
 
 @dataclass(frozen=True)
-class CorrectRefusal:
+class CorrectRefusal(BaseVerifier):
     """1.0 where the target is a refusal and the response refuses, else 0.0.
 
     A click on a refusal target (``FalseClick``) and a refusal on any other target (``FalseRefusal``) are 0.0.
@@ -24,26 +24,26 @@ class CorrectRefusal:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = PLACES | {"refusal"}
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         return (_refused(rollouts) & rollouts.targets.refusal).astype(np.float64)
 
 
 @dataclass(frozen=True)
-class FalseRefusal:
+class FalseRefusal(BaseVerifier):
     """1.0 where the response refuses although there is a target, else 0.0. For weights below 0, and for counting."""
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = PLACES
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         return (_refused(rollouts) & ~rollouts.targets.refusal).astype(np.float64)
 
 
 @dataclass(frozen=True)
-class FalseClick:
+class FalseClick(BaseVerifier):
     """1.0 where the response answers with a place although the target is a refusal, else 0.0.
 
     For weights below 0, and for counting. The place may lie outside the image.
@@ -51,7 +51,7 @@ class FalseClick:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = PLACES
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         return (_CLICKED[rollouts.predictions.reason] & rollouts.targets.refusal).astype(np.float64)

@@ -12,13 +12,13 @@ from grounding_rewards.coords.spaces import extents
 from grounding_rewards.errors import MISSING, RecipeError, TargetError
 from grounding_rewards.groups.blocks import LARGE, by_size, neighbours
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers.base import NEEDS_SCREEN
+from grounding_rewards.verifiers.base import NEEDS_SCREEN, NO_TARGET, BaseVerifier
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS, clicks
 from grounding_rewards.verifiers.hit import check_reach, within
 
 
 @dataclass(frozen=True)
-class _Near:
+class _Near(BaseVerifier):
     """What ``Repetition`` and ``Novelty`` share."""
 
     radius: float | None = None
@@ -26,6 +26,7 @@ class _Near:
 
     low = 0.0
     high = 1.0
+    judges = NO_TARGET
 
     @property
     def needs(self) -> frozenset[str]:

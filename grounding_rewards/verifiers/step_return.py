@@ -13,14 +13,14 @@ from grounding_rewards.errors import MISSING, RecipeError, TargetError
 from grounding_rewards.groups.returns import GAMMA, step_returns
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import Verifier
+from grounding_rewards.verifiers.base import BaseVerifier, Verifier, reads_of
 
 NEEDS_TRAJECTORIES = frozenset({"trajectories"})
 """Adds up the steps of a rollout: every target says its ``trajectory`` and ``step``, and all steps are in one batch."""
 
 
 @dataclass(frozen=True)
-class StepReturn:
+class StepReturn(BaseVerifier):
     """The discounted sum of a rollout's rewards from each step on, up to its first step that did not match.
 
     R(t) = r(t) + gamma · R(t + 1) where step t matched and the batch has the rollout's step t + 1, else r(t): see
@@ -44,8 +44,6 @@ class StepReturn:
     match: Verifier
     gamma: float = GAMMA
 
-    reads_further = True
-
     def __post_init__(self) -> None:
         options.number(self, "gamma", high=1.0)
         if self.gamma == 1:
@@ -66,6 +64,10 @@ class StepReturn:
     @property
     def needs(self) -> frozenset[str]:
         return self.reward.needs | self.match.needs | NEEDS_TRAJECTORIES
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return reads_of(self.reward) | reads_of(self.match) | {"extras"}
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         rewards, matched = self.reward(rollouts), self.match(rollouts) > 0

@@ -15,7 +15,6 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives, argument, compared
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
 
 TextRule = Literal["exact", "f1", "contains", "ratio"]
 TextField = Literal["text", "direction", "button", "app", "status"]
@@ -106,7 +105,6 @@ class TextMatch(OfAlternatives):
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __post_init__(self) -> None:
         check_text(self, "rule", "threshold", "case")
@@ -139,7 +137,6 @@ class TextAs(OfAlternatives):
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         """Score k alternatives."""

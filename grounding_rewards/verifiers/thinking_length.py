@@ -12,7 +12,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
 
 Form = Literal["simple", "plain"]
 Opened = Literal["closed", "open"]
@@ -22,7 +22,7 @@ _ENDINGS = tuple(".!?…。！？")
 
 
 @dataclass(frozen=True)
-class ThinkingLength:
+class ThinkingLength(BaseVerifier):
     """A score for the L characters between the first ``<think>`` and the next ``</think>``, white space around aside.
 
     simple: exp(-(L - ideal)² / (2 · spread²)). plain: (1 - bonus) · r(L) + bonus · [the thinking ends with . ! ? or …],
@@ -53,7 +53,7 @@ class ThinkingLength:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
+    judges = NO_TARGET
 
     def __post_init__(self) -> None:
         options.choice(self, "form", Form)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -101,12 +99,10 @@ def test_an_input_that_grows_after_its_content_was_told(tmp_path, monkeypatch, k
     assert names(tmp_path) == [source.name]
 
 
-def test_a_module_that_has_changed_is_another_recipe(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
+def test_a_file_that_has_changed_is_another_recipe(tmp_path):
     module = tmp_path / "changing_reward.py"
     module.write_text("from grounding_rewards import recipe\nfound = recipe('gelato')\n")
-    importlib.invalidate_caches()
-    source, own = write_rows(tmp_path / "in.jsonl", *rollouts(1)), gr.recipe("changing_reward:found")
+    source, own = write_rows(tmp_path / "in.jsonl", *rollouts(1)), gr.recipe(f"{module}:found")
     said = rescore([source], own, tmp_path / "out").manifest
     assert [each["path"] for each in said["code"]] == [str(module)]
     assert rescore([source], own, tmp_path / "out").made == 0

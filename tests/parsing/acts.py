@@ -14,14 +14,14 @@ def act(text, dialect, answers="only", thinking="closed"):
     reason = Reason(found.reason[0])
     if reason not in (Reason.OK, Reason.UNKNOWN_ACTION):
         return reason.name
-    return found.actions[0], place(found.xy[0]), said(found, 0)
+    return found.actions[0], place(found.xy[0]), arguments(found, 0)
 
 
 def place(xy):
     return None if math.isnan(xy[0]) else xy.tolist()
 
 
-def said(found, row):
+def arguments(found, row):
     """The arguments of a row that it has."""
     fields = {name: getattr(found.arguments, name) for name in ARGUMENTS}
     values = {name: column[row] for name, column in fields.items() if column is not None}
@@ -43,7 +43,7 @@ def row(found, index):
         points = repr(found.points[found.offsets[index] : found.offsets[index + 1]].tolist())
     return (
         repr(found.xy[index].tolist()), repr(found.box[index].tolist()), int(found.reason[index]),
-        int(found.dialect[index]), found.actions[index], repr(said(found, index)), points,
+        int(found.dialect[index]), found.actions[index], repr(arguments(found, index)), points,
     )  # fmt: skip
 
 

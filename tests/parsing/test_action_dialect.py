@@ -4,12 +4,12 @@ import json
 import math
 
 import numpy as np
-import pytest
 
 from grounding_rewards import CoordSpace, Reason
 from grounding_rewards.actions import Act
 from grounding_rewards.parsing.action_dialect import ActionDialect
 from grounding_rewards.parsing.parse import parse
+from tests.cases import cases
 
 KEYS = ("text", "to", "keys", "button", "duration")
 
@@ -46,14 +46,14 @@ TEXTS = [
 
 def rows(predictions):
     """Every column of each row, comparable."""
-    count, said = len(predictions), predictions.arguments
-    columns = [said.column(name, count).tolist() for name in ("text", "direction", "keys", "to", "duration")]
+    count, arguments = len(predictions), predictions.arguments
+    columns = [arguments.column(name, count).tolist() for name in ("text", "direction", "keys", "to", "duration")]
     points = [predictions.xy.tolist(), predictions.box.tolist(), predictions.actions.tolist()]
     return [repr(row) for row in zip(*points, predictions.reason.tolist(), *columns, strict=True)]
 
 
-@pytest.mark.parametrize("dialect", [PLAIN, COMMON])
-@pytest.mark.parametrize("answers", ["only", "first", "last", "all"])
+@cases("dialect", [PLAIN, COMMON])
+@cases("answers", ["only", "first", "last", "all"])
 def test_alone_in_few_and_in_many_are_the_same(dialect, answers):
     many = rows(parse(TEXTS * 10, dialect, space=CoordSpace.PIXEL, answers=answers))
     few = rows(parse(TEXTS, dialect, space=CoordSpace.PIXEL, answers=answers))

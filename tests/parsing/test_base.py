@@ -1,4 +1,4 @@
-"""What a dialect of somebody's own may return, and what is said of anything else."""
+"""Results that a plugin's dialect may return, and the errors for anything else."""
 
 from dataclasses import dataclass, replace
 
@@ -11,6 +11,7 @@ from grounding_rewards.errors import DialectError, RecipeError, TargetError
 from grounding_rewards.parsing import BARE_LIST, BARE_TUPLE, AutoDialect, PatternDialect, parse
 from grounding_rewards.parsing.action_dialect import ActionDialect
 from grounding_rewards.parsing.reader_dialect import ReaderDialect
+from tests.cases import cases
 
 TEXTS = ["(1, 2)", "(3, 4)", "none"]
 NAN = float("nan")
@@ -39,7 +40,7 @@ def places(*rows):
     return np.array([*rows, [NAN] * len(rows[0])])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "message"),
     [
         (None, "returned None on 3 texts; expected a Found"),
@@ -80,7 +81,7 @@ def test_what_is_not_what_was_found_is_an_error_that_says_so(changes, message):
         read(changes)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "message"),
     [
         ({"points": None}, r"points None \(answers='all'\)"),
@@ -122,3 +123,25 @@ def test_a_place_that_is_no_number_is_far_away():
 def test_a_dialect_of_this_package_says_itself_what_is_wrong_with_it():
     with pytest.raises(RecipeError, match=r"^dialect own: got groups"):
         parse(TEXTS, PatternDialect("own", "(?P<x>1)"), space=CoordSpace.PIXEL)
+
+
+@dataclass(frozen=True)
+class Trusted(Spoilt):
+    trusted = True
+
+
+@dataclass(frozen=True)
+class Made(PatternDialect):
+    """Made of one that is trusted, and says nothing itself."""
+
+    def find(self, texts, answers):
+        return replace(super().find(texts, answers), dialect=np.array([7, 7, 7]))
+
+
+def test_a_class_is_checked_unless_it_says_itself_that_it_can_be_trusted():
+    spoilt = {"dialect": np.array([7, 7, -1])}
+    trusted = parse(TEXTS, Trusted(spoilt), space=CoordSpace.PIXEL)
+    assert trusted.dialect.tolist() == [7, 7, -1]
+    for dialect in (Spoilt(spoilt), Made("made", BARE_TUPLE.pattern)):
+        with pytest.raises(DialectError, match=r"expected -1 or an index into its 1 names"):
+            parse(TEXTS, dialect, space=CoordSpace.PIXEL)

@@ -4,12 +4,12 @@ import json
 import math
 import time
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing.json5 import DEEPEST, Json5Error, read_json5
-from grounding_rewards.parsing.nesting import DEEPEST as SHALLOW
+from grounding_rewards.parsing.literal import SHALLOW
+from tests.cases import cases
 
 REFUSED = object()
 BLANKS = "\t\n\v\f\r \xa0\ufeff\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -22,7 +22,7 @@ def ours(text):
         return REFUSED
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "value"),
     [
         ('{"a": [1, -2.5e3, "b", true, false, null]}', {"a": [1, -2500.0, "b", True, False, None]}),
@@ -45,7 +45,7 @@ def test_what_is_read(text, value):
     assert repr(found) == repr(value), "whole numbers stay whole"
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "", " ", "// a", "/* a", "/*/", "[", "]", "{", "}", "[}", "{]", "[1", "[,]", "{,}", "[1,,2]", "{a}", "{a:}",
@@ -113,13 +113,13 @@ def test_a_comment_in_front_changes_nothing_and_nothing_but_its_error_is_raised(
     assert repr(ours(text)) == repr(ours(f"/**/{text}"))
 
 
-def test_depth_is_told_alike_on_both_ways():
+def test_depth_is_limited_alike_in_json_and_json5():
     for depth in (SHALLOW, SHALLOW + 1, DEEPEST, DEEPEST + 1):
         text = "[" * depth + "]" * depth
         assert (ours(text) is REFUSED) == (ours(f"{text}//") is REFUSED) == (depth > DEEPEST)
 
 
-@pytest.mark.parametrize(
+@cases(
     "opener",
     [
         "[", "{", "/*", "/", "//", "*/", "'", '"', "\\", "[1,", "{a:", '{"a":', "1", "0x", "0x1", ".", "1.", "1e", "a",

@@ -1,4 +1,4 @@
-"""64 Ki characters of a dialect's own openers are read in no time: no pattern looks at a character again and again."""
+"""64 Ki characters of a dialect's own openers take linear time: no pattern reads a character again and again."""
 
 import time
 
@@ -7,6 +7,7 @@ import pytest
 from grounding_rewards.parsing import AUTO
 from grounding_rewards.parsing.parse import MAX_LENGTH
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
+from tests.cases import cases
 from tests.parsing.test_paths_agree import inside
 
 OPENERS = {
@@ -101,8 +102,8 @@ def test_every_dialect_has_openers():
 
 
 @pytest.mark.parametrize("dialect", inside(AUTO), ids=lambda dialect: dialect.name)
-@pytest.mark.parametrize("rows", [1, VECTOR_ROWS])
-def test_openers_cost_nothing_to_speak_of(dialect, rows):
+@cases("rows", [1, VECTOR_ROWS])
+def test_openers_take_linear_time(dialect, rows):
     # A quadratic pattern would take minutes; the worst here takes a dozen milliseconds.
     assert max(seconds(dialect, opener, rows) for opener in OPENERS[dialect.name]) < 0.05
 
@@ -119,7 +120,7 @@ def test_an_answer_that_goes_on_for_ever_at_any_character_costs_little(dialect):
 
 
 def costs_less(bound, dialect, texts, tries=5):
-    """Whether reading takes less time of this thread, in one of a few tries: other processes can slow it down."""
+    """Return True if reading takes less time of this thread in one of a few tries: others can slow it down."""
     for _ in range(tries):
         start = time.thread_time()
         dialect.find(texts, "last")

@@ -1,4 +1,4 @@
-"""Literals against Python's own reading of them, and what no text can do to the reader."""
+"""Literals against Python's own reading of them, the depth of brackets, and what no text can do to the readers."""
 
 import ast
 import math
@@ -9,7 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing.literal import DEEPEST, LARGEST_KEY, LiteralError, read_literal
+import grounding_rewards as gr
+from grounding_rewards.parsing.literal import DEEPEST, LARGEST_KEY, SHALLOW, LiteralError, is_shallow, read_literal
+from tests.cases import cases
 
 REFUSED = object()
 
@@ -30,7 +32,7 @@ def pythons(text):
             return REFUSED
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "value"),
     [
         ('[{"bbox_2d": [100, 100, 300, 200], "label": "x"}]', [{"bbox_2d": [100, 100, 300, 200], "label": "x"}]),
@@ -65,7 +67,7 @@ def test_reads(text, value):
     assert repr(read_literal(text)) == repr(value), "types count: 1 is not 1.0"
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "", " ", "#", "x", "[x1]", "nan", "Infinity", "NULL", "TRUE", "[", "]", "[1", "1]", "[1)", "[[1]", "{1: 2",
@@ -176,7 +178,7 @@ def test_no_text_raises_anything_else(text):
     ours(text)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "[" * 65536, "[]" * 32768, "[" * 100 + "1," * 32000, '"' * 65536, '"\\' * 32768, "'" + "\\a" * 32000,
@@ -193,7 +195,45 @@ def test_no_text_raises_anything_else(text):
         "b'" + "\\x4" * 16000,
     ],
 )  # fmt: skip
-def test_long_texts_take_no_time_to_speak_of(text):
+def test_long_texts_take_linear_time(text):
     start = time.process_time()
     ours(text)
     assert time.process_time() - start < 1.0
+
+
+BOX = {"ui-rft": [100, 100, 300, 200], "infigui-g1": {"x1": 100, "y1": 100, "x2": 300, "y2": 200}}
+
+
+@cases(
+    ("text", "shallow"),
+    [
+        ("", True), ("[" * SHALLOW, True), ("[" * (SHALLOW + 1), False), ("[]" * 1000, True), ("{[" * 20, False),
+        ('"' + "[" * 1000 + '"', True), ('"\\"' + "[" * 1000 + '"', True), ("]" * 1000, True),
+        ("[" * 30 + "]" * 30 + "[" * 32, True), ("[" * 1_000_000, False),
+    ],
+)  # fmt: skip
+def test_depth_is_counted_outside_strings(text, shallow):
+    assert is_shallow(text) is shallow
+
+
+def scored(recipe, text, frames):
+    return recipe.score(text, BOX[recipe.name]).total.tolist() if frames == 0 else scored(recipe, text, frames - 1)
+
+
+@cases("levels", [20, 500, 900, 960])
+def test_the_score_does_not_depend_on_the_depth_of_the_callers_stack(levels):
+    nested = "[" * levels + "]" * levels
+    rft = f'{{"point_2d": [200, 150], "x": {nested}}}'
+    infigui = f'<think>a</think>[{{"point_2d": [200, 150], "x": {nested}}}]'
+    for name, text, paid in (("ui-rft", rft, 1.0), ("infigui-g1", infigui, 2.0)):
+        recipe = gr.recipe(name)
+        expected = [paid if levels < SHALLOW else recipe.low]
+        assert [scored(recipe, text, frames) for frames in (0, 30, 300)] == [expected] * 3
+
+
+def test_a_string_that_never_closes_costs_little():
+    # The search for the end of each of its quotes would take minutes.
+    text = "[]" * (SHALLOW + 1) + '"' + '\\"' * 32_000
+    start = time.thread_time()
+    assert is_shallow(text) is True
+    assert time.thread_time() - start < 0.5

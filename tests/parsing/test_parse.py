@@ -9,6 +9,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AUTO, BARE_TUPLE, BARE_TUPLE_WHOLE, parse
 from grounding_rewards.parsing.parse import MAX_ANSWERS, MAX_LENGTH
 from grounding_rewards.rollouts import Reason
+from tests.cases import cases
 from tests.parsing.reading import read
 
 
@@ -28,7 +29,7 @@ def test_columns_have_their_stated_types_and_shapes():
     assert found.parsed.tolist() == [True, False, False]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answers", "expected"),
     [
         ("only", (None, "SEVERAL_ANSWERS")), ("first", ([1, 2], "OK")), ("last", ([5, 6], "OK")),
@@ -39,7 +40,7 @@ def test_the_policy_says_which_of_several_answers_counts(answers, expected):
     assert read("(1, 2) (3, 4) (5, 6)", BARE_TUPLE, answers) == expected
 
 
-@pytest.mark.parametrize("answers", ["only", "first", "last", "all"])
+@cases("answers", ["only", "first", "last", "all"])
 def test_one_answer_counts_under_every_policy(answers):
     assert read("so (1, 2).", BARE_TUPLE, answers) == ([1, 2], "OK")
 
@@ -48,7 +49,7 @@ def test_the_same_answer_twice_is_two_answers():
     assert read("(1, 2) (1, 2)", BARE_TUPLE) == (None, "SEVERAL_ANSWERS")
 
 
-@pytest.mark.parametrize("rows", [1, 60])
+@cases("rows", [1, 60])
 def test_256_answers_are_read_and_257_are_too_many(rows):
     for count, reason, kept in ((256, "OK", 256), (257, "TOO_MANY", 0)):
         found = parse(["(1, 2)" * count] * rows, BARE_TUPLE, space=CoordSpace.PIXEL, answers="all")
@@ -59,7 +60,7 @@ def test_256_answers_are_read_and_257_are_too_many(rows):
     assert read("(1, 2)" * 257, BARE_TUPLE) == (None, "TOO_MANY")
 
 
-@pytest.mark.parametrize("rows", [1, 60])
+@cases("rows", [1, 60])
 def test_only_the_last_64_ki_characters_are_read(rows):
     def reasons(text):
         found = parse([text] * rows, BARE_TUPLE, space=CoordSpace.PIXEL)
@@ -72,7 +73,7 @@ def test_only_the_last_64_ki_characters_are_read(rows):
     assert reasons("(3, 4)" + " " * 70_000 + "(1, 2)") == {"OK"}, "what was cut off does not count as a second answer"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "closed", "opened", "as_read"),
     [
         ("(1, 2)", ([1, 2], "OK"), (None, "UNFINISHED"), ([1, 2], "OK")),
@@ -118,13 +119,13 @@ def test_none_counts_as_empty_beside_strings():
     assert found.reason.tolist() == [Reason.EMPTY, Reason.OK, Reason.EMPTY]
 
 
-@pytest.mark.parametrize("other", [5, 1.5, b"(1, 2)", ["(1, 2)"], {"content": "(1, 2)"}, True, float("nan")])
+@cases("other", [5, 1.5, b"(1, 2)", ["(1, 2)"], {"content": "(1, 2)"}, True, float("nan")])
 def test_what_is_no_string_is_a_type_error_that_names_its_row(other):
     with pytest.raises(TypeError, match=r"response of row 2: got .*; expected a string or None"):
         parse(["a", None, other], BARE_TUPLE, space=CoordSpace.PIXEL)
 
 
-@pytest.mark.parametrize("rows", [0, 1, 47, 48, 100])
+@cases("rows", [0, 1, 47, 48, 100])
 def test_any_number_of_rows(rows):
     found = parse(["(1, 2)"] * rows, AUTO, space=CoordSpace.PIXEL, answers="all")
     assert (len(found), found.xy.shape, found.offsets.tolist()) == (rows, (rows, 2), list(range(rows + 1)))
@@ -153,7 +154,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("kind", LONG)
+@cases("kind", LONG)
 def test_time_grows_linearly_with_length(kind):
     # 64 Ki against 8 Ki characters: eight times the work, 64 times if it were quadratic; the floor hides noise.
     def seconds(length):

@@ -12,13 +12,14 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import AUTO, BARE_TUPLE, BARE_TUPLE_WHOLE, REFUSAL, AutoDialect, PatternDialect, parse
 from grounding_rewards.parsing.action_dialect import ActionDialect
-from grounding_rewards.parsing.checks import check_patterns
 from grounding_rewards.parsing.dialects.actions._limits import Gated
+from grounding_rewards.parsing.patterns import check_patterns
 from grounding_rewards.parsing.reader_dialect import ReaderDialect
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, matches
 from grounding_rewards.recipes.published.gta1 import _THINK_ANSWER
 from grounding_rewards.rollouts import Predictions, Reason
 from grounding_rewards.testing import check_dialect
+from tests.cases import cases
 from tests.parsing.fragments import ANSWERS, responses
 
 
@@ -73,7 +74,7 @@ def test_whatever_the_text(texts, dialect, answers, thinking):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
-@pytest.mark.parametrize("answers", POLICIES)
+@cases("answers", POLICIES)
 def test_on_every_answer_we_know_and_each_pair_of_them(dialect, answers):
     pairs = [first + second for first, second in zip(ANSWERS, ANSWERS[5:], strict=False)]
     for start in (0, 1):
@@ -81,7 +82,7 @@ def test_on_every_answer_we_know_and_each_pair_of_them(dialect, answers):
         agree(pairs[start::2], dialect, answers, "read")
 
 
-@pytest.mark.parametrize(
+@cases(
     "numeral",
     [
         "9" * 400, "9" * 5000, "-" + "9" * 400, "0." + "0" * 400 + "1", "0." + "3" * 800, "1" * 17, "9007199254740993",
@@ -116,7 +117,7 @@ def test_a_pattern_with_an_anchor_inside_is_counted_alike():
 XY = "(?P<x>[0-9]+):(?P<y>[0-9]+)"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "message"),
     [
         ({"pattern": r"@(?P<x>[0-9]+)"}, r"dialect own: got groups \['x'\]; expected x and y"),
@@ -137,7 +138,7 @@ XY = "(?P<x>[0-9]+):(?P<y>[0-9]+)"
         ({"pattern": f"@{XY}", "signs": "@"}, r"dialect own: signs: got '@'; expected texts, such as \(\"<tap>\",\)"),
     ],
 )
-@pytest.mark.parametrize("rows", [1, VECTOR_ROWS])
+@cases("rows", [1, VECTOR_ROWS])
 def test_a_pattern_that_cannot_be_used_is_an_error_however_many_texts(options, message, rows):
     with pytest.raises(RecipeError, match=message):
         parse(["@1:2"] * rows, PatternDialect("own", **options), space=CoordSpace.PIXEL)
@@ -159,20 +160,20 @@ class Tap:
         return PatternDialect("tap", f"<{XY}>", whole=True).find(Texts(same), answers)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("alone", "text"),
     [
         (r"^\s*<(?P<x>\d+):(?P<y>\d+)>\s*\Z", "<\uff11:\uff12>"),
         (r"^<(?P<x>[0-9]+):(?P<y>[0-9]+)>\Z", r"<1:2>\\n"),
     ],
 )
-def test_check_dialect_reads_what_it_is_given_in_other_letters_too(alone, text):
+def test_check_dialect_also_tries_other_letters(alone, text):
     with pytest.raises(AssertionError, match=f"dialect tap .* alone from '{text}'"):
         check_dialect(Tap(alone), ["<1:2>"])
     check_dialect(Tap(r"^\s*<(?P<x>[0-9]+):(?P<y>[0-9]+)>\s*\Z"), ["<1:2>"])
 
 
-@pytest.mark.parametrize("rows", [1, VECTOR_ROWS])
+@cases("rows", [1, VECTOR_ROWS])
 def test_a_dollar_is_the_very_end_however_many_texts(rows):
     # Python's re alone would also match before a last line feed.
     ending = PatternDialect("ending", f"@{XY}$", signs=("@",))
@@ -181,7 +182,7 @@ def test_a_dollar_is_the_very_end_however_many_texts(rows):
         assert {Reason(code).name for code in found.reason} == {reason}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("dialect", "message"),
     [
         (ReaderDialect("own", read=len, pattern=rf"^{XY}\b", signs=("@",)), r"without \\b"),

@@ -2,12 +2,12 @@
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing.patterns import complaint
+from grounding_rewards.parsing.patterns import why_invalid
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, matches
+from tests.cases import cases
 
 GOOD = [
     "", "a", "^a$", "$", "a|b$", "[$]$", r"\$", "[]$]", "[^]]", "[^a]", r"[\]\[]", "(?:a)", "(?s:.*?)b", "(?P<x>a)",
@@ -27,18 +27,18 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("pattern", GOOD)
+@cases("pattern", GOOD)
 def test_portable_patterns_are_taken_and_both_engines_run_them(pattern):
-    assert complaint(pattern) is None
+    assert why_invalid(pattern) is None
     texts = ["a", "b\n", "a\n", "", "aab", "<think>x</think>\n<answer>12</answer>", '{"a": 5}', "$", "A\n.", "]["]
     one = [matches(Texts([text]), pattern)[0] for text in texts]
     assert one == matches(Texts(texts * VECTOR_ROWS), pattern)[: len(texts)].tolist()
     assert one == pc.match_substring_regex(pa.array(texts), pattern=pattern).to_pylist()
 
 
-@pytest.mark.parametrize(("pattern", "why"), BAD.items())
+@cases(("pattern", "why"), BAD.items())
 def test_what_one_of_the_engines_reads_otherwise_is_refused(pattern, why):
-    message = complaint(pattern)
+    message = why_invalid(pattern)
     assert message is not None
     assert message.startswith("a pattern")
     assert why in message
@@ -65,6 +65,6 @@ patterns = st.lists(st.tuples(atoms, repeats), max_size=4).map(
     st.lists(st.text("ab$\n", max_size=6), min_size=1, max_size=8),
 )
 def test_a_call_of_one_and_a_batch_agree(pattern, texts):
-    assume(complaint(pattern) is None)
+    assume(why_invalid(pattern) is None)
     batch = matches(Texts(texts * VECTOR_ROWS), pattern)[: len(texts)].tolist()
     assert [matches(Texts([text]), pattern)[0] for text in texts] == batch

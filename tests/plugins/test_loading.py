@@ -142,7 +142,13 @@ def test_a_script_that_names_a_function_of_its_own_does_not_run_again(tmp_path):
 
 
 def test_a_module_that_no_file_made_is_not_there():
-    assert importlib.util.find_spec("grounding_rewards.plugins.loading.no_hex") is None
+    assert importlib.util.find_spec("grounding_rewards.plugins.files.no_hex") is None
+
+
+def test_importing_the_package_and_building_a_recipe_leaves_the_finders_alone(own):
+    code = "import sys; before = list(sys.meta_path); import grounding_rewards as gr; gr.recipe(NAME)\nassert "
+    for name, line in (("gelato", "sys.meta_path == before"), (f"{own}:build", "sys.meta_path[:-1] == before")):
+        subprocess.run([sys.executable, "-c", code.replace("NAME", repr(name)) + line], check=True, timeout=60)
 
 
 def test_a_text_file_is_no_code(tmp_path):

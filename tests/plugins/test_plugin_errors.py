@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards import catalogue
 from grounding_rewards.combine import weighted
 from grounding_rewards.errors import DialectError, SelectorError
 from grounding_rewards.hookspecs import hookimpl
@@ -268,9 +267,7 @@ def acme(monkeypatch):
     """The plugin, installed in this process."""
     monkeypatch.setattr(plugins, "installed", list)
     known = collect([("acme", "acme-rewards", Acme())])
-    fixed = lambda: known  # noqa: E731
-    for module in (plugins, catalogue):
-        monkeypatch.setattr(module, "registry", fixed)
+    monkeypatch.setattr(plugins, "_registry", lambda: known)
 
 
 def score(**options):
@@ -363,5 +360,5 @@ def test_the_origin_never_raises_even_where_the_plugins_do_not_load(monkeypatch)
     def broken():
         raise gr.PluginError("does not load")
 
-    monkeypatch.setattr(plugins, "registry", broken)
+    monkeypatch.setattr(plugins, "_registry", broken)
     assert origin(Own()) == ""

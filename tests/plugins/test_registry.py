@@ -11,7 +11,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.hookspecs import hookimpl
 from grounding_rewards.parsing import BARE_TUPLE
-from grounding_rewards.plugins.registry import collect
+from grounding_rewards.plugins.registry import KINDS, collect
 from grounding_rewards.pool import Band
 from grounding_rewards.recipes.published.gelato import gelato
 from grounding_rewards.verifiers import Hit
@@ -38,8 +38,11 @@ def offering(**hooks):
     return SimpleNamespace(**{name: hookimpl(function) for name, function in hooks.items()})
 
 
-def test_built_ins_come_through_the_same_hooks():
+def test_built_ins_are_there_without_a_plugin():
     registry = collect([])
+    for kind in KINDS:
+        assert all(callable(getattr(thing, "find", thing)) for thing in getattr(registry, kind).values())
+    assert [dialect.name for dialect in registry.parsers.values()] == list(registry.parsers)
     assert tuple(registry.recipes) == gr.list_recipes()
     assert list(registry.parsers) == [
         "action_blink", "action_calls", "action_compact", "action_json", "action_os_atlas", "agentcpm", "auto",
@@ -60,6 +63,18 @@ def test_built_ins_come_through_the_same_hooks():
         "not_collinear", "novelty", "overlap", "refusal_match", "repetition", "screen_distance", "text_match",
         "thinking_length",
     ]  # fmt: skip
+
+
+def test_a_built_in_one_is_imported_when_it_is_asked_for(tmp_path):
+    code = """
+        import sys
+        names = gr.list_recipes()
+        room = "grounding_rewards.recipes"
+        print([each for each in sys.modules if each.startswith(room)])
+        gr.recipe("gelato")
+        print([each for each in sys.modules if each.startswith(f"{room}.published.")])
+    """
+    assert run(tmp_path, code).splitlines() == ["[]", "['grounding_rewards.recipes.published.gelato']"]
 
 
 def test_a_plugins_names_stand_after_its_own():

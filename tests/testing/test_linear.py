@@ -9,11 +9,12 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
 from grounding_rewards.parsing import BARE_TUPLE, parse
+from grounding_rewards.plugins.named import verifier_named
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.scoring import Example
 from grounding_rewards.testing import check_linear
 from grounding_rewards.testing.linear import work
-from tests.verifiers.test_all import CASES, VERIFIERS
+from tests.verifiers.test_all import CASES
 
 DIALECTS = collect([]).parsers
 
@@ -25,7 +26,7 @@ def test_every_recipe_scores_four_times_the_rows_with_four_times_the_work(name):
 
 @pytest.mark.parametrize(("name", "arguments"), [case[:2] for case in CASES], ids=[f"{n} {a}" for n, a, _ in CASES])
 def test_every_verifier_does(name, arguments):
-    check_linear(VERIFIERS[name](**arguments))
+    check_linear(verifier_named(name, arguments))
 
 
 @pytest.mark.parametrize("name", DIALECTS)

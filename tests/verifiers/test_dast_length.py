@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.verifiers import DastLength, Hit, InsideDistance
+from grounding_rewards.plugins.named import verifier_named
+from grounding_rewards.verifiers import DastLength, Hit, InsideDistance, ScreenDistance
 from grounding_rewards.verifiers.dast_length import length_rewards
 from tests.verifiers.judging import rollouts
 
@@ -67,28 +68,37 @@ def test_groups_of_one_batch():
 
 def test_what_is_right_is_said_by_any_verifier():
     points = [(5, 5), (9, 9)]  # in the middle, and in the box
-    for correct in (InsideDistance(), "inside_distance", {"verifier": "inside_distance"}):
-        assert judge(DastLength(correct), points, [10, 10]) == [0.5, 0.5]
-        assert judge(DastLength(correct, above=0.9), points, [10, 10]) == [0.5, -0.1]
+    assert judge(DastLength(InsideDistance()), points, [10, 10]) == [0.5, 0.5]
+    assert judge(DastLength(InsideDistance(), above=0.9), points, [10, 10]) == [0.5, -0.1]
+
+
+def test_a_config_names_the_verifier_that_says_what_is_right():
+    for correct in ("inside_distance", {"verifier": "inside_distance"}):
+        assert verifier_named("dast_length", {"correct": correct}) == DastLength(InsideDistance())
+    inner = {"verifier": "dast_length", "correct": {"verifier": "hit", "point_radius": 3}}
+    assert verifier_named("dast_length", {"correct": inner}) == DastLength(DastLength(Hit(point_radius=3)))
 
 
 def test_it_is_compared_hashed_and_pickled():
-    one = DastLength(correct={"verifier": "hit", "actions": ["click"]}, above=0.5)
-    for other in (DastLength({"verifier": "hit", "actions": ("click",)}, 0.5), pickle.loads(pickle.dumps(one))):
+    one = DastLength(correct=Hit(actions=("click",)), above=0.5)
+    for other in (DastLength(Hit(actions=("click",)), 0.5), pickle.loads(pickle.dumps(one))):
         assert other == one
         assert hash(other) == hash(one)
         assert judge(other, [RIGHT], [3]) == [-0.1], "no action is named"
-    assert DastLength() == DastLength("hit") != DastLength(Hit())
+    assert DastLength() == DastLength(Hit()) != DastLength(InsideDistance())
     assert (DastLength().low, DastLength().high, DastLength().needs) == (-1.0, 1.0, {"groups"})
-    assert DastLength(correct="screen_distance").needs == {"groups", "screen"}
+    assert DastLength(correct=ScreenDistance()).needs == {"groups", "screen"}
 
 
 @pytest.mark.parametrize(
     ("correct", "message"),
     [
         ("hti", "unknown verifier 'hti'; did you mean 'hit'"),
-        ({"verifier": "hit", "radius": 3}, "hit: unknown argument 'radius'"),
-        ({"weight": 3}, r"DastLength\(correct=\): got .*; expected a verifier, its name, or \{\"verifier\": NAME"),
+        ({"verifier": "hit", "radius": 3}, "dast_length: hit: unknown argument 'radius'"),
+        (
+            {"weight": 3},
+            r"DastLength\(correct=\): got .*; expected a verifier \(in a config its name, or \{\"verifier\": N",
+        ),
         ({"verifier": 5}, r"DastLength\(correct=\)"),
         (None, r"DastLength\(correct=\): got None"),
         (Hit, r"DastLength\(correct=\)"),
@@ -97,7 +107,7 @@ def test_it_is_compared_hashed_and_pickled():
 )
 def test_bad_verifiers(correct, message):
     with pytest.raises(gr.RecipeError, match=message):
-        DastLength(correct=correct)
+        verifier_named("dast_length", {"correct": correct})
 
 
 @pytest.mark.parametrize("above", [np.nan, np.inf, "0", None, True])

@@ -31,6 +31,8 @@ class EdgeMargin:
     low = 0.0
     high = 1.0
     needs = frozenset[str]()
+    reads = frozenset[str]()
+    judges = frozenset({"bbox", "polygon", "circle"})
 
     def __post_init__(self) -> None:
         if not isinstance(self.margin, int | float) or not 0 < self.margin < math.inf:

@@ -1,4 +1,4 @@
-"""GUI-Spotlight: places in the first image or in crops of it, whose left top is added.
+"""GUI-Spotlight: places in the first image or in crops of it, whose left top corner is added.
 
 (Image_0, (120, 45))
 <crop>(Image_0, (100, 200), (300, 400))</crop> <answer>(Image_1, (20, 45))</answer>
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
-from grounding_rewards.parsing.pieces import COMMA, X_Y
+from grounding_rewards.parsing.patterns import COMMA, X_Y
 from grounding_rewards.parsing.reader_dialect import Place, ReaderDialect
 from grounding_rewards.parsing.texts import NUMBER, SPACE
 
@@ -19,10 +19,10 @@ _OTHER_TOOLS = ("<extract>", "<find_color>")
 
 
 def read_cropped(text: str) -> list[Place] | None:
-    """The points answered, in pixels of the first image; where there are none, the boxes of the crops.
+    """Return the points, in pixels of the first image; without points, the boxes of the crops.
 
-    The crops are images 1, 2, ... in the order in which they stand in the text, and may be crops of crops. None where
-    a place is in an image that no crop before it made, or that another tool may have made.
+    The crops are images 1, 2, ... in their order in the text, and may be crops of crops. None if a place is in an
+    image that no crop before it made, or that another tool may have made.
 
     >>> read_cropped("<crop>(Image_0, (100, 200), (300, 400))</crop> <answer>(Image_1, (20, 45))</answer>")
     [(120.0, 245.0)]

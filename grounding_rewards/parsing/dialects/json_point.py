@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
-from grounding_rewards.parsing.nesting import is_shallow
+from grounding_rewards.parsing.literal import is_shallow
 from grounding_rewards.parsing.reader_dialect import ReaderDialect
 from grounding_rewards.parsing.texts import SPACE
 
@@ -22,11 +22,11 @@ _FENCE, _END = "```json", "```"
 
 
 def usual_point(x: str = "", y: str = "") -> str:
-    """The pattern of an object as models nearly always write it: the point, then at most a label.
+    """Return the pattern of an object as models nearly always write it: the point, then at most a label.
 
     Args:
-        x: name of the group that holds x; none is captured without.
-        y: the same of y.
+        x: name of the group that captures x; "" for no group.
+        y: the same for y.
     """
     groups = [rf"(?P<{name}>{_NUMBER})" if name else _NUMBER for name in (x, y)]
     tokens = (r"\{", f'"{POINT_KEY}"', ":", r"\[", groups[0], ",", groups[1], r"\]")
@@ -35,10 +35,10 @@ def usual_point(x: str = "", y: str = "") -> str:
 
 
 def decoded(text: str, start: int = 0) -> Any:
-    """The JSON value that begins at ``start``, whatever follows it; None where there is none, and for null.
+    """Return the JSON value that begins at ``start``, ignoring the text after it; None if there is none, and for null.
 
     Numbers are strict JSON, but for Python's NaN and Infinity; whole numbers of more digits than Python reads (4300)
-    are none.
+    are not read.
 
     >>> decoded('see [1, {"a": 2.5}] and more', 4), decoded("[.5]"), decoded("[" * 100_000)
     ([1, {'a': 2.5}], None, None)
@@ -53,9 +53,9 @@ _DECODER = json.JSONDecoder()
 
 
 def point_of(item: Any) -> tuple[float, float] | None:
-    """The two numbers of an object's ``point_2d``; None where it has no such pair.
+    """Return the two numbers of an object's ``point_2d``; None if it has no such pair.
 
-    JSON's true and false are 1 and 0, as in Python. NaN is far outside any screen, like numbers beyond the limit.
+    JSON's true and false are 1 and 0, as in Python. NaN becomes the limit, as numbers beyond it do: outside any screen.
 
     >>> point_of({"point_2d": [512, 384.5], "label": "save"}), point_of({"point_2d": ["512", "384"]})
     ((512.0, 384.5), None)
@@ -75,7 +75,7 @@ def _limited(number: float) -> float:
 
 
 def read_json_point(text: str) -> list[tuple[float, float]] | None:
-    """The point of a text that is one JSON object, each half of the fence around it being optional.
+    """Return the point of a text that is one JSON object; each half of the fence around it is optional.
 
     >>> read_json_point('```json {"point_2d": [512, 384]} ```'), read_json_point('{"point_2d": [512, 384]} done.')
     ([(512.0, 384.0)], None)

@@ -26,16 +26,14 @@ _BARE = re.compile(f"{_BLANK}{_LIST}")
 
 
 def read_boxes(text: str) -> list[list[float]] | None:
-    """The boxes of a list of dicts, those under ``bbox_2d``; or of one such dict.
+    """Return the boxes of a list of dicts, those under ``bbox_2d``; or of one such dict.
 
-    Read is what stands between the first line of ``` ```json ``` and the next three backticks, or else the whole text.
-    Between values and around them, blanks are those of Python's source: spaces, tabs, form feeds and ends of lines.
-    Between values and around them, blanks are those of Python's source: spaces, tabs, form feeds and ends of lines.
+    It reads the text between the first line of ``` ```json ``` and the next three backticks, or else the whole text.
     Between values and around them, blanks are those of Python's source: spaces, tabs, form feeds and ends of lines.
 
     Returns:
-        The first four numbers of each box, in order; () where the first dict holds none, because the first is the
-        answer; None where the text is no literal.
+        The first four numbers of each box, in order; () if the first dict holds none, because the first is the
+        answer; None if the text is no literal.
 
     >>> read_boxes("[{'bbox_2d': [1, 2, 3, 4]}, {'label': 'x'}]")
     [[1.0, 2.0, 3.0, 4.0]]
@@ -53,9 +51,9 @@ def read_boxes(text: str) -> list[list[float]] | None:
 
 
 def _fenced(text: str) -> str:
-    """What the fence holds; a line of nothing but the fence goes before one with spaces or tabs beside it.
+    """Return the content of the fence; a line of nothing but the fence goes before one with spaces or tabs beside it.
 
-    Lines end wherever str.splitlines ends them, as in the source, so that a label with U+2028 in a fence is two lines.
+    Lines end where str.splitlines ends them, as in the published code: a label with U+2028 in a fence is two lines.
     """
     lines = text.splitlines()
     rows = [row for row, line in enumerate(lines) if line.strip(" \t") == _FENCE]
@@ -70,7 +68,9 @@ def _box(item: Any) -> list[float] | None:
     if not isinstance(box, list | tuple) or len(box) < 4:
         return None
     numbers = box[:4]
-    return [_number(number) for number in numbers] if all(isinstance(each, int | float) for each in numbers) else None
+    return (
+        [_number(number) for number in numbers] if all(isinstance(number, int | float) for number in numbers) else None
+    )
 
 
 def _number(number: float) -> float:

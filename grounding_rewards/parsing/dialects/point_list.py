@@ -13,19 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
+from grounding_rewards.parsing.base import Answers, Found, nothing
 from grounding_rewards.parsing.dialects.json_point import JSON_SPACE, POINT_KEY, decoded, point_of, usual_point
-from grounding_rewards.parsing.pattern_dialect import Answers, Found, nothing
 from grounding_rewards.parsing.texts import SPACE, Texts, compiled
 
 Ints = NDArray[np.int64]
 
 _OPEN, _CLOSE = "<think>", "</think>"
 
-# Brackets in prose, such as [1], are passed over; what opens with [ { or [ ] is the list.
+# Brackets in prose, such as [1], are skipped; the list opens with [ { or [ ].
 _PROSE = rf"[^\[]*(?:\[{JSON_SPACE}[^\[\]{{ \t\n\r][^\[\]]*\][^\[]*)*"
 _BEGIN = rf"^{_PROSE}(?P<list>\[){JSON_SPACE}[{{\]]"
 
-# These are for RE2 alone. _CLOSED is what every list has somewhere: most that cannot be read were cut short.
+# These are for RE2 alone. Every list matches _CLOSED; most malformed ones do not, as they were cut short.
 _POINT = rf"{usual_point()}{JSON_SPACE}"
 _USUAL = rf"^(?:{_CLOSE})?{JSON_SPACE}\[{JSON_SPACE}{_POINT}(?:,{JSON_SPACE}{_POINT})*\]{JSON_SPACE}$"
 _CLOSED = rf"\}}[^\]]*\]|\[{JSON_SPACE}\]"
@@ -36,17 +36,19 @@ _THOUGHT = rf"^{SPACE}{_OPEN}{SPACE}[^<{SPACE[1:-2]}]"
 class PointListDialect:
     """The first list of objects in a text, all of which must have a point. An empty list is a refusal.
 
-    The list is strict JSON, from its opening bracket to its own closing one; what surrounds it does not matter. An
-    object without a pair of numbers under ``point_2d`` spoils the whole list.
+    The list is strict JSON, from its opening bracket to its own closing one; text around it does not matter. If one
+    object has no pair of numbers under ``point_2d``, the whole list is malformed.
 
     Args:
         name: the dialect's name.
         thought: the text must begin with one closed block of thinking that is not empty, and hold no other; the list
-            comes after it. Give the recipe ``thinking="read"``, so that the thinking arrives here.
+            comes after it. Use it with the recipe option ``thinking="read"``, which keeps the thinking.
     """
 
     name: str
     thought: bool = False
+
+    trusted = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,7 +80,7 @@ class PointListDialect:
             found.points[row] = np.array(points)
 
     def _find_usual(self, texts: Texts, answers: Answers) -> tuple[Found, list[int]]:
-        """All texts in their usual form at once, and the rows that are to be read one by one."""
+        """Read all texts in the usual form at once; return them and the rows to read one by one."""
         rows, column = self._answers(texts)
         usual = _matches(column, _USUAL)
         points, counts = _points(column.filter(usual))
@@ -98,7 +100,7 @@ class PointListDialect:
         return found, np.flatnonzero(left).tolist()
 
     def _answers(self, texts: Texts) -> tuple[Ints, Any]:
-        """What follows the thinking, as an arrow array, and the rows in which that can be told at once."""
+        """Return the rows in which the end of the thinking is certain, and their texts after it as an arrow array."""
         column = texts.arrow
         if not self.thought:
             return np.arange(len(texts)), column
@@ -110,7 +112,7 @@ class PointListDialect:
         return rows, _pieces(column, np.stack((marks[first[rows] + 1], offsets[rows + 1]), axis=1))
 
     def read(self, text: str) -> list[tuple[float, float]] | None:
-        """The points of one text, none where the list is empty, None where it cannot be read.
+        """Return the points of one text, [] for an empty list, None if it cannot be read.
 
         >>> POINT_LIST.read('Here: [{"point_2d": [512, 384], "label": "save"}]')
         [(512.0, 384.0)]
@@ -132,14 +134,14 @@ def _first_list(answer: str) -> list[tuple[float, float]] | None:
 
 
 def _is_thought(text: str) -> bool:
-    """Is all that stands before the last closing tag one block that opens the text and says something?"""
+    """Return True if the text before the last closing tag is one block of thinking that is not empty."""
     opened = text.lstrip()
-    said = opened.removeprefix(_OPEN)
-    return said != opened and not said.isspace() and said != "" and _OPEN not in said and _CLOSE not in said
+    thought = opened.removeprefix(_OPEN)
+    return thought != opened and thought.strip() != "" and _OPEN not in thought and _CLOSE not in thought
 
 
 def _points(answers: Any) -> tuple[Floats, Ints]:
-    """The numbers in answers of the usual form: (k, 2), and how many points each answer has."""
+    """Return the points in answers of the usual form, (k, 2), and the number of points of each answer."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -157,28 +159,28 @@ def _points(answers: Any) -> tuple[Floats, Ints]:
 def _matches(column: Any, pattern: str) -> NDArray[np.bool_]:
     import pyarrow.compute as pc
 
-    found: NDArray[np.bool_] = pc.match_substring_regex(column, pattern=pattern).to_numpy(zero_copy_only=False)
-    return found
+    matched: NDArray[np.bool_] = pc.match_substring_regex(column, pattern=pattern).to_numpy(zero_copy_only=False)
+    return matched
 
 
 def _buffers(column: Any) -> tuple[NDArray[np.uint8], Ints]:
-    """The bytes of an arrow array of strings, and where each string starts and ends in them."""
+    """Return the bytes of an arrow array of strings, and the offsets of the strings in them."""
     _, offsets, data = column.buffers()
     places = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
     return np.frombuffer(data, dtype=np.uint8)[: places[-1]] if len(column) else np.zeros(0, np.uint8), places
 
 
 def _pieces(column: Any, spans: Ints) -> Any:
-    """The strings between positions (m, 2) in the bytes of a column, in ascending order, without overlaps."""
+    """Return the strings between positions (m, 2) in the bytes of a column, which ascend and do not overlap."""
     import pyarrow as pa
 
     bounds = np.ascontiguousarray(spans.ravel())
     both = pa.LargeStringArray.from_buffers(max(len(bounds) - 1, 0), pa.py_buffer(bounds), column.buffers()[2])
-    return both.take(pa.array(np.arange(0, len(both), 2)))  # every other one lies between two that were asked for
+    return both.take(pa.array(np.arange(0, len(both), 2)))  # every other string lies between two pieces
 
 
 POINT_LIST = PointListDialect("point_list")
-"""A list of points anywhere in the text; give the recipe ``thinking="closed"`` for the one after the thinking."""
+"""A list of points anywhere in the text; with the recipe option ``thinking="closed"`` the one after the thinking."""
 
 THOUGHT_POINT_LIST = PointListDialect("thought_point_list", thought=True)
 """A list of points after one block of thinking, as InfiGUI-G1 demands by default."""

@@ -1,4 +1,4 @@
-"""Refusals: the model says that nothing on the screen fits.
+"""Refusals: answers that nothing on the screen fits.
 
 refusal
 <answer>[-1, -1]</answer>
@@ -7,7 +7,7 @@ refusal
 """
 
 from grounding_rewards.parsing.pattern_dialect import PatternDialect
-from grounding_rewards.parsing.pieces import KEY, either_case
+from grounding_rewards.parsing.patterns import KEY, either_case
 from grounding_rewards.parsing.texts import SPACE
 
 _SENTINEL = "|".join(rf"{number}{SPACE},{SPACE}{number}" for number in ("-1", "-100"))
@@ -24,7 +24,7 @@ REFUSAL = PatternDialect(
 Quotes around it, a full stop and answer tags do not matter.
 """
 
-# With the key in front: null elsewhere in an object shows no answer begun.
+# With the key in front: null elsewhere in an object begins no answer.
 _NOTHING = tuple(
     key + value for key in ("point_2d", "coordinate") for value in ('": null', '":null', '": None', "': None")
 )
@@ -46,8 +46,8 @@ JSON_REFUSAL = PatternDialect(
 )
 """The only point in an object, or in a list of one object, is -1, -1 or -100, -100; tool calls are objects, too.
 
-Or nothing but null is in the only object, a label aside, and no bracket is elsewhere that could hold a place.
+Or the only object holds nothing but null and perhaps a label, and no other bracket could hold a place.
 """
 
 NULL_REFUSAL = PatternDialect(name="json_refusal", pattern=_NULL, signs=_NOTHING)
-"""The same with null alone: beside an action, -1, -1 may say that it has no place."""
+"""The same with null alone: beside an action, -1, -1 may mean that the action has no place."""

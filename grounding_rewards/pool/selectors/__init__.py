@@ -1,7 +1,8 @@
 """Selectors: statistics of samples to weights between declared bounds. A weight of 0 leaves a sample out."""
 
+from grounding_rewards.plugins.named import FunctionSelector, selector
 from grounding_rewards.pool.selectors.bands import Band, MeanBand, MinRollouts, Source, Spread, Unsolved
-from grounding_rewards.pool.selectors.protocol import FunctionSelector, Selector, select
+from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.selectors.weights import Every, Learnability
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "Spread",
     "Unsolved",
     "select",
+    "selector",
 ]

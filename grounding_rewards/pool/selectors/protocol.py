@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import SelectorError, short_repr
-from grounding_rewards.plugins.named import Own
+from grounding_rewards.plugins.named import NamedTerm
 from grounding_rewards.plugins.registry import origin
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers.contract import SELECTOR, complaint, within
@@ -27,19 +25,6 @@ class Selector(Protocol):
     def high(self) -> float: ...
 
     def __call__(self, stats: SampleStats) -> Floats: ...
-
-
-@dataclass(frozen=True)
-class FunctionSelector:
-    """A plain function as a selector."""
-
-    fn: Callable[[SampleStats], Floats]
-    low: float
-    high: float
-
-    def __call__(self, stats: SampleStats) -> Floats:
-        """Weigh each sample."""
-        return self.fn(stats)
 
 
 def select(stats: SampleStats, selector: Selector) -> Floats:
@@ -74,4 +59,4 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
 
 def called(selector: object) -> str:
     """A selector in errors: by its place in code in full where a config named it so, for that ends with its name."""
-    return selector.name if isinstance(selector, Own) else short_repr(selector)
+    return selector.name if isinstance(selector, NamedTerm) else short_repr(selector)

@@ -11,6 +11,7 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
+from grounding_rewards.plugins.named import selector
 from grounding_rewards.pool.selectors.bands import TRUTH, Source
 from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.stats import SampleStats
@@ -142,8 +143,6 @@ def built(given: Selector | str | Mapping[str, Any]) -> Selector:
     Raises:
         RecipeError: it is none.
     """
-    from grounding_rewards.pool.selectors.named import selector
-
     if isinstance(given, str | Mapping):
         return selector(given)
     if wrong := complaint(given, SELECTOR):

@@ -22,7 +22,7 @@ from grounding_rewards.parsing.texts import as_texts, contains
 from grounding_rewards.recipes.published._agentcpm_gui_targets import Form, forms_of
 from grounding_rewards.rollouts import Predictions, Rollouts
 from grounding_rewards.targets.target import RegionKind
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.text import similarity
 
 Bools = NDArray[np.bool_]
@@ -39,7 +39,7 @@ _COUNTS = np.array([mask.bit_count() for mask in range(2 * _UNKNOWN)])
 
 
 @dataclass(frozen=True)
-class SameKeys:
+class SameKeys(BaseVerifier):
     """1.0 where the response has the target's keys and no others, 0.0 where not, -1.0 where it is no valid action.
 
     For a free text, ``similarity`` of the whole response with it. Of several alternatives the best.
@@ -47,7 +47,6 @@ class SameKeys:
 
     low = -1.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         forms = forms_of(rollouts.targets)
@@ -56,7 +55,7 @@ class SameKeys:
 
 
 @dataclass(frozen=True)
-class KeysAndValues:
+class KeysAndValues(BaseVerifier):
     """Agreement of values and keys with the target's, -1.0 where the response is no valid action.
 
     The mean over the target's keys of how right each value is, 0.0 where it is missing, less 0.3 for each key missing,
@@ -71,7 +70,6 @@ class KeysAndValues:
     # The worst: five keys are missing, one is there instead, in a fence.
     low = -(5 * MISSING + EXTRA + FENCED)
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         alternatives, forms = rollouts.targets.alternatives, forms_of(rollouts.targets)
@@ -86,12 +84,11 @@ class KeysAndValues:
 
 
 @dataclass(frozen=True)
-class SchemaKept:
+class SchemaKept(BaseVerifier):
     """1.0 where the response keeps to the schema (0.5 in a fence), 0.3 where it is other JSON5, else 0.0."""
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         texts, parsed = as_texts(rollouts.text), rollouts.predictions.parsed
@@ -102,7 +99,7 @@ class SchemaKept:
 
 
 @dataclass(frozen=True)
-class FullMatch:
+class FullMatch(BaseVerifier):
     """1.0 where the keys are the target's and every value is right: the point a hit, a text equal. Else 0.0.
 
     A point hits the target's box, borders included, where both are cut to whole pixels of the original image; without
@@ -111,7 +108,6 @@ class FullMatch:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         forms = forms_of(rollouts.targets)

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace, convert
+from grounding_rewards.parsing.base import MAX_ANSWERS
 from grounding_rewards.parsing.dialects.actions.btl_ui import BLANK, BLINK, USUAL_BOXES, fenced, loaded
-from grounding_rewards.parsing.pattern_dialect import MAX_ANSWERS
 from grounding_rewards.parsing.texts import Texts, as_texts, contains, extract
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import BaseVerifier
 
 Ints = NDArray[np.int64]
 
@@ -32,7 +32,7 @@ _BESIDE_NUMBERS = str.maketrans("", "", '[]{}": \n')
 
 
 @dataclass(frozen=True)
-class Blink:
+class Blink(BaseVerifier):
     """1.0 where one of the boxes in ``<blink>`` fits the target's box and no two of them are alike, else 0.0.
 
     P fits B where |P ∩ B| / |P ∪ B| > ``overlap``; two boxes are alike where the same holds of them, so that
@@ -50,7 +50,6 @@ class Blink:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __post_init__(self) -> None:
         options.number(self, "overlap", high=1.0)

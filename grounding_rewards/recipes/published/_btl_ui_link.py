@@ -14,7 +14,7 @@ from grounding_rewards.parsing.dialects.json_point import POINT_KEY
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
+from grounding_rewards.verifiers.base import NEEDS_SCREEN, BaseVerifier
 from grounding_rewards.verifiers.hit import inside_regions
 from grounding_rewards.verifiers.screen import screens
 from grounding_rewards.verifiers.text import token_f1
@@ -27,7 +27,7 @@ _PRESSES = (_TAP, _LONG_PRESS)
 
 
 @dataclass(frozen=True)
-class LinkMatch:
+class LinkMatch(BaseVerifier):
     """1.0 where the response does what the target asks for, else 0.0; names of actions are compared as written.
 
     A bare point: in the target's box. ``Tap`` and ``LongPress``: in the box and, of the point that the target marks, if
@@ -128,7 +128,7 @@ def _value(column: Objects | None, row: int) -> Any:
 
 
 @dataclass(frozen=True)
-class OwnAction:
+class OwnAction(BaseVerifier):
     """1.0 where the response names an action, or its bare point lies in a box that is to be tapped, else 0.0.
 
     The border of a box is outside.
@@ -136,7 +136,6 @@ class OwnAction:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""

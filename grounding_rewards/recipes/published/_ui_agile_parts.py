@@ -17,7 +17,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import Overlap, any_of, if_placed, same_action
 from grounding_rewards.verifiers.alternatives import OfPlaces
 from grounding_rewards.verifiers.any_of import AnyOf
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.centredness import centredness
 from grounding_rewards.verifiers.text import TextAs
 
@@ -37,7 +37,6 @@ class Near(OfPlaces):
     overlap: Kind
 
     low = 0.0
-    needs = NEEDS_NOTHING
 
     @property
     def high(self) -> float:
@@ -58,12 +57,11 @@ class Near(OfPlaces):
 
 
 @dataclass(frozen=True)
-class Written:
+class Written(BaseVerifier):
     """1.0 where the response thinks and then answers, and its answer is a point or another action than a click."""
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""

@@ -16,7 +16,7 @@ from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import any_of, if_placed, same_action
 from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives, OfPlaces, argument
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.hit import inside_regions, within
 from grounding_rewards.verifiers.text import TextAs, either_contains
 
@@ -48,7 +48,6 @@ class StepKind(OfAlternatives):
 
     low = 0.0
     high = 0.5
-    needs = NEEDS_NOTHING
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         """Score k alternatives."""
@@ -81,7 +80,6 @@ class Near(OfPlaces):
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def places(self, rollouts: Rollouts) -> Floats:
         """Score m places."""
@@ -146,12 +144,11 @@ def _placed(alternatives: Alternatives) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class Annotation:
+class Annotation(BaseVerifier):
     """Value of the target's ``extra`` for the step: 1.0 for ``HARMFUL``, 0.5 for ``NEUTRAL``, else 0.0."""
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""
@@ -195,12 +192,11 @@ class StepSuccess(Best):
 
 
 @dataclass(frozen=True)
-class StepShare:
+class StepShare(BaseVerifier):
     """1 / num_steps: the share of its trajectory that a step is; 1.0 where the target does not say."""
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""
@@ -209,12 +205,11 @@ class StepShare:
 
 
 @dataclass(frozen=True)
-class ThoughtAndAction:
+class ThoughtAndAction(BaseVerifier):
     """1.0 where the first think tags hold more than white space, and the first action tags JSON, else 0.0."""
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""

@@ -12,7 +12,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import ActionType, options
 from grounding_rewards.verifiers.alternatives import Columns, argument, compared
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.hit import inside_regions
 from grounding_rewards.verifiers.text import text_rule
 
@@ -28,7 +28,7 @@ _TYPE = ActionType()
 
 
 @dataclass(frozen=True)
-class NavigationCoord:
+class NavigationCoord(BaseVerifier):
     """α times a step of the distance where the type is right, or β times a step of what is right of a scroll.
 
     d is the distance to the marked point or the centre, 0 inside a place with an extent. Clicks and long presses: α
@@ -49,7 +49,6 @@ class NavigationCoord:
     far: float
 
     low = 0.0
-    needs = NEEDS_NOTHING
 
     @property
     def high(self) -> float:
@@ -72,7 +71,7 @@ class NavigationCoord:
 
 
 @dataclass(frozen=True)
-class NavigationContent:
+class NavigationContent(BaseVerifier):
     """γ where the type is right and the F1 of the words of text and app is at least ``least_f1``, else 0.0.
 
     0.0 where the target has neither.
@@ -86,7 +85,6 @@ class NavigationContent:
     least_f1: float
 
     low = 0.0
-    needs = NEEDS_NOTHING
 
     def __post_init__(self) -> None:
         options.number(self, "least_f1", high=1.0, above=True)
@@ -104,7 +102,7 @@ class NavigationContent:
 
 
 @dataclass(frozen=True)
-class NavigationMatch:
+class NavigationMatch(BaseVerifier):
     """1.0 where every term of one alternative is as high as it can be, else 0.0.
 
     The terms are those of ``NavigationCoord`` and ``NavigationContent``.
@@ -116,7 +114,6 @@ class NavigationMatch:
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """The score of each rollout: (n,)."""

@@ -7,7 +7,7 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import BOX_LIST
-from grounding_rewards.parsing.dialects.box_list import TURN
+from grounding_rewards.parsing.dialects.lists import TURN
 from grounding_rewards.parsing.texts import SPACE
 from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, length
 from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source

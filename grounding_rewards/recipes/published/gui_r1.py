@@ -27,7 +27,6 @@ from grounding_rewards.targets.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
 from grounding_rewards.verifiers.alternatives import OfPlaces
 from grounding_rewards.verifiers.any_of import any_of, same_action
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
 from grounding_rewards.verifiers.text import TextAs
 
 REACH = 140.0
@@ -134,7 +133,6 @@ class _InPlace(OfPlaces):
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def places(self, rollouts: Rollouts) -> Floats:
         """Score m places."""

@@ -22,7 +22,7 @@ from grounding_rewards.scoring import ACTION, BBOX, Deviation, Example, Exploit,
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import any_of, if_placed, same_action
 from grounding_rewards.verifiers.alternatives import OfPlaces
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.hit import inside_regions
 
 Form = Literal["main", "dast", "nothink"]
@@ -139,7 +139,6 @@ class _InPlace(OfPlaces):
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def places(self, rollouts: Rollouts) -> Floats:
         """Score m places."""
@@ -163,14 +162,13 @@ Borders count, and no edge is cut: (300.9, 200) lies in a box that ends at 300."
 
 
 @dataclass(frozen=True)
-class _Written:
+class _Written(BaseVerifier):
     """1.0 where the response is the tags of its form and no more, else 0.0: every one of the ``patterns`` occurs."""
 
     patterns: tuple[str, ...]
 
     low = 0.0
     high = 1.0
-    needs = NEEDS_NOTHING
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         texts = as_texts(rollouts.text)

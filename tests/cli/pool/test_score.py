@@ -53,7 +53,7 @@ def test_summary_as_json(run, tmp_path, small):
     found = json.loads(run(*SCORE, source, *GELATO, "--out", out, "--json").out)
     assert found.pop("inputs")[0]["path"] == str(source)
     assert found == {
-        "out": str(out), "version": gr.__version__, "recipe": {"name": "gelato"}, "code": [],
+        "out": str(out), "version": gr.__version__, "recipe": {"name": "gelato"}, "code": [], "plugins": {},
         "warnings": [],
         "columns": {
             "response": "response", "target": "target", "image_size": "image_size",

@@ -4,7 +4,6 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AUTO, BARE_TUPLE, CROPPED, REFUSAL, AutoDialect, parse
 from grounding_rewards.recipes.click import click
 from grounding_rewards.rollouts import Reason
+from tests.cases import cases
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 from tests.parsing.reading import read
 from tests.parsing.test_paths_agree import bits, inside
@@ -29,12 +29,12 @@ def test_the_order_of_dialects():
 
 
 def test_the_recipe_names_the_order():
-    said = click.__doc__.partition('``"auto"`` tries')[2].partition("in this\n")[0]
-    positions = [said.index(name) for name in AUTO.names[2:]]
+    documented = click.__doc__.partition('``"auto"`` tries')[2].partition("in this\n")[0]
+    positions = [documented.index(name) for name in AUTO.names[2:]]
     assert positions == sorted(positions)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected", "dialect"),
     [
         ("(1, 2)", ([1, 2], "OK"), "bare_tuple"),
@@ -139,8 +139,8 @@ SENTINELS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "dialect"), SENTINELS)
-@pytest.mark.parametrize("answers", ["only", "first", "last", "all"])
+@cases(("text", "dialect"), SENTINELS)
+@cases("answers", ["only", "first", "last", "all"])
 def test_a_sole_point_off_the_screen_refuses_in_every_dialect(text, dialect, answers):
     for rows in (1, 2, 60):
         found = parse(["(7, 8)", text][-rows:] * rows, AUTO, space=CoordSpace.PIXEL, answers=answers)
@@ -150,7 +150,7 @@ def test_a_sole_point_off_the_screen_refuses_in_every_dialect(text, dialect, ans
         assert rows == 1 or found.xy[0].tolist() == [7, 8]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point"),
     [
         ("[[-1, -100]]", [-1, -100]), ("[[-100, -1]]", [-100, -1]), ("[-1.0, 5]", [-1, 5]), ("[5, -1.0]", [5, -1]),

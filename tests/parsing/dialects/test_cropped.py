@@ -1,18 +1,18 @@
 """``(Image_0, (120, 45))`` and crops, whose left top is added: GUI-Spotlight."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import CROPPED
 from grounding_rewards.parsing.dialects.cropped import read_cropped
 from grounding_rewards.parsing.texts import compiled
+from tests.cases import cases
 from tests.parsing.reading import read, read_all, read_box
 
 CROP = "<crop>(Image_0, (100, 200), (300, 400))</crop>"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point"),
     [
         ("(Image_0, (120, 45))", [120, 45]),
@@ -37,7 +37,7 @@ def test_a_crop_alone_answers_with_its_box():
     assert read(inner, CROPPED, "last") == ([130, 240], "OK")
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "(Image_1, (20, 45))", f"(Image_1, (20, 45)) {CROP}", f"{CROP} (Image_2, (20, 45))", "(Image_0, (x, y))",

@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -7,6 +6,7 @@ from grounding_rewards.parsing import JSON_POINT
 from grounding_rewards.parsing.dialects.json_point import decoded, point_of, read_json_point
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
 from grounding_rewards.testing import check_dialect
+from tests.cases import cases
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 from tests.parsing.reading import read
 from tests.parsing.test_paths_agree import agree
@@ -14,7 +14,7 @@ from tests.parsing.test_paths_agree import agree
 POINT = '{"point_2d": [200, 150], "label": "save"}'
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point"),
     [
         (POINT, [200, 150]), (f" {POINT}\n", [200, 150]), (f"```json\n{POINT}\n```", [200, 150]),
@@ -33,7 +33,7 @@ def test_one_object_in_a_fence_or_not(text, point):
     assert read(text, JSON_POINT, thinking="read") == (point, "OK")
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         f"The element is here: {POINT}", f"{POINT} done.", f"{POINT} {POINT}", f"```\n{POINT}\n```", f"[{POINT}]",
@@ -49,7 +49,7 @@ def test_everything_else_is_malformed(text):
     assert read(text, JSON_POINT, thinking="read") == (None, "MALFORMED")
 
 
-@pytest.mark.parametrize("text", ["null", "{}", "[200, 150]", "refusal", '{"POINT_2D": [200, 150]}', "(200, 150)"])
+@cases("text", ["null", "{}", "[200, 150]", "refusal", '{"POINT_2D": [200, 150]}', "(200, 150)"])
 def test_without_the_key_there_is_no_answer(text):
     assert read(text, JSON_POINT, thinking="read") == (None, "NO_ANSWER")
 

@@ -1,7 +1,6 @@
 """Boxes in a list of dicts, fenced or not: GUI-G1."""
 
 import numpy as np
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -9,6 +8,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import LITERAL_BOX, parse
 from grounding_rewards.parsing.dialects.literal_box import read_boxes
 from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
+from tests.cases import cases
 from tests.parsing.fragments import GLUE, NUMERALS, SPACES
 from tests.parsing.reading import read, read_box
 
@@ -16,7 +16,7 @@ BOX = [500, 370, 524, 398]
 LIST = '[{"bbox_2d": [500, 370, 524, 398], "label": "save"}]'
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         f"```json\n{LIST}\n```", '```json\n[\n\t{"bbox_2d": [500, 370, 524, 398], "label": "save"}\n]\n```', LIST,
@@ -40,7 +40,7 @@ def test_reads(text):
     assert found.xy.tolist() == [[512, 384]]
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         f"Here: ```json\n{LIST}\n```", f"```\n{LIST}\n```", f"``json\n{LIST}\n```", f"```json\n{LIST}\n``",
@@ -62,9 +62,7 @@ def test_what_only_looks_like_one_is_malformed(text):
     assert read(text, LITERAL_BOX, "first", "read") == (None, "MALFORMED")
 
 
-@pytest.mark.parametrize(
-    "text", ["[500, 370, 524, 398]", '[{"bbox": [500, 370, 524, 398]}]', "(1, 2)", "```json\n[]\n```"]
-)
+@cases("text", ["[500, 370, 524, 398]", '[{"bbox": [500, 370, 524, 398]}]', "(1, 2)", "```json\n[]\n```"])
 def test_without_the_key_there_is_no_answer(text):
     assert read(text, LITERAL_BOX, "first", "read") == (None, "NO_ANSWER")
 

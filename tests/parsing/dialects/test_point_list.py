@@ -10,6 +10,7 @@ from grounding_rewards.parsing import JSON_2D, POINT_LIST, THOUGHT_POINT_LIST, p
 from grounding_rewards.parsing.parse import MAX_ANSWERS
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
 from grounding_rewards.testing import check_dialect
+from tests.cases import cases
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 from tests.parsing.reading import read
 from tests.parsing.test_paths_agree import agree
@@ -30,7 +31,7 @@ def points(text, dialect=POINT_LIST):
     return read[0]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "found"),
     [
         (ONE, [[520, 219]]), (TWO, [[1, 2], [3.5, 4]]), (f"Here: {ONE} done.", [[520, 219]]),
@@ -54,12 +55,12 @@ def test_the_first_list_of_points(text, found):
     assert reason == ("OK" if found else "MALFORMED" if "point_2d" in text else "NO_ANSWER")
 
 
-@pytest.mark.parametrize("text", ["[]", "[ \n]", "Nothing fits: [] (sorry)", "See [1]: []"])
+@cases("text", ["[]", "[ \n]", "Nothing fits: [] (sorry)", "See [1]: []"])
 def test_an_empty_list_is_a_refusal(text):
     assert points(text) == ([], "REFUSED")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "good"),
     [
         (f"<think>left</think>{ONE}", True), (f"<think>\nleft\n</think>\n\n{ONE}\n", True),

@@ -1,13 +1,12 @@
 """Refusals: Gelato's word, UI-Venus's (-1, -1), VLM-R1's None; only where they are the whole answer."""
 
-import pytest
-
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AUTO, JSON_REFUSAL, REFUSAL, parse
+from tests.cases import cases
 from tests.parsing.reading import read
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "refusal", "Refusal", "REFUSAL.", '"refusal"', "'refusal'", "`refusal`", "  refusal \n", "null", "None",
@@ -22,7 +21,7 @@ def test_the_whole_answer_refuses(text):
     assert read(text, REFUSAL) == (None, "REFUSED")
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "refusal (1, 2)", "no refusal", "refusal refusal", "I refuse", "[-1, 5]", "(-1, -100)", "(-1)",
@@ -43,7 +42,7 @@ def test_a_refusal_has_no_place_under_any_policy():
     assert (found.points.tolist(), found.offsets.tolist()) == ([], [0, 0, 0])
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '{"point_2d": [-1, -1]}', '[{"point_2d": [-1,-1], "label": "save"}]', "{'coordinate': [ -100 , -100 ]}",
@@ -61,7 +60,7 @@ def test_the_only_point_in_json_refuses(text):
     assert read(text, AUTO) == (None, "REFUSED")
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '[{"point_2d": [-1, -1]}, {"point_2d": [1, 2]}]', '[{"point_2d": [1, 2]}, {"point_2d": [-1, -1]}]',
@@ -76,7 +75,7 @@ def test_other_json_does_not(text):
     assert (read(text, AUTO)[1] == "REFUSED") == (text in ('{"point_2d": [-1.0, -1.0]}', "point_2d [-1, -1]"))
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '{"coordinate": null, "action": "wait"}', '{"action": "type", "coordinate": null}', '{"point_2d": null',
@@ -90,8 +89,6 @@ def test_null_beside_anything_else_does_not(text):
     assert read(text, AUTO)[1] != "REFUSED"
 
 
-@pytest.mark.parametrize(
-    "text", ['{"point_2d": [1, 2]}', '{"text": null}', "Answer: None of these", "None, null", '{"point": null}']
-)
+@cases("text", ['{"point_2d": [1, 2]}', '{"text": null}', "Answer: None of these", "None, null", '{"point": null}'])
 def test_json_without_a_sentinel_is_no_refusal(text):
     assert read(text, JSON_REFUSAL) == (None, "NO_ANSWER")

@@ -1,4 +1,4 @@
-"""Names of actions that stand in front of a place: what is then said of the place is no click."""
+"""Names of actions in front of a place, which is then no click."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from grounding_rewards.actions import canonical, is_known
 from grounding_rewards.parsing.dialects.actions._keys import AT_A_PLACE, OPENAI
-from grounding_rewards.parsing.pieces import either_case
+from grounding_rewards.parsing.patterns import either_case
 from grounding_rewards.parsing.texts import SPACE
 
 _BEFORE_PLACES = ("at", "on", "to", "in", "from")
@@ -22,22 +22,22 @@ _FORMS = (
 )
 
 MAY_NAME = rf"(?:^|[^A-Za-z_])(?:{'|'.join(_FORMS)})"
-"""What occurs in every text that ``names_another`` says yes to."""
+"""A pattern that occurs in every text for which ``names_another`` is True."""
 
-# A name may begin where what stood in front of it was taken: a call in a call.
+# Look-behind, which RE2 lacks: of "a(b(" both names match, where a consumed character would hide the second.
 _NAMES = re.compile(rf"(?<![A-Za-z_])(?:{'|'.join(_FORMS)})")
 _CAMEL = re.compile("[a-z][A-Z]")
 
 
 def names_another(text: str, name: str) -> bool:
-    """Whether the name of another action stands in front of the last number of a text.
+    """Return True if the name of another action stands before the last number of a text.
 
-    It may stand there as a call; behind ``Action:`` or a key such as ``action``; and right before a place, where it is
-    an action at a place, ``type``, or in the form of a name in code: what is called "Home" or "Menu" is a label.
+    It counts as a call; after ``Action:`` or a key such as ``action``; and right before a place if it is an action at a
+    place, ``type``, or written like a name in code: "Home" or "Menu" before a place is a label.
 
     Args:
-        text: in which a place was found.
-        name: the action found with it; "" is a click.
+        text: a text with a place.
+        name: the action of that place; "" is a click.
 
     >>> names_another("Action: type(content='go to (5, 6)", ""), names_another("long press (5, 6)", "")
     (True, True)
@@ -46,23 +46,23 @@ def names_another(text: str, name: str) -> bool:
     """
     meant = canonical(name or "click")
     front = text[: max([text.rfind(digit) for digit in "0123456789"]) + 1]
-    return any(_kind(found) not in ("", meant) for found in _NAMES.finditer(front))
+    return any(_kind(match) not in ("", meant) for match in _NAMES.finditer(front))
 
 
-def _kind(found: re.Match[str]) -> str:
-    """The action that is named, in the vocabulary's words; "" where none is."""
-    if found["call"]:
-        return "" if found["ending"] else _known(found["call"])
-    if found["typed"]:
-        return _known(found["typed"]) if found["typed"] in OPENAI else ""
-    words = found["named"] or found["before"]
+def _kind(match: re.Match[str]) -> str:
+    """Return the named action in the vocabulary's words; "" if there is none."""
+    if match["call"]:
+        return "" if match["ending"] else _known(match["call"])
+    if match["typed"]:
+        return _known(match["typed"]) if match["typed"] in OPENAI else ""
+    words = match["named"] or match["before"]
     first, _, last = words.replace("-", " ").partition(" ")
     kind = _known(f"{first}_{last}") if last else ""
     if kind:
         return kind
-    if found["named"]:
+    if match["named"]:
         kind = _known(first)
-        return kind if not (last or found["prose"]) or _is_sure(first, kind) else ""
+        return kind if not (last or match["prose"]) or _is_sure(first, kind) else ""
     word = first if last in _BEFORE_PLACES else last or first
     kind = _known(word)
     return kind if _is_sure(word, kind) else ""
@@ -73,5 +73,5 @@ def _known(word: str) -> str:
 
 
 def _is_sure(word: str, kind: str) -> bool:
-    """Whether a word in front of others means the action."""
+    """Return True if a word before others means the action."""
     return kind in AT_A_PLACE or word.lower() == "type" or "_" in word or bool(_CAMEL.search(word))

@@ -1,4 +1,4 @@
-"""What a call says to do: its arguments by key, and those without a key by the kind of action."""
+"""Calls to actions: arguments by key, and those without a key by the kind of action."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from grounding_rewards.actions import Act, canonical
 from grounding_rewards.parsing.dialects.actions._keys import AT_A_PLACE, KEYS, act_of
 from grounding_rewards.parsing.dialects.actions._several import repeated
-from grounding_rewards.parsing.pieces import PLACE
+from grounding_rewards.parsing.patterns import PLACE
 from grounding_rewards.parsing.texts import NUMBER, SPACE, number
 
 Argument = tuple[str, str, bool]
-"""Key or "", text, and whether that stood in quotes."""
+"""Key or "", text, and True if the text was in quotes."""
 
 _OPEN = rf"(?:(?:<\|box_start\|>|<point>|<bbox>|<box>){SPACE})?"
 _CLOSE = rf"(?:(?:<\|box_end\|>|</point>|</bbox>|</box>){SPACE})?"
@@ -35,14 +35,14 @@ _UNREAD = object()
 
 
 def acts_of_call(name: str, arguments: Sequence[Argument], library: bool = False) -> list[Act]:
-    """What a call says to do; () where an argument cannot be read, or does not fit the action.
+    """Return the actions of a call; [] if an argument cannot be read, or does not fit the action.
 
     ``press`` with several keys presses one after the other: these are several actions, as it is with ``presses``.
 
     Args:
-        name: what is called.
+        name: the function's name.
         arguments: in order.
-        library: whether it is pyautogui's, whose ``scroll`` begins with how far.
+        library: True for pyautogui's functions, whose ``scroll`` begins with the distance.
 
     >>> acts_of_call("drag", [("start_box", "(1,2)", True), ("end_box", "(3,4)", True)])
     [Act(name='drag', place=(1.0, 2.0), arguments={'to': (3.0, 4.0)})]
@@ -56,7 +56,7 @@ def acts_of_call(name: str, arguments: Sequence[Argument], library: bool = False
     for key, text, quoted in arguments:
         value = _value(key, text, quoted)
         if value is _UNREAD:
-            if key in _PLACES and canonical(name) not in AT_A_PLACE:  # it needs none
+            if key in _PLACES and canonical(name) not in AT_A_PLACE:  # an action that needs no place
                 continue
             return []
         if key in KEYS["keys"] or (not key and canonical(name) in _KEYBOARD):
@@ -67,12 +67,12 @@ def acts_of_call(name: str, arguments: Sequence[Argument], library: bool = False
             plain.append(value)
     if plain and not _add_plain(name, plain, item, library):
         return []
-    acts = [act_of({**each, "action": name}) for each in repeated(name, item)]
+    acts = [act_of({**keystroke, "action": name}) for keystroke in repeated(name, item)]
     return [act for act in acts if act is not None]
 
 
 def _value(key: str, text: str, quoted: bool) -> Any:
-    """What an argument says: a place, a string, a number, a list of strings or a word."""
+    """Return an argument's value: a place, a string, a number, a list of strings or a word."""
     if key in _PLACES and not (key == "to" and quoted and text in _DIRECTIONS):
         return _numbers(text) or _UNREAD
     if quoted:
@@ -82,25 +82,26 @@ def _value(key: str, text: str, quoted: bool) -> Any:
     if text in _WORDS:
         return _WORDS[text]
     if text[:1] == "[" and ("'" in text or '"' in text):
-        return [one or other for one, other in _STRINGS.findall(text)]
+        return [single or double for single, double in _STRINGS.findall(text)]
     return _numbers(text) or (text if key or text in _DIRECTIONS else _UNREAD)
 
 
 def _numeral(text: str) -> int | float:
+    # More digits may go beyond COORDINATE_LIMIT, to which ``number`` clips them.
     return int(text) if len(text) <= 12 and "." not in text else number(text)
 
 
 def _numbers(text: str) -> list[float] | None:
-    """The numbers of a place, in whatever brackets or tags; None where it is none."""
+    """Return the numbers of a place, in any brackets or tags; None if the text is no place."""
     return [number(numeral) for numeral in _NUMBER.findall(text)] if _PLACE.fullmatch(text) else None
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return _ESCAPED.get(found[1], found[0])
+def _escaped(match: re.Match[str]) -> str:
+    return _ESCAPED.get(match[1], match[0])
 
 
 def _add_plain(name: str, plain: list[Any], item: dict[str, Any], library: bool) -> bool:
-    """Add arguments without a key, under the key that they would have; whether all fit."""
+    """Add arguments without a key, under the key that they would have; return True if all fit."""
     kind = "terminate" if name.lower() == "terminate" else canonical(name)
     strings = [value for value in plain if isinstance(value, str)]
     if kind in _STRING_KEYS:
@@ -118,7 +119,7 @@ def _add_plain(name: str, plain: list[Any], item: dict[str, Any], library: bool)
 
 
 def _add_places(kind: str, plain: list[Any], item: dict[str, Any], library: bool) -> bool:
-    """The same for actions at a place: lists are places, numbers are x and y, or how far to scroll."""
+    """Do the same for actions at a place: lists are places, numbers are x and y, or the distance of a scroll."""
     places = [value for value in plain if isinstance(value, list)]
     numbers = [value for value in plain if type(value) in (int, float)]
     for value in plain:

@@ -1,4 +1,4 @@
-"""What an object says to do. Sources call the same things by different keys; the table here says which."""
+"""Objects to actions, by a table of the keys that sources use for the parts of an action."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "down": ("scroll_y", "delta_y"),
     "far": ("pixels", "clicks", "amount"),
 }  # fmt: skip
-"""What sources call the parts of an action."""
+"""Parts of an action, and the keys that sources use for them."""
 
 OPENAI = frozenset({"click", "double_click", "scroll", "type", "wait", "keypress", "drag", "move", "screenshot"})
-"""What ``type`` may be to name an action; anything else, such as ``input``, may be the type of an element."""
+"""Values of ``type`` that name an action; others, such as ``input``, may be the type of an element."""
 
 AT_A_PLACE = frozenset(
     {"click", "double_click", "triple_click", "right_click", "middle_click", "long_press", "hover", "drag", "scroll",
      "swipe", "mouse_down", "mouse_up"}
 )  # fmt: skip
-"""The actions that are done at a place, in the vocabulary's words."""
+"""Actions at a place, in the vocabulary's words."""
 
-_ROLES = {key: role for role, keys in KEYS.items() for key in keys}
+_PART_OF_KEY = {key: part for part, keys in KEYS.items() for key in keys}
 _WRAPPERS = frozenset({"action", "Action", "function", "arguments", "parameters", "args"})
 _REPLACED = frozenset({"action", "Action", "function"})
-_LEVELS = 4
+_LEVELS = 4  # objects inside objects that are opened; models nest two or three
 _STRINGS = ("direction", "button", "app", "status")
 _DIRECTIONS = ("up", "down", "left", "right")
-_NO_TEXT = "no input text"
+_NO_TEXT = "no input text"  # GUI-R1's filler for actions without a text
 _NOWHERE = ((-1.0, -1.0), (-100.0, -100.0))
 _FIRST_BUTTON = ("left", "primary")
 _TIMES = {2.0: "double_click", 3.0: "triple_click"}
 
 
 def acts_of(items: Sequence[Mapping[Any, Any]]) -> list[Act] | None:
-    """The acts of several objects, in order; None where none of them names an action.
+    """Return the acts of several objects, in order; None if none of them names an action.
 
     >>> acts_of([{"action": "wait"}, {"point_2d": [5, 6]}])
     [Act(name='wait', place=(), arguments={}), Act(name='', place=(5.0, 6.0), arguments={})]
@@ -62,9 +62,9 @@ def acts_of(items: Sequence[Mapping[Any, Any]]) -> list[Act] | None:
     acts, named = [], False
     for item in items:
         several = item.get("actions")
-        inside = [part for part in several if isinstance(part, dict)] if isinstance(several, list) else [item]
-        for part in inside:
-            act = act_of(part)
+        inside = [member for member in several if isinstance(member, dict)] if isinstance(several, list) else [item]
+        for member in inside:
+            act = act_of(member)
             if act is not None:
                 acts.append(act)
                 named = named or bool(act.name)
@@ -72,7 +72,7 @@ def acts_of(items: Sequence[Mapping[Any, Any]]) -> list[Act] | None:
 
 
 def act_of(item: Mapping[Any, Any]) -> Act | None:
-    """What an object says to do; None where it says nothing, or where what it has for a place is none.
+    """Return the act of an object; None if it has none, or if its place cannot be read.
 
     Args:
         item: an object with an action and its arguments, a call of a tool with ``arguments``, or either in an object
@@ -84,33 +84,33 @@ def act_of(item: Mapping[Any, Any]) -> Act | None:
     {'direction': 'down'}
     """
     item, called = _unwrapped(item)
-    given = _by_role(item)
-    name, places = _name(given, called), places_of(given, item)
+    parts = _by_part(item)
+    name, places = _name(parts, called), places_of(parts, item)
     kind = canonical(name)
-    if places is None and name and kind not in AT_A_PLACE:  # it needs none
+    if places is None and name and kind not in AT_A_PLACE:  # an action that needs no place
         places = (), ()
     if places is None or not (name or places[0]):
         return None
     place, to = places
     if kind in ("drag", "swipe") and not to:
-        place, to = two_ends(name, place, "start" in given)
-    if place in _NOWHERE and name not in CLICKS:  # as GUI-R1 fills in the places of actions that have none
+        place, to = two_ends(name, place, "start" in parts)
+    if place in _NOWHERE and name not in CLICKS:  # GUI-R1's filler for actions without a place
         place = ()
-    arguments = _arguments(kind, given)
+    arguments = _arguments(kind, parts)
     if to:
         arguments["to"] = to
     if kind == "scroll" or kind == "swipe":
-        _add_direction(name, given, arguments)
-    elif kind == "click" and number_of(given.get("far")) in _TIMES:
-        name = _TIMES[number_of(given["far"]) or 0.0]
+        _add_direction(name, parts, arguments)
+    elif kind == "click" and number_of(parts.get("far")) in _TIMES:
+        name = _TIMES[number_of(parts["far"]) or 0.0]
     if canonical(name) in _TIMES.values() and "button" in arguments:
         button = arguments.pop("button").strip().lower()
-        name = name if button in _FIRST_BUTTON else f"{button}_{canonical(name)}"  # which the vocabulary does not have
+        name = name if button in _FIRST_BUTTON else f"{button}_{canonical(name)}"  # not in the vocabulary
     return Act(name, place, arguments)
 
 
 def _unwrapped(item: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], bool]:
-    """The object that holds the arguments, and whether a tool is called with them, or they are those of an action."""
+    """Return the object that holds the arguments, and True if it stood in another one."""
     called = False
     for _ in range(_LEVELS):
         for key, inner in item.items():
@@ -128,42 +128,42 @@ def _unwrapped(item: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], bool]:
     return item, called
 
 
-def _by_role(item: Mapping[Any, Any]) -> dict[str, Any]:
-    """What the object has for each part of an action: the value of the first of the part's keys that has one."""
-    given: dict[str, Any] = {}
+def _by_part(item: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the parts of an action: of each, the value of the first of its keys that has one."""
+    parts: dict[str, Any] = {}
     for key, value in item.items():
-        role = _ROLES.get(key)
-        if role is None or role in given or value is None or (value == _NO_TEXT and key == "input_text"):
+        part = _PART_OF_KEY.get(key)
+        if part is None or part in parts or value is None or (value == _NO_TEXT and key == "input_text"):
             continue
-        if role == "text" and isinstance(value, list):  # pyautogui's typewrite takes a list of keys
+        if part == "text" and isinstance(value, list):  # pyautogui's typewrite takes a list of keys
             continue
-        if key == "from" and not isinstance(value, list | tuple | dict):  # a mail's, say
+        if key == "from" and not isinstance(value, list | tuple | dict):  # the sender of a mail, for example
             continue
-        given[role] = value
-    return given
+        parts[part] = value
+    return parts
 
 
-def _name(given: Mapping[str, Any], called: bool) -> str:
-    name = given.get("name")
+def _name(parts: Mapping[str, Any], called: bool) -> str:
+    name = parts.get("name")
     if isinstance(name, str) and name.strip():
         return name.strip()
-    for role in ("type", "tool"):  # what else has these keys says something else
-        name = given.get(role)
-        if isinstance(name, str) and (is_known(name.strip()) if called else name.strip() in OPENAI and role == "type"):
+    for part in ("type", "tool"):  # other values of these keys name no action
+        name = parts.get(part)
+        if isinstance(name, str) and (is_known(name.strip()) if called else name.strip() in OPENAI and part == "type"):
             return name.strip()
     return ""
 
 
-def _arguments(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments(kind: str, parts: Mapping[str, Any]) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
-    text = _text(given.get("text"))
+    text = _text(parts.get("text"))
     if text is not None:
         arguments["text"] = text
-    for role in _STRINGS:
-        value = given.get(role)
+    for part in _STRINGS:
+        value = parts.get(part)
         if isinstance(value, str):
-            arguments[role] = value
-    keys = given.get("keys")
+            arguments[part] = value
+    keys = parts.get("keys")
     if isinstance(keys, list | tuple):
         keys = tuple([key for key in keys if isinstance(key, str)])
     elif isinstance(keys, str):
@@ -173,36 +173,36 @@ def _arguments(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
             keys = (keys,)
     if isinstance(keys, tuple) and keys:
         arguments["keys"] = keys
-    seconds = _numeral(given.get("duration"))
+    seconds = _numeral(parts.get("duration"))
     if seconds is not None:
         arguments["duration"] = seconds
     return arguments
 
 
 def _text(value: Any) -> str | None:
-    """A string, or a whole number as one."""
+    """Return a string, or a whole number as a string; None for anything else."""
     if isinstance(value, str):
         return value
     return str(value) if type(value) is int and abs(value) <= COORDINATE_LIMIT else None
 
 
 def _numeral(value: Any) -> float | None:
-    """A number, or a string that is one."""
+    """Return a number, or the number that a string writes; None for anything else."""
     if isinstance(value, str) and len(value) <= 20 and compiled(NUMBER).fullmatch(value.strip()):
         value = float(value.strip())  # strip knows more white space than float does
     return number_of(value)
 
 
-def _add_direction(name: str, given: Mapping[str, Any], arguments: dict[str, Any]) -> None:
-    """The direction of a scroll where a text says it, or how far it goes: up if positive, with OpenAI's keys down."""
+def _add_direction(name: str, parts: Mapping[str, Any], arguments: dict[str, Any]) -> None:
+    """Add a scroll's direction: from a text, or the sign of its distance (positive is up; with OpenAI's keys down)."""
     if "direction" in arguments:
         return
-    for text in (arguments.get("text"), given.get("to")):
+    for text in (arguments.get("text"), parts.get("to")):
         if isinstance(text, str) and text.strip().lower() in _DIRECTIONS:
             arguments["direction"] = text.strip().lower()
             arguments.pop("text", None)
             return
-    right, down, far = [_numeral(given.get(role)) or 0.0 for role in ("right", "down", "far")]
+    right, down, far = [_numeral(parts.get(part)) or 0.0 for part in ("right", "down", "far")]
     if name.lower() == "hscroll":
         right = right or far
     else:

@@ -1,4 +1,4 @@
-"""Dialects that step aside for a text that says something else, whatever they found in it."""
+"""Dialects limited to some texts: without those that mean something else, or only those that match a pattern."""
 
 from __future__ import annotations
 
@@ -8,50 +8,52 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.parsing.checks import check_patterns, groups_of
-from grounding_rewards.parsing.pattern_dialect import Answers, Dialect, Found, contain, nothing, put
-from grounding_rewards.parsing.texts import Texts, compiled, matches
+from grounding_rewards.parsing.base import Answers, Dialect, Found, nothing, put
+from grounding_rewards.parsing.patterns import check_patterns, groups_of
+from grounding_rewards.parsing.texts import Texts, compiled, contains_any, matches
 
-Says = Callable[[str, str], bool]
+Excludes = Callable[[str, str], bool]
 
 
-class _Guard:
-    """Goes by the name of the dialect inside."""
+class _Limited:
+    """A dialect under the name of the one inside."""
 
     dialect: Dialect
     pattern: str
 
     @property
     def name(self) -> str:
-        """The dialect's name."""
+        """Name of the dialect inside."""
         return self.dialect.name
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those of the dialect."""
+        """Names of the dialects inside."""
         return self.dialect.names
 
     def check_patterns(self) -> None:
-        """Complain of a pattern that cannot be used, here or inside."""
+        """Check the pattern here and those inside."""
         groups_of(self.name, self.pattern)
         check_patterns(self.dialect)
 
 
 @dataclass(frozen=True)
-class Unless(_Guard):
-    """A dialect whose answer does not count in texts that say something else; there one was begun.
+class Unless(_Limited):
+    """A dialect whose answers do not count in texts that mean something else; these are malformed.
 
     Args:
         dialect: reads the texts.
-        says: a text and the action's name found in it, to whether it says something else.
-        hints: substrings of which every such text contains one.
-        pattern: in place of ``hints``: what occurs in every such text.
+        excludes: from a text and the name of its action to True if the text means something else.
+        hints: substrings of which every excluded text contains one.
+        pattern: in place of ``hints``, a pattern that occurs in every excluded text.
     """
 
     dialect: Dialect
-    says: Says = field(repr=False)
+    excludes: Excludes = field(repr=False)
     hints: tuple[str, ...] = field(default=(), repr=False)
     pattern: str = field(default="", repr=False)
+
+    trusted = True
 
     @property
     def signs(self) -> tuple[str, ...]:
@@ -64,14 +66,14 @@ class Unless(_Guard):
         found = self.dialect.find(texts, answers)
         if len(texts) == 1:  # numpy costs more than it saves
             text = texts.values[0]
-            if found.count.item() and self._hinted(text) and self.says(text, found.actions[0]):
+            if found.count.item() and self._hinted(text) and self.excludes(text, found.actions[0]):
                 return _withdrawn(found, np.zeros(1, dtype=np.int64), answers)
             return found
         rows = np.flatnonzero(found.count)
         some = texts.take(rows)
-        rows = rows[matches(some, self.pattern) if self.pattern else contain(some, self.hints)]
-        said = [row for row in rows.tolist() if self.says(texts.values[row], found.actions[row])]
-        return _withdrawn(found, np.array(said), answers) if said else found
+        rows = rows[matches(some, self.pattern) if self.pattern else contains_any(some, self.hints)]
+        excluded = [row for row in rows.tolist() if self.excludes(texts.values[row], found.actions[row])]
+        return _withdrawn(found, np.array(excluded), answers) if excluded else found
 
     def _hinted(self, text: str) -> bool:
         if self.pattern:
@@ -80,11 +82,13 @@ class Unless(_Guard):
 
 
 @dataclass(frozen=True)
-class Gated(_Guard):
-    """A dialect for those texts alone that match a pattern; in the others nothing was begun."""
+class Gated(_Limited):
+    """A dialect for texts that match a pattern; the others hold no answer."""
 
     dialect: Dialect
     pattern: str = field(repr=False)
+
+    trusted = True
 
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""
@@ -98,7 +102,7 @@ class Gated(_Guard):
 
 
 def _withdrawn(found: Found, rows: NDArray[np.int64], answers: Answers) -> Found:
-    """The same without the answers of some rows, in which one was begun."""
+    """Remove the answers of some rows, which become malformed."""
     kept = nothing(len(found.count), answers)
     kept.begun[rows] = True
     others = np.setdiff1d(np.arange(len(found.count)), rows)

@@ -1,4 +1,4 @@
-"""Objects in a text, as JSON or as Python writes them."""
+"""Objects in a text, in JSON or Python syntax."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import json
 import re
 from typing import Any
 
-from grounding_rewards.parsing.literal import LiteralError, read_literal
-from grounding_rewards.parsing.nesting import is_shallow
-from grounding_rewards.parsing.pattern_dialect import MAX_ANSWERS
+from grounding_rewards.parsing.base import MAX_ANSWERS
+from grounding_rewards.parsing.literal import LiteralError, is_shallow, read_literal
 from grounding_rewards.parsing.texts import SPACE
 
 MOST = MAX_ANSWERS + 1
@@ -24,10 +23,10 @@ _LOOSE = re.compile(
 
 
 def objects(text: str) -> list[dict[Any, Any]]:
-    r"""The outermost complete objects of a text, in order, without those that are neither JSON nor Python.
+    r"""Return the outermost complete objects of a text, in order, without those that are neither JSON nor Python.
 
-    Braces that never close do not matter, nor do quotes outside of objects. Of more than 2 · ``MOST`` objects, as many
-    are read from either end.
+    Braces that never close do not matter, nor do quotes outside of objects. Of more than 2 · ``MOST`` objects, only
+    ``MOST`` from either end are read.
 
     >>> objects("I'd {try [{'action': 'wait'}, {\"a\": {\"b\": \"}\"}}]")
     [{'action': 'wait'}, {'a': {'b': '}'}}]
@@ -48,7 +47,7 @@ def objects(text: str) -> list[dict[Any, Any]]:
 
 
 def decoded(text: str) -> Any:
-    """The value that a text writes down, in JSON or Python; None where it is neither.
+    """Return the value that a text writes down, in JSON or Python; None if it is neither.
 
     >>> decoded("{'a': (1, None)}"), decoded("[1, true]"), decoded("{a}")
     ({'a': (1, None)}, [1, True], None)
@@ -60,18 +59,18 @@ def decoded(text: str) -> Any:
     try:
         return read_literal(text)
     except LiteralError:
-        return _mended(text)
+        return _with_apostrophes(text)
 
 
-def _mended(text: str) -> Any:
-    """The value of an object in which texts in single quotes hold apostrophes: they end where the object goes on."""
+def _with_apostrophes(text: str) -> Any:
+    """Return the value of an object with apostrophes inside single quotes: a text ends where the object continues."""
     if text.count("{") != 1 or "'" not in text:
         return None
     return _json(_LOOSE.sub(_in_json, text))
 
 
-def _in_json(found: re.Match[str]) -> str:
-    return found[0] if found[1] is None else json.dumps(found[1].replace("\\'", "'"))
+def _in_json(match: re.Match[str]) -> str:
+    return match[0] if match[1] is None else json.dumps(match[1].replace("\\'", "'"))
 
 
 def _dicts(texts: list[str]) -> list[dict[Any, Any]]:
@@ -86,11 +85,11 @@ def _json(text: str) -> Any:
 
 
 def _spans(text: str, start: int) -> list[tuple[int, int]]:
-    """Where the outermost complete pairs of braces begin and end; the first brace opens at ``start``."""
+    """Return start and end of the outermost complete pairs of braces; the first brace is at ``start``."""
     spans: list[tuple[int, int]] = []
     opened: list[int] = []
     while True:
-        if not opened:  # what stands between objects is passed over: a quote there opens no string
+        if not opened:  # skip the text between objects: a quote there opens no string
             start = text.find("{", start)
             if start < 0:
                 break

@@ -1,4 +1,4 @@
-"""Where an object says that something is done: points, boxes and the ends of drags, under whatever keys."""
+"""Places of an object's action: points, boxes and the ends of drags, by the keys in ``_keys.KEYS``."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _END_ALONE = ("left_click_drag", "dragTo", "drag_to", "mouse_drag")
 _INFINITY = float("inf")
 
 
-def places_of(given: Mapping[str, Any], item: Mapping[Any, Any]) -> tuple[Place, Place] | None:
-    """The place and the other end, () where there is none; None where one of them cannot be read."""
-    value, end = given.get("place") or given.get("box"), given.get("to")
-    if given.get("start"):
-        value, end = given["start"], end or value
+def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any]) -> tuple[Place, Place] | None:
+    """Return the place and the other end, () for one that is absent; None if one of them cannot be read."""
+    value, end = parts.get("place") or parts.get("box"), parts.get("to")
+    if parts.get("start"):
+        value, end = parts["start"], end or value
     elif not value:
         x, y = item.get("x"), item.get("y")
         if x is not None or y is not None:
@@ -35,14 +35,14 @@ def places_of(given: Mapping[str, Any], item: Mapping[Any, Any]) -> tuple[Place,
 
 
 def two_ends(name: str, place: Place, begins: bool) -> tuple[Place, Place]:
-    """Those of a drag with one place: of four numbers, two and two; of some drags it is where they end."""
+    """Split the one place of a drag: four numbers are both ends; two are the start, or for some functions the end."""
     if len(place) == 4:
         return place[:2], place[2:]
     return (place, ()) if begins or name not in _END_ALONE else ((), place)
 
 
 def place_of(value: Any) -> Place | None:
-    """Two or four finite numbers, in one list or in pairs, or an object with x and y; None for anything else.
+    """Return two or four finite numbers, from one list, pairs, or an object with x and y; None for anything else.
 
     >>> place_of([5, 6]), place_of([[1, 2], [3, 4]]), place_of({"x": 5, "y": 6}), place_of([True, 1]), place_of("5, 6")
     ((5.0, 6.0), (1.0, 2.0, 3.0, 4.0), (5.0, 6.0), None, None)
@@ -52,7 +52,7 @@ def place_of(value: Any) -> Place | None:
     if not isinstance(value, list | tuple):
         return None
     if len(value) in (1, 2) and isinstance(value[0], list | tuple) and isinstance(value[-1], list | tuple):
-        value = [number for part in value for number in part[:5]]
+        value = [number for pair in value for number in pair[:5]]  # of more than four numbers none are a place
     if len(value) != 2 and len(value) != 4:
         return None
     place = tuple([number_of(number) for number in value])
@@ -60,7 +60,7 @@ def place_of(value: Any) -> Place | None:
 
 
 def number_of(value: Any) -> float | None:
-    """A finite number within ±COORDINATE_LIMIT; None for anything else, True and False among it."""
+    """Return a finite number clipped to ±COORDINATE_LIMIT; None for anything else, such as True and False."""
     if type(value) not in (int, float) or not -_INFINITY < value < _INFINITY:
         return None
     return float(min(max(value, -COORDINATE_LIMIT), COORDINATE_LIMIT))

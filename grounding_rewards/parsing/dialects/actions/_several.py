@@ -1,4 +1,4 @@
-"""Calls that together are one action, as pyautogui's programs have them, and single calls that are several."""
+"""Calls that together are one action, as in programs for pyautogui, and single calls that are several actions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LEFT = ("left", "primary")
 
 
 class Call(NamedTuple):
-    """A call that was read: what it is called, with what is in front of the dot, and what it says to do."""
+    """A call: the name before the dot, the name after it, and the act."""
 
     library: str
     name: str
@@ -20,10 +20,10 @@ class Call(NamedTuple):
 
 
 def acts_of_calls(calls: Sequence[Call]) -> list[Act]:
-    """The actions that calls come down to, in order; as they are where they are none of the sequences below.
+    """Return the actions of calls, in order, with the sequences below joined to one action.
 
-    pyautogui's pointer moves before it clicks, scrolls or drags where it is, its buttons and keys go down and up
-    again, and its programs sleep beside what they do; these are one action each.
+    Programs for pyautogui move the pointer before they click, scroll or drag there, press and release buttons and keys,
+    and sleep between actions; each such sequence is one action.
 
     >>> moved = Call("pyautogui", "moveTo", Act("moveTo", (5.0, 6.0)))
     >>> [act[:2] for act in acts_of_calls([moved, Call("pyautogui", "click", Act("click"))])]
@@ -48,7 +48,7 @@ _LONGEST = 16
 
 
 def repeated(name: str, item: dict[str, object]) -> list[dict[str, object]]:
-    """The arguments of each of the keystrokes that ``press`` makes, which are one after the other.
+    """Return the arguments of each keystroke of a ``press``, in order; of another call its own.
 
     >>> repeated("press", {"keys": ["a", "b"]}), repeated("press", {"keys": "tab", "presses": 2})
     ([{'keys': 'a'}, {'keys': 'b'}], [{'keys': 'tab'}, {'keys': 'tab'}])
@@ -64,7 +64,7 @@ def repeated(name: str, item: dict[str, object]) -> list[dict[str, object]]:
 
 
 def _at_the_pointer(calls: Sequence[Call]) -> Act | None:
-    """``moveTo`` and then something where the pointer is."""
+    """Join ``moveTo`` and an action at the pointer; None for other calls."""
     if len(calls) != 2:
         return None
     (_, moved, start), (_, name, act) = calls
@@ -76,7 +76,7 @@ def _at_the_pointer(calls: Sequence[Call]) -> Act | None:
 
 
 def _dragged(calls: Sequence[Call]) -> Act | None:
-    """``mouseDown``, ``moveTo`` and ``mouseUp``, with another ``moveTo`` in front or not."""
+    """Join ``mouseDown``, ``moveTo``, ``mouseUp``, after another ``moveTo`` or not, to a drag; None for other calls."""
     start: tuple[float, ...] = ()
     if calls[0].name == "moveTo":
         start, calls = calls[0].act.place, calls[1:]
@@ -93,7 +93,7 @@ def _dragged(calls: Sequence[Call]) -> Act | None:
 
 
 def _chord(calls: Sequence[Call]) -> Act | None:
-    """As many ``keyDown``, one ``press``, and the same keys' ``keyUp``."""
+    """Join ``keyDown`` calls, one ``press``, and the same keys' ``keyUp`` to a hotkey; None for other calls."""
     held = len(calls) // 2
     if [call.name for call in calls] != ["keyDown"] * held + ["press"] + ["keyUp"] * held:
         return None
@@ -102,8 +102,8 @@ def _chord(calls: Sequence[Call]) -> Act | None:
 
 
 def _keys(calls: Sequence[Call]) -> list[str]:
-    found: list[str] = []
+    keys: list[str] = []
     for call in calls:
-        said = call.act.arguments
-        found += said["keys"] if "keys" in said else [said["text"]] if "text" in said else []
-    return found
+        arguments = call.act.arguments
+        keys += arguments["keys"] if "keys" in arguments else [arguments["text"]] if "text" in arguments else []
+    return keys

@@ -1,4 +1,4 @@
-"""Compact JSON, whose keys say what is done: AgentCPM-GUI's answers, in thousandths.
+"""Compact JSON, whose keys name the action: AgentCPM-GUI's answers, in thousandths.
 
 {"thought": "The button is at the top.", "POINT": [512, 96]}
 {"POINT": [500, 700], "to": "up"}, {"POINT": [500, 700], "duration": 1000}, {"TYPE": "hello"}, {"PRESS": "HOME"},
@@ -25,23 +25,23 @@ _EDGE = 1000
 
 
 def is_fenced(text: str) -> bool:
-    """Whether a text is in a fence of JSON, from its start to its end."""
+    """Return True if the whole text is in a fence of JSON."""
     text = text.strip()
     return text.startswith(FENCE) and text.endswith(_END) and len(text) >= len(FENCE + _END)
 
 
 def compact_json(text: str) -> Any:
-    """The JSON5 that a text is, in a fence of JSON or not.
+    """Read a text that is JSON5, in a fence of JSON or not.
 
     Raises:
-        Json5Error: it is none.
+        Json5Error: it is not.
     """
     text = text.strip()
     return read_json5(text[len(FENCE) : -len(_END)] if is_fenced(text) else text)
 
 
 def is_compact_action(value: Any) -> bool:
-    """Whether a value keeps to AgentCPM-GUI's schema: an object of these keys alone, each of its own kind.
+    """Return True for a value in AgentCPM-GUI's schema: an object of only these keys, each of its own kind.
 
     ``thought`` and ``TYPE`` are texts; ``POINT`` two whole numbers of 0..1000, and ``to`` such a pair or a direction;
     ``duration`` a whole number from 0; ``PRESS`` one of three buttons; ``STATUS`` one of six words. 200.0 is a whole
@@ -50,11 +50,11 @@ def is_compact_action(value: Any) -> bool:
     >>> is_compact_action({"POINT": [200.0, 150], "to": "up"}), is_compact_action({"POINT": [200.5, 150]})
     (True, False)
     """
-    return isinstance(value, dict) and all(key in _KINDS and _KINDS[key](each) for key, each in value.items())
+    return isinstance(value, dict) and all(key in _KINDS and _KINDS[key](item) for key, item in value.items())
 
 
 def read_compact_action(text: str) -> list[Act] | None:
-    """The action of a text that is one such object; () where it says nothing but a thought.
+    """Return the action of a text that is one such object; () if it holds nothing but a thought.
 
     The name is the first of POINT, TYPE, PRESS, STATUS, duration and to that the object has.
 
@@ -99,7 +99,9 @@ def _is_whole(value: Any) -> bool:
 
 
 def _is_place(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(_is_whole(each) and each <= _EDGE for each in value)
+    return (
+        isinstance(value, list) and len(value) == 2 and all(_is_whole(number) and number <= _EDGE for number in value)
+    )
 
 
 _KINDS: dict[str, Callable[[Any], bool]] = {
@@ -118,7 +120,7 @@ _NUMBER = "(?:0|[1-9][0-9]{0,2}|1000)"
 
 
 def _usual(*tokens: str) -> str:
-    """An object of these tokens, after a thought or none."""
+    """Return the pattern of an object of these tokens, after a thought or none."""
     thought = _SPACE.join((f'"{THOUGHT}"', ":", f'"{_TEXT}"', ",", ""))
     return _SPACE.join(("^", r"\{", f"(?:{thought})?{tokens[0]}", *tokens[1:], r"\}", "$"))
 

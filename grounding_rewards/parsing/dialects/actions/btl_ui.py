@@ -19,15 +19,17 @@ from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.parsing.action_dialect import ActionDialect
+from grounding_rewards.parsing.dialects.actions._keys import act_of
+from grounding_rewards.parsing.dialects.actions._objects import objects
 from grounding_rewards.parsing.dialects.json_point import POINT_KEY, point_of
-from grounding_rewards.parsing.nesting import is_shallow
+from grounding_rewards.parsing.literal import is_shallow
 from grounding_rewards.parsing.texts import SPACE, compiled
 
 LINK, BLINK = "<link>", "<blink>"
 UNREAD = object()
-"""What ``loaded`` returns for a text that is no JSON."""
+"""The result of ``loaded`` for a text that is no JSON."""
 
-# In these patterns no character can be read in two ways: RE2 then captures in a single pass.
+# In these patterns no character can be matched in two ways: RE2 then captures in a single pass.
 BLANK = "[ \n]*"
 USUAL_NUMBER = r"(?:0|-?[1-9][0-9]{0,11})(?:\.[0-9]+)?"
 USUAL_WORDS = r"[^\"\\<`\x00-\x1f]*"
@@ -45,7 +47,7 @@ _POINT = rf'"point_2d": ?\[(?P<x>{USUAL_NUMBER}), ?(?P<y>{USUAL_NUMBER})\]'
 
 
 def fenced(text: str, tag: str) -> str | None:
-    """What stands in the first ```json fence that fills a tag such as ``<link>``; None where there is none.
+    """Return the content of the first ```json fence that fills a tag such as ``<link>``; None if there is none.
 
     >>> fenced("<link>```json [] ```</link> <link>```json [1] ```</link>", LINK), fenced("<link>[]</link>", LINK)
     ('[]', None)
@@ -56,9 +58,9 @@ def fenced(text: str, tag: str) -> str | None:
 
 
 def loaded(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """The JSON value that a text is, ``UNREAD`` where it is none or nests too deeply; numbers as Python has them.
+    """Return the JSON value of a text, ``UNREAD`` if it is none or nests too deeply; numbers as Python reads them.
 
-    ``pairs`` makes objects of their keys and values, and raises ValueError where it finds none.
+    ``pairs`` makes objects of their keys and values, and raises ValueError for those that it refuses.
     """
     try:
         return json.loads(text, object_pairs_hook=pairs) if is_shallow(text) else UNREAD
@@ -67,7 +69,7 @@ def loaded(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = Non
 
 
 def read_fenced_link(text: str) -> Sequence[Act] | None:
-    """The items in a text's first link, up to the first that is none.
+    """Return the items in a text's first link, up to the first that is none.
 
     >>> read_fenced_link('<link>```json [{"Plan": "p", "Action": {"function": "Swipe", "direction": "up"}}] ```</link>')
     [Act(name='Swipe', place=(), arguments={'direction': 'up'})]
@@ -84,7 +86,7 @@ def read_fenced_link(text: str) -> Sequence[Act] | None:
 
 
 def _act(item: Any) -> Act | None:
-    """A bare point, or an action with its arguments; ``raw`` where it says more than those."""
+    """Return a bare point, or an action with its arguments; ``raw`` is the object if it holds more."""
     if not isinstance(item, dict):
         return None
     if POINT_KEY in item:
@@ -116,4 +118,20 @@ BTL_UI = ActionDialect(
     (LINK,),
     must=("</link>",),
 )
-"""The first link in the text counts, wherever it is, and in it the first item."""
+"""The first link, anywhere in the text."""
+
+
+def read_link(text: str) -> list[Act] | None:
+    """Return the acts in the last link, in order; an item that is nothing but a place is one without a name.
+
+    >>> read_link('<link>[{"Plan": "go back", "Action": {"function": "Back"}}]</link>')
+    [Act(name='Back', place=(), arguments={})]
+    """
+    if LINK not in text:
+        return None
+    acts = map(act_of, objects(text.rpartition(LINK)[2].partition("</link>")[0]))
+    return [act for act in acts if act is not None]
+
+
+ACTION_BLINK = ActionDialect(name="action_blink", read=read_link, signs=(LINK,), must=("}",), vocabulary=True)
+"""The last link alone, fenced or not; text before it, such as the boxes of ``<blink>``, is no answer."""

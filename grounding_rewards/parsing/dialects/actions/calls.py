@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from grounding_rewards.actions import Act, is_known
 from grounding_rewards.parsing.action_dialect import ActionDialect
+from grounding_rewards.parsing.base import MAX_ANSWERS
 from grounding_rewards.parsing.dialects.actions._call_arguments import acts_of_call
 from grounding_rewards.parsing.dialects.actions._several import Call, acts_of_calls
 from grounding_rewards.parsing.dialects.actions.json_actions import NUMERAL
-from grounding_rewards.parsing.pattern_dialect import MAX_ANSWERS
 from grounding_rewards.parsing.texts import SPACE
 
 MOST = MAX_ANSWERS + 1
@@ -30,13 +30,13 @@ _ANSWER = re.compile(r"(?:^|\n)[ \t]*Action:")
 _FIRST_CALL = re.compile(rf"{_ANSWER.pattern}{SPACE}(?:[A-Za-z]+\.)?([A-Za-z_]+)\(")
 _WORD = string.ascii_letters + string.digits + "_."
 _TOKEN = re.compile(r"""[^()\[\],'"]+|[()\[\],'"]""")
-# A quote that no comma or bracket follows is part of the text, as in 'it's'.
+# A quote without a comma or bracket after it is part of the text, as in 'it's'.
 _QUOTED = {quote: re.compile(rf"(?:[^{quote}\\]+|\\.|{quote}(?!{SPACE}[,)\]]))*", re.DOTALL) for quote in ("'", '"')}
 _KEY = re.compile(rf"([A-Za-z_][A-Za-z0-9_]*){SPACE}={SPACE}")
 
 
 class Argument(NamedTuple):
-    """An argument of a call: its key, "" where it has none; its text; and whether that stood in quotes."""
+    """An argument of a call: its key, "" if it has none; its text; and True if that was in quotes."""
 
     key: str
     text: str
@@ -44,9 +44,9 @@ class Argument(NamedTuple):
 
 
 def read_calls(text: str) -> list[Act]:
-    r"""The acts of all calls in a text, in order; where a line begins with ``Action:``, of those behind it.
+    r"""Return the acts of all calls in a text, in order; if a line begins with ``Action:``, only of calls after it.
 
-    A call of an unknown name is one where an argument has a key, where it is pyautogui's, and right behind ``Action:``.
+    A call of an unknown name counts if an argument has a key, if it is pyautogui's, or right after ``Action:``.
 
     >>> read_calls("Thought: Not click(1, 2).\nAction: type(content='it\\'s')")
     [Act(name='type', place=(), arguments={'text': "it's"})]
@@ -68,7 +68,7 @@ def read_calls(text: str) -> list[Act]:
             behind = answer is not None and first and text[start:bracket].strip() == name
             meant = is_known(short) or library == "pyautogui" or behind
             if arguments is None and position < len(text) and short and is_known(short):
-                return []  # a call in what is no argument of an action
+                return []  # the call stands in something that is no argument
             if short and arguments is not None and (meant or any([argument.key for argument in arguments])):  # noqa: C419
                 acts = acts_of_call(short, arguments, library == "pyautogui")
                 calls += [Call(library, short, act) for act in acts]
@@ -77,23 +77,25 @@ def read_calls(text: str) -> list[Act]:
 
 
 def calls_go_first(text: str, _name: str = "") -> bool:
-    r"""Whether a line begins with ``Action:`` and a call of a known name: objects elsewhere are then no answer.
+    r"""Return True if a line begins with ``Action:`` and a call of a known name: objects elsewhere are then no answer.
 
     >>> calls_go_first("It says {}.\nAction: type(content='{}')"), calls_go_first("Action: wait for (5, 6)")
     (True, False)
     """
-    return any(is_known(found[1]) for found in _FIRST_CALL.finditer(text))
+    return any(is_known(match[1]) for match in _FIRST_CALL.finditer(text))
 
 
 def arguments_of(text: str, position: int) -> tuple[list[Argument] | None, int]:
-    """The arguments of a call that opens just before, and where it ends; None, and where to go on, where it does not.
+    """Return the arguments of the call whose bracket is just before ``position``, and its end.
+
+    If they are no arguments, return None and the position to continue from.
 
     >>> arguments_of("click(point='5 6', 7)", 6)
     ([Argument(key='point', text='5 6', quoted=True), Argument(key='', text='7', quoted=False)], 21)
     >>> arguments_of("not(click(5, 6))", 4)
     (None, 4)
     """
-    found: list[Argument] = []
+    arguments: list[Argument] = []
     start, depth, quoted, before = position, 0, "", "("
     while True:
         token = _TOKEN.match(text, position)
@@ -120,9 +122,9 @@ def arguments_of(text: str, position: int) -> tuple[list[Argument] | None, int]:
         elif not depth and sign in ",)":
             written = text[start:first].strip()
             if written or sign == ",":
-                found.append(_argument(written, quoted))
+                arguments.append(_argument(written, quoted))
             if sign == ")":
-                return found, position
+                return arguments, position
             start, quoted = position, ""
         before = sign.rstrip()[-1:] or before
 

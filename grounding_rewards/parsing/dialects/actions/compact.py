@@ -1,4 +1,4 @@
-"""AgentCPM-GUI's compact JSON, in which the keys say what to do.
+"""AgentCPM-GUI's compact JSON, whose keys name the action, loosely read.
 
 {"thought": "save it", "POINT": [512, 384]}
 {"POINT": [500, 500], "to": "up"}
@@ -23,7 +23,7 @@ _GOING_ON = ("continue", "start")
 
 
 def read_compact(text: str) -> list[Act] | None:
-    """The acts of all objects in a text, in order; () where those that have the keys cannot be used.
+    """Return the acts of all objects in a text, in order; [] if those that have the keys cannot be used.
 
     >>> read_compact('{"POINT":[500,500],"to":"up"}')
     [Act(name='swipe', place=(500.0, 500.0), arguments={'direction': 'up'})]
@@ -35,7 +35,7 @@ def read_compact(text: str) -> list[Act] | None:
 
 
 def compact_act(item: Mapping[Any, Any]) -> Act | None:
-    """What an object says to do; None where it has none of the keys, or a value that does not fit."""
+    """Return the act of an object; None if it has none of the keys, or a value that does not fit."""
     place = place_of(item["POINT"]) if "POINT" in item else ()
     arguments: dict[str, Any] = {}
     duration = number_of(item.get("duration"))
@@ -51,7 +51,7 @@ def compact_act(item: Mapping[Any, Any]) -> Act | None:
 
 
 def _name(item: Mapping[Any, Any], place: tuple[float, ...], arguments: dict[str, Any]) -> str:
-    """What the action is called in the vocabulary, and what the keys say beside it; "" where they do not fit."""
+    """Return the action's name in the vocabulary, and add its arguments; "" if the keys do not fit."""
     to, text, button = (item.get(key) for key in ("to", "TYPE", "PRESS"))
     if to is not None:
         end = place_of(to) if not isinstance(to, str) else ()
@@ -86,4 +86,4 @@ ACTION_COMPACT = ActionDialect(
     must=("}",),
     vocabulary=True,
 )
-"""A point alone is a click, with a duration a long press, with ``to`` a swipe, whatever the order of keys."""
+"""A point alone is a click, with a duration a long press, with ``to`` a swipe, keys in any order."""

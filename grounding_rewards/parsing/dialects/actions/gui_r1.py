@@ -17,7 +17,7 @@ WHOLE = "(?:0|[1-9][0-9]{0,14})"  # Python reads no leading zeros
 PLAIN_TEXT = r"[^'\\\[\]{}<\r\n\x00]*"
 
 _NUMERAL = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
-_PAIR = re.compile(rf"\[([0-9]+),{SPACE}([0-9]+)\]")  # as the source reads it
+_PAIR = re.compile(rf"\[([0-9]+),{SPACE}([0-9]+)\]")  # as the published code reads it
 _ANY_PAIR = re.compile(rf"\[{SPACE}{_NUMERAL}{SPACE},{SPACE}{_NUMERAL}{SPACE}\]")
 _ACTION = re.compile(rf"""(?:'action'|"action"){SPACE}:{SPACE}(?:'([^'"\n]+)'|"([^'"\n]+)")""")
 _TEXT = re.compile(rf"""(?:'input_text'|"input_text"){SPACE}:{SPACE}(?=["'])""")
@@ -30,12 +30,12 @@ _NOWHERE = rf"\[(?:-{WHOLE}, ?-?{WHOLE}|{WHOLE}, ?-{WHOLE})\]"
 
 
 def usual_answer(answer: str) -> str:
-    """A whole text with this and nothing more between its answer tags, and thinking in front of them."""
+    """Return the pattern of a whole text: thinking, then answer tags with only this answer between them."""
     return rf"^{SPACE}<think>[^<]*</think>{SPACE}{OPEN}{answer}{CLOSE}{SPACE}$"
 
 
 def answer_span(text: str) -> tuple[int, int] | None:
-    """Where the content of the first pair of answer tags starts and ends; None without a pair.
+    """Return start and end of the content of the first pair of answer tags; None without a pair.
 
     >>> answer_span("<answer>[]</answer><answer>[1]</answer>")
     (8, 10)
@@ -46,11 +46,11 @@ def answer_span(text: str) -> tuple[int, int] | None:
 
 
 def read_answer_point(text: str) -> list[Act] | None:
-    """The action in the first pair of answer tags: the first name and text there, and the last ``[x, y]`` in braces.
+    """Read the action in the first pair of answer tags: the first name and text, and the last ``[x, y]`` in braces.
 
     Quotes are single or double, and a text may hold apostrophes. Where no pair is of whole numbers, numbers may have
-    decimals, and spaces around them. A number with a sign is no coordinate: the source's data write [-100, -100] where
-    there is no place.
+    decimals, and spaces around them. A number with a sign is no coordinate: in the published data [-100, -100] means
+    that there is no place.
 
     >>> read_answer_point("<answer>[{'action': 'click', 'point': [5, 6.5], 'input_text': 'x'}]</answer>")
     [Act(name='click', place=(5.0, 6.5), arguments={'text': 'x'})]
@@ -68,7 +68,7 @@ def read_answer_point(text: str) -> list[Act] | None:
 
 
 def _place(text: str, start: int, end: int) -> tuple[float, ...]:
-    """The last pair of numbers in braces: of whole numbers, if any is."""
+    """Return the last pair of numbers in braces, of whole numbers if any is; () if there is none."""
     first, last = text.find("{", start, end), text.rfind("}", start, end)
     if not 0 <= first < last:
         return ()
@@ -77,7 +77,7 @@ def _place(text: str, start: int, end: int) -> tuple[float, ...]:
 
 
 def _text(text: str, start: int, end: int) -> str | None:
-    """The first text that ends on its line, as Python reads it; one that Python does not read stays as it is."""
+    """Return the first text that ends on its line, as Python reads it, or as it stands if Python does not."""
     for key in _TEXT.finditer(text, start, end):
         strings = _STRINGS.match(text, key.end(), end)
         if strings is not None:
@@ -90,7 +90,7 @@ def _text(text: str, start: int, end: int) -> str | None:
 
 
 def _close(text: str, start: int, end: int) -> int:
-    """Where the text that opens at ``start`` closes: at its first quote that is no apostrophe in a word; else -1."""
+    """Return the end of the text that opens at ``start``: its first quote that is no apostrophe in a word; else -1."""
     first = close = text.find(text[start], start + 1, end)
     while 0 <= close < end - 1 and text[close - 1].isalnum() and text[close + 1].isalnum():
         close = text.find(text[start], close + 1, end)
@@ -98,7 +98,7 @@ def _close(text: str, start: int, end: int) -> int:
 
 
 def _joined(strings: str) -> str:
-    """One or more of Python's strings, side by side, as one text."""
+    """Join one or more of Python's strings, side by side, to one text."""
     inside = strings[1:-1]
     if "\\" not in inside and strings[0] not in inside:
         return inside
@@ -119,4 +119,4 @@ GUI_R1 = ActionDialect(
     must=(CLOSE,),
     begin=OPEN,
 )
-"""An action with its point and text in the first pair of answer tags; thinking is no better than the rest."""
+"""An action with its point and text in the first pair of answer tags; thinking is not treated apart."""

@@ -15,10 +15,10 @@ from grounding_rewards.parsing.dialects.actions._keys import acts_of
 from grounding_rewards.parsing.dialects.actions._objects import objects
 
 CLICKED = "(?:left_|right_|middle_|double_|triple_)?click|long_press|tap|hover|mouse_move"
-"""Actions whose place says all, as a pattern."""
+"""A pattern of actions that need nothing but a place."""
 
 NUMERAL = r"(?:0|[1-9][0-9]{0,11})(?:\.[0-9]{1,15})?"
-"""A number that JSON and Python read alike, and that is no sign of a refusal."""
+"""A number that JSON and Python read alike; unsigned, so no refusal."""
 
 _X_Y = rf"\[(?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})\]"
 _STRING = r"[^'\"\\\x00-\x1f]+"
@@ -26,7 +26,7 @@ _BEFORE, _AFTER = r"^[^{}]*\{", r"\}[^{}]*$"
 
 
 def _click(quote: str) -> str:
-    """One object in quotes of one kind: an action and its place, and perhaps that there is no text."""
+    """Return the pattern of one object in one kind of quotes: an action, its place, and perhaps "no input text"."""
     place, filler = (
         rf"{quote}(?:coordinate|point){quote}: ?{_X_Y}",
         rf", ?{quote}input_text{quote}: ?{quote}no input text",
@@ -35,18 +35,18 @@ def _click(quote: str) -> str:
 
 
 def _typing(quote: str) -> str:
-    """One object in quotes of one kind: what is typed."""
+    """Return the pattern of one object in one kind of quotes: a typed text."""
     text = rf"{quote}text{quote}: ?{quote}(?P<text>{_STRING}){quote}"
     return rf"{quote}action{quote}: ?{quote}(?P<action>type){quote}, ?{text}"
 
 
 def _called(arguments: str) -> str:
-    """The same as the arguments of a tool, whatever its name."""
+    """Return the pattern of a call of any tool with these arguments."""
     return rf'"name": ?"[A-Za-z_]*", ?"arguments": ?\{{{arguments}\}}'
 
 
 def read_objects(text: str) -> list[Act] | None:
-    """The acts of all objects in a text, in order; None where none of them names an action.
+    """Return the acts of all objects in a text, in order; None if none of them names an action.
 
     >>> read_objects("<answer>[{'action': 'type', 'text': 'hello'}]</answer>")
     [Act(name='type', place=(), arguments={'text': 'hello'})]
@@ -69,5 +69,5 @@ ACTION_JSON = ActionDialect(
 
 Its name stands under ``action``, ``action_type``, ``function`` or ``type``, its place under ``coordinate``, ``point``,
 ``point_2d``, ``bbox_2d``, ``position``, ``start_coordinate``, ``start_box``, ``x`` and ``y`` and the like, or in a
-``path``; the table ``keys.KEYS`` has all.
+``path``; the table ``_keys.KEYS`` has all.
 """

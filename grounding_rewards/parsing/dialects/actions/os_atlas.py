@@ -1,4 +1,4 @@
-"""One line that says what to do: OS-Atlas's actions, the words of OSWorld, and a name in front of a place.
+"""Actions of one line: OS-Atlas's actions, the words of OSWorld, and a name in front of a place.
 
 thoughts: I hold it.
 actions:
@@ -18,14 +18,14 @@ import re
 from grounding_rewards.actions import Act
 from grounding_rewards.parsing.action_dialect import ActionDialect
 from grounding_rewards.parsing.dialects.actions._limits import Gated
-from grounding_rewards.parsing.pieces import PLACE, either_case
+from grounding_rewards.parsing.patterns import PLACE, either_case
 from grounding_rewards.parsing.texts import SPACE, number
 
 WORDS = {
     "WAIT": "wait", "ENTER": "enter", "PRESS_BACK": "back", "PRESS_HOME": "home", "PRESS_RECENT": "recent",
     "COMPLETE": "finished", "DONE": "finished", "FAIL": "finished", "IMPOSSIBLE": "finished",
 }  # fmt: skip
-"""Answers of one word, and what they are in the vocabulary; the last two say that it cannot be done."""
+"""Answers of one word, and their actions in the vocabulary; FAIL and IMPOSSIBLE give up the task."""
 
 _FAILED = ("FAIL", "IMPOSSIBLE")
 _AT_A_PLACE = {
@@ -50,31 +50,31 @@ _COMPILED = re.compile(_LINE)
 
 
 def read_line(text: str) -> list[Act] | None:
-    r"""The one action that is all that a text says behind its last ``actions:``, if it has any; else None.
+    r"""Return the action if a text is one line, or one line after its last ``actions:``; else None.
 
     >>> read_line("thoughts: Type it.\nactions:\nTYPE [hello [1]]")
     [Act(name='type', place=(), arguments={'text': 'hello [1]'})]
     >>> read_line("LONG_PRESS <point>[[5, 6]]</point>")[0][:2], read_line("I would LONG_PRESS [5, 6]")
     (('long_press', (5.0, 6.0)), None)
     """
-    found = _COMPILED.search(text)
-    if found is None:
+    match = _COMPILED.search(text)
+    if match is None:
         return None
-    word, typing, direction = found["word"], found["typing"], found["direction"]
+    word, typing, direction = match["word"], match["typing"], match["direction"]
     if word:
         return [Act(WORDS[word], (), {"status": "impossible"} if word in _FAILED else {})]
     if typing:
         name, key = ("type", "text") if typing == "TYPE" else ("open_app", "app")
-        return [Act(name, (), {key: found["text"]})]
+        return [Act(name, (), {key: match["text"]})]
     if direction:
         return [Act("scroll", (), {"direction": direction.lower()})]
-    kind = _AT_A_PLACE.get(found["name"].lower().translate(_TOGETHER))
-    place = tuple([number(found[key]) for key in ("x", "y", "x1", "y1", "x2", "y2") if found[key]])
+    kind = _AT_A_PLACE.get(match["name"].lower().translate(_TOGETHER))
+    place = tuple([number(match[key]) for key in ("x", "y", "x1", "y1", "x2", "y2") if match[key]])
     return [Act(kind, place)] if kind else None
 
 
 def is_typing(text: str, _name: str = "") -> bool:
-    """Whether a text is OS-Atlas's ``TYPE [...]``, whatever it types."""
+    """Return True if a text is OS-Atlas's ``TYPE [...]``."""
     acts = read_line(text)
     return acts is not None and acts[0].name == "type"
 
@@ -83,7 +83,7 @@ ACTION_OS_ATLAS = Gated(
     ActionDialect(name="action_os_atlas", read=read_line, signs=("",), vocabulary=True),
     pattern=_LINE,
 )
-"""The whole answer is one such line, behind a heading ``actions:`` or ``Action:`` or not, in a fence or not.
+"""The whole answer is one such line, after a heading ``actions:`` or ``Action:`` or not, in a fence or not.
 
-The words and OS-Atlas's names are in capitals; the name in front of a place may be written anyhow.
+The words and OS-Atlas's names are in capitals; the name in front of a place may be in any case.
 """

@@ -1,4 +1,4 @@
-"""An action in whatever notation: Python dicts, UI-TARS calls, box tokens or a bare pair, as UI-AGILE reads answers.
+"""An action in any usual notation: Python dicts, UI-TARS calls, box tokens or a bare pair, as UI-AGILE reads it.
 
 <think>It is at the top.</think><answer>[{'action': 'click', 'coordinate': [512, 384]}]</answer>
 Action: click(start_box='(512,384)')
@@ -25,14 +25,14 @@ _PLACES = [(sign, re.compile(pattern)) for sign, pattern in (
     ("[", rf"\[{SPACE}{_NUMBERS}\]"), ("{", rf"\{{{SPACE}{_NUMBERS}\}}"), ("(", rf"\({SPACE}{_NUMBERS}\)"),
     ("(", rf"\({SPACE}x{SPACE}={SPACE}{_NUMBER}{_COMMA}y{SPACE}={SPACE}{_NUMBER}{SPACE}\)"),
 )]  # fmt: skip
-_NUMERAL = r"(\d+(?:\.\d+)?)"  # of any script, so that none is read from the middle of one
+_NUMERAL = r"(\d+(?:\.\d+)?)"  # digits of any script, so that no match begins inside a number
 _BARE = re.compile(rf"(?<!\d){_NUMERAL}{_COMMA}{_NUMERAL}(?:{_COMMA}{_NUMERAL})*")
 _CUT = re.compile(r"(?:[0-9A-Za-z_.-]|[eE]\+)\Z")
 _ACTION = re.compile(rf"""["']action["']{SPACE}:{SPACE}["']?([0-9A-Za-z_]+)|Action:{SPACE}([0-9A-Za-z_]+)""")
 _VALUE = re.compile(rf"""["']([A-Za-z_]+)["']{SPACE}:{SPACE}(?:'([^']*)'|"([^"]*)")""")
 _FIELDS = {"direction": "direction", "app": "app", "app_name": "app"}
 
-# RE2 is several times as fast without large sets, and where a character says which part of the pattern it belongs to.
+# RE2 is several times as fast without large sets, and if each character can only match one part of the pattern.
 _HEADS = (r"^<think>[^<]*</think>[ \n]*<answer>", "^<answer>")
 _NAMED = r" ?\[ ?\{ ?['\"]action['\"]: ?['\"](?P<action>[0-9A-Za-z_]+)['\"]"
 _TAIL = r" ?\} ?\] ?</answer>[ \n]*$"
@@ -48,13 +48,13 @@ _USUAL = tuple([f"{head}{_NAMED}{rest}{_TAIL}" for rest in (
 
 
 def read_loose_action(text: str) -> list[Act] | None:
-    """The first action of a text: its name, the first place in any notation, and its first argument that is a text.
+    """Read the first action of a text: its name, the first place in any notation, and its first text argument.
 
-    What stands in the first ``<answer>`` counts, closed or not; without one all after the first ``</think>``, if the
-    text thinks. The name is what follows ``'action':`` or ``Action:``. Places in box tokens go before ``start_box=``,
+    It reads the first ``<answer>``, closed or not; without one all after the first ``</think>``, if the text thinks.
+    The name follows ``'action':`` or ``Action:``. Places in box tokens go before ``start_box=``,
     then ``<point>``, brackets, braces, parentheses, ``(x=.., y=..)`` and a bare pair of numbers, the first two of as
-    many as there are with commas between them. Where the first of those is but the end of a number, as in -200 and
-    2e00, none of them is read; what follows the second is not looked at.
+    many as there are with commas between them. If the first of those is only the end of a number, as in -200 and 2e00,
+    none of them is read; text after the second is not checked.
 
     >>> read_loose_action("<answer>[{'action': 'click', 'coordinate': [5, 6.5]}]</answer>")
     [Act(name='click', place=(5.0, 6.5), arguments={})]
@@ -74,7 +74,7 @@ def read_loose_action(text: str) -> list[Act] | None:
 
 
 def _scope(text: str) -> str:
-    """Where the answer stands."""
+    """Return the part of a text that holds the answer."""
     start = text.find(_OPEN)
     if start >= 0:
         end = text.find(_CLOSE, start)

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from grounding_rewards.actions import Act
 from grounding_rewards.parsing.action_dialect import ActionDialect
-from grounding_rewards.parsing.pieces import COMMA, X_Y, XY
+from grounding_rewards.parsing.patterns import COMMA, X_Y, XY
 from grounding_rewards.parsing.texts import SPACE, number
 
 _OPEN, _CLOSE = "<answer>", "</answer>"
-# As the source writes them, then what is read where it finds none.
+# As in the published code, then the forms that are read if that finds none.
 _ACTIONS = (
     re.compile(rf"'action':{SPACE}(?:'(\w+)'|(\w+))"),
     re.compile(rf"""["']action["']{SPACE}:{SPACE}(?:["'](\w+)["']|(\w+))"""),
@@ -31,12 +31,11 @@ _USUAL = (
 
 
 def read_answer_action(text: str) -> list[Act] | None:
-    """The action in the first pair of answer tags, once with each ``[x, y]`` in there, whatever stands around them.
+    """Read the action in the first pair of answer tags, once with each ``[x, y]`` between them.
 
-    Between the tags the first name behind ``'action':`` counts, its own quotes or none; where there is none, quotes may
-    be double and white space may stand before the colon. Pairs are whole numbers without a sign; where there are none,
-    white space may stand after the bracket and before the comma and the other bracket; where there are none of these
-    either, numbers may have a sign and decimals.
+    The first name after ``'action':`` counts, in quotes or not; if there is none, quotes may be double and white space
+    may precede the colon. Pairs are whole numbers without a sign; if there are none, white space may follow the bracket
+    and precede the comma and the other bracket; if there are still none, numbers may have a sign and decimals.
 
     >>> [act[:2] for act in read_answer_action("<answer>'action': 'click', 'coordinate': [5, 6], [7, 8]</answer>")]
     [('click', (5.0, 6.0)), ('click', (7.0, 8.0))]
@@ -51,7 +50,7 @@ def read_answer_action(text: str) -> list[Act] | None:
 
 
 def read_braced_action(text: str) -> list[Act] | None:
-    """The same, but for pairs before the first ``{``, or without one, which are none.
+    """Read the same, but only pairs after the first ``{``.
 
     >>> [act[:2] for act in read_braced_action("<answer>[5, 6] {'action': 'click', 'coordinate': [7, 8]}</answer>")]
     [('click', (7.0, 8.0))]
@@ -84,7 +83,7 @@ UI_R1 = ActionDialect(
     must=(_CLOSE,),
     begin=_OPEN,
 )
-"""An action and its coordinate in the first pair of answer tags; thinking is no better than the rest of the text."""
+"""An action and its coordinate in the first pair of answer tags; thinking is not treated apart."""
 
 UI_R1_BRACED = replace(UI_R1, name="ui_r1_braced", read=read_braced_action)
-"""The same, of which the coordinate stands behind a ``{``."""
+"""The same, with the coordinate after a ``{``."""

@@ -21,7 +21,7 @@ PLACED, TYPED, BARE = (
     ("Wait", "PressBack", "PressHome", "PressEnter", "PressRecent"),
 )
 FUNCTIONS = (*PLACED, *TYPED, *BARE)
-"""What UI-Venus can call: with places, with a text, and with nothing."""
+"""UI-Venus's functions: those with places, with a text, and without arguments."""
 
 _NAME = rf"^{SPACE}([A-Za-z_]+){SPACE}\("
 _PAIR = rf"\({SPACE}({NUMBER}){SPACE},{SPACE}({NUMBER}){SPACE}\)"
@@ -35,7 +35,7 @@ _TEXTS = {"content": "text", "app": "app"}
 
 
 def read_call(call: str) -> Act | None:
-    """One call as an action, its name as written; None where it is none.
+    """Read one call as an action, its name as written; None if the text is no call.
 
     A text may hold quotes: it ends with the last one.
 
@@ -59,17 +59,17 @@ def read_call(call: str) -> Act | None:
 
 
 def _quoted(value: str) -> str | None:
-    """What stands in quotes, backslashes before quotes, n and t read as in Python; None where nothing does."""
+    """Return the content of quotes, with Python's escapes of quotes, n and t; None without quotes."""
     if len(value) < 2 or value[0] not in "'\"" or value[-1] != value[0]:
         return None
     text = value[1:-1]
     if "\\" not in text:
         return text
-    return compiled(_ESCAPED).sub(lambda found: _ESCAPES.get(found[1], found[0]), text)
+    return compiled(_ESCAPED).sub(lambda match: _ESCAPES.get(match[1], match[0]), text)
 
 
 def _with_places(name: str, body: str) -> Act | None:
-    """A call with places and a direction, each at most once."""
+    """Read a call with places and a direction, each at most once."""
     arguments: dict[str, Any] = {}
     position = 0
     while position < len(body):
@@ -88,7 +88,7 @@ def _with_places(name: str, body: str) -> Act | None:
 
 
 def _read(text: str) -> list[Act] | None:
-    """The calls of all complete action tags; none where one of them cannot be read."""
+    """Return the calls of all complete action tags; None if one of them cannot be read."""
     acts, start = [], text.find(OPEN)
     while start >= 0:
         end = text.find(CLOSE, start)

@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from grounding_rewards.parsing.dialects.actions.agentcpm import is_compact_actio
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.testing import check_dialect
+from tests.cases import cases
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 
 FIELDS = ("text", "direction", "button", "status", "duration", "to")
@@ -22,14 +22,14 @@ def found(texts):
 
 
 def rows(predictions):
-    """What was read of each row, as plain values that can be compared."""
+    """Return everything read from each row, as plain values that can be compared."""
     count = len(predictions)
     fields = [predictions.arguments.column(name, count).tolist() for name in FIELDS]
     columns = [each.tolist() for each in (predictions.reason, predictions.actions, predictions.xy)]
     return [repr(row) for row in zip(*columns, *fields, strict=True)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "name", "place", "arguments"),
     [
         ('{"thought":"t","POINT":[200, 150]}', "POINT", (200, 150), {}),
@@ -54,13 +54,13 @@ def test_what_is_read(text, name, place, arguments):
     assert found([text]).reason.tolist() == [Reason.OK]
 
 
-@pytest.mark.parametrize("text", ["{}", '{"thought":"a"}', "{/**/}", "```json {} ```"])
+@cases("text", ["{}", '{"thought":"a"}', "{/**/}", "```json {} ```"])
 def test_an_object_without_an_action_is_none(text):
     assert read_compact_action(text) == []
     assert found([text]).reason.tolist() == [Reason.MALFORMED]
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '{"POINT":[200]}', '{"POINT":[1,2,3]}', '{"POINT":[200.5,1]}', '{"POINT":[-1,1]}', '{"POINT":[1,1001]}',

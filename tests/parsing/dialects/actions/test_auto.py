@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,8 +10,9 @@ import grounding_rewards as gr
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AUTO, AUTO_ACTION, parse
 from grounding_rewards.testing.formats import ANSWER_FORMATS
+from tests.cases import cases
 from tests.parsing.acts import act, agree, which
-from tests.parsing.dialects.actions import test_blink, test_calls, test_compact, test_json_actions, test_os_atlas
+from tests.parsing.dialects.actions import test_btl_ui, test_calls, test_compact, test_json_actions, test_os_atlas
 from tests.parsing.fragments import ANSWERS, NUMERALS, SPACES, responses
 
 CALL = '<tool_call>{"arguments": {"action": "left_click", "coordinate": [5, 6]}}</tool_call>'
@@ -28,7 +28,7 @@ def test_the_order_of_dialects():
 EVERY = [
     (text, expected, dialect)
     for module, dialect in (
-        (test_blink, "action_blink"),
+        (test_btl_ui, "action_blink"),
         (test_json_actions, "action_json"),
         (test_compact, "action_compact"),
         (test_calls, "action_calls"),
@@ -38,12 +38,12 @@ EVERY = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected", "dialect"), EVERY)
+@cases(("text", "expected", "dialect"), EVERY)
 def test_every_form_of_every_dialect(text, expected, dialect):
     assert (act(text, AUTO_ACTION), which(text, AUTO_ACTION)) == (expected, dialect)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected", "dialect"),
     [
         ("(1, 2)", ("", [1, 2], {}), "bare_tuple"),
@@ -93,7 +93,7 @@ def test_the_first_dialect_that_finds_an_answer_counts(text, expected, dialect):
     assert (act(text, AUTO_ACTION), which(text, AUTO_ACTION)) == (expected, dialect)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "<action>LongPress(box=(550,320)</action>", "Action: type(content='go to (550, 320)'",
@@ -111,7 +111,7 @@ def test_the_first_dialect_that_finds_an_answer_counts(text, expected, dialect):
         "scroll(start_box='(550, 320)', click(550, 320)",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("rows", [1, 60])
+@cases("rows", [1, 60])
 def test_the_place_of_another_action_is_no_click(text, rows):
     found = parse([text] * rows, AUTO_ACTION, space=CoordSpace.PIXEL)
     assert found.reason.tolist() == [gr.Reason.MALFORMED] * rows
@@ -119,7 +119,7 @@ def test_the_place_of_another_action_is_no_click(text, rows):
     assert set(found.actions.tolist()) == {""}
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "Home (550, 320)", "The answer: (550, 320)", "Menu [550, 320]", "the Copy button: [550, 320]",
@@ -131,7 +131,7 @@ def test_the_place_of_another_action_is_no_click(text, rows):
         "[550, 320]\n</parameter>\n</function>\n</tool_call>",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("rows", [1, 60])
+@cases("rows", [1, 60])
 def test_words_of_a_screen_name_no_action(text, rows):
     found = parse([text] * rows, AUTO_ACTION, space=CoordSpace.PIXEL)
     assert found.xy.tolist() == [[550, 320]] * rows
@@ -143,7 +143,7 @@ def test_an_action_that_a_place_names_itself_is_kept():
     assert (act(text, AUTO_ACTION), which(text, AUTO_ACTION)) == (("scroll", [5, 6], {}), "json_coordinate")
 
 
-@pytest.mark.parametrize("policy", ["only", "first", "last", "all"])
+@cases("policy", ["only", "first", "last", "all"])
 def test_a_withdrawn_place_leaves_those_of_other_rows(policy):
     texts = ["[1, 2]", "I long press [3, 4]", "<point>5 6</point>", "[1, 2], [3, 4]", "I scroll to [1, 2] [3, 4]"] * 20
     agree(texts, AUTO_ACTION, policy, times=2)
@@ -158,7 +158,7 @@ def test_several_answers_by_policy():
     assert act("(1, 2) (3, 4)", AUTO_ACTION) == "SEVERAL_ANSWERS"
 
 
-def test_unknown_names_are_said():
+def test_unknown_names_are_reported():
     scores = gr.recipe("action", response_space="pixel").score(
         [
             '{"action": "teleport", "coordinate": [150, 150]}',
@@ -171,7 +171,7 @@ def test_unknown_names_are_said():
     assert [gr.Reason(code).name for code in scores.reason] == ["UNKNOWN_ACTION", "OK", "OK"]
 
 
-@pytest.mark.parametrize("answers", ["only", "first", "last", "all"])
+@cases("answers", ["only", "first", "last", "all"])
 def test_all_forms_alone_and_in_a_batch(answers):
     known = [text for form in ANSWER_FORMATS for text in (form.right, form.broken)]
     agree([*dict.fromkeys([*known, *ANSWERS, *(text for text, *_ in EVERY)])], AUTO_ACTION, answers, times=2)
@@ -202,7 +202,7 @@ def test_an_unknown_action_has_its_place_among_all_answers():
         assert (found.points.tolist(), found.offsets.tolist()) == ([[1, 2]] * rows, [*range(rows + 1)])
 
 
-@pytest.mark.parametrize("rows", [1, 60])
+@cases("rows", [1, 60])
 def test_off_the_screen_only_a_click_refuses(rows):
     texts = ["scroll(start_box='(-1,-1)')", "click(start_box='(-1,-1)')"]
     reasons = [parse([text] * rows, AUTO, space=CoordSpace.PIXEL).reason.tolist() for text in texts]

@@ -1,15 +1,15 @@
-"""BTL-UI's answers: the first link in the text, and in it the first item."""
+"""BTL-UI's answers: the link holds the action. ``btl_ui`` reads the first link, ``action_blink`` the last."""
 
 import json
 import time
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing import BTL_UI
+from grounding_rewards.parsing import ACTION_BLINK, BTL_UI
 from grounding_rewards.parsing.dialects.actions.btl_ui import fenced, loaded, read_fenced_link
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
+from tests.cases import cases
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 
@@ -25,7 +25,7 @@ def action(**fields):
     return json.dumps([{"Plan": "p", "Action": fields}])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("items", "found"),
     [
         (TAP, ("Tap", [512, 384], {})),
@@ -56,7 +56,7 @@ def test_the_items_of_a_link(items, found):
     agree([link(items)], BTL_UI, "first")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "found"),
     [
         (link(TAP, ""), ("Tap", [512, 384], {})),
@@ -123,8 +123,8 @@ def test_a_pattern_takes_only_what_the_reader_reads_alike(text):
 
 
 def test_the_usual_forms_are_taken_by_a_pattern():
-    said = [{}, {"point_2d": [1, 2]}, {"text": "hello world"}, {"direction": "up"}]
-    for text in [link('[{"point_2d": [1, 2]}]'), *(link(action(function="Tap", **fields)) for fields in said)]:
+    arguments = [{}, {"point_2d": [1, 2]}, {"text": "hello world"}, {"direction": "up"}]
+    for text in [link('[{"point_2d": [1, 2]}]'), *(link(action(function="Tap", **fields)) for fields in arguments)]:
         for written in (text, text.replace(LOOK, ""), text.replace(", ", ",").replace(": ", ":")):
             assert sum(compiled(pattern).search(written) is not None for pattern in BTL_UI.patterns) == 1, written
 
@@ -135,11 +135,11 @@ def test_alone_and_in_a_batch_are_the_same(texts, answers):
     agree(texts, BTL_UI, answers)
 
 
-@pytest.mark.parametrize("part", [
+@cases("part", [
     "<link>", "<link> ```json ", "```</link>", "``` ", "<blink>", "</think>", "<link>```json [[",
     '{"point_2d": [1, 2]},', LOOK, "<link>```json\n", " ", "`", "<think>", '<link>```json [{"Action": {"function": "',
 ])  # fmt: skip
-@pytest.mark.parametrize("rows", [1, VECTOR_ROWS])
+@cases("rows", [1, VECTOR_ROWS])
 def test_time_is_linear(part, rows):
     for before in ("", "<link>```json ", "<link>```json [{", "<blink>```json", "<link>"):
         text = (before + part * (60_000 // len(part)))[:60_000]
@@ -155,3 +155,67 @@ def test_a_fence_fills_its_tag():
     assert fenced("<blink>```json [1] ``` [2] ```</blink>", "<blink>") == "[1] ``` [2]"
     assert loaded("null") is None
     assert loaded("[1") is loaded("[" * 40 + "]" * 40)
+
+
+LOOKED = '<blink>```json\n[{"bbox_2d": [1, 2, 3, 4]}]\n```</blink>\n<think>t</think>\n'
+
+
+def last_link(items, fence="```json"):
+    return f"{LOOKED}<link>{fence}\n{items}\n```</link>"
+
+
+def done(function, rest=""):
+    return last_link(f'[{{"Plan": "p", "Action": {{"function": "{function}"{rest}}}}}]')
+
+
+READ = [
+    (done("Tap", ', "point_2d": [5, 6]'), ("click", [5, 6], {})),
+    (done("LongPress", ', "point_2d": [5, 6]'), ("long_press", [5, 6], {})),
+    (done("Swipe", ', "direction": "up"'), ("scroll", None, {"direction": "down", "swiped": True})),
+    (
+        done("Swipe", ', "point_2d": [5, 9], "end_point": [5, 1]'),
+        ("scroll", [5, 9], {"direction": "down", "to": [5, 1], "swiped": True}),
+    ),
+    (done("Type", ', "text": "hello world"'), ("type", None, {"text": "hello world"})),
+    (done("Home"), ("home", None, {})),
+    (done("Back"), ("back", None, {})),
+    (done("Wait"), ("wait", None, {})),
+    (done("Teleport"), ("Teleport", None, {})),
+    (last_link('[{"point_2d": [5, 6]}]'), ("", [5, 6], {})),
+    (last_link('[{"point_2d": [5, 6]}]', "```js·on"), ("", [5, 6], {})),
+    (last_link("[{'Plan': 'p', 'Action': {'function': 'Back'}}]", ""), ("back", None, {})),
+    (
+        '<link>[{"point_2d": [1, 2]}]</link><link>{"Action": {"function": "Back"}}</link>',
+        ("back", None, {}),
+    ),
+    ('<link>{"Action": {"function": "Back"}}', ("back", None, {})),
+    ('<link>{"Action": {"function": "Back"}}</link> {"point_2d": [1, 2]}', ("back", None, {})),
+]
+
+
+@cases(("text", "expected"), READ)
+@cases("thinking", ["closed", "read"])
+def test_what_is_read_in_the_last_link(text, expected, thinking):
+    assert act(text, ACTION_BLINK, thinking=thinking) == expected
+
+
+@cases("items", ["", "[]", '[{"point_2d": [5]}]', '[{"Plan": "p"}]', '[{"point_2d": "5, 6"}]', "{"])
+def test_a_last_link_that_cannot_be_used_is_malformed(items):
+    assert act(last_link(items), ACTION_BLINK) == "MALFORMED"
+
+
+def test_without_a_link_nothing_was_begun():
+    assert act(LOOKED, ACTION_BLINK, thinking="read") == "NO_ANSWER"
+
+
+def test_several_items_of_the_last_link():
+    text = last_link('[{"Action": {"function": "Back"}}, {"Action": {"function": "Home"}}]')
+    assert act(text, ACTION_BLINK) == "SEVERAL_ANSWERS"
+    assert act(text, ACTION_BLINK, "last") == ("home", None, {})
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.builds("{}<link>{}</link>{}".format, responses, responses, responses), min_size=1, max_size=4),
+       st.sampled_from(["only", "first", "last", "all"]))  # fmt: skip
+def test_the_last_link_alone_and_in_a_batch(texts, answers):
+    agree([*texts, *(text for text, _ in READ)], ACTION_BLINK, answers)

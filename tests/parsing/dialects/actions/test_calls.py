@@ -2,7 +2,6 @@
 
 import time
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from grounding_rewards.parsing import ACTION_CALLS, AUTO_ACTION, parse
 from grounding_rewards.parsing.dialects.actions.calls import arguments_of, read_calls
 from grounding_rewards.parsing.parse import MAX_LENGTH
 from grounding_rewards.parsing.texts import compiled
+from tests.cases import cases
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 from tests.parsing.reading import read
@@ -129,12 +129,12 @@ READ = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected"), READ)
+@cases(("text", "expected"), READ)
 def test_what_is_read(text, expected):
     assert act(text, ACTION_CALLS) == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "click(start_box='')", "click(start_box='(512,3", "click(start_box='<|box_start|>(x1,y1)<|box_end|>')",
@@ -167,7 +167,7 @@ def test_several_calls_are_several_actions():
     assert act("wait()" * 300, ACTION_CALLS) == "TOO_MANY"
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "pyautogui.press(['ctrl', 'c'])", "pyautogui.press('tab', presses=3)", "press(keys=['a', 'b'])",
@@ -193,11 +193,11 @@ def test_the_answer_begins_behind_the_first_action():
     assert act("wait()\nAction:", ACTION_CALLS) == "MALFORMED"
 
 
-def test_unknown_names_are_said():
+def test_unknown_names_are_reported():
     assert read("pyautogui.teleport(1, 2)", ACTION_CALLS) == ([1, 2], "UNKNOWN_ACTION")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "position", "found"),
     [
         ("f()", 2, ([], 3)), ("f(,)", 2, ([("", "", False)], 4)), ("f( a = 1 )", 2, ([("a", "1", False)], 10)),
@@ -277,9 +277,9 @@ UNITS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("before", ["", "click(", "click('", "click(point='"])
-def test_64_ki_take_no_time(unit, before):
+@cases("unit", UNITS)
+@cases("before", ["", "click(", "click('", "click(point='"])
+def test_64_ki_take_linear_time(unit, before):
     # A quadratic reader takes seconds.
     text = before + unit * (MAX_LENGTH // len(unit))
     start = time.thread_time()
@@ -288,8 +288,8 @@ def test_64_ki_take_no_time(unit, before):
     assert time.thread_time() - start < 1.0
 
 
-@pytest.mark.parametrize("text", ["type(content='a\nAction: b')", "pyautogui.click(x=1, 2)", "pyautogui.click(1, y=2)"])
-def test_odd_calls_read_alike_alone_and_among_many(text):
+@cases("text", ["type(content='a\nAction: b')", "pyautogui.click(x=1, 2)", "pyautogui.click(1, y=2)"])
+def test_unusual_calls_read_alike_alone_and_among_many(text):
     alone, many = (parse([text] * rows, AUTO_ACTION, space=CoordSpace.PIXEL) for rows in (1, 60))
     assert (alone.actions[0], alone.reason[0], alone.dialect[0]) == (
         many.actions[-1],

@@ -1,6 +1,5 @@
 """AgentCPM-GUI's compact JSON as actions, and as places for those who only click."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -8,6 +7,7 @@ from grounding_rewards.parsing import ACTION_COMPACT, JSON_COMPACT
 from grounding_rewards.parsing.dialects.actions.compact import read_compact
 from grounding_rewards.parsing.texts import compiled
 from grounding_rewards.recipes.click import click
+from tests.cases import cases
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 from tests.parsing.reading import read, read_action
@@ -38,12 +38,12 @@ READ = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected"), READ)
+@cases(("text", "expected"), READ)
 def test_what_is_read(text, expected):
     assert act(text, ACTION_COMPACT) == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '{"POINT":[x,y]}', '{"POINT":[1]}', '{"POINT":"1,2"}', '{"POINT":[1,2', '{"TYPE":["a"]}',
@@ -69,14 +69,14 @@ def test_several_actions():
     assert act(text, ACTION_COMPACT, "last") == ("type", None, {"text": "a"})
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '{"POINT":[200,150],"to":"up"}', '{"to":"up","POINT":[200,150]}', '{"POINT":[200,150],"duration":9,"to":[1,2]}',
         '{"to" : "up", "thought":"a", "POINT":[200,150]}', "{'to': 'up', 'POINT': [200, 150]}",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("rows", [1, 60])
+@cases("rows", [1, 60])
 def test_a_swipe_is_no_click_for_those_who_only_click(text, rows):
     recipe = click(response_space="pixel", dialect="json_compact")
     hits = [
@@ -87,9 +87,7 @@ def test_a_swipe_is_no_click_for_those_who_only_click(text, rows):
     assert read_action(text, JSON_COMPACT) == "to"
 
 
-@pytest.mark.parametrize(
-    "thought", ["a 'to' b", "'to': x", "a [1]", "say 'POINT': [3, 4]", "x: y", "to", "POINT", "a\\", "'"]
-)
+@cases("thought", ["a 'to' b", "'to': x", "a [1]", "say 'POINT': [3, 4]", "x: y", "to", "POINT", "a\\", "'"])
 def test_whatever_the_thought_says_many_are_read_as_one(thought):
     text = f'{{"thought": "{thought}", "POINT": [1, 2]}}'
     agree([text], JSON_COMPACT)

@@ -1,6 +1,5 @@
 """GUI-R1's answers: the first action and text between the first answer tags, and the last pair of numbers there."""
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -9,6 +8,7 @@ from grounding_rewards.parsing import GUI_R1, parse
 from grounding_rewards.parsing.dialects.actions.gui_r1 import read_answer_point
 from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from grounding_rewards.rollouts import Reason
+from tests.cases import cases
 from tests.parsing.fragments import responses
 
 ITEM = "{'action': 'click', 'point': [200, 150], 'input_text': 'x'}"
@@ -18,7 +18,7 @@ def answered(content):
     return f"<think>-</think> <answer>{content}</answer>"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content", "name", "place", "text"),
     [
         (f"[{ITEM}]", "click", (200, 150), "x"),
@@ -62,7 +62,7 @@ def test_reads_name_place_and_text(content, name, place, text):
     assert act == (name, place, {} if text is None else {"text": text})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("response", "reason"),
     [
         (answered(f"[{ITEM}]"), "OK"), (answered("[]"), "MALFORMED"), (answered("[{'action': ''}]"), "MALFORMED"),
@@ -70,7 +70,7 @@ def test_reads_name_place_and_text(content, name, place, text):
         (f"[{ITEM}]", "NO_ANSWER"), ("<answer>[]</answer>" + answered(f"[{ITEM}]"), "MALFORMED"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("count", [1, VECTOR_ROWS])
+@cases("count", [1, VECTOR_ROWS])
 def test_reasons(response, reason, count):
     found = parse([response] * count, GUI_R1, space=CoordSpace.PIXEL, thinking="read")
     assert {Reason(code).name for code in found.reason} == {reason}
@@ -81,14 +81,14 @@ def test_the_first_tags_count_in_thinking_too():
     assert read_answer_point(text)[0].name == "click"
 
 
-@pytest.mark.parametrize("digits", [30, 400, 5000])
+@cases("digits", [30, 400, 5000])
 def test_numbers_of_any_length_stay_finite(digits):
     texts = [answered(f"[{{'action': 'click', 'point': [{'9' * digits}, 1]}}]")]
     assert parse(texts, GUI_R1, space=CoordSpace.PIXEL, thinking="read").xy.tolist() == [[1e12, 1]]
 
 
 def check(text):
-    """Where a pattern matches, ``read`` finds that very action."""
+    """Check that ``read`` finds the action that a pattern matches."""
     for pattern in GUI_R1.patterns:
         found = compiled(pattern).search(text[max(text.find(GUI_R1.begin), 0) :])
         if found:

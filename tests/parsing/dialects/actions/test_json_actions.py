@@ -2,13 +2,13 @@
 
 import json
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import ACTION_JSON
 from grounding_rewards.parsing.dialects.actions.json_actions import read_objects
 from grounding_rewards.parsing.texts import compiled
+from tests.cases import cases
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 from tests.parsing.reading import read
@@ -133,12 +133,12 @@ READ = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected"), READ)
+@cases(("text", "expected"), READ)
 def test_what_is_read(text, expected):
     assert act(text, ACTION_JSON) == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '{"action": "click", "coordinate": [1]}', '{"action": "click", "coordinate": [1, 2, 3]}',
@@ -160,9 +160,7 @@ def test_what_cannot_be_used_is_malformed(text):
     assert act(text, ACTION_JSON) == "MALFORMED"
 
 
-@pytest.mark.parametrize(
-    "text", ['{"point_2d": [1, 2]}', '{"coordinate": [1, 2]}', "act!", '{"name": "Back", "bbox_2d": [1, 2, 3, 4]}']
-)
+@cases("text", ['{"point_2d": [1, 2]}', '{"coordinate": [1, 2]}', "act!", '{"name": "Back", "bbox_2d": [1, 2, 3, 4]}'])
 def test_without_an_action_nothing_was_begun(text):
     assert act(text, ACTION_JSON) == "NO_ANSWER"
 
@@ -183,7 +181,7 @@ def test_a_place_beside_an_action_is_another_answer():
     assert act('{"action": "click", "coordinate": ["a"]} {"action": "wait"}', ACTION_JSON) == ("wait", None, {})
 
 
-def test_unknown_names_are_kept_and_said():
+def test_unknown_names_are_kept_and_reported():
     assert read('{"action": "Teleport", "coordinate": [1, 2]}', ACTION_JSON) == ([1, 2], "UNKNOWN_ACTION")
     assert act('{"action": "Teleport", "text": "a"}', ACTION_JSON) == ("Teleport", None, {"text": "a"})
 
@@ -208,8 +206,8 @@ def objects(draw):
     action = f"{q()}action{q()}:{gap()}{q()}{draw(WORDS)}{q()}"
     key = draw(st.sampled_from(["coordinate", "point", "point_2d"]))
     place = f"{q()}{key}{q()}:{gap()}[{draw(NUMBER)},{gap()}{draw(NUMBER)}]"
-    said = f"{q()}{draw(st.sampled_from(['text', 'input_text']))}{q()}:{gap()}{q()}{draw(TEXT)}{q()}"
-    fields = draw(st.sampled_from([[action, place], [action, said], [action, place, said], [place, action]]))
+    typed = f"{q()}{draw(st.sampled_from(['text', 'input_text']))}{q()}:{gap()}{q()}{draw(TEXT)}{q()}"
+    fields = draw(st.sampled_from([[action, place], [action, typed], [action, place, typed], [place, action]]))
     body = "{" + f",{gap()}".join(fields) + "}"
     if draw(st.booleans()):
         body = f"{{{q()}name{q()}:{gap()}{q()}computer_use{q()},{gap()}{q()}arguments{q()}:{gap()}{body}}}"
@@ -258,5 +256,5 @@ def test_all_shapes_alone_and_in_a_batch():
         agree([text for text, _ in READ], ACTION_JSON, answers)
 
 
-def test_a_numeral_after_odd_white_space_is_read():
+def test_a_numeral_after_rare_white_space_is_read():
     assert act('{"action":"wait","duration":"\\u001c5"}', ACTION_JSON) == ("wait", None, {"duration": 5.0})

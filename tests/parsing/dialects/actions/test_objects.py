@@ -3,15 +3,15 @@
 import json
 import time
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing.dialects.actions._objects import MOST, decoded, objects
+from tests.cases import cases
 from tests.parsing.fragments import responses
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "found"),
     [
         ('{"a": 1}', [{"a": 1}]),
@@ -62,12 +62,12 @@ def test_whatever_the_text(text):
     assert all(isinstance(item, dict) for item in objects(text))
 
 
-@pytest.mark.parametrize(
+@cases(
     "unit",
     ["{", "{}", "{a}", '{"a"}', '{"', "'", "{'", "}", "}{", "{{}", '{"a":', '{"a":1}', "{'\\'", '{"\\"', "{'a' '"],
 )
-@pytest.mark.parametrize("around", [("", ""), ("{", "}"), ('{"', "}"), ('{[[[[]]]]"', "}")])
-def test_64_ki_take_no_time(unit, around):
+@cases("around", [("", ""), ("{", "}"), ('{"', "}"), ('{[[[[]]]]"', "}")])
+def test_64_ki_take_linear_time(unit, around):
     # A quadratic reader takes seconds.
     text = unit.join([around[0], *[""] * (65536 // len(unit)), around[1]])
     start = time.thread_time()

@@ -2,7 +2,6 @@
 
 import time
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from grounding_rewards.parsing.dialects.actions.calls import calls_go_first
 from grounding_rewards.parsing.dialects.actions.os_atlas import read_line
 from grounding_rewards.parsing.parse import MAX_LENGTH
 from grounding_rewards.parsing.texts import compiled
+from tests.cases import cases
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import SPACES, responses
 
@@ -44,7 +44,7 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), READ)
+@cases(("text", "expected"), READ)
 def test_what_is_read(text, expected):
     assert act(text, ACTION_OS_ATLAS) == expected
 
@@ -54,7 +54,7 @@ def test_a_click_is_read_too():
     assert act("tap 5 6", ACTION_OS_ATLAS) == ("click", [5, 6], {})
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "I WAIT", "wait", "WAIT!", "WAIT WAIT", "DONE\nFAIL", "TYPE hello", "TYPE [a", "TYPE [a\nb]", "type [hello]",
@@ -108,9 +108,9 @@ UNITS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("before", ["", "{'action': 'type', 'text': '", "actions:\n", "TYPE [", "(5, 6) "])
-def test_64_ki_take_no_time(unit, before):
+@cases("unit", UNITS)
+@cases("before", ["", "{'action': 'type', 'text': '", "actions:\n", "TYPE [", "(5, 6) "])
+def test_64_ki_take_linear_time(unit, before):
     # A quadratic reader takes seconds.
     text = before + unit * (MAX_LENGTH // len(unit))
     start = time.thread_time()

@@ -4,7 +4,6 @@ import re
 import time
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from grounding_rewards.parsing.dialects.actions.ui_agile import read_loose_actio
 from grounding_rewards.parsing.parse import MAX_LENGTH
 from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.rollouts import Reason
+from tests.cases import cases
 
 
 def read(text):
@@ -22,7 +22,7 @@ def read(text):
     return (found[0].name, found[0].place, dict(found[0].arguments)) if found else None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "name", "place"),
     [
         ("<answer>[{'action': 'click', 'coordinate': [200, 150]}]</answer>", "click", (200, 150)),
@@ -52,7 +52,7 @@ def test_notations(text, name, place):
     assert found[:2] == (name, place)
 
 
-@pytest.mark.parametrize("text", [
+@cases("text", [
     "-200, 150", "[-200, 150]", "[200, -150]", "2_00, 150", "[200e0, 150e0]", "2e+200, 150", "x200, 150",
     "[1e400, 100, 300, 200]", "[-1, 2, 3.5e0, 300, 200]",
     "[.2, .15]", "[200., 150.]", "[200 150]", "[200; 150]", "[x=200, y=150]", '["200", "150"]', "[200]", "[]",
@@ -64,7 +64,7 @@ def test_pieces_of_numbers_and_lists_are_no_place(text):
     assert read(text) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "place"),
     [
         ("<think>[1, 1]</think><answer>[{'action': 'click', 'coordinate': [5, 6]}]</answer>", (5, 6)),
@@ -77,12 +77,12 @@ def test_thinking_and_what_follows_the_answer_are_not_read(text, place):
     assert read(text)[1] == place
 
 
-@pytest.mark.parametrize("text", ["<think>[1, 1]</think>none", "<think>maybe [1, 1]", "[1, 1]<answer>none</answer>"])
+@cases("text", ["<think>[1, 1]</think>none", "<think>maybe [1, 1]", "[1, 1]<answer>none</answer>"])
 def test_no_place_is_taken_from_thinking_or_beside_the_answer(text):
     assert read(text) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answer", "arguments"),
     [
         ("{'action': 'scroll', 'direction': 'up'}", {"direction": "up"}),
@@ -160,7 +160,7 @@ def test_the_usual_forms_are_taken():
             assert sum(re.search(pattern, text) is not None for pattern in UI_AGILE.patterns) == 1, text
 
 
-@pytest.mark.parametrize(("text", "reason"), [
+@cases(("text", "reason"), [
     ("", Reason.EMPTY), ("I cannot", Reason.NO_ANSWER), ("[x, y]", Reason.MALFORMED), ("[1, 2]", Reason.OK),
     ("{'action': 'wait'}", Reason.OK),
 ])  # fmt: skip
@@ -183,13 +183,13 @@ ANSWERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("opener", OPENERS)
-def test_openers_cost_nothing_to_speak_of(opener):
+@cases("opener", OPENERS)
+def test_openers_take_linear_time(opener):
     text = (opener * MAX_LENGTH)[:MAX_LENGTH]
     assert seconds(text) < 0.5
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
+@cases("answer", ANSWERS)
 def test_an_answer_that_goes_on_for_ever_at_any_character_costs_little(answer):
     for end in range(1, len(answer)):
         for filler in (" ", "1", answer[end - 1]):

@@ -4,12 +4,12 @@ import time
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing.dialects.actions.ui_r1 import UI_R1, UI_R1_BRACED, read_answer_action, read_braced_action
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
+from tests.cases import cases
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 from tests.parsing.reading import read, read_action
 from tests.parsing.test_paths_agree import agree
@@ -24,7 +24,7 @@ def acts(text):
     return None if found is None else [(act.name, act.place) for act in found]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answer", "name", "places"),
     [
         (CLICK, "click", [(512, 384)]),
@@ -59,7 +59,7 @@ def test_what_stands_between_the_tags(answer, name, places):
     assert acts(f"<answer>{answer}</answer>") == [(name, place) for place in places]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "found"),
     [
         ("", None),
@@ -81,7 +81,7 @@ def test_the_first_pair_of_tags_counts_wherever_it_stands(text, found):
     assert acts(text) == found
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answer", "places", "braced"),
     [
         (CLICK, [(512, 384)], [(512, 384)]),
@@ -182,7 +182,7 @@ OPENERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("opener", OPENERS)
+@cases("opener", OPENERS)
 def test_long_texts_take_no_longer_than_their_length(opener):
     start = time.perf_counter()
     for head in ("", "<answer>", "<think>", "<answer>'action': '", "<answer>[1,"):

@@ -4,13 +4,13 @@ import json
 import time
 from dataclasses import replace
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import UI_S1
 from grounding_rewards.parsing.dialects.actions.ui_s1 import read_action_tag
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
+from tests.cases import cases
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 
@@ -24,7 +24,7 @@ def acts(text):
     return None if found is None else [(each.name, each.place, dict(each.arguments)) for each in found]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content", "found"),
     [
         (CLICK, ("click", (512, 384), {})),
@@ -59,7 +59,7 @@ def test_what_stands_between_the_tags(content, found):
     assert acts(f"<action>{content}</action>") == [found]
 
 
-@pytest.mark.parametrize(
+@cases(
     "content",
     [
         "", "click", "null", "[]", "[" * 10_000, CLICK[:-1], CLICK.replace('"', "'"), "{}", '{"action": null}',
@@ -73,7 +73,7 @@ def test_what_is_no_action(content):
     assert act(f"<action>{content}</action>", UI_S1) == "MALFORMED"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "names"),
     [
         ("", None),
@@ -104,7 +104,7 @@ def test_policies_and_reasons():
     assert act(ONE * 300, UI_S1, "first") == ("click", [512, 384], {})
 
 
-@pytest.mark.parametrize(
+@cases(
     "fields",
     [
         {"coordinate": [512, 384]}, {"coordinate": [0.25, -7]}, {"text": "a é > 'b'"}, {"text": ""}, {"button": "Back"},
@@ -112,9 +112,9 @@ def test_policies_and_reasons():
     ],
 )  # fmt: skip
 def test_the_usual_forms_need_no_reading(fields):
-    said = json.dumps({"action": "long_press", **fields}, ensure_ascii=False)
+    action = json.dumps({"action": "long_press", **fields}, ensure_ascii=False)
     tight = json.dumps({"action": "long_press", **fields}, ensure_ascii=False, separators=(",", ":"))
-    texts = [f"<action>{said}</action>", f"{THOUGHT}<action>\n{tight}\n</action>\n", f"a {THOUGHT} b <action>{said}"
+    texts = [f"<action>{action}</action>", f"{THOUGHT}<action>\n{tight}\n</action>\n", f"a {THOUGHT} b <action>{action}"
              "</action>."] * VECTOR_ROWS  # fmt: skip
     found = replace(UI_S1, read=None).find(Texts(texts), "first")
     assert set(found.actions) == {"long_press"}
@@ -173,7 +173,7 @@ OPENERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("opener", OPENERS)
+@cases("opener", OPENERS)
 def test_long_texts_take_no_longer_than_their_length(opener):
     start = time.perf_counter()
     for head in ("", "<action>", "<think>", '<action>{"action": "', '<action>{"action": "a", "text": "'):

@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -8,6 +7,7 @@ from grounding_rewards.parsing import UI_VENUS, parse
 from grounding_rewards.parsing.dialects.actions.ui_venus import FUNCTIONS, read_call
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.testing import hostile_responses
+from tests.cases import cases
 
 
 def predicted(*responses):
@@ -23,7 +23,7 @@ def rows(found):
             for row in range(len(found))]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "act"),
     [
         ("Click(box=(540, 180))", Act("Click", (540, 180))), (" Click( box = ( 5 ,1.5 ) ) ", Act("Click", (5, 1.5))),
@@ -66,7 +66,7 @@ def test_names_and_arguments_come_in_the_vocabulary():
     assert found.reason.tolist() == [Reason.OK] * 7 + [Reason.UNKNOWN_ACTION]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("response", "reason"),
     [
         ("<think>a</think>\n<action>Wait()</action>\n<conclusion>Click(box=(1, 2))</conclusion>", Reason.OK),

@@ -1,12 +1,16 @@
-"""Places between tokens and tags: Qwen2-VL, OS-Atlas, Qwen-VL, SeeClick, MiniCPM-V, InternVL, Phi-Ground."""
+"""Places between tokens and tags: Qwen2-VL, OS-Atlas, Qwen-VL, SeeClick, MiniCPM-V, InternVL, Phi-Ground, Molmo2."""
 
-import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from grounding_rewards.parsing import AUTO, BOX_TOKENS, POINT_TAG, XY_TAGS
-from tests.parsing.reading import read, read_box
+from grounding_rewards.parsing import AUTO, BOX_TOKENS, MOLMO, POINT_TAG, XY_TAGS
+from grounding_rewards.parsing.dialects.tags import read_points
+from grounding_rewards.parsing.texts import compiled
+from tests.cases import cases
+from tests.parsing.reading import read, read_all, read_box
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "<|box_start|>(12,34),(56,78)<|box_end|>", "<box>(12,34),(56,78)</box>", "<box>12 34 56 78</box>",
@@ -21,7 +25,7 @@ def test_reads_boxes_between_tokens(text):
     assert read_box(text, BOX_TOKENS) == [12, 34, 56, 78]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point"),
     [
         ("<|box_start|>(12,34)<|box_end|>", [12, 34]),
@@ -35,7 +39,7 @@ def test_reads_points_between_tokens(text, point):
     assert read_box(text, BOX_TOKENS) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "<|box_start|>(x1,y1),(x2,y2)<|box_end|>", "<box>x1 y1 x2 y2</box>", "<box>12 34 56</box>", "<box></box>",
@@ -54,7 +58,7 @@ def test_several_boxes():
     assert read(text, BOX_TOKENS, "last") == ([5, 5], "OK")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "without"),
     [
         ("<|box_start|>(12,34),(56,78)<|box_end|>", "(12,34),(56,78)"),
@@ -68,7 +72,7 @@ def test_auto_reads_the_same_where_decoding_dropped_the_special_tokens(text, wit
     assert read_box(text, AUTO) == read_box(without, AUTO)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point"),
     [
         ("<point>512 384</point>", [512, 384]),
@@ -83,12 +87,12 @@ def test_reads_point_tags(text, point):
     assert read(text, POINT_TAG) == (point, "OK")
 
 
-@pytest.mark.parametrize("text", ["<point>x y</point>", "<point>512</point>", "<point>512 384", "<point>1 2 3</point>"])
+@cases("text", ["<point>x y</point>", "<point>512</point>", "<point>512 384", "<point>1 2 3</point>"])
 def test_what_only_looks_like_a_point_tag_is_malformed(text):
     assert read(text, POINT_TAG) == (None, "MALFORMED")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point"),
     [
         ("<x>12</x><y>34</y>", [12, 34]),
@@ -101,7 +105,7 @@ def test_reads_a_tag_for_each_coordinate(text, point):
     assert read(text, XY_TAGS) == (point, "OK")
 
 
-@pytest.mark.parametrize("text", ["<x>x</x><y>y</y>", "<x>12</x>", "<x>1 2</x><y>3</y>", "<x>12</x>and<y>34</y>"])
+@cases("text", ["<x>x</x><y>y</y>", "<x>12</x>", "<x>1 2</x><y>3</y>", "<x>12</x>and<y>34</y>"])
 def test_other_tags_are_malformed(text):
     assert read(text, XY_TAGS) == (None, "MALFORMED")
 
@@ -111,3 +115,60 @@ def test_y_before_x_is_none_and_two_pairs_are_several():
     text = "<x>1</x><y>2</y><x>3</x><y>4</y>"
     assert read(text, XY_TAGS) == (None, "SEVERAL_ANSWERS")
     assert read(text, XY_TAGS, "last") == ([3, 4], "OK")
+
+
+@cases(
+    "text",
+    [
+        '<points coords="1 1 105 205">save</points>', "<point coords='1 1 105 205'>save</point>",
+        ' <points coords="1 7 105.0 205.0">a (b) [c]</points>\n', 'Here: <points coords="1  1 105 205">x</points>.',
+        '<points coords="1 1 105 205"/>',
+    ],
+)  # fmt: skip
+def test_reads_a_point_behind_two_numbers(text):
+    assert read(text, MOLMO) == ([105, 205], "OK")
+
+
+def test_several_points_are_several_answers():
+    text = '<points coords="1 1 105 205 2 300 400">label</points>'
+    assert read(text, MOLMO) == (None, "SEVERAL_ANSWERS")
+    assert read(text, MOLMO, "first") == ([105, 205], "OK")
+    assert read(text, MOLMO, "last") == ([300, 400], "OK")
+    assert read_all(text, MOLMO) == [[105, 205], [300, 400]]
+
+
+def test_points_of_several_images_and_of_several_tags_count_together():
+    text = '<points coords="1 1 10 20;2 1 30 40 2 50 60">a</points> <points coords="1 1 70 80">b</points>'
+    assert read_all(text, MOLMO) == [[10, 20], [30, 40], [50, 60], [70, 80]]
+
+
+@cases(
+    "text",
+    [
+        '<points coords="1">a</points>', '<points coords="">a</points>', '<points coords="105 205">a</points>',
+        '<points coords="1 1 105 205 2">a</points>', '<points coords="1 1 x y">a</points>',
+        '<points coords="1 1 105 205',
+        '<points coords="1 1 1e3 205">a</points>', '<points coords="1 1 -5 205">a</points>', "coords=1 1 105 205",
+        '<points coords="1 1 １ 205">a</points>',
+    ],
+)  # fmt: skip
+def test_what_does_not_come_in_threes_is_malformed(text):
+    assert read(text, MOLMO) == (None, "MALFORMED")
+
+
+def test_percent_is_a_unit_that_no_space_has():
+    assert read('<point x="12.3" y="45.6" alt="save">save</point>', MOLMO) == (None, "NO_ANSWER")
+
+
+@settings(deadline=None)
+@given(st.text('<points coords="1 2.>/a;', max_size=20).map(lambda text: f'<points coords="1 1 {text}'))
+def test_the_usual_pattern_takes_only_what_is_read_the_same(text):
+    usual = compiled(MOLMO.pattern).search(text)
+    if usual:
+        assert read_points(text) == [(float(usual["x"]), float(usual["y"]))]
+
+
+def test_a_number_of_5000_digits_is_far_away():
+    text = f'<points coords="1 1 {"9" * 5000} 2">a</points>'
+    assert read(text, MOLMO) == ([1e12, 2], "OK")
+    assert read("so " + text, MOLMO) == ([1e12, 2], "OK")

@@ -1,4 +1,4 @@
-"""The first tool call as JSON: SE-GUI reads its numbers, GroundNext only whole ones."""
+"""Tool calls with a coordinate, and the first of them as JSON: SE-GUI reads its numbers, GroundNext only whole ones."""
 
 import re
 
@@ -7,12 +7,103 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.parsing import FIRST_CALL, FIRST_CALL_INTEGERS, parse
-from grounding_rewards.parsing.dialects.first_call import call_texts, coordinate, first_call, usual_call
+from grounding_rewards.parsing import FIRST_CALL, FIRST_CALL_INTEGERS, TOOL_CALL, parse
+from grounding_rewards.parsing.dialects.tool_calls import call_texts, coordinate, first_call, usual_call
 from grounding_rewards.parsing.texts import VECTOR_ROWS
-from grounding_rewards.rollouts import Predictions
+from grounding_rewards.rollouts import Predictions, Reason
+from tests.cases import cases
 from tests.parsing.fragments import responses
 from tests.parsing.reading import read
+
+QWEN = (
+    '<tool_call>\n{"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [512, 384]}}\n'
+    "</tool_call>"
+)
+
+
+def action(text, answers="only"):
+    return parse([text], TOOL_CALL, space=CoordSpace.PIXEL, answers=answers).actions[0]
+
+
+@cases(
+    ("text", "point", "name"),
+    [
+        (QWEN, [512, 384], "left_click"),
+        (
+            '<tool_call>{"name": "grounding", "arguments": {"action": "click", "coordinate": [5, 6]}}</tool_call>',
+            [5, 6], "click",
+        ),
+        (
+            '{"name": "computer_use", "arguments": {"coordinate": [5, 6], "action": "double_click"}}',
+            [5, 6], "double_click",
+        ),
+        ("{'arguments': {'action': 'left_click', 'coordinate': [5.5, 6]}}", [5.5, 6], "left_click"),
+        ('{"arguments":{"coordinate":[5,6]}}', [5, 6], ""),
+        ('I will click. {"arguments": {\n "action" : "tap",\n "coordinate" : [ 5 ,\n 6 ]\n}}', [5, 6], "tap"),
+        ('{"arguments": {"action": "type", "coordinate": [5, 6], "text": "(9, 9)"}}', [5, 6], "type"),
+        (
+            '{"name": "a", "arguments": {"action": "drag", "start_coordinate": [1, 2], "end_coordinate": [3, 4]}}',
+            [1, 2], "drag",
+        ),
+        ('{"arguments": {"end_coordinate": [3, 4], "start_coordinate": [1, 2], "action": "drag"}}', [1, 2], "drag"),
+    ],
+)  # fmt: skip
+def test_reads_coordinate_and_action_in_any_order(text, point, name):
+    assert read(text, TOOL_CALL) == (point, "OK")
+    assert action(text) == name
+
+
+@cases(
+    "text",
+    [
+        '<tool_call>{"arguments": {"action": "left_click", "coordinate": [512]}}</tool_call>',
+        '<tool_call>{"arguments": {"action": "left_click", "coordinate": "512, 384"}}</tool_call>',
+        '<tool_call>{"arguments": {"start_coordinate": [1], "end_coordinate": [3, 4]}}</tool_call>',
+        '<tool_call>{"name": "computer_use", "arguments": {"action": "wait"',
+        '{"arguments": {"action": "wait"}} {"arguments": {"coordinate": [1]}}',
+        '<tool_call>{"arguments": {"coordinate": [1, 2]',
+        '{"arguments": {"nested": {}, "coordinate": [1, 2]}}',
+        "<tool_call></tool_call>",
+    ],
+)
+def test_a_call_without_a_readable_coordinate_is_malformed(text):
+    assert read(text, TOOL_CALL) == (None, "MALFORMED")
+
+
+@cases("text", ['{"coordinate": [1, 2]}', "left_click(1, 2)", "arguments: {coordinate: [1, 2]}"])
+def test_a_coordinate_outside_a_call_is_no_answer(text):
+    assert read(text, TOOL_CALL) == (None, "NO_ANSWER")
+
+
+def test_calls_without_a_coordinate_do_not_count_among_several():
+    waits = '<tool_call>{"arguments": {"action": "wait"}}</tool_call>'
+    assert read(waits + QWEN + waits, TOOL_CALL) == ([512, 384], "OK")
+    assert read(waits + QWEN + waits, TOOL_CALL, "first") == ([512, 384], "OK")
+    assert read(waits + QWEN + waits, TOOL_CALL, "last") == ([512, 384], "OK")
+    assert action(waits + QWEN + waits) == "left_click"
+
+
+def test_the_action_comes_from_the_call_that_counts():
+    other = QWEN.replace("left_click", "right_click").replace("512", "1")
+    assert read(QWEN + other, TOOL_CALL) == (None, "SEVERAL_ANSWERS")
+    assert (read(QWEN + other, TOOL_CALL, "first"), action(QWEN + other, "first")) == (([512, 384], "OK"), "left_click")
+    assert (read(QWEN + other, TOOL_CALL, "last"), action(QWEN + other, "last")) == (([1, 384], "OK"), "right_click")
+
+
+@cases(
+    "text",
+    [
+        '<tool_call>{"name": "computer_use", "arguments": {"action": "terminate", "status": "success"}}</tool_call>',
+        "{'arguments': {'action': 'wait'}}", '<tool_call>{"name": "done", "arguments": {}}</tool_call>',
+        '<tool_call>{"arguments": {"action": "key", "keys": ["ctrl", "c"]}}</tool_call>',
+        '{"arguments": {"action": "wait"}} {"arguments": {"action": "terminate"}}',
+    ],
+)  # fmt: skip
+@cases("rows", [1, 60])
+def test_complete_calls_of_actions_without_a_place_are_no_answer(text, rows):
+    found = parse([text] * rows, TOOL_CALL, space=CoordSpace.PIXEL)
+    assert {Reason(code).name for code in found.reason} == {"NO_ANSWER"}
+
 
 CALL = (
     '<tool_call>\n{{"name": "computer_use", "arguments": {{"action": "left_click", "coordinate": {}}}}}\n</tool_call>'
@@ -21,7 +112,7 @@ DIALECTS = [FIRST_CALL, FIRST_CALL_INTEGERS]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
-@pytest.mark.parametrize(
+@cases(
     ("text", "point"),
     [
         (CALL.format("[200, 150]"), [200, 150]),
@@ -44,7 +135,7 @@ def test_reads_the_first_call(dialect, text, point):
     assert read(text, dialect, "first", "read") == (point, "OK")
 
 
-@pytest.mark.parametrize("numbers", ["[200.0, 150.0]", "[200.5, 1]", "[1, 2e1]", "[1e300, 5]"])
+@cases("numbers", ["[200.0, 150.0]", "[200.5, 1]", "[1, 2e1]", "[1e300, 5]"])
 def test_numbers_may_have_decimals_or_not(numbers):
     x, y = (min(float(number), 1e12) for number in numbers[1:-1].split(","))
     assert read(CALL.format(numbers), FIRST_CALL, "first") == ([x, y], "OK")
@@ -52,7 +143,7 @@ def test_numbers_may_have_decimals_or_not(numbers):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         *map(CALL.format, (
@@ -72,7 +163,7 @@ def test_what_cannot_be_read_is_malformed_and_not_skipped(dialect, text):
     assert read(text, dialect, "first") == (None, "MALFORMED")
 
 
-@pytest.mark.parametrize("text", ["x", "[200, 150]", "</tool_call>", "<TOOL_CALL>[1, 2]</TOOL_CALL>", "tool_call>{}"])
+@cases("text", ["x", "[200, 150]", "</tool_call>", "<TOOL_CALL>[1, 2]</TOOL_CALL>", "tool_call>{}"])
 def test_without_a_call_there_is_no_answer(text):
     assert read(text, FIRST_CALL, "first") == (None, "NO_ANSWER")
 

@@ -1,12 +1,57 @@
-"""JSON that is no tool call and no Qwen list: ``coordinate``, ``POINT``, ``mean``, and ``x`` with ``y``."""
+"""JSON objects whose keys mark a place: ``point_2d``, ``coordinate``, ``POINT``, ``mean``, and ``x`` with ``y``."""
 
-import pytest
+from grounding_rewards.parsing import JSON_2D, JSON_COMPACT, JSON_COORDINATE, JSON_DISTRIBUTION, JSON_XY
+from tests.cases import cases
+from tests.parsing.reading import read, read_action, read_all, read_box
 
-from grounding_rewards.parsing import JSON_COMPACT, JSON_COORDINATE, JSON_DISTRIBUTION, JSON_XY
-from tests.parsing.reading import read, read_action, read_all
+
+@cases(
+    ("text", "point"),
+    [
+        ('[{"point_2d": [200, 150], "label": "save"}]', [200, 150]),
+        ('{"point_2d": [512, 384], "label": "save"}', [512, 384]),
+        ('<think>t</think>\n```json\n[\n\t{"point_2d": [200, 150], "label": "save"}\n]\n```', [200, 150]),
+        ("[{'point_2d': [200, 150], 'label': 'save'}]", [200, 150]),
+        ('{"label": "a ] or (b)", "point_2d":[ 3.5 , -2 ]}', [3.5, -2]),
+        ('{"bbox_2d": [100, 200, 300, 250]}', [200, 225]),
+        ('```json\n[{"bbox_2d": [1, 2, 4, 3], "label": "x"}]\n```', [2.5, 2.5]),
+        ('{"Plan": "..", "Action": {"function": "Tap", "point_2d": [7, 8]}}', [7, 8]),
+    ],
+)
+def test_reads_points_and_the_centres_of_boxes(text, point):
+    assert read(text, JSON_2D) == (point, "OK")
 
 
-@pytest.mark.parametrize(
+def test_a_box_stays_as_it_was_written_even_inverted():
+    assert read_box('{"bbox_2d": [300, 200, 100, 100]}', JSON_2D) == [300, 200, 100, 100]
+    assert read_box('{"point_2d": [300, 200]}', JSON_2D) is None
+
+
+@cases(
+    "text",
+    [
+        '{"point_2d": ["a", "b"]}', '{"point_2d": [1]}', '{"point_2d": [1, 2, 3]}', '{"bbox_2d": [1, 2, 3]}',
+        '{"bbox_2d": [[1, 2], [3, 4]]}', '{"point_2d": [1, 2', "point_2d: [1, 2]", '{"point_2d": {"x": 1, "y": 2}}',
+        '{"point_2d": [NaN, Infinity]}', '{"point_2d": [1e3, 2]}', '{"my_point_2d": [1, 2]}',
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_point_2d_is_malformed(text):
+    assert read(text, JSON_2D) == (None, "MALFORMED")
+
+
+@cases("text", ['{"coordinate": [1, 2]}', "[1, 2]", '{"POINT": [1, 2]}', '{"point2d": [1, 2]}'])
+def test_other_keys_than_point_2d_and_bbox_2d_are_no_answer(text):
+    assert read(text, JSON_2D) == (None, "NO_ANSWER")
+
+
+def test_points_and_boxes_count_together():
+    text = '[{"point_2d": [1, 2]}, {"bbox_2d": [0, 0, 4, 8]}]'
+    assert read(text, JSON_2D) == (None, "SEVERAL_ANSWERS")
+    assert read(text, JSON_2D, "first") == ([1, 2], "OK")
+    assert read(text, JSON_2D, "last") == ([2, 4], "OK")
+
+
+@cases(
     ("text", "point", "action"),
     [
         ("<answer>[{'action': 'click', 'coordinate': [512, 384]}]</answer>", [512, 384], "click"),
@@ -26,7 +71,7 @@ def test_reads_coordinate_and_action_in_any_order(text, point, action):
     assert read_action(text, JSON_COORDINATE) == action
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "[{'action': 'click', 'coordinate': [x, y]}]", '{"coordinate": [1]}', '{"coordinate": [1, 2, 3]}',
@@ -38,7 +83,7 @@ def test_what_only_looks_like_a_coordinate_is_malformed(text):
     assert read(text, JSON_COORDINATE) == (None, "MALFORMED")
 
 
-@pytest.mark.parametrize("text", ['{"action": "wait"}', '{"foo": [1, 2]}', "[1, 2]", "coordinate: [1, 2]"])
+@cases("text", ['{"action": "wait"}', '{"foo": [1, 2]}', "[1, 2]", "coordinate: [1, 2]"])
 def test_objects_without_a_place_are_no_answer(text):
     assert read(text, JSON_COORDINATE) == (None, "NO_ANSWER")
 
@@ -53,7 +98,7 @@ def test_several_coordinates():
     assert (read(text, JSON_COORDINATE, "last"), read_action(text, JSON_COORDINATE, "last")) == (([3, 4], "OK"), "tap")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point", "action"),
     [
         ('{"thought":"save {it}","POINT":[300,200]}', [300, 200], ""),
@@ -69,9 +114,7 @@ def test_reads_compact_json(text, point, action):
     assert read_action(text, JSON_COMPACT) == action
 
 
-@pytest.mark.parametrize(
-    "text", ['{"POINT":[x,y]}', '{"POINT":[1]}', '{"POINT":"1,2"}', "{POINT:[1,2]}", '{"POINT":[1,2']
-)
+@cases("text", ['{"POINT":[x,y]}', '{"POINT":[1]}', '{"POINT":"1,2"}', "{POINT:[1,2]}", '{"POINT":[1,2'])
 def test_what_only_looks_like_compact_json_is_malformed(text):
     assert read(text, JSON_COMPACT) == (None, "MALFORMED")
 
@@ -83,7 +126,7 @@ def test_compact_json_of_other_actions_and_of_several():
     assert (read(text, JSON_COMPACT, "last"), read_action(text, JSON_COMPACT, "last")) == (([3, 4], "OK"), "to")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point", "action"),
     [
         ("{'action':'click','mean':[10,20],'variance':[3,4]}", [10, 20], "click"),
@@ -96,9 +139,7 @@ def test_reads_the_mean_of_a_distribution(text, point, action):
     assert read_action(text, JSON_DISTRIBUTION) == action
 
 
-@pytest.mark.parametrize(
-    "text", ["{'mean':[mx,my],'variance':[vx,vy]}", "{'mean': 10}", "'mean': [1, 2]", "{'mean': [1, 2]"]
-)
+@cases("text", ["{'mean':[mx,my],'variance':[vx,vy]}", "{'mean': 10}", "'mean': [1, 2]", "{'mean': [1, 2]"])
 def test_what_only_looks_like_a_mean_is_malformed(text):
     assert read(text, JSON_DISTRIBUTION) == (None, "MALFORMED")
 
@@ -111,7 +152,7 @@ def test_other_means_and_several():
     assert read(text, JSON_DISTRIBUTION, "last") == ([3, 4], "OK")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "point", "action"),
     [
         ('{"type":"click","button":"left","x":100,"y":200}', [100, 200], "click"),
@@ -137,7 +178,7 @@ def test_reads_x_and_y(text, point, action):
     assert read_action(text, JSON_XY) == action
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '{"type":"click","x":x,"y":y}', '{"x": 1}', '{"y": 1, "x": x}', '{"x": 1, "y": 2', '{"x": "1", "y": "2"}',
