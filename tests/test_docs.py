@@ -135,6 +135,18 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert file or place in places, link
 
 
+def test_contributing_names_what_there_is() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    places = {name: ROOT / name for name in re.findall(r"`([\w.]+/[\w/.]*)`", text)}
+    places |= {name: next(ROOT.glob(f"*/**/{name}"), path) for name, path in places.items() if not path.exists()}
+    assert [name for name, path in places.items() if not path.exists()] == []
+    examples = re.findall(r"`(\w+)` in `(\w+/[\w/.]*)`", text)
+    assert len(examples) > 3
+    for name, place in examples:
+        files = [*places[place].rglob("*.py"), *([places[place]] if places[place].is_file() else [])]
+        assert any(name in file.read_text("utf-8") for file in files), (name, place)
+
+
 def offer(plugin: Any, name: str = "touch", distribution: str = "grounding-rewards-touch") -> tuple[str, str, Any]:
     return name, distribution, plugin
 

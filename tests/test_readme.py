@@ -10,8 +10,11 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
+
+import grounding_rewards as gr
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -83,6 +86,22 @@ def test_trainer_examples_build_their_reward(block: str) -> None:
         (reward,) = reward_funcs(*map(ast.literal_eval, parsed.args), **options)
         (recipe,) = reward.scorer.recipes
         assert recipe.to_dict() == {"name": recipe.name, **options}
+
+
+@pytest.mark.parametrize("block", blocks(README, "bash"))
+def test_launch_lines_name_an_adapter_and_a_recipe(block: str) -> None:
+    (recipe,) = re.findall(r"reward_(?:function_)?kwargs\.recipe=(\S+)", block)
+    (trainer,) = re.findall(r"(?:pkg://grounding_rewards_adapters\.|grounding-rewards where )(\w+)", block)
+    assert gr.recipe(recipe).name == recipe
+    assert callable(resolve_name(f"grounding_rewards_adapters.{trainer}:compute_score"))
+
+
+def test_modules_that_pages_name_are_there() -> None:
+    pages = README + ADAPTERS + "".join(page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md"))
+    names = set(re.findall(r"\bgrounding_rewards(?:\.[A-Za-z_]+)+", pages))
+    assert len(names) > 10
+    for name in names:
+        resolve_name(name)
 
 
 def test_links_and_pictures_are_there() -> None:

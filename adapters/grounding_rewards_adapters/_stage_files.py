@@ -10,6 +10,7 @@ from typing import Any
 from grounding_rewards.errors import DataPathError, PoolError
 from grounding_rewards.pool.curriculum import Gate
 from grounding_rewards.tables.data_paths import inside_file
+from grounding_rewards.tables.manifests import digest
 
 MANIFEST = "curriculum.manifest.json"
 _STAGE = ("name", "file", "epochs")
@@ -34,7 +35,7 @@ def read_stages(source: str | os.PathLike[str]) -> tuple[dict[str, Any], Gate | 
     stages = manifest.get("stages") if isinstance(manifest, dict) else None
     if not isinstance(stages, list) or not all(_has(stage, _STAGE) for stage in stages) or "gate" not in manifest:
         raise PoolError(f"{path}: is no manifest of stages with {', '.join(_STAGE)}, and a gate; write it anew")
-    named = {stage["name"]: _rows(path, stage["file"]) for stage in stages}
+    named = {stage["name"]: _rows(path, stage["file"], stage.get("sha256")) for stage in stages}
     return named, _gate(path, manifest["gate"]), [stage["epochs"] for stage in stages]
 
 
@@ -53,7 +54,7 @@ def _gate(path: Path, given: Any) -> Gate | None:
         raise PoolError(f"{path}, {error}") from None
 
 
-def _rows(path: Path, name: Any) -> Any:
+def _rows(path: Path, name: Any, sha256: Any) -> Any:
     from datasets import Dataset
     from datasets.exceptions import DatasetGenerationError
 
@@ -64,6 +65,8 @@ def _rows(path: Path, name: Any) -> Any:
     except DataPathError as error:
         raise PoolError(f"{path}: names the file {name!r:.200} ({error}); write it anew") from None
     file = path.parent / name
+    if sha256 is not None and digest(file) != sha256:
+        raise PoolError(f"{file}: is not what {path.name} says: a run was killed, or it was changed; write it anew")
     read = Dataset.from_parquet if file.suffix == ".parquet" else Dataset.from_json
     try:
         return read(str(file))

@@ -1,4 +1,4 @@
-"""Write docs/recipes.md and docs/pictures/: every recipe, with a picture of what it pays. `make docs` runs it."""
+"""Write docs/recipes.md and docs/pictures/: every recipe, with a picture of its totals. `make docs` runs it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from docs.gallery.overview import overview, same_target
 from docs.gallery.page import page
 from grounding_rewards import catalogue
-from grounding_rewards.cli import pictures
 from grounding_rewards.errors import GroundingRewardsError
-from grounding_rewards.explain import describe as described
+from grounding_rewards.explain import describe
 from grounding_rewards.explain.case import Case
+from grounding_rewards.explain.plot import files as pictures
 from grounding_rewards.explain.plot.figure import plot
 from grounding_rewards.explain.plot.picture import Picture, picture
 from grounding_rewards.explain.plot.reward_map import CELLS
@@ -35,33 +35,33 @@ class Shown:
 
 def make(out: Path, names: Iterable[str], cells: int = CELLS) -> None:
     """Write the page and the pictures, the same bytes for the same recipes; ``cells`` are those of a picture."""
-    found = [shown(name, cells) for name in names]
+    drawn = [shown(name, cells) for name in names]
     (out / "pictures").mkdir(parents=True, exist_ok=True)
-    for each in found:
+    for each in drawn:
         _save(plot([each.own]), out, each.own.name)
-    _save(overview([each.shared for each in found if each.shared]), out, "overview")
-    (out / "recipes.md").write_text(text(found), "utf-8")
+    _save(overview([each.shared for each in drawn if each.shared]), out, "overview")
+    (out / "recipes.md").write_text(text(drawn), "utf-8")
 
 
 def shown(name: str, cells: int = CELLS) -> Shown:
-    """Return all there is to show of a recipe, with about so many cells in its picture."""
+    """Describe and draw a recipe, with about so many cells in its picture."""
     options = catalogue.shown_with(name)
     recipe = catalogue.recipe(name, **options)
     own = picture(recipe, Case.of(recipe.example), cells=cells)  # type: ignore[arg-type]  # each built-in recipe has one
-    return Shown(described.facts(name, recipe, options), own, _on_shared(recipe, min(cells, CELLS // 2)))
+    return Shown(describe.facts(name, recipe, options), own, _on_shared(recipe, min(cells, CELLS // 2)))
 
 
-def text(found: Iterable[Shown]) -> str:
+def text(drawn: Iterable[Shown]) -> str:
     """Return the page's text."""
-    return page([each.facts for each in found], [each.facts["name"] for each in found if not each.shared])
+    return page([each.facts for each in drawn], [each.facts["name"] for each in drawn if not each.shared])
 
 
 def _on_shared(recipe: Recipe, cells: int) -> Picture | None:
     try:
-        found = picture(recipe, same_target(recipe), cells=cells)
+        drawn = picture(recipe, same_target(recipe), cells=cells)
     except GroundingRewardsError:
         return None
-    return replace(found, views=found.views[:1])
+    return replace(drawn, views=drawn.views[:1])
 
 
 def _save(figure: Figure, out: Path, name: str) -> None:

@@ -25,7 +25,7 @@ from grounding_rewards.scoring import ACTION, Recipe
 SCREEN = 960.0, 540.0
 TARGET = 360.0, 200.0, 600.0, 340.0
 _APART = ((0.0, 0.0), (-24.0, -14.0), (22.0, 16.0), (270.0, 150.0), (-12.0, 20.0))
-"""From the target's centre to the answers of a group, one of which is far off."""
+"""Offsets of a group's answers from the target's centre, one of them far off."""
 
 _COLUMNS = 5
 _BELOW = "Total for an answer at each place, in the colours of each recipe's own lowest and highest; target outlined."
@@ -75,16 +75,16 @@ def overview(pictures: Sequence[Picture]) -> Figure:
 
 
 def _moved(recipe: Recipe, text: str, apart: tuple[float, float]) -> str:
-    """Return a response that answers with the target's centre, or its box, or with what is some pixels off."""
+    """Return a response that answers with the target's centre, or its box, or with a place some pixels off."""
     sizes = np.array([SCREEN])
     places = np.array([TARGET]) + np.tile(apart, 2)
     extent = _in(recipe, np.array([SCREEN]), sizes)[0]
-    found = template(recipe, text, (extent[0].item(), extent[1].item()))
-    if found is None:
+    written = template(recipe, text, (extent[0].item(), extent[1].item()))
+    if written is None:
         return text
-    if not found.box:
+    if not written.box:
         places = (places[:, :2] + places[:, 2:]) / 2
-    return found.write(_in(recipe, places, sizes))[0]
+    return written.write(_in(recipe, places, sizes))[0]
 
 
 def _in(recipe: Recipe, places: Floats, sizes: Floats) -> Floats:
@@ -94,9 +94,9 @@ def _in(recipe: Recipe, places: Floats, sizes: Floats) -> Floats:
 def _small(axes: Axes, each: Picture) -> None:
     view = each.views[0]
     lowest, highest = view.total.min(), view.total.max()
-    shown = replace(each.scene, answer=None)  # it would hide what is paid below it
+    shown = replace(each.scene, answer=None)  # it would hide the totals below it
     panel.draw(axes, shown, view, (lowest, highest), None, False)
     axes.set(xticks=[], yticks=[], box_aspect=SCREEN[1] / SCREEN[0])
     axes.set_title(printable(each.name), loc="left", parse_math=False, fontsize=8.5, weight="bold", pad=15)
-    paid = f"{lowest:.3g} to {highest:.3g}"
-    axes.annotate(paid, (0, 1), (0, 4), "axes fraction", "offset points", fontsize=8, color="0.3")
+    ends = f"{lowest:.3g} to {highest:.3g}"
+    axes.annotate(ends, (0, 1), (0, 4), "axes fraction", "offset points", fontsize=8, color="0.3")

@@ -1,4 +1,4 @@
-"""The page of all recipes as Markdown: ``page.md.jinja``, filled with what ``described.facts`` returns."""
+"""The page of all recipes as Markdown: ``page.md.jinja``, filled with ``describe.facts``."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from grounding_rewards.plugins.registry import BUILT_IN
 Facts = dict[str, Any]
 
 
-def page(found: Sequence[Facts], left_out: Sequence[str]) -> str:
+def page(recipes: Sequence[Facts], left_out: Sequence[str]) -> str:
     """Return the whole page.
 
     Args:
-        found: the facts of each recipe.
+        recipes: the facts of each recipe.
         left_out: recipes that are not in the picture of all of them.
     """
     environment = Environment(  # Markdown: `plain`, `code` and `fenced` escape
@@ -28,7 +28,7 @@ def page(found: Sequence[Facts], left_out: Sequence[str]) -> str:
     )  # fmt: skip
     filters = (bounds_of, code, fenced, inputs, needs, options, paper, plain, scores, space)
     environment.filters |= {each.__name__: each for each in filters}
-    return environment.get_template("page.md.jinja").render(found=found, left_out=left_out)
+    return environment.get_template("page.md.jinja").render(recipes=recipes, left_out=left_out)
 
 
 def space(facts: Facts) -> str:
@@ -38,30 +38,30 @@ def space(facts: Facts) -> str:
 
 
 def needs(facts: Facts) -> str:
-    """Return what must be there beside responses and targets, and the options that it cannot be built without."""
+    """Return a recipe's needs beside responses and targets, and the options that it cannot be built without."""
     return ", ".join([*facts["needs"], *(f"option {code(name)}" for name in facts["with"])])
 
 
 def paper(facts: Facts) -> str:
-    """Return where a recipe comes from."""
+    """Return the source of a recipe."""
     return "this package" if facts["paper"] == BUILT_IN else str(facts["paper"])
 
 
-def options(given: Facts) -> str:
+def options(values: Facts) -> str:
     """Return the options that a recipe is shown with."""
-    return ", ".join(f"{key}={as_written(value)}" for key, value in given.items())
+    return ", ".join(f"{key}={as_written(value)}" for key, value in values.items())
 
 
 def inputs(example: Facts) -> str:
-    """Return what comes beside an example's response."""
+    """Return target and sizes of an example."""
     names = [name for name in ("target", "image_size", "model_image_size") if example[name] is not None]
     return ", ".join(f"{name} {code(as_written(example[name]))}" for name in names)
 
 
 def scores(example: Facts) -> str:
     """Return an example's parts, total and acc."""
-    found = {**example["parts"], "total": example["total"], "acc": example["acc"]}
-    return ", ".join(f"{name} {score:.6g}" for name, score in found.items())
+    values = {**example["parts"], "total": example["total"], "acc": example["acc"]}
+    return ", ".join(f"{name} {score:.6g}" for name, score in values.items())
 
 
 def plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Rollouts into the same rollouts with a recipe's scores, piece by piece; ``cli/pool/score`` has the words."""
+"""Rollouts into the same rollouts with a recipe's scores, shard by shard; ``cli/pool/score`` has the words."""
 
 from grounding_rewards.batch.rescore import Rescored, rescore
 

@@ -1,18 +1,23 @@
-"""Scores that rollouts had before, which are not written again."""
+"""Earlier scores of rollouts, which are not written again, and their keys, which must differ."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
 
 from grounding_rewards.batch.row_scoring import Columns
 from grounding_rewards.catalogue import RecordedName, recorded_recipe
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Note, Table
-from grounding_rewards.tables.rollout_columns import COLUMNS
+from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.rollout_table import RolloutTable
+from grounding_rewards.tables.sample_ids import name_of
 
 _SCORED = frozenset({"total", "acc", "valid", "x", "y", "reason", "dialect"})
 """Columns that `grounding-rewards score` writes."""
+
+_KEY = ("sample_id", "round", "rollout")
 
 
 def left_out(
@@ -60,3 +65,39 @@ def _parts(rollouts: RolloutTable, recipe: Recipe) -> tuple[set[str], list[str]]
 def _parts_of(name: RecordedName) -> tuple[str, ...] | None:
     built = recorded_recipe(name) or recorded_recipe(name, response_space="pixel")
     return None if built is None else built.parts
+
+
+def check_given(rollouts: RolloutTable, tables: Sequence[Table], named: str) -> None:
+    """Check that no rollout is there twice, as far as files name and number them.
+
+    Args:
+        rollouts: what is scored.
+        tables: the files of it.
+        named: the column that holds the names of samples.
+
+    Raises:
+        PoolError: one is.
+    """
+    numbered = [table for table in tables if {named, "rollout"} <= {*table.columns}]
+    if numbered:
+        RolloutTable(rollouts.paths, rollouts.files, [], [_Keys(numbered, named)]).check_once()
+
+
+class _Keys:
+    """The keys of all rows. Unlike in a rollout table samples may lack names, and what cannot be read is null."""
+
+    columns = _KEY
+
+    def __init__(self, tables: Sequence[Table], named: str) -> None:
+        self.tables, self.own = tables, (named, "round", "rollout")
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows; see ``Rows``."""
+        schema = pa.schema([(name, COLUMNS[name]) for name in _KEY])
+        yield pa.RecordBatch.from_pylist([], schema=schema)
+        for table in self.tables:
+            for batch in table.batches(self.own, whole=False):
+                names, rounds, numbers = (batch.column(name) for name in self.own)
+                values = ([name_of(name) for name in names], rounds, numbers)
+                arrays = [arrow(each, field.type) for each, field in zip(values, schema, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema).select(list(columns))

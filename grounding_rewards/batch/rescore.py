@@ -1,9 +1,9 @@
-"""Rollouts scored anew: what is read, piece by piece, what is written, and what became of it."""
+"""Score rollouts anew, shard by shard."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -13,27 +13,26 @@ from typing import Any
 import pyarrow as pa
 
 from grounding_rewards._version import __version__
-from grounding_rewards.batch.earlier import left_out
-from grounding_rewards.batch.grouped_rows import GroupedRows
-from grounding_rewards.batch.keys import check_given
+from grounding_rewards.batch.earlier import check_given, left_out
+from grounding_rewards.batch.grouped_rows import files_of_groups, scored_groups
 from grounding_rewards.batch.row_scorer import RowScorer
 from grounding_rewards.batch.row_scoring import Columns, Resizing, Scorer
-from grounding_rewards.batch.work import Straight, Work
 from grounding_rewards.batch.written import MANIFEST, summary, write
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.plugins.sources import files_named, plugins_named
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.base import Note, Table
+from grounding_rewards.tables.base import Batch, Note, Table
 from grounding_rewards.tables.files import overlap
-from grounding_rewards.tables.fingerprints import digest
-from grounding_rewards.tables.manifests import read_manifest
-from grounding_rewards.tables.resumable import OUTPUTS, Pieces, directory_in_pieces
+from grounding_rewards.tables.manifests import digest, read_manifest
 from grounding_rewards.tables.rollout_columns import COLUMNS, rollout_schema
-from grounding_rewards.tables.rollout_shards import PREFIX
 from grounding_rewards.tables.rollout_source import LoggedTable, Source, state_of, types_of
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
+from grounding_rewards.tables.shards import OUTPUTS, PREFIX, Run, open_run
 
 Advance = Callable[[float], None]
+
+SHARD_BATCHES = 8
+"""Batches of a file that make a shard, which is done at once, and once more where a run is killed within it."""
 
 _READING = 0.1
 """The share of the work that reading the files once before is taken for."""
@@ -47,8 +46,8 @@ class Rescored:
 
     Attributes:
         manifest: what the directory says of itself.
-        made: pieces that were made now.
-        found: pieces that were there.
+        made: shards that were made now.
+        found: shards that were there.
     """
 
     manifest: Mapping[str, Any]
@@ -69,10 +68,11 @@ def rescore(
     note: Note = lambda text: None,
     warn: Note = lambda text: None,
 ) -> Rescored:
-    r"""Score rollouts, or score them anew, into a directory that is a rollout table and appears when it is whole.
+    r"""Score rollouts, or score them anew, into a directory that is a rollout table when all is there.
 
     Where a run was killed, the same call goes on; where the directory is there, made of the same rollouts by the same
-    recipe, nothing is done, and nothing read but what tells that. Rows that a recipe compares are written by sample,
+    recipe, nothing is done, and nothing read but what tells that. An old directory that gives way can be read until all
+    of the new one is there. Rows that a recipe compares are written by sample,
     round, train_step and rollout, all others in their order.
 
     Args:
@@ -130,13 +130,14 @@ class _Rescorer:
         for table in tables:
             self.scorer.columns.check(table, label_free=self.scorer.recipe.label_free)
         states = [state_of(table) for table in tables]  # before their content is told, for they may grow meanwhile
-        with directory_in_pieces(out, MANIFEST, self._identity(), overwrite=overwrite) as pieces:
-            if pieces is None:
+        identity = self._identity()
+        with open_run(out, MANIFEST, identity, command="grounding-rewards pool score", overwrite=overwrite) as run:
+            if run is None:
                 manifest = read_manifest(out / MANIFEST)
                 return Rescored(manifest, 0, len(manifest[OUTPUTS]))
             check_given(self.rollouts, tables, self.scorer.columns.id)
             warned = list[str]()
-            return self._make(pieces, self._sources(tables, states, warned.append), warned)
+            return self._make(run, self._sources(tables, states, warned.append), warned)
 
     def _sources(self, tables: Sequence[Table], states: Sequence[tuple[int, int]], warn: Note) -> list[Source]:
         """The files, read once for what is not known before: types of JSON, and what scored them earlier."""
@@ -147,38 +148,35 @@ class _Rescorer:
             self.advance(_READING * len(sources) / len(tables))
         return sources
 
-    def _make(self, pieces: Pieces, sources: Sequence[Source], warned: Sequence[str]) -> Rescored:
-        schema = _schema(sources, self.scorer.recipe)
-        work = self._work(sources, schema)
-        names = [f"{PREFIX}{number:06d}.parquet" for number in range(work.count)]
-        missing = [number for number, name in enumerate(names) if name not in pieces]
-        work.prepare(pieces.folder, missing)
-        rows = sum(source.rows for source in sources) * len(missing) / max(len(names), 1)
-        done = 0
-
-        def scored(batches: Iterable[tuple[int, Any]]) -> Iterator[Any]:
-            nonlocal done
-            for _, found in batches:
-                yield (batch := work.scored(found))
-                done += len(batch)
-                self.advance(_READING + (1 - _READING) * min(done / rows, 1.0))
-
-        for number, batches in groupby(work.rows(pieces.folder, missing), key=itemgetter(0)):
-            with pieces.write(names[number]) as file:
-                write(file, schema, scored(batches))
-                for source in sources:
-                    source.check()  # before the piece has its name: what another file said is never kept
-        manifest = pieces.finish(names, summary(pieces.folder, names, self.scorer.recipe, warned))
-        return Rescored(manifest, len(missing), len(names) - len(missing))
-
-    def _work(self, sources: Sequence[Source], schema: Any) -> Work:
-        numbered = any("rollout" in each.table.columns for each in sources)
-        scorer = RowScorer(self.scorer, schema, first=int(numbered and len(sources) > 1))
-        columns = frozenset(vars(self.scorer.columns).values())
-        if self.scorer.recipe.reads_extras:
-            columns = frozenset(name for source in sources for name in source.table.columns)
+    def _make(self, run: Run, sources: Sequence[Source], warned: Sequence[str]) -> Rescored:
+        scorer, columns = self._row_scorer(sources), self._needed(sources)
         grouped = "groups" in self.scorer.recipe.needs
-        return GroupedRows(scorer, sources, columns) if grouped else Straight(scorer, sources, columns)
+        names, made = list[str](), 0
+        for number, batches in enumerate((_by_group if grouped else _by_file)(run.folder, scorer, sources, columns)):
+            names.append(f"{PREFIX}{number:06d}.parquet")
+            if names[-1] not in run:
+                with run.write(names[-1]) as file:
+                    write(file, scorer.schema, self._advanced(batches))
+                    for source in sources:
+                        source.check()  # before the shard has its name: what another file said is never kept
+                made += 1
+        manifest = run.finish(names, summary(run.folder, names, self.scorer.recipe, warned))
+        return Rescored(manifest, made, len(names) - made)
+
+    def _advanced(self, batches: Iterable[tuple[Any, float]]) -> Iterator[Any]:
+        for batch, done in batches:
+            yield batch
+            self.advance(_READING + (1 - _READING) * done)
+
+    def _row_scorer(self, sources: Sequence[Source]) -> RowScorer:
+        numbered = any("rollout" in each.table.columns for each in sources)
+        return RowScorer(self.scorer, _schema(sources, self.scorer.recipe), first=int(numbered and len(sources) > 1))
+
+    def _needed(self, sources: Sequence[Source]) -> frozenset[str]:
+        """Return the columns that scoring needs as Python has them."""
+        if self.scorer.recipe.reads_extras:
+            return frozenset(name for source in sources for name in source.table.columns)
+        return frozenset(vars(self.scorer.columns).values())
 
     def _identity(self) -> dict[str, Any]:
         scorer = self.scorer
@@ -193,6 +191,32 @@ class _Rescorer:
             "resizing": None if scorer.resizing is None else dict(vars(scorer.resizing)),
             "inputs": self.rollouts.inputs(),
         }
+
+
+Shard = Iterator[tuple[Any, float]]
+"""Rows of a shard, scored when they are asked for, each batch with the share of all that is done by then."""
+
+
+def _by_file(folder: Path, scorer: RowScorer, sources: Sequence[Source], columns: Collection[str]) -> Iterator[Shard]:
+    """Yield the shards of rows that are scored each by itself: batches of a file that follow each other."""
+
+    def scored(place: int, batches: Iterable[tuple[int, Batch]]) -> Shard:
+        source = sources[place]
+        for _, batch in batches:
+            rows = scorer.scored(source.table, batch, scorer.unscored(source, place, batch))
+            yield rows, (place + batch.done) / len(sources)
+
+    for place, source in enumerate(sources):
+        numbered = ((index // SHARD_BATCHES, batch) for index, batch in enumerate(source.batches(columns)))
+        for _, batches in groupby(numbered, key=itemgetter(0)):
+            yield scored(place, batches)
+
+
+def _by_group(folder: Path, scorer: RowScorer, sources: Sequence[Source], columns: Collection[str]) -> Iterator[Shard]:
+    """Yield the shards of rows that are compared with each other."""
+    files = files_of_groups(folder, scorer, sources, columns)
+    for number, file in enumerate(files, 1):
+        yield ((scored_groups(each, scorer, sources, columns), number / len(files)) for each in [file])
 
 
 def _check_apart(rollouts: RolloutTable, out: Path) -> None:

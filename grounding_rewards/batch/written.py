@@ -1,4 +1,4 @@
-"""What is written: pieces as Parquet, and what the manifest says of them."""
+"""Write scored shards as Parquet, and sum them up for the manifest."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def write(file: IO[bytes], schema: Any, batches: Iterable[Any]) -> None:
 
 
 def summary(folder: Path, names: Sequence[str], recipe: Recipe, warned: Sequence[str]) -> dict[str, Any]:
-    """Return figures and warnings of scored pieces, counted anew, so that it is the same however many runs made them.
+    """Return figures and warnings of scored shards, counted anew, so that it is the same however many runs made them.
 
     Args:
         folder: where they lie.
-        names: the pieces.
+        names: the shards.
         recipe: what scored them.
         warned: what looks wrong with the rollouts beside their targets.
     """

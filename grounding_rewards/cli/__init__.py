@@ -1,4 +1,4 @@
-"""The command line: one verb a file. Whatever is wrong with the input is one line on stderr and exit code 2.
+"""The command line: one verb a file. An error in the input is one line on stderr and exit code 2.
 
 Nothing heavy is imported here: signals are handled before the verbs are imported.
 """
@@ -37,7 +37,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _outcome(words: Sequence[str]) -> tuple[int, str]:
-    """Run a command; return its exit code, and what to say of an error."""
+    """Run a command; return its exit code, and the line to print of an error."""
     from grounding_rewards.cli.application import run, usage
     from grounding_rewards.errors import GroundingRewardsError
 
@@ -56,15 +56,15 @@ def _outcome(words: Sequence[str]) -> tuple[int, str]:
 
 
 def refused(error: OSError) -> str:
-    """What the system refused, of which file, and what to do about it.
+    """Describe an error of the system: the file, the fault, and how to fix it.
 
     >>> refused(OSError(errno.ENOSPC, "No space left on device", "pool.parquet"))
     'pool.parquet: no space is left on the disk; free some, or write elsewhere'
     """
     if error.errno is None:
         return str(error)
-    said = _REFUSED.get(error.errno, str(error.strerror))
-    return said if error.filename is None else f"{error.filename}: {said}"
+    text = _REFUSED.get(error.errno, str(error.strerror))
+    return text if error.filename is None else f"{error.filename}: {text}"
 
 
 _FULL = "no space is left on the disk; free some, or write elsewhere"

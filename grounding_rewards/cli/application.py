@@ -1,15 +1,18 @@
-"""The application: the verbs of the command line, and the program's own options."""
+"""The application: the verbs of the command line, each imported when it is needed, and the program's own options."""
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from grounding_rewards._version import __version__
-from grounding_rewards.cli.verbs import verbs
+from grounding_rewards.cli.terminal import warned
 
 NAME = "grounding-rewards"
 PACKAGE = "grounding_rewards.cli"
@@ -19,7 +22,7 @@ def build(words: Sequence[str] = ()) -> typer.Typer:
     """The typer application, one command a verb.
 
     Args:
-        words: of a command line. Where they begin with a verb, it alone is there: others cost time to import.
+        words: a command line. Where it begins with a verb, that alone is there: others cost time to import.
     """
     app = typer.Typer(
         name=NAME,
@@ -55,6 +58,52 @@ _GROUPS: tuple[list[str], ...] = ([], ["pool"])
 """Command lines that name no command: they get the help."""
 
 
+GROUP = "build"
+"""The function of a group of commands, each of which has options of its own."""
+
+Strict = Annotated[bool, typer.Option("--strict", help="End with exit status 1 after a warning, all output written.")]
+
+
+def verbs(package: str, known: Mapping[str, str], words: Sequence[str]) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Import the functions of verbs; return them by name.
+
+    Args:
+        package: the package of their modules.
+        known: ``module:function`` by verb.
+        words: a command line. Where it begins with a verb, it is the only one: most take longer to import than to run.
+
+    >>> known = {"score": "score:score", "recipes": "recipes:list_recipes"}
+    >>> [(name, function.__name__) for name, function in verbs(PACKAGE, known, ["recipes", "gelato"])]
+    [('recipes', 'list_recipes')]
+    """
+    for name in [words[0]] if words and words[0] in known else known:
+        module, _, function = known[name].partition(":")
+        command = getattr(import_module(f"{package}.{module}"), function)
+        yield name, command if function == GROUP else strict(command)
+
+
+def strict(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with ``--strict``: exit status 1 where it warned, once it has done its work.
+
+    >>> import inspect
+    >>> list(inspect.signature(strict(lambda *, out: None)).parameters)
+    ['out', 'strict']
+    """
+
+    @wraps(command)
+    def run(*args: Any, strict: bool, **options: Any) -> None:
+        with warned() as warnings:
+            command(*args, **options)
+        if strict and warnings:
+            raise typer.Exit(1)
+
+    own = inspect.signature(command, eval_str=True)
+    run.__annotations__ = {**inspect.get_annotations(command, eval_str=True), "strict": Strict}
+    option = inspect.Parameter("strict", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Strict)
+    run.__signature__ = own.replace(parameters=[*own.parameters.values(), option])  # type: ignore[attr-defined]
+    return run
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         sys.stdout.write(f"{NAME} {__version__}\n")
@@ -72,7 +121,7 @@ def _options(
 def run(words: Sequence[str]) -> int:
     """Run a command; return its exit code.
 
-    What typer's own `main` does, but for its handling of errors, which hides a reader that has gone.
+    As typer's own `main`, but for its handling of errors, which hides a reader that has gone.
     """
     command = typer.main.get_command(build(words))
     words = [*words, "--help"] if list(words) in _GROUPS else list(words)

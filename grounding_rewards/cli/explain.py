@@ -1,41 +1,46 @@
-"""``grounding-rewards explain``: why a response is paid what it is paid, in words, as JSON and as a picture."""
+"""``grounding-rewards explain``: why a response gets its reward, in words, as JSON and as a picture."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from grounding_rewards import catalogue
-from grounding_rewards.batch.row_scoring import Columns
-from grounding_rewards.cli import cases, options, terminal
+from grounding_rewards.batch.row_scoring import Columns, Scorer
+from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import explanation as show_explanation
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
+from grounding_rewards.converting.images import Image
+from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import RecipeError, TargetError
-from grounding_rewards.explain import Case, explain
-from grounding_rewards.explain.comparing import compare
-from grounding_rewards.explain.places import BESIDE
-from grounding_rewards.explain.sections import Extent
-from grounding_rewards.explain.target_section import in_wire_form
+from grounding_rewards.explain import Case, compare, explain
+from grounding_rewards.explain.case import Size
+from grounding_rewards.explain.rows import row_of
+from grounding_rewards.explain.target_section import BESIDE, in_wire_form
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.targets.findings import described, findings
 
 _ROW, _PICTURE = "A row of a file", "A picture"
+_SIZES = {"pixel": "image_size", "model_pixel": "model_image_size"}
 LeftOut = dict[str, list[str]]
 
 
 def explain_score(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The recipe: a name, module:attr or /path/file.py:attr.")],
-    response: Annotated[str | None, typer.Option(metavar="TEXT", help="What the model wrote; - reads stdin.")] = None,
-    target: Annotated[str | None, typer.Option(metavar="JSON", help="What counts as right, in any form.")] = None,
+    response: Annotated[str | None, typer.Option(metavar="TEXT", help="The model's response; - reads stdin.")] = None,
+    target: Annotated[str | None, typer.Option(metavar="JSON", help="The right answer, in any form.")] = None,
     image_size: Annotated[
-        str | None, typer.Option(metavar="W,H", help="Of the original image, where the target does not say.")
+        str | None, typer.Option(metavar="W,H", help="Size of the original image, where the target does not say.")
     ] = None,
     model_image_size: Annotated[
-        str | None, typer.Option(metavar="W,H", help="The same of the image that the model saw.")
+        str | None, typer.Option(metavar="W,H", help="Size of the image that the model saw.")
     ] = None,
     group: Annotated[
         list[str] | None,
@@ -45,7 +50,7 @@ def explain_score(
     response_space: options.ResponseSpace = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     compare_with: Annotated[
-        str | None, typer.Option("--compare", metavar="NAME,NAME", help="What other recipes pay, side by side.")
+        str | None, typer.Option("--compare", metavar="NAME,NAME", help="Other recipes' scores, side by side.")
     ] = None,
     plot: Annotated[
         Path | None,
@@ -62,7 +67,7 @@ def explain_score(
         Path | None, typer.Option(metavar="FILE", help="JSON lines or Parquet.", rich_help_panel=_ROW)
     ] = None,
     row: Annotated[
-        int | None, typer.Option(metavar="N", help="Which one, counted from 0.", rich_help_panel=_ROW)
+        int | None, typer.Option(metavar="N", help="Its number, counted from 0.", rich_help_panel=_ROW)
     ] = None,
     response_column: options.ResponseColumn = "response",
     target_column: options.TargetColumn = "target",
@@ -71,7 +76,7 @@ def explain_score(
     id_column: options.IdColumn = "sample_id",
     token_length_column: options.TokenLengthColumn = "token_length",
 ) -> None:
-    """Explain a score: what was read, how it was converted, what each part is worth and adds, and why.
+    """Explain a score: what was read, how it was converted, what each part scores and adds, and why.
 
     Without --response and --file the recipe's own example is explained. A row of a file comes with the rows of its
     sample or trajectory where the recipe needs these.
@@ -81,32 +86,73 @@ def explain_score(
     columns = Columns(
         response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
     )
-    _check(response, file, row, {"--target": target, "--image-size": image_size,
-           "--model-image-size": model_image_size, "--group": group or None}, columns)  # fmt: skip
+    sizes = {"image_size": image_size, "model_image_size": model_image_size}
+    beside = {"target": target, **sizes, "group": group or None}
+    _check(response, file, row, beside, columns)
     _check_picture(plot, image)
-    options_given = options.read_options(option, response_space)
-    shown = catalogue.shown_with(name) if response is None and file is None else {}
-    recipe = catalogue.recipe(name, **{**shown, **options_given})
-    others, left_out = _others(name, compare_with, {**shown, **options_given})
+    given = options.read_options(option, response_space)
+    own = catalogue.shown_with(name) if response is None and file is None else {}
+    recipe = catalogue.recipe(name, **{**own, **given})
+    others, left_out = _others(name, compare_with, {**own, **given})
     if file is not None:
-        case = cases.row_of(file, row or 0, [recipe, *others], columns)
+        case = row_of(file, row or 0, [Scorer(each, columns, warn=terminal.warn) for each in (recipe, *others)])
     elif response is not None:
-        case = cases.given(recipe, response, target, group or (), image_size, model_image_size)
+        case = _case(recipe, response, target, group or (), sizes)
+    elif recipe.example is not None:
+        case = Case.of(recipe.example)
     else:
-        case = cases.example(recipe)
-    images = ImageFiles(max_image_bytes=max_image_bytes, max_image_pixels=max_image_pixels)
-    sized = case if image is None else _sized(recipe, case, image, images)
-    given = {"image_size": image_size, "model_image_size": model_image_size}
-    told = _origins(columns if file is not None else None, given, case, sized, image)
+        raise RecipeError(f"{recipe.name} has no example: give --response and --target, or --file and --row")
+    files = ImageFiles(max_image_bytes=max_image_bytes, max_image_pixels=max_image_pixels)
+    shot = None if image is None else _screenshot(image, files)
+    sized = case if shot is None else _sized(recipe, case, shot.shape, str(image))
+    origins = _origins(columns if file is not None else None, sizes, case)
+    if sized is not case:
+        origins["pixel"] = f"the size of {image}"
     gone: BrokenPipeError | None = None
     try:
-        _print(recipe, others, sized, left_out, as_json, told)
-    except BrokenPipeError as error:  # whoever read the words has gone, such as head; the picture was asked for, too
+        _print(recipe, others, sized, left_out, as_json, origins)
+    except BrokenPipeError as error:  # the reader of the words has gone, such as head; the picture was asked for, too
         gone = error
     if plot is not None:
-        _draw([recipe, *others], sized, plot, image, images)
+        from grounding_rewards.explain.plot import files as pictures  # slow to import, and few draw
+
+        drawn = in_wire_form(recipe, sized) if others else sized
+        with terminal.progress("drawing") as advance:
+            notes = pictures.draw([recipe, *others], drawn, plot, shot, str(image), advance)
+        for note in notes:
+            terminal.note(note)
     if gone is not None:
         raise gone
+
+
+def _case(
+    recipe: Recipe, response: str, target: str | None, group: Sequence[str], sizes: Mapping[str, str | None]
+) -> Case:
+    """Return the case of the words on the command line.
+
+    Raises:
+        RecipeError: the target is missing, or a size is none.
+    """
+    if target is None and not recipe.label_free:
+        raise RecipeError(
+            "--target: got nothing; expected the target of --response, such as '{\"bbox\": [1, 2, 3, 4]}'"
+        )
+    text = sys.stdin.read() if response == "-" else response
+    rows = 1 + len(group)
+    wanted = None if target is None else options.read_value(target)
+    columns = [None if size is None else (_size(name, size),) * rows for name, size in sizes.items()]
+    return Case((text, *group), (wanted,) * rows, 0, columns[0], columns[1], (0,) * rows)
+
+
+def _size(name: str, text: str) -> Size:
+    size = read_size(text if text.lstrip().startswith("[") else f"[{text.replace('x', ',')}]")
+    if size is None:
+        raise RecipeError(f"{_flag(name)}: got {text!r:.60}; expected W,H in pixels, such as 1920,1080")
+    return size
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _check(
@@ -116,10 +162,10 @@ def _check(
     beside: Mapping[str, Any],
     columns: Columns,
 ) -> None:
-    """Complain about options that say nothing together.
+    """Check that options make sense together.
 
     Raises:
-        RecipeError: they do.
+        RecipeError: they do not.
     """
     if response is not None and file is not None:
         raise RecipeError("--response and --file: got both; expected one of them")
@@ -127,65 +173,77 @@ def _check(
         raise RecipeError(f"--{'row' if file else 'file'}: got nothing; expected --file and --row together")
     for name, value in beside.items():
         if value is not None and response is None:
-            raise RecipeError(f"{name}: got it without --response; a row of a file and an example bring their own")
+            raise RecipeError(
+                f"{_flag(name)}: got it without --response; a row of a file and an example bring their own"
+            )
     for field, default in vars(Columns()).items():
         if file is None and getattr(columns, field) != default:
-            option = f"--{field.replace('_', '-')}-column"
-            raise RecipeError(f"{option}: got it without --file and --row, the row that has such a column")
+            raise RecipeError(f"{_flag(field)}-column: got it without --file and --row, the row that has such a column")
 
 
 def _check_picture(plot: Path | None, image: Path | None) -> None:
-    """Complain about a picture that cannot be drawn, before anything is said.
+    """Check that a picture can be drawn, before anything is printed.
 
     Raises:
         RecipeError: there is a screenshot, and nothing to draw over it.
-        PictureError: the file cannot be written, or matplotlib is not installed.
+        PictureError: the file cannot be written; or, for a screenshot, matplotlib is not installed.
     """
     if image is not None and plot is None:
         raise RecipeError("--image: got it without --plot, the picture to draw")
     if plot is not None:
-        from grounding_rewards.cli import pictures  # slow to import, and few draw
+        from grounding_rewards.explain.plot import figure, files  # slow to import, and few draw
 
-        pictures.check(plot)
+        files.check(plot)
+        if image is not None:
+            figure.figures()
 
 
 def _others(first: str, names: str | None, given: Mapping[str, Any]) -> tuple[list[Recipe], LeftOut]:
-    """The recipes to compare with, each with those options that it takes, and the options that it does not take.
+    """Build the recipes to compare with, each with those options that it takes; return the others by recipe.
 
     Raises:
         RecipeError: none is named, one is named twice or is the first, or an option does not fit.
     """
     if names is None:
         return [], {}
-    found, left_out = [], LeftOut()
-    listed = [each.strip() for each in names.split(",") if each.strip()]
+    others, left_out = [], LeftOut()
+    listed = [name.strip() for name in names.split(",") if name.strip()]
     if not listed or len({first, *listed}) <= len(listed):
         raise RecipeError(
             f"--compare: got {names!r:.80}; expected recipes other than {first}, each named once, such as gelato,gta1"
         )
     for name in listed:
         takes = {*catalogue.own_options(name), *catalogue.SHARED}
-        # What it cannot be built without is shown with the rest of the recipe; no space is guessed, though.
-        shown = {key: value for key, value in catalogue.shown_with(name).items() if key != "response_space"}
-        found.append(catalogue.recipe(name, **{**shown, **{key: given[key] for key in given if key in takes}}))
+        # Options that it cannot be built without are those it is listed with; no space is guessed, though.
+        own = {key: value for key, value in catalogue.shown_with(name).items() if key != "response_space"}
+        others.append(catalogue.recipe(name, **{**own, **{key: given[key] for key in given if key in takes}}))
         if not takes >= given.keys():
             left_out[name] = sorted(given.keys() - takes)
-    return found, left_out
+    return others, left_out
 
 
-def _origins(
-    columns: Columns | None, given: Mapping[str, str | None], case: Case, sized: Case, image: Path | None
-) -> dict[str, str]:
-    """Who says the sizes that do not stand in the target, by space."""
-    found = {}
-    for space, name in (("pixel", "image_size"), ("model_pixel", "model_image_size")):
-        if getattr(case, f"{name}s") is not None and columns is not None:
-            found[space] = f"column {getattr(columns, name)} of the file"
-        elif given[name] is not None:
-            found[space] = f"--{name.replace('_', '-')}"
-    if sized is not case:
-        found["pixel"] = f"the size of {image}"
-    return found
+def _origins(columns: Columns | None, sizes: Mapping[str, str | None], case: Case) -> dict[str, str]:
+    """Return where the sizes come from that do not stand in the target, by space."""
+    origins = {}
+    for space, name in _SIZES.items():
+        if columns is not None and getattr(case, f"{name}s") is not None:
+            origins[space] = f"column {getattr(columns, name)} of the file"
+        elif sizes[name] is not None:
+            origins[space] = _flag(name)
+    return origins
+
+
+def _sized(recipe: Recipe, case: Case, shape: tuple[int, ...], origin: str) -> Case:
+    """Add the screenshot's size to a case; not where the target says another, or cannot be read."""
+    try:
+        return case.sized(recipe, (shape[1], shape[0]), origin)
+    except TargetError:
+        return case
+
+
+def _screenshot(path: Path, files: ImageFiles) -> NDArray[np.uint8]:
+    """Read a screenshot in shades of grey (h, w)."""
+    return np.asarray(files.decode(Image(str(path.absolute()))).convert("L"))
 
 
 def _print(
@@ -196,39 +254,20 @@ def _print(
     as_json: bool,
     origins: Mapping[str, str],
 ) -> None:
-    found = explain(recipe, case)
-    for text in described(findings(case.rollouts(recipe).targets, recipe)) if found.error is None else ():
+    explanation = explain(recipe, case)
+    for text in described(findings(case.rollouts(recipe).targets, recipe)) if explanation.error is None else ():
         terminal.warn(text)
-    found = replace(found, extents=tuple(_told(each, origins) for each in found.extents))
+    extents = tuple(
+        replace(extent, origin=origins.get(extent.space, extent.origin)) if extent.origin.endswith(BESIDE) else extent
+        for extent in explanation.extents
+    )
+    explanation = replace(explanation, extents=extents)
     compared = compare([recipe, *others], case) if others else ()
     if as_json:
         more = [{**each.to_dict(), "left_out": left_out.get(each.name, [])} for each in compared]
-        said = {**found.to_dict(), "warnings": terminal.warnings()}
-        terminal.print_json({**said, **({"compared": more} if others else {})})
+        values = {**explanation.to_dict(), "warnings": terminal.warnings()}
+        terminal.print_json({**values, **({"compared": more} if others else {})})
         return
-    show_explanation.explanation(found)
+    show_explanation.explanation(explanation)
     if compared:
         show_explanation.comparison(compared, left_out)
-
-
-def _told(extent: Extent, origins: Mapping[str, str]) -> Extent:
-    """The same, where it is beside the target, with where that is."""
-    beside = extent.origin.endswith(BESIDE)
-    return replace(extent, origin=origins.get(extent.space, extent.origin)) if beside else extent
-
-
-def _sized(recipe: Recipe, case: Case, image: Path, images: ImageFiles) -> Case:
-    """The case with the size that the screenshot has; as it is where the target says another, or cannot be read."""
-    from grounding_rewards.cli.pictures import sized_by
-
-    try:
-        return sized_by(image, recipe, case, images)
-    except TargetError:
-        return case
-
-
-def _draw(recipes: Sequence[Recipe], case: Case, out: Path, image: Path | None, images: ImageFiles) -> None:
-    from grounding_rewards.cli.pictures import draw
-
-    for note in draw(recipes, in_wire_form(recipes[0], case) if len(recipes) > 1 else case, out, image, images):
-        terminal.note(note)

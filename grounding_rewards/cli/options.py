@@ -19,7 +19,7 @@ from grounding_rewards.targets.unique_keys import unique_keys
 
 
 class OnBadTarget(StrEnum):
-    """What to do with a row whose target cannot be used."""
+    """The handling of a row whose target cannot be used."""
 
     RAISE = "raise"
     ABSTAIN = "abstain"
@@ -36,8 +36,8 @@ BadTargets = Annotated[
     OnBadTarget,
     typer.Option("--bad-target", help="A target that cannot be used: stop, or leave the row out of all figures."),
 ]
-ResponseColumn = Annotated[str, typer.Option(help="What the model wrote.", rich_help_panel=_PANEL)]
-TargetColumn = Annotated[str, typer.Option(help="What counts as right.", rich_help_panel=_PANEL)]
+ResponseColumn = Annotated[str, typer.Option(help="The model's response.", rich_help_panel=_PANEL)]
+TargetColumn = Annotated[str, typer.Option(help="The target: the right answer.", rich_help_panel=_PANEL)]
 ImageSizeColumn = Annotated[
     str, typer.Option(help="Width and height of the original image, where needed.", rich_help_panel=_PANEL)
 ]
@@ -131,10 +131,10 @@ Split = Annotated[
 
 
 def check_data(data: Path | None, id_column: str | None, split: str | None) -> None:
-    """Check that nothing says how ``--data`` is read where there is none.
+    """Check that no option says how to read ``--data`` where there is none.
 
     Raises:
-        PoolError: something does.
+        PoolError: one does.
     """
     if data is None and (id_column is not None or split is not None):
         raise PoolError(
@@ -143,7 +143,7 @@ def check_data(data: Path | None, id_column: str | None, split: str | None) -> N
 
 
 def build_recipe(name: str, options: Sequence[str] | None, response_space: str | None) -> Recipe:
-    """The recipe that ``--recipe``, ``--option`` and ``--response-space`` name.
+    """Build the recipe that ``--recipe``, ``--option`` and ``--response-space`` name.
 
     Raises:
         RecipeError: an option is not KEY=VALUE, comes twice or does not fit.
@@ -153,20 +153,20 @@ def build_recipe(name: str, options: Sequence[str] | None, response_space: str |
 
 
 def read_options(options: Sequence[str] | None, response_space: str | None) -> dict[str, Any]:
-    """The options that ``--option`` and ``--response-space`` give.
+    """Read the options that ``--option`` and ``--response-space`` give.
 
     Raises:
         RecipeError: an option is not KEY=VALUE, or comes twice.
     """
-    found: dict[str, Any] = {} if response_space is None else {"response_space": response_space}
+    given: dict[str, Any] = {} if response_space is None else {"response_space": response_space}
     for option in options or ():
         key, equals, value = option.partition("=")
         if not (key and equals):
             raise RecipeError(f"--option: got {option!r}; expected KEY=VALUE, such as format_weight=0.1")
-        if key in found:
+        if key in given:
             raise RecipeError(f"--option: {key} is given twice")
-        found[key] = read_value(value)
-    return found
+        given[key] = read_value(value)
+    return given
 
 
 def target_recipe(name: str | None) -> Recipe | None:
@@ -189,17 +189,17 @@ def target_recipe(name: str | None) -> Recipe | None:
 
 
 def marked(recipe: Recipe) -> dict[str, bool]:
-    """What JSON says beside the ``acc`` of a recipe that looks at no target; nothing for others."""
+    """Mark the ``acc`` of a recipe that looks at no target, in JSON; nothing for others."""
     return {"label_free": True} if recipe.label_free else {}
 
 
 def unlabelled(recipe: Recipe) -> str:
-    """What to say beside the ``acc`` of a recipe that looks at no target."""
+    """Return the remark on the ``acc`` of a recipe that looks at no target."""
     return f"{recipe.name} compares nothing with targets: its acc does not say that a response is right"
 
 
 def read_value(text: str) -> Any:
-    """JSON where it is JSON, else the text."""
+    """Read a value as JSON where it is JSON, else as the text."""
     try:
         return json.loads(text, parse_constant=str, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""``grounding-rewards plugins``: what is installed beside the built-ins, and everything that a config can name."""
+"""``grounding-rewards plugins``: installed plugins, and everything that a config can name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grounding_rewards.cli import terminal
 from grounding_rewards.cli.render import plugins as show_plugins
 from grounding_rewards.coords.spaces import PIXEL
 from grounding_rewards.errors import PluginError
-from grounding_rewards.explain.labels import told
+from grounding_rewards.explain.labels import first_line
 from grounding_rewards.parsing import Dialect
 from grounding_rewards.plugins import registry as plugins
 from grounding_rewards.plugins.registry import BUILT_IN, KINDS, LOAD, Offer, Registry, collect
@@ -24,19 +24,19 @@ from grounding_rewards.testing.formats import ANSWER_FORMATS
 Facts = dict[str, Any]
 
 WORDS = {"parsers": "dialects"}
-"""What a kind is called in all other places, where that differs from its hook."""
+"""Names of kinds in all other places, where they differ from the hook's."""
 
 
 _LEFT_OUT = f"left out by {LOAD}"
 
 
 def list_plugins(
-    everything: Annotated[bool, typer.Option("--all", help="Also all that is built in.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also list the built-ins.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a plugin.")] = False,
 ) -> None:
     """List the plugins, and the dialects, verifiers, recipes and selectors that each adds.
 
-    A plugin that does not load is listed with what is wrong. GROUNDING_REWARDS_PLUGINS=NAME,NAME loads these alone;
+    A plugin that does not load is listed with its error. GROUNDING_REWARDS_PLUGINS=NAME,NAME loads these alone;
     set but empty it loads none.
 
     Example: `grounding-rewards plugins --all`
@@ -50,24 +50,24 @@ def list_plugins(
 
 
 def installed() -> list[Facts]:
-    """Each plugin that is installed, or asked for; with ``error`` where it cannot be used, or is left out."""
-    wanted, good, found = plugins.chosen(), list[Offer](), list[Facts]()
+    """List each plugin that is installed, or asked for; with ``error`` where it cannot be used, or is left out."""
+    wanted, good, listed = plugins.chosen(), list[Offer](), list[Facts]()
     points = plugins.installed()
     for point in points:
         if wanted is not None and point.name not in wanted:
-            found.append({**_about(point), "loaded": False, "error": _LEFT_OUT})
+            listed.append({**_about(point), "loaded": False, "error": _LEFT_OUT})
             continue
         try:
             offer = plugins.loaded(point)
             known = collect([*good, offer])
         except PluginError as error:
-            found.append({**_about(point), "loaded": False, "error": str(error)})
+            listed.append({**_about(point), "loaded": False, "error": str(error)})
         else:
             good.append(offer)
-            found.append({**_about(point), "loaded": True, **_things(known, f"{point.name}/")})
+            listed.append({**_about(point), "loaded": True, **_things(known, f"{point.name}/")})
     missing = sorted((wanted or frozenset()) - {point.name for point in points})
     asked = f"named in {LOAD}, but not installed"
-    return [*found, *({"plugin": name, "loaded": False, "error": asked} for name in missing)]
+    return [*listed, *({"plugin": name, "loaded": False, "error": asked} for name in missing)]
 
 
 def _built_in() -> Facts:
@@ -80,30 +80,30 @@ def _about(point: EntryPoint) -> Facts:
 
 
 def _things(known: Registry, prefix: str = "") -> Facts:
-    """What a plugin adds, by kind: names, with what each says of itself."""
-    return {WORDS.get(kind, kind): _described(getattr(known, kind), prefix) for kind in KINDS}
+    """List the names that a plugin adds, by kind, with a description each."""
+    return {WORDS.get(kind, kind): _entries(getattr(known, kind), prefix) for kind in KINDS}
 
 
-def _described(things: Mapping[str, Any], prefix: str) -> list[Facts]:
-    return [{"name": name, "says": _says(thing)} for name, thing in things.items() if name.startswith(prefix)]
+def _entries(things: Mapping[str, Any], prefix: str) -> list[Facts]:
+    return [{"name": name, "says": _description(thing)} for name, thing in things.items() if name.startswith(prefix)]
 
 
-def _says(thing: Any) -> str:
-    """What a dialect reads, for one; of all else the first line of its docstring; "" where there is nothing."""
+def _description(thing: Any) -> str:
+    """Return an answer that a dialect reads; of all else the first line of its docstring; "" where there is none."""
     try:
         if not hasattr(thing, "find"):
-            return told(thing)
-        return _example(thing) or ("" if type(thing).__module__.startswith(parsing.__name__) else told(thing))
+            return first_line(thing)
+        return _example(thing) or ("" if type(thing).__module__.startswith(parsing.__name__) else first_line(thing))
     except Exception:  # somebody's code must not end the listing
         return ""
 
 
 def _example(dialect: Dialect) -> str:
-    """The shortest answer that the dialect reads, of those that published models give, a click if there is one."""
+    """Return the shortest answer of published models that the dialect reads, a click if there is one."""
     texts = sorted((form.right for form in ANSWER_FORMATS), key=len)
     read = [parsing.parse(texts, dialect, space=PIXEL, answers="first", thinking=how) for how in ("closed", "read")]
-    clicks = [~np.isnan(found.xy[:, 0]) & (found.xy[:, 0] > 0) for found in read]
-    for good in (*clicks, *(found.parsed for found in read)):
+    clicks = [~np.isnan(predictions.xy[:, 0]) & (predictions.xy[:, 0] > 0) for predictions in read]
+    for good in (*clicks, *(predictions.parsed for predictions in read)):
         for row in np.flatnonzero(good)[:1]:
             return " ".join(texts[row].split())
     return ""

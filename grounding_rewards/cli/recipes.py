@@ -1,4 +1,4 @@
-"""``grounding-rewards recipes``: which rewards there are, and what one of them pays for what."""
+"""``grounding-rewards recipes``: the list of rewards, and the description of one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import recipes as show_recipes
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.explain import describe as described
+from grounding_rewards.explain import describe
 
 
 def list_recipes(
@@ -23,18 +23,18 @@ def list_recipes(
 ) -> None:
     """List the recipes, or show one: formula, parts, options, source, deviations, exploits and a scored example.
 
-    A recipe that cannot be built without options is shown with some; the output says which.
+    A recipe that cannot be built without options is shown with some, which the output names.
 
     Example: `grounding-rewards recipes gelato --option format_weight=0.1`
     """
     given = options.read_options(option, response_space)
     if name is not None:
-        found = described.recipe(name, given)
-        terminal.print_json(found) if as_json else show_recipes.one(found)
+        facts = describe.recipe(name, given)
+        terminal.print_json(facts) if as_json else show_recipes.one(facts)
         return
     if given:
         raise RecipeError(f"recipes: got {', '.join(given)} without a NAME; expected the recipe that takes them")
-    listed = [described.entry(each) for each in catalogue.list_recipes()]
+    listed = [describe.entry(each) for each in catalogue.list_recipes()]
     terminal.print_json(listed) if as_json else show_recipes.table(listed)
     for each in listed:
         if "error" in each:

@@ -1,4 +1,4 @@
-"""Stdout and stderr whose readers may go, and that the caller may have closed: the work goes on without them."""
+"""Stdout and stderr that outlive their readers, and that the caller may have closed."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class _Stream:
     """A text stream that goes on as a stream to nowhere when writing fails.
 
     Args:
-        stream: what is written to.
-        survived: failures that are no error.
+        stream: the stream to write to.
+        survived: errors of writing that end nothing.
     """
 
     def __init__(self, stream: Any, survived: type[OSError]) -> None:
@@ -57,11 +57,11 @@ class _Stream:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    def _try(self, call: Callable[..., Any], *given: Any) -> None:
+    def _try(self, call: Callable[..., Any], *arguments: Any) -> None:
         try:
-            call(*given)
+            call(*arguments)
         except OSError as error:
-            # What still waits in the stream goes nowhere too: Python would complain of it at exit.
+            # Text that still waits in the stream goes nowhere too: Python would complain of it at exit.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)

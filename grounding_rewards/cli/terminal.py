@@ -15,7 +15,7 @@ from grounding_rewards.tables.reporting import Reporting
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float], None]]:
-    """A bar on stderr that is gone when the work is done, and that shows on terminals only.
+    """Show a bar on stderr while the work lasts, on terminals only.
 
     Args:
         what: words before the bar.
@@ -39,30 +39,30 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
 
 
 def note(text: str) -> None:
-    """A remark on stderr."""
+    """Print a remark on stderr."""
     sys.stderr.write(f"note: {printable(text)}\n")
 
 
 def warn(text: str) -> None:
-    """A sign of trouble on stderr; under ``--strict`` the command ends with exit status 1."""
+    """Print a sign of trouble on stderr; under ``--strict`` the command ends with exit status 1."""
     sys.stderr.write(f"warning: {printable(text)}\n")
-    if (kept := _WARNED.get()) is not None:
-        kept.append(text)
+    if (texts := _WARNED.get()) is not None:
+        texts.append(text)
 
 
 @contextmanager
 def warned() -> Iterator[list[str]]:
-    """The warnings of one command, as they come."""
-    found: list[str] = []
-    token = _WARNED.set(found)
+    """Collect the warnings of one command, as they come."""
+    texts: list[str] = []
+    token = _WARNED.set(texts)
     try:
-        yield found
+        yield texts
     finally:
         _WARNED.reset(token)
 
 
 def warnings() -> list[str]:
-    """The warnings of the command so far, for its JSON."""
+    """Return the warnings of the command so far, for its JSON."""
     return list(_WARNED.get() or ())
 
 
@@ -73,5 +73,5 @@ REPORTING = Reporting(note, warn, progress)
 
 
 def print_json(value: Any) -> None:
-    """JSON on stdout, in ASCII so that every terminal takes it."""
+    """Print JSON on stdout, in ASCII so that every terminal takes it."""
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")

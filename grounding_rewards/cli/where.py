@@ -1,4 +1,4 @@
-"""``grounding-rewards where``: what a trainer's config names."""
+"""``grounding-rewards where``: the place of an adapter, as a trainer's config names it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRAINERS = {
     "trl": ("{file}:reward_funcs",),
     "verl": ("pkg://{package}.verl", "{file}"),
 }
-"""By trainer, what to print; of several lines any one will do."""
+"""Lines to print by trainer; of several any one will do."""
 
 
 def where(trainer: Annotated[str, typer.Argument(help="easyr1, easyr1_sequential, trl or verl.")]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from grounding_rewards.converting import Form, Reading
@@ -12,7 +13,7 @@ from grounding_rewards.converting.layout import IMAGES, images_type, messages_ty
 from grounding_rewards.converting.prompts import further_fields
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.tables import Table
-from grounding_rewards.tables.base import Note
+from grounding_rewards.tables.base import Batch, Note
 from grounding_rewards.tables.files import schema_of
 
 PROMPT = "prompt"
@@ -85,14 +86,47 @@ def empty_row(schema: Any) -> dict[str, Any]:
     return {field.name: dict.fromkeys(_fields(field.type)) or None for field in schema}
 
 
+class _NestedTable:
+    """What ``objects`` reads in each row of a table, as rows of their own, so that their fields have types."""
+
+    def __init__(
+        self,
+        table: Table,
+        within: Sequence[str],
+        objects: Callable[[Mapping[str, Any]], Iterable[Mapping[str, Any]]],
+    ) -> None:
+        self.table, self.within, self.objects = table, within, objects
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.table.path
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the fields in the first batch."""
+        first = next(self.batches(), None)
+        return tuple(dict.fromkeys(key for row in (first.rows if first else ()) for key in row))
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
+    ) -> Iterator[Batch]:
+        """The objects in order; see ``Table``."""
+        start = 0
+        for batch in self.table.batches(self.within, whole=False, size=size):
+            rows = [found for row in batch.rows for found in self.objects(row)]
+            if rows:
+                yield Batch(start, rows, rows, batch.done)
+                start += len(rows)
+
+
 def _inferred(table: Table, name: str, note: Note) -> Any:
     from grounding_rewards.tables.inferred_schema import Inferred
-    from grounding_rewards.tables.nested import NestedTable
 
     def objects(row: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
         return [_filled(row[name])] if isinstance(row.get(name), Mapping) else []
 
-    return Inferred.of(NestedTable(table, [name], objects), note, f"{name}.")
+    return Inferred.of(_NestedTable(table, [name], objects), note, f"{name}.")
 
 
 def _filled(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,14 +141,13 @@ def _further_types(table: Table, schema: Any, column: str) -> dict[str, Any]:
         one = getattr(kind, "value_type", None)
         return {name: each for name, each in _fields(one).items() if name not in ("role", "content")}
     from grounding_rewards.tables.inferred_schema import Inferred
-    from grounding_rewards.tables.nested import NestedTable
 
     def messages(row: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
         given = value_at(row, column)
         listed = given if isinstance(given, list) else []
         return [further for each in listed if isinstance(each, Mapping) and (further := further_fields(each))]
 
-    found = Inferred.of(NestedTable(table, [column.partition(".")[0], column], messages), lambda text: None)
+    found = Inferred.of(_NestedTable(table, [column.partition(".")[0], column], messages), lambda text: None)
     if found.as_json:
         raise ConvertError(
             f"instruction: {', '.join(sorted(found.as_json))} of its messages has no one Parquet type; write JSON lines"

@@ -1,7 +1,7 @@
-"""Why a response is paid what it is paid."""
+"""Why a response gets its reward: in words, in numbers and, in ``plot``, in pictures."""
 
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.explaining import explain
-from grounding_rewards.explain.explanation import Explanation
+from grounding_rewards.explain.explaining import compare, explain
+from grounding_rewards.explain.explanation import Compared, Explanation
 
-__all__ = ["Case", "Explanation", "explain"]
+__all__ = ["Case", "Compared", "Explanation", "compare", "explain"]

@@ -1,4 +1,4 @@
-"""What verifiers count and measure on the way to a score, where that is more than the answer and the target."""
+"""Numbers on the way to a verifier's score, where it takes more than the answer and the target."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from grounding_rewards.verifiers.collinear import collinear
 from grounding_rewards.verifiers.consensus import clicks
 
 MOST_BOXES = 8
-"""So many boxes of a list are told one by one."""
+"""Boxes of a list that are described one by one, at most."""
 
 
-def workings(term: Verifier, rollouts: Rollouts, row: int, score: float) -> str:
-    """The numbers that a verifier's score of one row was made of, by the names that its formula has.
+def intermediate_numbers(term: Verifier, rollouts: Rollouts, row: int, score: float) -> str:
+    """Return the numbers that a verifier's score of one row was made of, by the names that its formula has.
 
     Args:
         term: a verifier.
         rollouts: n rollouts.
         row: which of them.
-        score: what it scored there.
+        score: its score there.
 
     Returns:
         The numbers; "" of a verifier that is not known here.
@@ -40,7 +40,7 @@ def workings(term: Verifier, rollouts: Rollouts, row: int, score: float) -> str:
 
 
 def lengths_of(rollouts: Rollouts) -> tuple[Floats, str]:
-    """How long each response is (n,), in tokens where they are known, and what was counted."""
+    """Return the length of each response (n,), in tokens where they are known, and the unit."""
     if rollouts.token_lengths is not None:
         return rollouts.token_lengths.astype(np.float64), "tokens"
     return np.array([len(text) for text in rollouts.text], dtype=np.float64), "characters"
@@ -53,10 +53,10 @@ def _length(term: DastLength, rollouts: Rollouts, row: int, score: float) -> str
     p, longest = float(right[mine].mean()), float(lengths[mine].max())
     budget = p * float(lengths[mine & right].mean()) + (1 - p) * longest if p else longest
     over = (float(lengths[row]) - budget) / budget if budget else 0.0
-    told = {"L": float(lengths[row]), "B": budget, "λ": over, "p": p, "L_max": longest}
+    numbers = {"L": float(lengths[row]), "B": budget, "λ": over, "p": p, "L_max": longest}
     if p:
-        told["L_r"] = float(lengths[mine & right].mean())
-    return f"{_listed(told)}, in {unit}; it is {'right' if right[row] else 'wrong'}"
+        numbers["L_r"] = float(lengths[mine & right].mean())
+    return f"{_listed(numbers)}, in {unit}; it is {'right' if right[row] else 'wrong'}"
 
 
 def _exploration(term: Exploration, rollouts: Rollouts, row: int, score: float) -> str:
@@ -90,20 +90,20 @@ def _boxes(term: Blink, rollouts: Rollouts, row: int, score: float) -> str:
     if term.response_space is not into:
         sizes = rollouts.image_sizes[[row] * len(boxes)], rollouts.model_image_sizes[[row] * len(boxes)]
         boxes = convert(boxes, term.response_space, into, *sizes)
-    told = []
+    described = []
     for box in boxes[:MOST_BOXES]:
         best = _shared(box[None], truth).max(initial=0.0)
-        told.append(f"({', '.join(map(number, box.tolist()))}) and the target: {number(best)}")
+        described.append(f"({', '.join(map(number, box.tolist()))}) and the target: {number(best)}")
     if len(boxes) > MOST_BOXES:
-        told.append(f"{len(boxes) - MOST_BOXES} more boxes")
+        described.append(f"{len(boxes) - MOST_BOXES} more boxes")
     if len(boxes) > 1:
         alike = _shared(boxes, boxes)[np.tril_indices(len(boxes), -1)].max()
-        told.append(f"the two that are most alike: {number(alike)}")
-    return "; ".join(told)
+        described.append(f"the two that are most alike: {number(alike)}")
+    return "; ".join(described)
 
 
 def _shared(boxes: Floats, others: Floats) -> Floats:
-    """|A ∩ B| / |A ∪ B| of each box with each other one: (n, 4) and (m, 4) to (n, m)."""
+    """Return |A ∩ B| / |A ∪ B| of each box with each other one: (n, 4) and (m, 4) to (n, m)."""
     a, b = np.repeat(boxes, len(others), axis=0), np.tile(others, (len(boxes), 1))
     shared = geometry.shared_area(a, b)
     union = geometry.area(a) + geometry.area(b) - shared

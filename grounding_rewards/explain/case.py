@@ -1,13 +1,17 @@
-"""One rollout to explain, with the rollouts that its score depends on."""
+"""One rollout to explain, with the rollouts that its score depends on, and what a recipe reads from its response."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from grounding_rewards.errors import RecipeError, TargetError
-from grounding_rewards.rollouts import Rollouts, Scores
+from grounding_rewards.explain.labels import plain
+from grounding_rewards.explain.sections import Numbers, ReadResponse
+from grounding_rewards.parsing.parse import MAX_LENGTH, answer_texts, parse, read_responses
+from grounding_rewards.rollouts import PARSED, Predictions, Reason, Rollouts, Scores
 from grounding_rewards.scoring import Example, Recipe
 
 Size = tuple[float, float]
@@ -26,7 +30,7 @@ class Case:
         groups: which sample each response belongs to; None where every row is its own group.
         token_lengths: how many tokens each response has, where that is known.
         extras: each row's further columns, by name.
-        names: what each row is called, such as its number in a file; None where they are counted from 0.
+        names: the name of each row, such as its number in a file; None where they are counted from 0.
 
     Raises:
         RecipeError: lengths differ, or there is no such row.
@@ -57,7 +61,7 @@ class Case:
 
     @classmethod
     def of(cls, example: Example) -> Case:
-        """A recipe's example, with the rest of its group behind it."""
+        """Return a recipe's example, with the rest of its group behind it."""
         rows = 1 + len(example.group)
         return cls(
             (example.response, *example.group),
@@ -77,51 +81,150 @@ class Case:
         """Its target, as it came."""
         return self.targets[self.row]
 
+    def name(self, row: int) -> int:
+        """Return the name of a row."""
+        return row if self.names is None else self.names[row]
+
     def answering(self, response: str | None) -> Case:
-        """The same with another response in the row to explain; its length in tokens is no longer known."""
+        """Put another response into the row to explain; its length in tokens is no longer known."""
         responses = list(self.responses)
         responses[self.row] = response
         return replace(self, responses=tuple(responses), token_lengths=None)
 
+    def sized(self, recipe: Recipe, size: Size, origin: str) -> Case:
+        """Give the image size to the row to explain, and to the rest of its group, where nothing else says it.
+
+        Args:
+            recipe: how the target is read.
+            size: width and height of the original image.
+            origin: the file that says so, for the error.
+
+        Raises:
+            TargetError: the target cannot be read, or says another size.
+        """
+        sizes = list(self.image_sizes or [None] * len(self.responses))
+        target = recipe.read_targets([self.target], warn=False).rows[0]
+        known = sizes[self.row] or (target.image_size if target else None)
+        if known is not None:
+            if tuple(known) != size:
+                came, expected = [f"{w:.0f} x {h:.0f}" for w, h in (known, size)]
+                raise TargetError(self.row, "image_size", came, f"{expected}, the size of {origin}")
+            return self
+        for row in range(len(sizes)):
+            if row == self.row or (self.groups is not None and self.groups[row] == self.groups[self.row]):
+                sizes[row] = sizes[row] or size
+        return replace(self, image_sizes=tuple(sizes))
+
     def score(self, recipe: Recipe, response: str | None = None) -> Scores:
-        """The scores of all rows, with another response in the row to explain where one is given.
+        """Score all rows, with another response in the row to explain if ``response`` is not None.
 
         Raises:
             TargetError: the target of the row to explain cannot be used; others abstain.
             RecipeError: something that the recipe needs is missing.
         """
         case = self if response is None else self.answering(response)
-        scores = recipe.judge(case._rollouts(recipe))
+        scores = recipe.judge(case.rollouts(recipe, checked=False))
         self._check(scores.errors)
         return scores
 
-    def rollouts(self, recipe: Recipe) -> Rollouts:
-        """What the recipe's verifiers see of all rows.
+    def rollouts(self, recipe: Recipe, *, checked: bool = True) -> Rollouts:
+        """Return the rollouts that the recipe's verifiers get.
+
+        Args:
+            recipe: how responses and targets are read.
+            checked: False where the row to explain may abstain as well.
 
         Raises:
             TargetError: the target of the row to explain cannot be used; others abstain.
             RecipeError: something that the recipe needs is missing.
         """
-        found = self._rollouts(recipe)
-        self._check(found.targets.errors)
-        return found
-
-    def _rollouts(self, recipe: Recipe) -> Rollouts:
-        return recipe.rollouts(list(self.responses), list(self.targets), **self.given(), bad_target="abstain")
-
-    def name(self, row: int) -> int:
-        """What a row is called."""
-        return row if self.names is None else self.names[row]
+        rollouts = recipe.rollouts(list(self.responses), list(self.targets), **self.arguments(), bad_target="abstain")
+        if checked:
+            self._check(rollouts.targets.errors)
+        return rollouts
 
     def _check(self, errors: Mapping[int, TargetError]) -> None:
-        error = errors.get(self.row)
-        if error is not None:
-            raise error.named(self.name(self.row))
+        if self.row in errors:
+            raise errors[self.row].named(self.name(self.row))
 
-    def given(self) -> dict[str, Any]:
-        """What ``Recipe.score`` takes beside responses and targets, by keyword."""
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of ``Recipe.score`` beside responses and targets, by keyword."""
         sizes = {"image_sizes": self.image_sizes, "model_image_sizes": self.model_image_sizes}
         listed = {name: None if column is None else list(column) for name, column in sizes.items()}
         names = dict.fromkeys(name for row in self.extras or () for name in row)
         extras = {name: [row.get(name) for row in self.extras or ()] for name in names}
         return {**listed, "groups": self.groups, "token_lengths": self.token_lengths, "extras": extras}
+
+
+MEANINGS: Mapping[Reason, str] = {
+    Reason.OK: "an answer was read, and it does not lie outside the image",
+    Reason.EMPTY: "there is no text, or nothing but white space",
+    Reason.NO_ANSWER: "there is text, but nothing in it looks like an answer in this dialect",
+    Reason.SEVERAL_ANSWERS: "there is more than one answer, and only a single one counts",
+    Reason.TOO_MANY: "there are more answers than are read at all (256)",
+    Reason.MALFORMED: "an answer was begun, but it cannot be read",
+    Reason.OUT_OF_IMAGE: "an answer was read, and it lies outside the image",
+    Reason.REFUSED: "the response says that nothing on the screen fits",
+    Reason.UNFINISHED: "the thinking was never closed, so that there is no answer",
+    Reason.BAD_TARGET: "the target cannot be used, so that the response is not scored",
+    Reason.UNKNOWN_ACTION: "an action was read, and the vocabulary does not have its name",
+}
+"""Each reason in a sentence."""
+
+
+def read_response(recipe: Recipe, response: str | None, reason: Reason | None = None) -> ReadResponse:
+    """Read one response as a recipe does. Whatever the text, this returns.
+
+    Args:
+        recipe: whose dialect and policies count.
+        response: the text; None counts as empty.
+        reason: the reason once the image's size was known; None where it is not.
+
+    >>> from grounding_rewards import recipe
+    >>> read = read_response(recipe("gta1"), "(1, 2) or (3, 4)")
+    >>> read.reason, read.point, read.found
+    ('SEVERAL_ANSWERS', None, ((1.0, 2.0), (3.0, 4.0)))
+    """
+    whole = read_responses([response])
+    answer, _ = answer_texts(whole, recipe.thinking)
+    length, kept = len(whole.values[0]), len(answer.values[0])
+    parsed = _parsed(recipe, response, recipe.answers)
+    reason = Reason(parsed.reason[0]) if reason is None else reason
+    dialect = int(parsed.dialect[0])
+    return ReadResponse(
+        reason=reason.name,
+        meaning=MEANINGS[reason],
+        dialect=parsed.dialects[dialect] if dialect >= 0 else None,
+        tried=parsed.dialects,
+        space=recipe.response_space.value,
+        answers=recipe.answers,
+        thinking=recipe.thinking,
+        left_out=length - kept,
+        cut=max(0, kept - MAX_LENGTH),
+        action=str(parsed.actions[0]) or None,
+        arguments={name: plain(value) for name, value in parsed.arguments.said(1)[0].items()},
+        point=numbers_of(parsed.xy[0]),
+        box=numbers_of(parsed.box[0]),
+        found=_points(parsed if recipe.answers == "all" else _parsed(recipe, response, "all")),
+    )
+
+
+def numbers_of(values: Any) -> Numbers | None:
+    """Return a row of numbers, None where one of them is missing.
+
+    >>> numbers_of([1.0, 2.0]), numbers_of([math.nan, math.nan])
+    ((1.0, 2.0), None)
+    """
+    numbers = tuple(float(value) for value in values)
+    return None if any(map(math.isnan, numbers)) else numbers
+
+
+def _parsed(recipe: Recipe, response: str | None, answers: Any) -> Predictions:
+    return parse([response], recipe.dialect, space=recipe.response_space, answers=answers, thinking=recipe.thinking)
+
+
+def _points(every: Predictions) -> tuple[Numbers | None, ...]:
+    """Return the points of all answers, where there are several."""
+    if every.points is None or Reason(every.reason[0]) not in PARSED or len(every.points) < 2:
+        return ()
+    return tuple(map(numbers_of, every.points))

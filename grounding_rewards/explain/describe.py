@@ -1,4 +1,4 @@
-"""What there is to say about a recipe, as plain values for a table or for JSON."""
+"""Descriptions of recipes, as plain values for a table or for JSON."""
 
 from __future__ import annotations
 
@@ -20,77 +20,77 @@ Facts = dict[str, Any]
 
 
 def entry(name: str) -> Facts:
-    """A recipe in the list; ``error`` says why it cannot be built, where it cannot."""
-    shown = catalogue.shown_with(name)
+    """Describe a recipe in a line of the list; ``error`` says why it cannot be built, where it cannot."""
+    options = catalogue.shown_with(name)
     try:
-        return _summary(catalogue.recipe(name, **shown), shown)
+        return _summary(catalogue.recipe(name, **options), options)
     except GroundingRewardsError as error:
         return {"name": name, "error": str(error)}
 
 
-def recipe(name: str, given: Mapping[str, Any]) -> Facts:
-    """One recipe, with the options given; its example is scored here and now.
+def recipe(name: str, options: Mapping[str, Any]) -> Facts:
+    """Describe one recipe, with options; its example is scored here and now.
 
     Raises:
         RecipeError: the name or an option does not fit.
         SpaceError: a space is unknown.
     """
-    shown = {**catalogue.shown_with(name), **given}
-    return facts(name, catalogue.recipe(name, **shown), shown)
+    options = {**catalogue.shown_with(name), **options}
+    return facts(name, catalogue.recipe(name, **options), options)
 
 
-def facts(name: str, found: Recipe, shown: Mapping[str, Any]) -> Facts:
-    """What there is to say of a recipe built with the options ``shown``; its example is scored here and now."""
-    source = found.source
+def facts(name: str, built: Recipe, options: Mapping[str, Any]) -> Facts:
+    """Describe a recipe that was built with these options; its example is scored here and now."""
+    source = built.source
     return {
-        **_summary(found, shown),
-        "formula": found.formula,
-        "parts": _parts(found.reward),
-        "success": made_by(found.success),
-        "acc": acc_made_by(found),
-        "accepts": sorted(found.accepts),
-        "native": found.native.description if found.native else None,
-        "actions": _actions(found),
-        "options": _options(name, shown),
+        **_summary(built, options),
+        "formula": built.formula,
+        "parts": _parts(built.reward),
+        "success": made_by(built.success),
+        "acc": acc_made_by(built),
+        "accepts": sorted(built.accepts),
+        "native": built.native.description if built.native else None,
+        "actions": _actions(built),
+        "options": _options(name, options),
         "repository": source.repository,
         "commit": source.commit,
         "files": list(source.files),
-        "deviations": [{"name": each.name, "why": each.why} for each in found.deviations],
-        "exploits": [{"name": each.name, "what": each.what, "payoff": each.payoff} for each in found.exploits],
-        "example": _scored(found, found.example) if found.example else None,
+        "deviations": [{"name": each.name, "why": each.why} for each in built.deviations],
+        "exploits": [{"name": each.name, "what": each.what, "payoff": each.payoff} for each in built.exploits],
+        "example": _scored(built, built.example) if built.example else None,
     }
 
 
-def _summary(found: Recipe, shown: Mapping[str, Any]) -> Facts:
-    use = Use(found.space, found.response_space, found.accepts, "screen" in found.needs, label_free=found.label_free)
+def _summary(built: Recipe, options: Mapping[str, Any]) -> Facts:
+    use = Use(built.space, built.response_space, built.accepts, "screen" in built.needs, label_free=built.label_free)
     return {
-        "name": found.name,
-        "answers": found.example.response if found.example else None,
-        "dialect": found.dialect.name,
-        "response_space": found.response_space.value,
-        "target_space": found.target_space.value,
-        "space": found.space.value,
-        "low": found.low,
-        "high": found.high,
-        "needs": [*use.sizes(found.target_space), *sorted(found.needs - {"screen"})],
-        "paper": found.source.paper,
-        "with": plain(shown),
+        "name": built.name,
+        "answers": built.example.response if built.example else None,
+        "dialect": built.dialect.name,
+        "response_space": built.response_space.value,
+        "target_space": built.target_space.value,
+        "space": built.space.value,
+        "low": built.low,
+        "high": built.high,
+        "needs": [*use.sizes(built.target_space), *sorted(built.needs - {"screen"})],
+        "paper": built.source.paper,
+        "with": plain(options),
     }
 
 
 def _parts(term: Verifier) -> list[Facts]:
-    """Every named part inside a term, in the order of ``Scores.parts``."""
+    """List every named part inside a term, in the order of ``Scores.parts``."""
     if not is_combination(term):
         return []
-    found: list[Facts] = []
+    parts: list[Facts] = []
     for name, part in term.children:
-        found += [*_parts(part), {"name": name, "low": part.low, "high": part.high, "made_by": made_by(part)}]
-    return found
+        parts += [*_parts(part), {"name": name, "low": part.low, "high": part.high, "made_by": made_by(part)}]
+    return parts
 
 
-def _actions(found: Recipe) -> list[Facts]:
-    """The fields of a target's action, where the recipe compares actions in the words of the vocabulary."""
-    if ACTION not in found.accepts or not getattr(found.dialect, "vocabulary", False):
+def _actions(built: Recipe) -> list[Facts]:
+    """List the fields of a target's action, where the recipe compares actions in the words of the vocabulary."""
+    if ACTION not in built.accepts or not getattr(built.dialect, "vocabulary", False):
         return []
     return [{"field": field, "says": says, "example": dict(example)} for field, says, example in ACTION_FIELDS]
 
@@ -109,25 +109,25 @@ ACTION_FIELDS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
     ("duration", "how long a wait or a press takes, in the unit of the responses",
      {"bbox": [100, 100, 300, 200], "action": {"name": "long_press", "duration": 2}}),
 )  # fmt: skip
-"""What each field of an action in a target says, with a target that has it."""
+"""Each field of an action in a target: its meaning, and a target that has it."""
 
 
-def _options(name: str, shown: Mapping[str, Any]) -> Facts:
-    """Each option's default; null where it must be given, or is for the recipe to choose."""
+def _options(name: str, options: Mapping[str, Any]) -> Facts:
+    """Return each option's default; null where it must be given, or is for the recipe to choose."""
     own = {
         key: None if default is inspect.Parameter.empty else default
         for key, default in catalogue.own_options(name).items()
     }
-    left = {key: value for key, value in shown.items() if key in own}
+    left = {key: value for key, value in options.items() if key in own}
     bare = catalogue.recipe(name, **left)
     idle = set() if ACTION in bare.accepts else {"action_names"}
     shared = {key: getattr(bare, key) for key in catalogue.SHARED if key not in {*own, *idle}}
     return {key: plain(value) for key, value in {**own, **shared}.items()}
 
 
-def _scored(found: Recipe, example: Example) -> Facts:
-    """An example and what it is paid with these options; ``error`` says why it cannot be scored, where it cannot."""
-    shown = {
+def _scored(built: Recipe, example: Example) -> Facts:
+    """Score an example with these options; ``error`` says why it cannot be scored, where it cannot."""
+    inputs = {
         "response": example.response,
         "target": plain(example.target),
         **({"group": list(example.group)} if example.group else {}),
@@ -135,11 +135,11 @@ def _scored(found: Recipe, example: Example) -> Facts:
         "model_image_size": plain(example.model_image_size),
     }
     try:
-        scores = Case.of(example).score(found)
+        scores = Case.of(example).score(built)
     except GroundingRewardsError as error:
-        return {**shown, "error": str(error)}
+        return {**inputs, "error": str(error)}
     return {
-        **shown,
+        **inputs,
         "total": float(scores.total[0]),
         "acc": float(scores.acc[0]),
         "reason": Reason(scores.reason[0]).name,

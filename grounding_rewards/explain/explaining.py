@@ -1,29 +1,35 @@
-"""From one response and its target to everything that there is to say about its score."""
+"""From one response and its target to an explanation of its score, by one recipe or side by side by several."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from grounding_rewards.combine import Known, is_combination
-from grounding_rewards.errors import TargetError
+from grounding_rewards.errors import GroundingRewardsError, TargetError
 from grounding_rewards.explain.arithmetic import lengths_of
-from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.explanation import Explanation, Mate, Together
+from grounding_rewards.explain.case import Case, numbers_of, read_response
+from grounding_rewards.explain.explanation import Compared, Explanation, Mate, Together
 from grounding_rewards.explain.labels import acc_made_by, plain
-from grounding_rewards.explain.places import conversions, extents
 from grounding_rewards.explain.position import position, positions
-from grounding_rewards.explain.reading import numbers_of, read
-from grounding_rewards.explain.sections import Told
-from grounding_rewards.explain.target_section import alone, complaint, told
-from grounding_rewards.explain.terms import ACC, worked_out
+from grounding_rewards.explain.sections import ReadTarget
+from grounding_rewards.explain.target_section import (
+    conversions,
+    describe_target,
+    extents,
+    in_wire_form,
+    problem,
+    totals_alone,
+)
+from grounding_rewards.explain.terms import ACC, term_of
 from grounding_rewards.rollouts import Reason, Rollouts, Scores
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.verifiers import DastLength, Verifier
 
 
 def explain(recipe: Recipe, case: Case) -> Explanation:
-    """Why a response is paid what it is paid. Whatever the response, this returns.
+    """Explain the score of one response. Whatever the response, this returns.
 
     Args:
         recipe: how it is judged.
@@ -38,13 +44,14 @@ def explain(recipe: Recipe, case: Case) -> Explanation:
         VerifierError: a verifier fails.
 
     >>> from grounding_rewards import recipe
-    >>> found = explain(recipe("gelato"), Case(("(900, 900)",), ([0.1, 0.1, 0.3, 0.2],)))
-    >>> found.total, found.reward.formula, found.position.words
+    >>> why = explain(recipe("gelato"), Case(("(900, 900)",), ([0.1, 0.1, 0.3, 0.2],)))
+    >>> why.total, why.reward.formula, why.position.words
     (0.0, 'distance + 0 · format', '0.6 right of it and 0.7 below it, 0.921954 away, in unit')
     """
-    rollouts = recipe.rollouts(list(case.responses), list(case.targets), **case.given(), bad_target="abstain")
+    rollouts = case.rollouts(recipe, checked=False)
     error = rollouts.targets.errors.get(case.row)
-    found = Explanation(
+    reason = Reason(rollouts.predictions.reason[case.row])
+    explanation = Explanation(
         recipe=repr(recipe),
         name=recipe.name,
         options=plain(dict(recipe.options)),
@@ -55,36 +62,61 @@ def explain(recipe: Recipe, case: Case) -> Explanation:
         },
         formula=recipe.formula,
         response=case.response,
-        read=read(recipe, case.response, Reason(rollouts.predictions.reason[case.row])),
-        target=_told(recipe, case),
+        read=read_response(recipe, case.response, reason),
+        target=_target(recipe, case),
         valid=0.0 if error else 1.0,
-        reason=Reason.BAD_TARGET.name if error else Reason(rollouts.predictions.reason[case.row]).name,
-        error=complaint(error) if error else None,
+        reason=Reason.BAD_TARGET.name if error else reason.name,
+        error=problem(error) if error else None,
     )
-    if error:
-        return found
-    return _scored(found, recipe, case, rollouts, recipe.judge(rollouts))
+    return explanation if error else _scored(explanation, recipe, case, rollouts, recipe.judge(rollouts))
 
 
-def _scored(found: Explanation, recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) -> Explanation:
-    """The same with all that holds of a target that can be used."""
+def compare(recipes: Sequence[Recipe], case: Case) -> tuple[Compared, ...]:
+    """Score the same text and the same target by several recipes.
+
+    Args:
+        recipes: the first is the one whose form of targets the case has; the others get them in the wire form, with
+            the space named. Each reads the text in its own dialect and response space.
+        case: the response and its target.
+
+    >>> from grounding_rewards import recipe
+    >>> case = Case(("(200, 150)",), ([0.1, 0.1, 0.3, 0.3],))
+    >>> recipes = recipe("gelato"), recipe("click", response_space="thousandths")
+    >>> [compared.error is None for compared in compare(recipes, case)]
+    [True, False]
+    """
+    others = in_wire_form(recipes[0], case)
+    return tuple(_compared(recipe, others if index else case) for index, recipe in enumerate(recipes))
+
+
+def _compared(recipe: Recipe, case: Case) -> Compared:
+    head = repr(recipe), recipe.name, recipe.response_space.value, recipe.low, recipe.high
+    try:
+        scores = case.score(recipe)
+    except GroundingRewardsError as error:
+        return Compared(*head, error=problem(error))
+    row = case.row
+    return Compared(*head, float(scores.total[row]), float(scores.acc[row]), Reason(scores.reason[row]).name)
+
+
+def _scored(explanation: Explanation, recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) -> Explanation:
+    """Add all that holds of a target that can be used."""
     known: Known = {}
-    told = found.target
-    reach = extents(case, rollouts)
-    moves = conversions(recipe, found.read, told, reach)
+    target, reach = explanation.target, extents(case, rollouts)
+    moves = conversions(recipe, explanation.read, target, reach)
     used = {space for move in moves if move.axes for space in (move.source, move.into)}
     where = position(recipe, case.row, rollouts)
     if where is not None and where.space != recipe.space.value:
         used |= {where.space, recipe.space.value}
     return replace(
-        found,
-        target=told and _tried(told, recipe, case),
+        explanation,
+        target=target and _with_totals_alone(target, recipe, case),
         total=float(scores.total[case.row]),
         acc=float(scores.acc[case.row]),
         acc_is=acc_made_by(recipe),
-        reward=worked_out(recipe.reward, rollouts, case.row, known=known),
-        success=worked_out(recipe.success, rollouts, case.row, name=ACC, known=known),
-        extents=tuple(each for each in reach if each.space in used),
+        reward=term_of(recipe.reward, rollouts, case.row, known=known),
+        success=term_of(recipe.success, rollouts, case.row, name=ACC, known=known),
+        extents=tuple(extent for extent in reach if extent.space in used),
         conversions=moves,
         position=where,
         positions=positions(recipe, case.row, rollouts),
@@ -92,16 +124,16 @@ def _scored(found: Explanation, recipe: Recipe, case: Case, rollouts: Rollouts, 
     )
 
 
-def _told(recipe: Recipe, case: Case) -> Told | None:
+def _target(recipe: Recipe, case: Case) -> ReadTarget | None:
     try:
-        return told(recipe, case)
+        return describe_target(recipe, case)
     except TargetError:
         return None
 
 
-def _tried(target: Told, recipe: Recipe, case: Case) -> Told:
-    """The target with what each of several places would earn on its own."""
-    totals = alone(recipe, case) if len(target.places) > 1 and not recipe.label_free else ()
+def _with_totals_alone(target: ReadTarget, recipe: Recipe, case: Case) -> ReadTarget:
+    """Add the total that each of several places would give on its own."""
+    totals = totals_alone(recipe, case) if len(target.places) > 1 and not recipe.label_free else ()
     if not totals:
         return target
     places = zip(target.places, totals, strict=True)
@@ -109,7 +141,7 @@ def _tried(target: Told, recipe: Recipe, case: Case) -> Told:
 
 
 def _together(recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) -> Together | None:
-    """The rows of the same group or trajectory, where the score depends on them."""
+    """Return the rows of the same group or trajectory, where the score depends on them."""
     if "groups" in recipe.needs:
         what, rows = "group", (rollouts.groups == rollouts.groups[case.row]).nonzero()[0].tolist()
     elif "trajectories" in recipe.needs:
@@ -125,10 +157,9 @@ def _together(recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) ->
 
 
 def _verifiers(term: Verifier) -> list[Verifier]:
-    """The verifiers inside a term."""
     if not is_combination(term):
         return [term]
-    return [found for _, child in term.children for found in _verifiers(child)]
+    return [verifier for _, child in term.children for verifier in _verifiers(child)]
 
 
 def _trajectory(rollouts: Rollouts, row: int) -> Any:

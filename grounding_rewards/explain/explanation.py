@@ -1,4 +1,4 @@
-"""What there is to say about one score, as plain values."""
+"""An explanation of one score, as plain values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from grounding_rewards.explain.labels import plain
-from grounding_rewards.explain.sections import Conversion, Extent, Numbers, Position, Read, Told
+from grounding_rewards.explain.sections import Conversion, Extent, Numbers, Position, ReadResponse, ReadTarget
 
 
 @dataclass(frozen=True)
@@ -15,15 +15,15 @@ class Mate:
     """One of the rows that were scored together.
 
     Attributes:
-        row: what it is called: its number in the file, or among these rows.
+        row: its number in the file, or among these rows.
         response: as it came.
-        point: the point that it answers with, in the space of the formula.
-        total: what it is paid.
+        point: its answer, in the space of the formula.
+        total: its reward.
         acc: 1.0 for full success, else 0.0.
         reason: name of the ``Reason``.
-        step: of a trajectory, which step it is.
+        step: its step in the trajectory.
         length: of the response in tokens where they are known, else in characters; None where it does not matter.
-        explained: whether this is the row that is explained.
+        explained: True for the row that is explained.
     """
 
     row: int
@@ -39,7 +39,7 @@ class Mate:
 
 @dataclass(frozen=True)
 class Together:
-    """The rows without which the score cannot be told: a group, or the rollouts of a trajectory.
+    """The rows that the score depends on: a group, or the rollouts of a trajectory.
 
     Attributes:
         what: "group" or "trajectory".
@@ -58,19 +58,19 @@ class Term:
 
     Attributes:
         name: name of the part; "total" and "acc" are the whole.
-        score: what it is worth here.
-        low: the least that it can be.
-        high: the most.
-        made_by: the verifier with the arguments that are not defaults or that its formula names, or how the parts are
-            put together.
-        formula: of a combination the formula by names of parts, of a verifier its formula in words, and what each
-            argument says that is not a default.
-        in_words: whether it is in words, which of a combination that is not one of ``combine`` it is, too.
-        numbers: the formula of a combination with the scores of the parts; of a verifier what it counted or measured
-            on the way, "" where that is not told.
-        enters: how it enters what it is a part of.
-        contribution: what it adds to the total; None where it does not enter by sums, multiples and choices alone.
-        constant: what is added to the total here beside the parts.
+        score: its score here.
+        low: the lowest score that it can have.
+        high: the highest.
+        made_by: the verifier with the arguments that are not defaults or that its formula names, or the way in which
+            the parts are combined.
+        formula: of a combination the formula by names of parts, of a verifier its formula in words, with each
+            argument that is not a default.
+        in_words: True where the formula is in words, as also of combinations that are not of ``combine``.
+        numbers: the formula of a combination with the scores of the parts; of a verifier the numbers that it counted
+            or measured on the way, "" where they are not known.
+        enters: the way in which it enters the term that it is a part of.
+        contribution: its share of the total; None where it does not enter by sums, multiples and choices alone.
+        constant: a constant added to the total here beside the parts.
         parts: the parts of a combination.
     """
 
@@ -90,24 +90,24 @@ class Term:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a response is paid what it is paid.
+    """The score of one response, and how it came about.
 
     Attributes:
         recipe: how to build the recipe.
         name: its name.
         options: the options that are not defaults.
         spaces: the spaces of the response, of targets that do not name one, and of the formula.
-        formula: what makes the total, as the recipe states it.
+        formula: the formula of the total, as the recipe states it.
         response: as it came.
-        read: what was read from it.
+        read: the response as read.
         target: the target as read; None where it cannot be read or there is none.
         extents: the sizes that conversions used.
         conversions: of the answer and of the target's places into the space of the formula.
-        position: where the answer lies, and how far from the target.
+        position: the answer's place, and its distance to the target.
         positions: the same of every answer, where all of several count.
         together: the rows that were scored together, where the recipe needs them.
-        reward: what makes the total, part by part.
-        success: what makes ``acc``, part by part.
+        reward: the composition of the total, part by part.
+        success: the composition of ``acc``, part by part.
         acc_is: the same in words.
         total: the reward; None where the target cannot be used.
         acc: 1.0 for full success, else 0.0; None where the target cannot be used.
@@ -122,8 +122,8 @@ class Explanation:
     spaces: Mapping[str, str]
     formula: str
     response: str | None
-    read: Read
-    target: Told | None
+    read: ReadResponse
+    target: ReadTarget | None
     valid: float
     reason: str
     error: str | None = None
@@ -139,21 +139,51 @@ class Explanation:
     together: Together | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON; a number that is not finite is text.
+        """Return everything, ready for JSON; a number that is not finite is text.
 
         >>> from grounding_rewards import recipe
         >>> from grounding_rewards.explain import Case, explain
-        >>> found = explain(recipe("gelato"), Case(("(200, 150)",), ([0.1, 0.1, 0.3, 0.2],)))
-        >>> found.to_dict()["position"]["words"]
+        >>> explain(recipe("gelato"), Case(("(200, 150)",), ([0.1, 0.1, 0.3, 0.2],))).to_dict()["position"]["words"]
         'inside'
         """
-        found: dict[str, Any] = _jsonable(self)
-        return found
+        values: dict[str, Any] = _jsonable(self)
+        return values
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The scores of one case by one of several recipes.
+
+    Attributes:
+        recipe: how to build it.
+        name: its name.
+        response_space: the space in which it reads the response.
+        low: the lowest total.
+        high: the highest.
+        total: None, as ``acc`` and ``reason``, where it cannot judge the case.
+        acc: 1.0 for full success, else 0.0.
+        reason: name of the ``Reason``.
+        error: why it cannot judge the case.
+    """
+
+    recipe: str
+    name: str
+    response_space: str
+    low: float
+    high: float
+    total: float | None = None
+    acc: float | None = None
+    reason: str | None = None
+    error: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return dict(vars(self))
 
 
 def _jsonable(value: Any) -> Any:
     if is_dataclass(value):
-        return {each.name: _jsonable(getattr(value, each.name)) for each in fields(value)}
+        return {field.name: _jsonable(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple):
-        return [_jsonable(each) for each in value]
+        return [_jsonable(item) for item in value]
     return plain(value)

@@ -1,4 +1,4 @@
-"""What each combination of parts says of itself: its formula by names, the same with scores, and each part's way in."""
+"""Formulas of combinations: by the names of the parts, the same with scores, and how each part enters."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Values = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Worked:
-    """A combination at work on one row.
+class Equation:
+    """The formula of a combination, with the scores of one row.
 
     Attributes:
         formula: by the names of the parts; "" where only the combination's docstring states it.
         numbers: the same with their scores.
         enters: how each part enters, in words, by name, as far as that is known.
-        weights: what each part is multiplied with, where the combination is a sum of multiples here: 1 for the part
-            that is chosen, 0 for the others; else None.
-        constant: what such a sum adds beside the parts.
+        weights: the factor of each part, where the combination is a sum of multiples here: 1 for the part that is
+            chosen, 0 for the others; else None.
+        constant: the constant that such a sum adds.
     """
 
     formula: str
@@ -32,7 +32,7 @@ class Worked:
 
 
 def number(value: float) -> str:
-    """A number as formulas show it: six digits, no minus before a zero.
+    """Write a number as formulas show it: six digits, no minus before a zero.
 
     >>> number(1219.2), number(2 / 3), number(-0.0), number(1.0)
     ('1219.2', '0.666667', '0', '1')
@@ -40,8 +40,8 @@ def number(value: float) -> str:
     return f"{value + 0.0:.6g}"
 
 
-def work(term: Combination, scores: Values) -> Worked:
-    """How a combination makes one score of its parts' scores.
+def equation_of(term: Combination, scores: Values) -> Equation:
+    """Return how a combination makes one score of its parts' scores.
 
     Args:
         term: a combination, not necessarily one of ``combine``.
@@ -49,21 +49,21 @@ def work(term: Combination, scores: Values) -> Worked:
 
     >>> from grounding_rewards.combine import weighted
     >>> from grounding_rewards.verifiers import Format, Hit
-    >>> found = work(weighted(hit=(0.9, Hit()), format=(0.1, Format())), {"hit": 0.0, "format": 1.0})
-    >>> found.formula, found.numbers
+    >>> mix = equation_of(weighted(hit=(0.9, Hit()), format=(0.1, Format())), {"hit": 0.0, "format": 1.0})
+    >>> mix.formula, mix.numbers
     ('0.9 · hit + 0.1 · format', '0.9 · 0 + 0.1 · 1')
     """
     known = _KNOWN.get(type(term))
     if known is not None:
         return known(term, scores)
     listed = ", ".join(f"{name} = {number(score)}" for name, score in scores.items())
-    return Worked("", listed, {})
+    return Equation("", listed, {})
 
 
-def _weighted(term: Weighted, scores: Values) -> Worked:
+def _weighted(term: Weighted, scores: Values) -> Equation:
     names = [name for name, _ in term.parts]
     weights = dict(zip(names, term.weights, strict=True))
-    return Worked(
+    return Equation(
         _sum([(weights[name], name) for name in names]),
         _sum([(weights[name], _factor(scores[name])) for name in names]),
         {name: f"times {number(weight)}" for name, weight in weights.items()},
@@ -71,22 +71,22 @@ def _weighted(term: Weighted, scores: Values) -> Worked:
     )
 
 
-def _product(term: Product, scores: Values) -> Worked:
+def _product(term: Product, scores: Values) -> Equation:
     names = [name for name, _ in term.parts]
     numbers = " · ".join(_factor(scores[name]) for name in names)
-    return Worked(" · ".join(names), numbers, dict.fromkeys(names, "a factor"))
+    return Equation(" · ".join(names), numbers, dict.fromkeys(names, "a factor"))
 
 
-def _best(term: Best, scores: Values) -> Worked:
+def _best(term: Best, scores: Values) -> Equation:
     names = [name for name, _ in term.parts]
     top = max(scores[name] for name in names)
     enters = {name: "the largest" if scores[name] == top else "not the largest" for name in names}
     chosen = next(name for name in names if scores[name] == top)
     weights = {name: float(name == chosen) for name in names}
-    return Worked(f"max({', '.join(names)})", f"max({_listed(scores, names)})", enters, weights)
+    return Equation(f"max({', '.join(names)})", f"max({_listed(scores, names)})", enters, weights)
 
 
-def _gate(term: Gate, scores: Values) -> Worked:
+def _gate(term: Gate, scores: Values) -> Equation:
     (when, _), (then, _) = term.parts
     is_open, otherwise = scores[when] > 0, number(term.otherwise)
     taken = number(scores[then]) if is_open else otherwise
@@ -98,21 +98,21 @@ def _gate(term: Gate, scores: Values) -> Worked:
     whose = f"the score of {then}, " if is_open else ""
     formula, numbers = f"{then} where {when} is above 0, else {otherwise}", f"{taken}, {whose}because {why}"
     weights = {when: 0.0, then: float(is_open)}
-    return Worked(formula, numbers, enters, weights, 0.0 if is_open else term.otherwise)
+    return Equation(formula, numbers, enters, weights, 0.0 if is_open else term.otherwise)
 
 
-def _clip(term: Clip, scores: Values) -> Worked:
+def _clip(term: Clip, scores: Values) -> Equation:
     ((name, score),) = scores.items()
     limits = f"limited to {number(term.low)}..{number(term.high)}"
     inside = term.low <= score <= term.high
     enters, weights = ("as it is", {name: 1.0}) if inside else (limits, None)
-    return Worked(f"{name}, {limits}", f"{number(score)}, {limits}", {name: enters}, weights)
+    return Equation(f"{name}, {limits}", f"{number(score)}, {limits}", {name: enters}, weights)
 
 
-def _affine(term: Affine, scores: Values) -> Worked:
+def _affine(term: Affine, scores: Values) -> Equation:
     ((name, score),) = scores.items()
     scale, shift = term.scale, term.shift
-    return Worked(
+    return Equation(
         _sum([(scale, name)], shift),
         _sum([(scale, _factor(score))], shift),
         {name: f"times {number(scale)}"},
@@ -121,14 +121,14 @@ def _affine(term: Affine, scores: Values) -> Worked:
     )
 
 
-def _asymmetric(term: Asymmetric, scores: Values) -> Worked:
+def _asymmetric(term: Asymmetric, scores: Values) -> Equation:
     ((name, score),) = scores.items()
     factor = term.positive if score > 0 else term.negative
     formula = f"{number(term.positive)} · {name} above 0, {number(term.negative)} · {name} below"
-    return Worked(formula, f"{number(factor)} · {_factor(score)}", {name: f"times {number(factor)}"}, {name: factor})
+    return Equation(formula, f"{number(factor)} · {_factor(score)}", {name: f"times {number(factor)}"}, {name: factor})
 
 
-def _steps(term: Steps, scores: Values) -> Worked:
+def _steps(term: Steps, scores: Values) -> Equation:
     ((name, score),) = scores.items()
     taken = sum(edge <= score for edge in term.edges)
     pairs = zip(term.values[1:], term.edges, strict=True)
@@ -136,31 +136,31 @@ def _steps(term: Steps, scores: Values) -> Worked:
     steps += [f"{number(value)} from {number(edge)}" for value, edge in pairs]
     where = f"from {number(term.edges[taken - 1])} on" if taken else "below all edges"
     numbers = f"{number(term.values[taken])}, because {name} is {number(score)}"
-    return Worked(f"by {name}: {', '.join(steps)}", numbers, {name: f"chooses the step: {where}"})
+    return Equation(f"by {name}: {', '.join(steps)}", numbers, {name: f"chooses the step: {where}"})
 
 
-_KNOWN: dict[type, Callable[[Any, Values], Worked]] = {
+_KNOWN: dict[type, Callable[[Any, Values], Equation]] = {
     Weighted: _weighted, Product: _product, Best: _best, Gate: _gate, Clip: _clip, Affine: _affine,
     Asymmetric: _asymmetric, Steps: _steps,
 }  # fmt: skip
-"""By exact type: what is derived from one of these may join otherwise."""
+"""By exact type: a class derived from one of these may combine otherwise."""
 
 
 def _sum(terms: Sequence[tuple[float, str]], constant: float = 0.0) -> str:
-    """Multiples added up, with minus signs in place of added negatives.
+    """Write a sum of multiples, with minus signs in place of added negatives.
 
     >>> _sum([(1.0, "hit"), (-0.5, "noise")], constant=-1.0)
     'hit - 0.5 · noise - 1'
     """
-    shown = [(weight, f"{number(abs(weight))} · {text}" if abs(weight) != 1 else text) for weight, text in terms]
+    signed = [(weight, f"{number(abs(weight))} · {text}" if abs(weight) != 1 else text) for weight, text in terms]
     if constant:
-        shown.append((constant, number(abs(constant))))
-    (first, text), *rest = shown
-    return ("-" if first < 0 else "") + text + "".join(f" {'-' if sign < 0 else '+'} {each}" for sign, each in rest)
+        signed.append((constant, number(abs(constant))))
+    (first, text), *rest = signed
+    return ("-" if first < 0 else "") + text + "".join(f" {'-' if sign < 0 else '+'} {term}" for sign, term in rest)
 
 
 def _factor(value: float) -> str:
-    """A score inside a product: in brackets where it is negative."""
+    """Write a score inside a product: in brackets where it is negative."""
     return f"({number(value)})" if value < 0 else number(value)
 
 

@@ -1,4 +1,4 @@
-"""What there is to say about a verifier or a combination of them, in words."""
+"""Verifiers and combinations in words: name and arguments, or the formula that they state."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ _SECTION = re.compile(r"(Args|Attributes|Raises|Returns|Source|Yields|Examples?)
 
 
 def made_by(term: Verifier) -> str:
-    """A registered verifier with the arguments that are not defaults; of any other what it says of itself.
+    """Return a registered verifier with the arguments that are not defaults; of others their docstring's first line.
 
-    A combination is shown with the names of its parts.
+    A combination has the names of its parts.
 
     >>> from grounding_rewards.verifiers import Hit
     >>> made_by(Hit(point_radius=14))
     'Hit(point_radius=14)'
     """
     if isinstance(term, JudgedFormat):
-        return told(term.judge)
+        return first_line(term.judge)
     if isinstance(term, AnyOf):
         return term.formula.partition("\n")[0] or f"any_of({made_by(term.term)})"
     if isinstance(term, Placed):
         return f"if_placed({made_by(term.term)})"
     if isinstance(term, SameAction):
         return f"same_action({', '.join([term.names, *(name for name, _ in term.terms)])})"
-    if is_told(term):
-        return told(type(term))
+    if _is_unnamed(term):
+        return first_line(type(term))
     if isinstance(term, Weighted):
         pairs = zip(term.weights, term.children, strict=True)
         return " + ".join(f"{weight:g} · {name}" for weight, (name, _) in pairs)
@@ -55,9 +55,9 @@ def made_by(term: Verifier) -> str:
 
 
 def called_with(term: Verifier, formula: str = "") -> str:
-    """A verifier's class with the arguments that are not defaults, and those that a formula names.
+    """Return a verifier's class with the arguments that are not defaults, and those that a formula names.
 
-    Of a class that is nobody's to build, what it says of itself.
+    Of a private class, its docstring's first line.
 
     >>> from grounding_rewards.verifiers import Consensus
     >>> called_with(Consensus(), "the square of side size")
@@ -68,41 +68,41 @@ def called_with(term: Verifier, formula: str = "") -> str:
     if isinstance(term, AnyOf):
         return made_by(term)
     if type(term).__name__.startswith("_"):
-        return told(type(term))
-    values = {each.name: getattr(term, each.name) for each in fields(term) if each.repr}
-    given = [
+        return first_line(type(term))
+    values = [(field.name, getattr(term, field.name), field.default) for field in fields(term) if field.repr]
+    arguments = [
         f"{name}={_short(value)}"
-        for name, value in values.items()
-        if value != _default(term, name) or (value is not None and re.search(rf"\b{name}\b", formula))
+        for name, value, default in values
+        if value != default or (value is not None and re.search(rf"\b{name}\b", formula))
     ]
-    return f"{type(term).__name__}({', '.join(given)})"
+    return f"{type(term).__name__}({', '.join(arguments)})"
 
 
 def acc_made_by(recipe: Recipe) -> str:
-    """What makes ``acc`` 1, with those of its parts that the reward has not."""
+    """Return the condition under which ``acc`` is 1, with those of its parts that the reward does not have."""
     made, known = made_by(recipe.success), part_names(recipe.reward)
     whole = made if made.startswith("1.0 ") else f"1 where {made} is above 0"
-    others = recipe.success.children if is_combination(recipe.success) and not is_told(recipe.success) else ()
+    others = recipe.success.children if is_combination(recipe.success) and not _is_unnamed(recipe.success) else ()
     return "; ".join([whole, *[f"{name}: {made_by(part)}" for name, part in others if name not in known]])
 
 
-def is_told(term: Verifier) -> bool:
-    """Whether a verifier is known to nobody by its name, so that its first sentence tells more."""
+def _is_unnamed(term: Verifier) -> bool:
+    """True of a verifier that no config can name, so that its docstring's first line says more than its class."""
     kind = type(term)
     named = isinstance(term, FunctionVerifier | OwnVerifier) or kind.__module__ == combine.__name__
-    return not named and kind not in registry().verifiers.values() and bool(told(kind))
+    return not named and kind not in registry().verifiers.values() and bool(first_line(kind))
 
 
-def told(thing: Any) -> str:
-    """The first line of a docstring, without marks."""
+def first_line(thing: Any) -> str:
+    """Return the first line of a docstring, without marks."""
     return (inspect.getdoc(thing) or "").partition("\n")[0].replace("``", "")
 
 
-def formula_told(term: Verifier) -> str:
-    """The formula that a verifier states: its docstring's paragraphs before arguments and source, without marks.
+def formula_of(term: Verifier) -> str:
+    """Return the formula that a verifier states: its docstring's paragraphs before arguments and source, without marks.
 
     >>> from grounding_rewards.verifiers import CorrectRefusal
-    >>> print(formula_told(CorrectRefusal()))
+    >>> print(formula_of(CorrectRefusal()))
     1.0 where the target is a refusal and the response refuses, else 0.0.
     <BLANKLINE>
     A click on a refusal target (FalseClick) and a refusal on any other target (FalseRefusal) are 0.0.
@@ -112,7 +112,7 @@ def formula_told(term: Verifier) -> str:
     if isinstance(term, AnyOf):
         return term.formula or _formula_of_best(term)
     if isinstance(term, OwnVerifier):
-        return formula_told(term.inner)
+        return formula_of(term.inner)
     if isinstance(term, FunctionVerifier):
         return _paragraphs(getattr(term.fn, "fn", term.fn))
     if isinstance(term, Format) and term.pattern is not None:
@@ -132,24 +132,24 @@ def _terms(term: Verifier) -> tuple[tuple[str, Any], ...]:
 
 
 def _arguments(term: Verifier) -> list[str]:
-    """What the docstring says of each argument that is not a default, and the value where it is shown nowhere whole."""
+    """Describe each argument that is not a default, from the docstring, and those values that are cut elsewhere."""
     if not is_dataclass(term) or is_combination(term):
         return []
-    said = dict(_ARGUMENT.findall(inspect.getdoc(type(term)) or ""))
-    told = []
-    for each in fields(term):
-        value = getattr(term, each.name)
-        if not each.init or not each.repr or value == each.default:
+    described = dict(_ARGUMENT.findall(inspect.getdoc(type(term)) or ""))
+    lines = []
+    for field in fields(term):
+        value = getattr(term, field.name)
+        if not field.init or not field.repr or value == field.default:
             continue
-        line, whole = " ".join(said.get(each.name, "").replace("``", "").split()), _plainly(value)
+        line, whole = " ".join(described.get(field.name, "").replace("``", "").split()), _whole(value)
         if line or _short(value) != whole:
-            told.append(f"{each.name} = {whole}" + (f": {line}" if line else ""))
-    return told
+            lines.append(f"{field.name} = {whole}" + (f": {line}" if line else ""))
+    return lines
 
 
 def _paragraphs(thing: Any) -> str:
     text = inspect.getdoc(thing) or ""
-    if isinstance(thing, type) and text.startswith(f"{thing.__name__}("):  # what a dataclass says without a docstring
+    if isinstance(thing, type) and text.startswith(f"{thing.__name__}("):  # a dataclass without a docstring
         return ""
     kept = []
     for paragraph in text.split("\n\n"):
@@ -160,11 +160,11 @@ def _paragraphs(thing: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it; anything else as Python writes it."""
+    """Return a value as JSON has it; anything else as Python writes it."""
     if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     if isinstance(value, str):
         return str(value)
     known = value is None or isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
@@ -172,21 +172,16 @@ def plain(value: Any) -> Any:
 
 
 def _short(value: Any) -> str:
-    """A value as Python writes it, without the middle of a pattern and the end of a long list; parts by their names."""
+    """Write a value as Python does, without the middle of a pattern and the end of a long list; a part by its name."""
     if is_combination(value):
         return made_by(value)
     if isinstance(value, Bound):
-        return f"{value.__name__}({', '.join(f'{name}={_short(each)}' for name, each in value.arguments)})"
-    plainly = value.value if isinstance(value, Enum) else value
-    return str(getattr(value, "__name__", "")) or _SHORT.repr(plainly)
+        return f"{value.__name__}({', '.join(f'{name}={_short(item)}' for name, item in value.arguments)})"
+    return str(getattr(value, "__name__", "")) or _SHORT.repr(value.value if isinstance(value, Enum) else value)
 
 
-def _plainly(value: Any) -> str:
-    """The same in full, but for a list of very many things."""
+def _whole(value: Any) -> str:
+    """Write a value in full, but for a list of very many things."""
     if isinstance(value, list | tuple) and len(value) > _MANY:
         return _short(value)
     return repr(value) if isinstance(value, str | list | tuple) and not isinstance(value, Enum) else _short(value)
-
-
-def _default(term: Any, name: str) -> Any:
-    return next(each.default for each in fields(term) if each.name == name)

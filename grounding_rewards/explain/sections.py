@@ -1,4 +1,4 @@
-"""What was read and where it lies, as plain values."""
+"""Response and target as read, conversions and positions, as plain values."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class Read:
-    """What was read from the response, in the space in which it is written.
+class ReadResponse:
+    """A response as read, in the space in which it is written.
 
     Attributes:
         reason: name of the ``Reason``.
-        meaning: what that says, in a sentence.
+        meaning: the reason in a sentence.
         dialect: the dialect that matched; None where none did.
         tried: the dialects that were tried, in order.
         space: the space of the response.
@@ -24,10 +24,10 @@ class Read:
         left_out: characters of thinking that were left out.
         cut: characters before the last 64 KiB, which were left out.
         action: name of the action; None where the answer names none.
-        arguments: what the action says beside its place.
+        arguments: arguments of the action beside its place.
         point: x and y answered, the centre of an answered box.
         box: x1 y1 x2 y2 answered.
-        found: the answers found, their points, where there are several; None in place of one without a point.
+        found: the points of all answers, where there are several; None in place of one without a point.
     """
 
     reason: str
@@ -54,7 +54,7 @@ class Place:
         kind: bbox, polygon, circle or point.
         numbers: its numbers in the order of the wire form.
         point: the point marked in it.
-        action: what to do there, where that is not said for all places.
+        action: the action there, where it is not that of all places.
         alone: the total if this were the only place, where there are several.
     """
 
@@ -66,17 +66,17 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Told:
+class ReadTarget:
     """The target as read.
 
     Attributes:
         form: "native" for the form of the recipe's source, else "wire".
         space: the space of its places; None where there is none.
         places: any of which is right.
-        refusal: whether nothing on the screen fits.
-        action: what to do, in the recipe's words.
+        refusal: True where nothing on the screen fits.
+        action: the action to take, in the recipe's words.
         actions: actions that would be right in place of all others.
-        says: sizes, id, trajectory, step and whatever else it has.
+        says: sizes, id, trajectory, step and any other field.
         compared: False of a recipe that compares nothing with targets.
     """
 
@@ -92,7 +92,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Extent:
-    """How far a space reaches, and who says so."""
+    """Width and height of a space, and where they come from."""
 
     space: str
     width: float
@@ -102,7 +102,7 @@ class Extent:
 
 @dataclass(frozen=True)
 class Axis:
-    """One coordinate's way: ``value · (into / source) = result``, or ``value / source`` into unit."""
+    """One converted coordinate: ``value · (into / source) = result``, or ``value / source`` into unit."""
 
     axis: str
     value: float
@@ -113,7 +113,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Conversion:
-    """What was brought from one space into another, coordinate by coordinate; nothing where both are one space."""
+    """A place converted from one space into another, coordinate by coordinate; no axes where both are one space."""
 
     what: str
     source: str
@@ -123,16 +123,16 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Position:
-    """Where the answer lies and how far that is from the target.
+    """Place of the answer, and its distance to the target.
 
     Attributes:
         space: pixel where the sizes are known, else the space of the formula.
         point: the answered point.
         box: the answered box.
         places: x1 y1 x2 y2 around each place of the target.
-        nearest: which place is the nearest.
-        inside: whether the point lies in it, borders included; a recipe may have its own rule for borders.
-        gap: how far the point is from it, 0 inside.
+        nearest: index of the nearest place.
+        inside: True where the point lies in it, borders included; a recipe may have its own rule for borders.
+        gap: distance of the point to it, 0 inside.
         words: the same in words.
     """
 

@@ -1,39 +1,50 @@
-"""A target as read, and the same in the wire form, which every recipe reads."""
+"""The target of a case: as the recipe reads it, in the wire form, and converted into the space of the formula."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-import numpy as np
-
+from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL, UNIT, CoordSpace, as_space
 from grounding_rewards.errors import TargetError
-from grounding_rewards.explain.case import Case
+from grounding_rewards.explain.case import Case, numbers_of
 from grounding_rewards.explain.labels import plain
-from grounding_rewards.explain.sections import Place, Told
+from grounding_rewards.explain.sections import Axis, Conversion, Extent, Numbers, Place, ReadResponse, ReadTarget
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.targets.read import read_target
 from grounding_rewards.targets.target import Action, Region, RegionKind, Target
 from grounding_rewards.targets.write import to_wire
 
 MOST_PLACES = 16
-"""So many places of a target are tried out one by one."""
+"""Places of a target that are scored one by one, at most."""
+
+BESIDE = "beside the target"
+"""Origin of a size that the target does not say."""
 
 _BESIDE = ("image_size", "model_image_size", "id", "task", "trajectory", "step", "num_steps", "extra")
+_NAMES = {2: ("x", "y"), 3: ("x", "y", "r across"), 4: ("x1", "y1", "x2", "y2")}
 
 
-def told(recipe: Recipe, case: Case) -> Told:
-    """The target of a case's row as the recipe reads it.
+def describe_target(recipe: Recipe, case: Case) -> ReadTarget:
+    """Read the target of a case's row as the recipe does.
 
     Raises:
         TargetError: it cannot be read.
     """
-    target = _read(recipe, case.target, label_free=recipe.label_free)
+    forms = ["wire"]
+
+    def read(value: Any) -> Any:
+        fields = None if recipe.native is None else recipe.native.read(value)
+        forms.append("wire" if fields is None else "native")
+        return fields
+
+    native = recipe.native and replace(recipe.native, read=read)
+    target = read_target(case.target, native=native, space=recipe.target_space, label_free=recipe.label_free)
     placed = target.regions or target.ends
-    return Told(
-        form="wire" if in_source_form(recipe, case.target) is None else "native",
+    return ReadTarget(
+        form=forms[-1],
         space=target.space.value if placed and target.space else None,
         places=tuple(_place(region) for region in target.regions),
         refusal=target.refusal,
@@ -44,21 +55,21 @@ def told(recipe: Recipe, case: Case) -> Told:
     )
 
 
-def alone(recipe: Recipe, case: Case) -> tuple[float, ...]:
-    """What the row would earn if each place of its target were the only one; nothing where there are not several."""
+def totals_alone(recipe: Recipe, case: Case) -> tuple[float, ...]:
+    """Score the row with each place of its target as the only one; nothing where there are not several."""
     target = _read(recipe, case.target)
     if not 1 < len(target.regions) <= MOST_PLACES or target.actions:
         return ()
-    found = []
+    totals = []
     for region in target.regions:
         targets = list(case.targets)
         targets[case.row] = to_wire(replace(target, regions=(region,)))
-        found.append(float(replace(case, targets=tuple(targets)).score(recipe).total[case.row]))
-    return tuple(found)
+        totals.append(float(replace(case, targets=tuple(targets)).score(recipe).total[case.row]))
+    return tuple(totals)
 
 
 def in_wire_form(recipe: Recipe, case: Case) -> Case:
-    """The same case with targets that every recipe reads, those alone left as they are that this one cannot read.
+    """Rewrite targets so that every recipe reads them; those that this one cannot read stay.
 
     >>> from grounding_rewards import recipe
     >>> in_wire_form(recipe("gelato"), Case(("(1, 2)",), ([0.1, 0.1, 0.3, 0.2],))).target
@@ -67,17 +78,67 @@ def in_wire_form(recipe: Recipe, case: Case) -> Case:
     return replace(case, targets=tuple(_rewritten(recipe, target) for target in case.targets))
 
 
-def complaint(error: Exception) -> str:
-    """What is wrong with a target, without which one it is; any other error as it is.
+def problem(error: Exception) -> str:
+    """Return an error's text, of a TargetError without the name of the sample.
 
-    >>> complaint(TargetError("a", "bbox", [3, 1], "4 numbers x1 y1 x2 y2"))
+    >>> problem(TargetError("a", "bbox", [3, 1], "4 numbers x1 y1 x2 y2"))
     "field 'bbox': got [3, 1]; expected 4 numbers x1 y1 x2 y2"
     """
     return error.problem if isinstance(error, TargetError) else str(error)
 
 
-def _read(recipe: Recipe, value: Any, *, label_free: bool = False) -> Target:
-    return read_target(value, native=recipe.native, space=recipe.target_space, label_free=label_free)
+def extents(case: Case, rollouts: Rollouts) -> tuple[Extent, ...]:
+    """Return width and height of every space of this row, as far as they are known, and their origin."""
+    known = [Extent(space.value, space.extent, space.extent, "always") for space in CoordSpace if space.extent]
+    columns = ((PIXEL, rollouts.image_sizes, case.image_sizes),
+               (MODEL_PIXEL, rollouts.model_image_sizes, case.model_image_sizes))  # fmt: skip
+    for space, column, beside in columns:
+        size = numbers_of(column[case.row])
+        if size is not None:
+            own = beside is None or beside[case.row] is None
+            origin = f"{space.size_field} {'of the target' if own else BESIDE}"
+            known.append(Extent(space.value, size[0], size[1], origin))
+    return tuple(known)
+
+
+def conversions(
+    recipe: Recipe, read: ReadResponse, target: ReadTarget | None, known: Iterable[Extent]
+) -> tuple[Conversion, ...]:
+    """Return how the answer and the target come into the space of the formula, with their numbers."""
+    reach = {extent.space: (extent.width, extent.height) for extent in known}
+    places = [(name, numbers, recipe.response_space) for name, numbers in _answers(recipe, read) if numbers is not None]
+    if target is not None and target.space is not None and target.compared:
+        names = [f"place {index + 1}" for index in range(len(target.places))] if len(target.places) > 1 else ["target"]
+        actions = [target.action, *(place.action for place in target.places), *target.actions]
+        ends = [("end of the target", tuple(action["to"])) for action in actions if action and "to" in action]
+        own = [(name, place.numbers) for name, place in zip(names, target.places, strict=False)]
+        places += [(name, numbers, as_space(target.space)) for name, numbers in (*own, *ends)]
+    return tuple(_conversion(name, tuple(numbers), space, recipe.space, reach) for name, numbers, space in places)
+
+
+def _answers(recipe: Recipe, read: ReadResponse) -> list[tuple[str, Numbers | None]]:
+    """Return answers by name: every point where all count and are converted."""
+    answers: list[tuple[str, Numbers | None]] = [("answer", read.box or read.point)]
+    if recipe.answers == "all" and read.found and recipe.response_space is not recipe.space:
+        answers = [(f"answer {index + 1}", point) for index, point in enumerate(read.found)]
+    return [*answers, ("end of the answer", read.arguments.get("to"))]
+
+
+def _conversion(
+    what: str, numbers: Numbers, source: CoordSpace, into: CoordSpace, reach: Mapping[str, Numbers]
+) -> Conversion:
+    if source is into or source.value not in reach or into.value not in reach:
+        return Conversion(what, source.value, into.value)
+    names = _NAMES.get(len(numbers)) or tuple(f"{'xy'[k % 2]}{k // 2 + 1}" for k in range(len(numbers)))
+    axes = []
+    for k, (name, value) in enumerate(zip(names, numbers, strict=True)):
+        old, new = reach[source.value][k % 2], reach[into.value][k % 2]
+        axes.append(Axis(name, value, old, new, value / old if into is UNIT else value * (new / old)))
+    return Conversion(what, source.value, into.value, tuple(axes))
+
+
+def _read(recipe: Recipe, value: Any) -> Target:
+    return read_target(value, native=recipe.native, space=recipe.target_space)
 
 
 def _rewritten(recipe: Recipe, value: Any) -> Any:
@@ -87,59 +148,12 @@ def _rewritten(recipe: Recipe, value: Any) -> Any:
         return value
 
 
-def in_source_form(recipe: Recipe, value: Any) -> Any:
-    """A target as the recipe's source writes it, with lists for tuples and arrays; None where it is written otherwise.
-
-    >>> from grounding_rewards import recipe
-    >>> in_source_form(recipe("gelato"), "[0.1, 0.1, 0.3, 0.2]")
-    [0.1, 0.1, 0.3, 0.2]
-    >>> in_source_form(recipe("gelato"), {"bbox": [0.1, 0.1, 0.3, 0.2]}) is None
-    True
-    """
-    for each in (_listed(value), _decoded(value)):
-        if _is_native(recipe, each):
-            return each
-    return None
-
-
-def _is_native(recipe: Recipe, value: Any) -> bool:
-    """Whether the source's own reader takes it, and it is no mapping of the wire form besides."""
-    try:
-        if recipe.native is None or recipe.native.read(value) is None:
-            return False
-        if isinstance(value, Mapping):
-            read_target(value)
-    except TargetError:
-        return True
-    except Exception:  # a source's own reader, and a value that it was not made for
-        return False
-    return not isinstance(value, Mapping)
-
-
-def _decoded(value: Any) -> Any:
-    try:
-        return json.loads(value) if isinstance(value, str) else None
-    except (ValueError, RecursionError):
-        return None
-
-
-def _listed(value: Any) -> Any:
-    """Lists in place of tuples and arrays, as rows of JSON have them."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return {key: _listed(each) for key, each in value.items()}
-    return [_listed(each) for each in value] if isinstance(value, list | tuple) else value
-
-
 def _place(region: Region) -> Place:
     kind = RegionKind(region.kind).name.lower()
     return Place(kind, region.numbers, region.point, _action(region.action) if region.action else None)
 
 
 def _action(action: Action) -> dict[str, Any]:
-    """An action's fields, those alone that it has."""
-    found = {each.name: getattr(action, each.name) for each in fields(action)}
-    return {
-        name: list(value) if isinstance(value, tuple) else value for name, value in found.items() if value is not None
-    }
+    """Return an action's fields, those alone that it has."""
+    values = ((field.name, getattr(action, field.name)) for field in fields(action))
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values if value is not None}

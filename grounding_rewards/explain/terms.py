@@ -1,4 +1,4 @@
-"""The composition of a recipe at work on one row, part by part."""
+"""The composition of a recipe with the scores of one row, part by part."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import Combination, Known, evaluate, is_combination
-from grounding_rewards.explain.arithmetic import workings
+from grounding_rewards.explain.arithmetic import intermediate_numbers
 from grounding_rewards.explain.explanation import Term
-from grounding_rewards.explain.formulas import number, work
-from grounding_rewards.explain.labels import called_with, formula_told, made_by
+from grounding_rewards.explain.formulas import equation_of, number
+from grounding_rewards.explain.labels import called_with, formula_of, made_by
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import StepReturn, Verifier
 
@@ -19,14 +19,14 @@ TOTAL, ACC = "total", "acc"
 
 @dataclass(frozen=True)
 class _Row:
-    """One row of n rollouts, and what has been computed for all of them."""
+    """One row of n rollouts, and the scores computed for all of them so far."""
 
     rollouts: Rollouts
     row: int
     known: Known
 
     def scores(self, term: Verifier, label: str) -> tuple[float, dict[str, float]]:
-        """The row's score and those of all parts inside."""
+        """Return the row's score and those of all parts inside."""
         scores, parts = evaluate(term, self.rollouts, label, self.known)
         return self.of(scores), {name: self.of(column) for name, column in parts.items()}
 
@@ -34,17 +34,17 @@ class _Row:
         return float(column[self.row])
 
 
-def worked_out(term: Verifier, rollouts: Rollouts, row: int, *, name: str = TOTAL, known: Known | None = None) -> Term:
-    """A composition with the scores of one row.
+def term_of(term: Verifier, rollouts: Rollouts, row: int, *, name: str = TOTAL, known: Known | None = None) -> Term:
+    """Return a composition with the scores of one row.
 
-    What enters the total by sums, multiples and choices alone has a ``contribution``: where the parts of a term have
-    some, they and its ``constant`` add up to its own.
+    A part that enters the total by sums, multiples and choices alone has a ``contribution``: where the parts of a term
+    have some, they and its ``constant`` add up to its own.
 
     Args:
         term: a verifier or a combination.
         rollouts: n rollouts, the target of the row usable.
         row: the row to explain.
-        name: what to call the whole: "total" or "acc".
+        name: of the whole: "total" or "acc".
         known: verifiers and their scores, as of ``combine.evaluate``.
 
     Raises:
@@ -56,52 +56,53 @@ def worked_out(term: Verifier, rollouts: Rollouts, row: int, *, name: str = TOTA
 
 
 def _term(term: Verifier, name: str, score: float, parts: Mapping[str, float], factor: float | None, at: _Row) -> Term:
-    """A term; ``factor`` is what it is multiplied with on its way into the total, None where that is not all."""
-    formula = formula_told(term)
-    found = Term(
+    """Build a term; ``factor`` multiplies it on its way into the total, None where it enters otherwise."""
+    formula = formula_of(term)
+    built = Term(
         name, score, float(term.low), float(term.high), called_with(term, formula), formula,
-        numbers=workings(term, at.rollouts, at.row, score), contribution=None if factor is None else factor * score,
+        numbers=intermediate_numbers(term, at.rollouts, at.row, score),
+        contribution=None if factor is None else factor * score,
     )  # fmt: skip
     if is_combination(term):
-        return _combined(term, found, parts, factor, at)
-    return _returned(term, found, parts, at) if isinstance(term, StepReturn) else found
+        return _combined(term, built, parts, factor, at)
+    return _returned(term, built, parts, at) if isinstance(term, StepReturn) else built
 
 
-def _combined(term: Combination, found: Term, parts: Mapping[str, float], factor: float | None, at: _Row) -> Term:
-    worked = work(term, {name: parts[name] for name, _ in term.children})
+def _combined(term: Combination, built: Term, parts: Mapping[str, float], factor: float | None, at: _Row) -> Term:
+    equation = equation_of(term, {name: parts[name] for name, _ in term.children})
     inner = []
     for name, part in term.children:
-        through = None if factor is None or worked.weights is None else factor * worked.weights[name]
-        enters = worked.enters.get(name, f"see {found.name}")
+        through = None if factor is None or equation.weights is None else factor * equation.weights[name]
+        enters = equation.enters.get(name, f"see {built.name}")
         inner.append(replace(_term(part, name, parts[name], parts, through, at), enters=enters))
     return replace(
-        found,
+        built,
         made_by=made_by(term),
-        formula=worked.formula or found.formula,
-        in_words=not worked.formula,
-        numbers=worked.numbers,
-        constant=0.0 if factor is None else factor * worked.constant,
+        formula=equation.formula or built.formula,
+        in_words=not equation.formula,
+        numbers=equation.numbers,
+        constant=0.0 if factor is None else factor * equation.constant,
         parts=tuple(inner),
     )
 
 
-def _returned(term: StepReturn, found: Term, shown: Mapping[str, float], at: _Row) -> Term:
-    """A discounted sum with the step's own reward, its match, and the return of the step that follows."""
-    earned, parts = at.scores(term.reward, "reward")
+def _returned(term: StepReturn, built: Term, listed: Mapping[str, float], at: _Row) -> Term:
+    """Add the step's own reward, its match, and the return of the step that follows, to a discounted sum."""
+    own, parts = at.scores(term.reward, "reward")
     match, inside = at.scores(term.match, "match")
-    reward = _term(term.reward, "own_reward", earned, parts, None, at)
-    if shown.keys() >= parts.keys():
+    reward = _term(term.reward, "own_reward", own, parts, None, at)
+    if listed.keys() >= parts.keys():
         reward = replace(reward, parts=())  # these stand beside the return already
     if match <= 0:
-        numbers = f"{number(earned)}, and no more, because the step did not match"
+        numbers = f"{number(own)}, and no more, because the step did not match"
     elif not _goes_on(at):
-        numbers = f"{number(earned)}, and no more, because the step that follows is not among these rows"
+        numbers = f"{number(own)}, and no more, because the step that follows is not among these rows"
     else:
-        following = (found.score - earned) / term.gamma if term.gamma else 0.0
-        numbers = f"{number(earned)} + {number(term.gamma)} · {number(following)}"
+        following = (built.score - own) / term.gamma if term.gamma else 0.0
+        numbers = f"{number(own)} + {number(term.gamma)} · {number(following)}"
     matched = _term(term.match, "goes_on", match, inside, None, at)
     return replace(
-        found,
+        built,
         formula=f"own_reward + {number(term.gamma)} · the return of the next step, where goes_on is above 0",
         in_words=False,
         numbers=numbers,
@@ -110,7 +111,7 @@ def _returned(term: StepReturn, found: Term, shown: Mapping[str, float], at: _Ro
 
 
 def _goes_on(at: _Row) -> bool:
-    """Whether the rows have the step that follows in the trajectory."""
+    """True where the rows have the step that follows in the trajectory."""
     rows = at.rollouts.targets.rows
     mine = rows[at.row]
     if mine is None or mine.step is None:

@@ -22,7 +22,6 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import not_installed, shares, target_boxes
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Note
-from grounding_rewards.tables.check_unique import check_once
 from grounding_rewards.tables.rollout_parquet import quoted
 from grounding_rewards.tables.rollout_table import RolloutTable
 
@@ -198,7 +197,7 @@ def _check(table: RolloutTable, where: str, odd: list[dict[str, Any]], by: str) 
         )
     unclear = [found["unclear"] for found in odd if found.get("unclear") is not None]
     if unclear:
-        check_once(table, where, unclear)  # numbers modulo 64 do not say so
+        table.check_once(where, unclear)  # numbers modulo 64 do not say so
 
 
 def _none_left(table: RolloutTable, rounds: Collection[int] | None, temperature: float | None) -> str:

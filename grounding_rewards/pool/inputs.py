@@ -16,7 +16,7 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Note
-from grounding_rewards.tables.fingerprints import fingerprint
+from grounding_rewards.tables.manifests import fingerprint
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 
 

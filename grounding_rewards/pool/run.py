@@ -110,8 +110,8 @@ def run(
     """
     from grounding_rewards.pool.inputs import open_measured
     from grounding_rewards.pool.stats_table import read_stats
-    from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
     from grounding_rewards.tables.folders import open_rows
+    from grounding_rewards.tables.manifests import files_of_rows, fingerprint
     from grounding_rewards.tables.sample_ids import sample_names
 
     measured = open_measured(

@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Batch, NoRowsError
-from grounding_rewards.tables.parquet import first_line
-from grounding_rewards.tables.pieces import pieces
+from grounding_rewards.tables.parquet import first_line, pieces
 
 _MAGIC = b"ARROW1"
 

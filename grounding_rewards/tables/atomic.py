@@ -7,14 +7,11 @@ run to the same output can remove what a killed run left. Of several writers the
 
 from __future__ import annotations
 
-import errno
 import io
 import logging
 import os
 import re
 import secrets
-import shutil
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -28,8 +25,7 @@ except ImportError:  # Windows
 
 LOG = logging.getLogger("grounding_rewards")
 
-_PARTIAL = re.compile(r"\.(.+)\.(?:tmp-[0-9a-f]{8}|together-\d+|\d+)\.partial")
-"""Names of temporary files; the last two are of earlier versions."""
+_PARTIAL = re.compile(r"\.(.+)\.tmp-[0-9a-f]{8}\.partial")
 
 _PATIENCE = 500
 """Hundredths of a second to wait for a directory: names change in less, and a stranger may have locked it for long."""
@@ -76,9 +72,8 @@ class Files:
         removed: files of an earlier run that this one does not write; taken up right before the manifest is renamed.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self) -> None:
         self.removed: Iterable[Path] = ()
-        self._folder = folder
         self._files: list[tuple[IO[bytes], Path]] = []
 
     def open(self, path: str | os.PathLike[str]) -> IO[bytes]:
@@ -87,27 +82,28 @@ class Files:
         Raises:
             OSError: it cannot be made.
         """
-        path = Path(path)
-        path = Path(os.path.realpath(path.parent), path.name) if self._folder else Path(os.path.realpath(path))
-        if self._files and not self._folder:
+        path = Path(os.path.realpath(path))
+        if self._files:
             remove_leftovers(path)
-        file = _Named(self._folder / path.name, path).buffered() if self._folder else _temporary_file(path)
+        file = _temporary_file(path)
         self._files.append((file, path))
         return file
 
-    def _sync(self) -> None:
+    @property
+    def outputs(self) -> list[Path]:
+        """What was opened, links followed."""
+        return [path for _, path in self._files]
+
+    def _rename(self) -> None:
+        """Have all on the disk first, which may take long; then change the names, which does not."""
         for file, path in self._files:
             with named(path):
                 file.flush()
                 os.fsync(file.fileno())
-
-    def _rename(self) -> None:
-        """Have all on the disk first, which may take long; then change the names, which does not."""
-        self._sync()
         several = len(self._files) > 1
         with ExitStack() as stack:
             for folder in sorted({path.parent for _, path in self._files}):
-                stack.enter_context(_names(folder, alone=several))
+                stack.enter_context(renaming(folder, alone=several))
             for place, (file, path) in reversed(list(enumerate(self._files))):
                 for old in () if place else self.removed:
                     old.unlink(missing_ok=True)
@@ -122,7 +118,7 @@ class Files:
 
     def _close(self) -> None:
         for file, _ in self._files:
-            with suppress(OSError):  # of bytes that a full disk did not take, which ``_sync`` has raised
+            with suppress(OSError):  # of bytes that a full disk did not take, which ``_rename`` has raised
                 file.close()
 
     def _discard(self) -> None:
@@ -134,115 +130,20 @@ class Files:
                 os.unlink(file.name)
 
 
-@contextmanager
-def atomic_directory(out: Path) -> Iterator[Files]:
-    """Write the files of a directory that replaces ``out`` at the end, as ``put_directory`` does.
-
-    Raises:
-        OSError: it cannot be written; names the output, and not the temporary directory.
-    """
-    out = real_directory(out)
-    restore(out)
-    with _temporary_directory(out) as folder:
-        files = Files(folder)
-        try:
-            yield files
-            files._sync()
-            put_directory(folder, out)
-        finally:
-            files._close()
-            shutil.rmtree(folder, ignore_errors=True)  # unless it has its name by now
-
-
-def real_directory(out: Path) -> Path:
-    """Return where an output directory is, or will be, behind links.
-
-    Raises:
-        OSError: symbolic links lead round in a circle.
-    """
-    found = Path(os.path.realpath(out))
-    if found.is_symlink():
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(out))
-    return found
-
-
-def put_directory(new: Path, out: Path) -> None:
-    """Rename a directory to ``out``, and remove the one that was there.
-
-    Python exchanges no two names, so the old directory is renamed aside first, and renamed back where the new one
-    cannot take its place. Killed between these two steps, nothing is at ``out`` until the next run restores the old
-    directory. Files of both are never mixed, as they would be if they were replaced one by one.
-
-    Raises:
-        OSError: it cannot be renamed.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     new, out = Path(folder, "new"), Path(folder, "out")
-    ...     new.mkdir(), out.mkdir(), Path(new, "a").touch(), Path(out, "b").touch()
-    ...     put_directory(new, out)
-    ...     [path.name for path in out.iterdir()], new.exists()
-    (None, None, None, None)
-    (['a'], False)
-    """
-    try:
-        with named(out), _names(out.parent, alone=True):
-            if out.exists():
-                os.rename(out, _aside(out))
-            os.rename(new, out)
-    finally:
-        restore(out)
-
-
-def restore(out: Path) -> None:
-    """Finish a killed ``put_directory``: bring the old directory back, or remove it where the new one is there.
-
-    Raises:
-        OSError: it can be neither.
-    """
-    aside, gone = _aside(out), _temporary_name(out)
-    if aside.is_dir():
-        with _names(out.parent, alone=True):
-            if aside.is_dir():  # still; and renamed before it is removed, as half of it must not be brought back
-                os.rename(aside, gone if out.exists() else out)
-        shutil.rmtree(gone, ignore_errors=True)
-    remove_leftovers(out)
-
-
-@contextmanager
-def made_directory(out: Path) -> Iterator[None]:
-    """Make a directory and those above it; after an error those that were made are removed, unless they hold files.
-
-    Raises:
-        OSError: it cannot be made.
-    """
-    for each in (out, *out.parents):
-        real_directory(each)
-    missing = [each for each in (out, *out.parents) if not each.exists()]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        yield
-    except BaseException:
-        for each in missing:
-            with suppress(OSError):  # another run has written into it
-                each.rmdir()
-        raise
-
-
 def output_of(path: Path) -> Path:
     """Return the output that a temporary file is for; any other path as it is.
 
     >>> str(output_of(Path("a/.pool.parquet.tmp-00ff00ff.partial"))), str(output_of(Path("a/b")))
     ('a/pool.parquet', 'a/b')
     """
-    found = _PARTIAL.fullmatch(path.name)
-    return path if found is None else path.with_name(found[1])
+    match = _PARTIAL.fullmatch(path.name)
+    return path if match is None else path.with_name(match[1])
 
 
 def leftovers(path: str | os.PathLike[str]) -> list[Path]:
-    """Return temporary files and directories of an output, of runs that were killed or are at work."""
+    """Return temporary files of an output, of runs that were killed or are at work."""
     path = Path(os.path.realpath(path))
-    with suppress(OSError):  # a directory that is not there is said by what is written into it
+    with suppress(OSError):  # a directory that is not there is an error of whoever writes into it
         return sorted(each for each in path.parent.iterdir() if each != path and output_of(each) == path)
     return []
 
@@ -253,20 +154,13 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
     Where there are no locks, as on Windows and some network file systems, the log names them instead.
     """
     for each in leftovers(path):
+        if each.is_symlink() or not each.is_file():
+            continue  # nothing that was made here, or renamed by now
         try:
-            mode = each.lstat().st_mode
-            folder = stat.S_ISDIR(mode)
-            if not folder and not stat.S_ISREG(mode):
-                continue  # nothing that was made here
-            if folder and ".tmp-" not in each.name:
-                continue  # pieces of a resumable directory whose name ends in a number
-            handle = os.open(each, os.O_RDONLY if folder else os.O_RDWR)  # NFS locks what is open for writing
-            try:
-                dead = lock(handle)
+            with each.open("rb+") as file:  # NFS locks what is open for writing
+                dead = lock(file)
                 if dead:
-                    shutil.rmtree(each) if folder else each.unlink()
-            finally:
-                os.close(handle)
+                    each.unlink()
         except FileNotFoundError:  # its run has just renamed it
             continue
         except OSError:
@@ -310,6 +204,24 @@ def named(path: Path) -> Iterator[None]:
         raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
+@contextmanager
+def renaming(folder: Path, *, alone: bool = False) -> Iterator[None]:
+    """Change names in a directory: alone, so that outputs of two runs are not mixed. Then the disk has them, too."""
+    with ExitStack() as stack:
+        handle = None
+        with suppress(AttributeError, OSError):  # the system opens no directories
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            stack.callback(os.close, handle)
+        for _ in range(_PATIENCE if alone else 0):
+            if handle is None or lock(handle) is not False:
+                break
+            sleep(0.01)
+        yield
+        if handle is not None:
+            with suppress(OSError):  # some file systems know no such thing of directories
+                os.fsync(handle)
+
+
 class _Named(io.FileIO):
     """Bytes pass here whoever writes them, Arrow too, and buffers that are emptied when they are closed."""
 
@@ -322,62 +234,11 @@ class _Named(io.FileIO):
         with named(self.path):
             return super().write(data)
 
-    def buffered(self) -> IO[bytes]:
-        return io.BufferedWriter(self)
-
-
-def _temporary_name(path: Path) -> Path:
-    return path.with_name(f".{path.name}.tmp-{secrets.token_hex(4)}.partial")
-
 
 def _temporary_file(path: Path) -> IO[bytes]:
     while True:
-        place = _temporary_name(path)
-        file = _Named(place, path).buffered()
+        place = path.with_name(f".{path.name}.tmp-{secrets.token_hex(4)}.partial")
+        file = io.BufferedWriter(_Named(place, path))
         if lock(file) is not False and place.exists():
             return file
         file.close()  # another run took it for a leftover before it was locked
-
-
-@contextmanager
-def _temporary_directory(out: Path) -> Iterator[Path]:
-    while True:
-        folder = _temporary_name(out)
-        with named(out):
-            folder.mkdir()
-        with _directory(folder) as handle:
-            if handle is None or (lock(handle) is not False and folder.exists()):
-                yield folder
-                return
-
-
-@contextmanager
-def _names(folder: Path, *, alone: bool) -> Iterator[None]:
-    """Change names in a directory: alone, so that outputs of two runs are not mixed. Then the disk has them, too."""
-    with _directory(folder) as handle:
-        for _ in range(_PATIENCE if alone else 0):
-            if handle is None or lock(handle) is not False:
-                break
-            sleep(0.01)
-        yield
-        if handle is not None:
-            with suppress(OSError):  # some file systems know no such thing of directories
-                os.fsync(handle)
-
-
-@contextmanager
-def _directory(folder: Path) -> Iterator[int | None]:
-    """Open a directory; None where the system opens none."""
-    try:
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except (AttributeError, OSError):
-        handle = None
-    try:
-        yield handle
-    finally:
-        if handle is not None:
-            os.close(handle)
-
-
-def _aside(out: Path) -> Path:
-    return out.with_name(f".{out.name}.old")

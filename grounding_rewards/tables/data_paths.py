@@ -1,4 +1,7 @@
-"""Files that data name: kept inside a folder, opened only where they are regular files, and read up to a bound."""
+"""Files that data name: kept inside a folder, opened only where they are regular files, read up to a bound.
+
+And directories for outputs, behind links.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -114,6 +117,38 @@ def regular_files(found: Iterable[Path]) -> list[Path]:
         except OSError as error:
             raise TableError(f"{file}: {_link(error)}; remove it, or bring back what it leads to") from None
     return files
+
+
+def real_directory(out: Path) -> Path:
+    """Return where an output directory is, or will be, behind links.
+
+    Raises:
+        OSError: symbolic links lead round in a circle.
+    """
+    real = Path(os.path.realpath(out))
+    if real.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(out))
+    return real
+
+
+@contextmanager
+def made_directory(out: Path) -> Iterator[None]:
+    """Make a directory and those above it; after an error those that were made are removed, unless they hold files.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    for each in (out, *out.parents):
+        real_directory(each)
+    missing = [each for each in (out, *out.parents) if not each.exists()]
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for each in missing:
+            with suppress(OSError):  # another run has written into it
+                each.rmdir()
+        raise
 
 
 def not_there(path: Path) -> str:

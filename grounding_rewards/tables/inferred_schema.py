@@ -26,16 +26,18 @@ class Inferred:
         types: the Arrow type of each; text where its values have no type in common, which are written as JSON then.
         as_json: these.
         odd: columns with lone surrogates, which are replaced.
+        rows: how many rows there are.
     """
 
     types: Mapping[str, Any]
     as_json: frozenset[str]
     odd: frozenset[str]
+    rows: int
 
     @classmethod
     def of(cls, table: Table, note: Note, within: str = "") -> Inferred:
         """From all rows of a table; ``within`` stands before the names of columns in notes."""
-        types, odd = _types(table)
+        types, odd, rows = _types(table)
         as_json = frozenset(name for name, kind in types.items() if kind is None)
         named = {name: f"{within}{name}" for name in sorted(types)}
         if as_json:
@@ -44,7 +46,8 @@ class Inferred:
         if odd - as_json:
             names = ", ".join(named[name] for name in named if name in odd - as_json)
             note(f"lone surrogates, which Parquet cannot hold, are written as U+FFFD: {names}")
-        return cls({name: kind or pa.string() for name, kind in types.items()}, as_json, frozenset(odd - as_json))
+        named_types = {name: kind or pa.string() for name, kind in types.items()}
+        return cls(named_types, as_json, frozenset(odd - as_json), rows)
 
     @property
     def encodable_types(self) -> dict[str, Any]:
@@ -87,11 +90,13 @@ class InferringWriter:
             raise TableError(f"{self.path}: column {name} cannot be written ({first_line(error)})") from None
 
 
-def _types(table: Table) -> tuple[dict[str, Any], set[str]]:
-    """Each column's Arrow type, None where its values have none in common; and the columns with lone surrogates."""
+def _types(table: Table) -> tuple[dict[str, Any], set[str], int]:
+    """Return the type of each column, None where values share none; the columns with lone surrogates; and all rows."""
     types: dict[str, Any] = {}
     odd: set[str] = set()
+    rows = 0
     for batch in table.batches():
+        rows += len(batch)
         for name in dict.fromkeys(key for row in batch.rows for key in row):
             values = batch.column(name)
             try:
@@ -100,7 +105,7 @@ def _types(table: Table) -> tuple[dict[str, Any], set[str]]:
                 odd.add(name)
                 found = _type(encodable(values))
             types[name] = wider(types[name], found) if name in types else found
-    return types, odd
+    return types, odd, rows
 
 
 def _type(values: list[Any]) -> Any:

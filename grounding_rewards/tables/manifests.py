@@ -1,21 +1,31 @@
-"""Manifests: the JSON beside what commands write, which says how that came about."""
+"""Manifests: the JSON beside what commands write, which says how that came about, and whether all is there."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.data_paths import regular_files
+from grounding_rewards.tables.files import JSON_LINES, PARQUET
+
+UNFINISHED = ".unfinished"
+"""Where a run keeps its shards until all are there, in the directory that they will make; see ``shards``."""
+
+COMPLETE = "complete"
+"""The manifest's mark that all shards are there."""
 
 
 def read_manifest(path: Path, *, given: bool = False) -> dict[str, Any]:
-    """What a manifest says.
+    """Read a manifest.
 
     Args:
         path: the file.
-        given: whether the caller names the file itself, which may then be a FIFO.
+        given: True where the caller names the file itself, which may then be a FIFO.
 
     Raises:
         TableError: there is none, it is no regular file, or it is no JSON object.
@@ -27,11 +37,76 @@ def read_manifest(path: Path, *, given: bool = False) -> dict[str, Any]:
     if not given and path.exists():
         regular_files([path])
     try:
-        found = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise TableError(f"{path}: no such file") from None
     except (OSError, ValueError, RecursionError) as error:
         raise TableError(f"{path}: cannot be read as a manifest ({error}); expected a JSON object") from None
-    if not isinstance(found, dict):
-        raise TableError(f"{path}: cannot be read as a manifest: got {type(found).__name__}; expected a JSON object")
-    return found
+    if not isinstance(content, dict):
+        raise TableError(f"{path}: cannot be read as a manifest: got {type(content).__name__}; expected a JSON object")
+    return content
+
+
+def manifest_or_none(path: Path) -> dict[str, Any] | None:
+    """Read a manifest; None where there is none."""
+    with suppress(TableError):
+        return read_manifest(path)
+    return None
+
+
+def check_finished(folder: Path) -> None:
+    """Check that no run has yet to finish a directory or one in it. An old one beside unfinished shards is finished.
+
+    Raises:
+        TableError: one has; says how to finish it.
+    """
+    for each in sorted(folder.glob(f"**/{UNFINISHED}/[!.]*.manifest.json")):
+        said, place = manifest_or_none(each), each.parent.parent
+        if said is not None and (said.get(COMPLETE) or not (place / each.name).exists()):
+            raise TableError(
+                f"{place}: is unfinished: a run of {said.get('command', 'a command')} was killed, or is at work; the "
+                "same command again goes on where it was, and finishes it"
+            )
+
+
+def fingerprint(path: Path, files: Sequence[Path]) -> dict[str, Any]:
+    """Return a path as the caller named it, how many files and bytes are there, and the SHA-256 of all.
+
+    That of one file is its own, that of several is the hash of their sorted hashes.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "rows.jsonl")
+    ...     _ = file.write_text("{}")
+    ...     whole = fingerprint(file, [file])
+    >>> whole["files"], whole["bytes"], whole["sha256"][:8]
+    (1, 2, '44136fa3')
+    """
+    digests = sorted(digest(file) for file in files)
+    whole = digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
+    return {
+        "path": str(path),
+        "files": len(files),
+        "bytes": sum(file.stat().st_size for file in files),
+        "sha256": whole,
+    }
+
+
+def files_of_rows(path: Path) -> list[Path]:
+    """Return a file, or the files of rows in a directory, hidden ones left out.
+
+    Raises:
+        TableError: one in the directory is no regular file, or the directory is unfinished.
+    """
+    if not path.is_dir():
+        return [path]
+    check_finished(path)
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in (*PARQUET, *JSON_LINES))
+    parts = {file: file.relative_to(path).parts for file in files}
+    return regular_files(file for file in files if not any(part.startswith((".", "_")) for part in parts[file]))
+
+
+def digest(file: Path) -> str:
+    """Return the SHA-256 of a file's content."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -1,23 +1,25 @@
-"""Parquet: columns, their types and the schema's metadata kept."""
+"""Parquet: columns, their types and the schema's metadata kept, in batches of bounded memory."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NewColumns, NoRowsError, no_collision
-from grounding_rewards.tables.pieces import FEW_ROWS, gathered
 
 # Else Arrow reads a column of a row group at once, which is all of the images in many a file.
 _READ_BYTES = 1 << 20
+FEW_ROWS = 16
+"""So many rows are read at once where rows hold bytes: what a file says of its size may count a repeated image once."""
 _TYPES = {float: pa.float64(), str: pa.string()}
 
 
@@ -136,3 +138,56 @@ def holds_bytes(kind: Any) -> bool:
         return holds_bytes(kind.value_type)
     inner = [kind.field(index).type for index in range(kind.num_fields)]
     return any(test(kind) for test in tests) or any(map(holds_bytes, inner))
+
+
+def pieces(rows: Any) -> Iterator[Any]:
+    """Yield a record batch in parts, each of them within ``BATCH_BYTES`` and ``BATCH_ROWS``, or one row."""
+    for start in range(0, len(rows), BATCH_ROWS):
+        yield from _halved(rows.slice(start, BATCH_ROWS))
+
+
+def gathered(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield record batches cut and put together anew, each within ``BATCH_BYTES`` and ``BATCH_ROWS``, or one row."""
+    held, count, size = list[Any](), 0, 0
+    for batch in batches:
+        for piece in pieces(batch):
+            more = unpacked_bytes(piece)
+            if held and (count + len(piece) > BATCH_ROWS or size + more > BATCH_BYTES):
+                yield _one(held)
+                held, count, size = [], 0, 0
+            held, count, size = [*held, piece], count + len(piece), size + more
+    if held:
+        yield _one(held)
+
+
+def unpacked_bytes(rows: Any) -> int:
+    """Return the bytes of rows, where a value that many rows share counts once for each of them."""
+    return sum(map(_bytes_of, rows.columns))
+
+
+def _bytes_of(array: Any) -> int:
+    kind = array.type
+    if pa.types.is_dictionary(kind) and (pa.types.is_binary(kind.value_type) or pa.types.is_string(kind.value_type)):
+        lengths = pc.binary_length(array.dictionary).take(array.indices)
+        return int(pc.sum(lengths).as_py() or 0) + int(array.indices.nbytes)
+    if pa.types.is_struct(kind):
+        return sum(_bytes_of(array.field(index)) for index in range(kind.num_fields))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _bytes_of(array.flatten()) + 4 * len(array)
+    return int(array.nbytes)
+
+
+def _halved(rows: Any) -> Iterator[Any]:
+    if len(rows) < 2 or unpacked_bytes(rows) <= BATCH_BYTES:
+        yield rows
+        return
+    middle = len(rows) // 2
+    yield from _halved(rows.slice(0, middle))
+    yield from _halved(rows.slice(middle))
+
+
+def _one(batches: list[Any]) -> Any:
+    if len(batches) == 1:
+        return batches[0]
+    (batch,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return batch

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from grounding_rewards.tables.atomic import Files, atomic_file
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, Note, Table, Writer
 from grounding_rewards.tables.files import PARQUET, check_output, table_writer
-from grounding_rewards.tables.fingerprints import digest
 from grounding_rewards.tables.json_lines import dumps
-from grounding_rewards.tables.pieces import gathered, unpacked_bytes
+from grounding_rewards.tables.manifests import digest
+from grounding_rewards.tables.parquet import gathered, unpacked_bytes
 
 
 @dataclass(frozen=True)

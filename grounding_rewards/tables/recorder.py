@@ -26,16 +26,17 @@ from time import monotonic
 from typing import Any
 from weakref import WeakSet
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import rollout_waiting
+from grounding_rewards.tables import shards
 from grounding_rewards.tables.data_paths import regular_files
+from grounding_rewards.tables.manifests import check_finished
 from grounding_rewards.tables.parquet import first_line
-from grounding_rewards.tables.rollout_columns import held, rollout_schema
-from grounding_rewards.tables.rollout_shards import PREFIX, Shard, as_directory
-from grounding_rewards.tables.rollout_waiting import Waiting
+from grounding_rewards.tables.rollout_columns import arrow, held, rollout_schema
+from grounding_rewards.tables.shards import PREFIX, Log
 
 LOG = logging.getLogger("grounding_rewards")
 
@@ -44,6 +45,15 @@ PATIENCE = 5.0
 
 SHARE = 0.1
 """Writing takes no more than this of the time."""
+
+SECONDS = 10.0
+"""A row waits no longer for others to be written with."""
+
+PAUSE = 1.0
+"""Nor longer than this for the next one."""
+
+MOST_ROWS, MOST_CHARACTERS = 1 << 16, 1 << 28
+"""While files cannot be written, rows are kept up to these; later ones are not recorded."""
 
 
 class RolloutRecorder:
@@ -72,7 +82,7 @@ class RolloutRecorder:
     _changed: Condition
     _writing: Lock
     _waiting: Waiting
-    _shard: Shard | None
+    _shard: Log | None
     _writer: Thread | None
     _rests_until: float
     _added: int
@@ -82,14 +92,14 @@ class RolloutRecorder:
     _lost: int
 
     def __init__(self, directory: str | os.PathLike[str], parts: Sequence[str] = ()) -> None:
-        self.directory = as_directory(directory)
+        self.directory = _absolute(directory)
         self.parts = tuple(parts)
         self.schema = rollout_schema(self.parts)
         self._given = dict.fromkeys(name for name in self.schema.names if name != "rollout")
         self._renew()
         pa.array([])  # looks for pandas once, under a lock that a fork in the middle of it would leave locked for ever
         try:
-            self._shard = Shard(self.directory)
+            self._shard = Log(self.directory)
         except OSError as error:
             raise TableError(
                 f"{self.directory}: rollouts cannot be written there ({error.strerror or error}); expected a directory "
@@ -141,12 +151,22 @@ class RolloutRecorder:
             start = monotonic()
             try:
                 if self._shard is None:
-                    self._shard = Shard(self.directory)
-                self._shard.write(waiting.columns, self.schema)
+                    self._shard = Log(self.directory)
+                self._shard.append(self._numbered(waiting, self._shard))
             except Exception as error:  # a disk can fail in any way, and none of them ends a training
                 self._failed(error, waiting)
             else:
                 self._went_well(waiting.rows, monotonic() - start)
+
+    def _numbered(self, waiting: Waiting, log: Log) -> Any:
+        """Return rows as a table with their numbers: ``rollout`` = the log's number * 2**32 + row."""
+        first = (log.number << 32) + log.rows
+        numbers = pa.array(np.arange(first, first + waiting.rows))
+        arrays = [
+            numbers if field.name == "rollout" else arrow(waiting.columns[field.name], field.type)
+            for field in self.schema
+        ]
+        return pa.Table.from_arrays(arrays, schema=self.schema)
 
     def close(self) -> None:
         """Write what waits; more rows can be appended later."""
@@ -217,20 +237,20 @@ class RolloutRecorder:
             later, self._waiting = self._waiting, waiting
             waiting.extend(later.columns, later.rows, later.characters)
             first, self._failing = not self._failing, True
-            self._rests_until = monotonic() + rollout_waiting.SECONDS
+            self._rests_until = monotonic() + SECONDS
             self._changed.notify_all()
             self._writes()
         if first:
             LOG.error(
                 "rollouts cannot be written to %s (%s); up to %s rows are kept and tried again every %g seconds, and "
                 "later ones are not recorded",
-                *(self.directory, first_line(error), f"{rollout_waiting.MOST_ROWS:,}", rollout_waiting.SECONDS),
+                *(self.directory, first_line(error), f"{MOST_ROWS:,}", SECONDS),
             )
 
     def _went_well(self, rows: int, seconds: float) -> None:
         with self._changed:
             self._written += rows
-            self._rests_until = monotonic() + min(seconds / SHARE - seconds, rollout_waiting.SECONDS)
+            self._rests_until = monotonic() + min(seconds / SHARE - seconds, SECONDS)
             failing, self._failing, self._stalled = self._failing, False, False
             lost, self._lost = self._lost, 0
             self._changed.notify_all()
@@ -241,14 +261,60 @@ class RolloutRecorder:
         LOG.error("%s rollouts are lost if this process ends now: %s", f"{self._waiting.rows:,}", self.directory)
 
 
+class Waiting:
+    """Rows as columns.
+
+    Attributes:
+        rows: how many there are.
+        characters: in their responses and targets.
+        hurried: whether they are to be written at once.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.columns: dict[str, list[Any]] = {name: [] for name in names}
+        self.rows = self.characters = 0
+        self.hurried = False
+        self._first = self._last = 0.0
+
+    def extend(self, columns: dict[str, list[Any]], rows: int, characters: int) -> None:
+        """Add rows; columns that are not given are None in them."""
+        self._last = monotonic()
+        self._first = self._first if self.rows else self._last
+        nothing = [None] * rows
+        for name, column in self.columns.items():
+            column.extend(columns.get(name, nothing))
+        self.rows += rows
+        self.characters += characters
+
+    @property
+    def full(self) -> bool:
+        """Whether they are a file's worth."""
+        return self._beyond(shards.PART_ROWS, shards.PART_BYTES)
+
+    @property
+    def overflowing(self) -> bool:
+        """Whether no more can be kept."""
+        return self._beyond(MOST_ROWS, MOST_CHARACTERS)
+
+    @property
+    def due(self) -> float:
+        """When they are to be written, as ``monotonic`` tells the time; 0.0 for at once."""
+        return 0.0 if self.hurried or self.full else min(self._last + PAUSE, self._first + SECONDS)
+
+    def _beyond(self, rows: int, characters: int) -> bool:
+        return self.rows >= rows or self.characters >= characters
+
+
 def read_rollouts(directory: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Any:
-    """All rollouts that are in a directory by now, as one Arrow table.
+    """Return all rollouts that are in a directory by now, as one Arrow table.
 
     Columns are joined by name, so that rows of recipes without a part have null there.
 
     Raises:
-        TableError: there are none yet, none of them has one of the columns, or one is no regular file.
+        TableError: there are none yet, none of them has one of the columns, one is no regular file, or a run has yet to
+            finish the directory.
     """
+    check_finished(Path(directory))
     files = regular_files(sorted(Path(directory).glob(f"{PREFIX}*.parquet")))
     if not files:
         raise TableError(f"{directory}: no rollouts ({PREFIX}*.parquet) are there")
@@ -260,6 +326,21 @@ def read_rollouts(directory: str | os.PathLike[str], columns: Sequence[str] | No
     if unknown:
         raise TableError(f"{directory}: no rollouts have a column {unknown[0]!r}")
     return table.select(columns)
+
+
+def _absolute(directory: str | os.PathLike[str]) -> Path:
+    """Return the full path of a directory, so that it stays the same one when the working directory changes.
+
+    Raises:
+        TableError: it is no path of a file system.
+
+    >>> _absolute("s3://bucket/run")
+    Traceback (most recent call last):
+    grounding_rewards.errors.TableError: got 's3://bucket/run'; expected a directory of a file system
+    """
+    if not isinstance(directory, str | os.PathLike) or not os.fspath(directory) or "://" in str(directory):
+        raise TableError(f"got {directory!r:.80}; expected a directory of a file system")
+    return Path(os.path.abspath(Path(directory).expanduser()))
 
 
 def _read(file: Path, columns: list[str] | None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,6 @@ from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.without_columns import KeptColumns
-
-PIECE_ROWS = 1 << 16
-"""Rows that are done at once, and once more where a run is killed among them; fewer where rows are large."""
-
-PIECE_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -103,34 +98,12 @@ class Source:
         if kept.schema is not None:
             types = {each.name: each.type for each in kept.schema}
             return cls(table, _count(table), kept, types, None, state)
-        counted = _Counted(kept)
-        inferred = Inferred.of(counted, note)
-        return cls(table, counted.rows, kept, inferred.encodable_types, inferred, state)
+        inferred = Inferred.of(kept, note)
+        return cls(table, inferred.rows, kept, inferred.encodable_types, inferred, state)
 
-    @property
-    def piece_rows(self) -> int:
-        """Rows of a piece."""
-        return max(1, min(PIECE_ROWS, PIECE_BYTES * self.rows // max(1, self.state[0])))
-
-    def batches(self, columns: Collection[str], spans: Collection[int]) -> Iterator[tuple[int, Batch]]:
-        """The rows of some pieces, in order, each with the number of its piece here.
-
-        Args:
-            columns: what ``Batch.rows`` must hold.
-            spans: the pieces.
-        """
-        size, last = self.piece_rows, max(spans, default=-1)
-        arrows = schema_of(self.table) is not None
-        for batch in self.table.batches([] if arrows else None):
-            start = 0
-            while start < len(batch):
-                span, within = divmod(batch.start + start, size)
-                stop = min(len(batch), start + size - within)
-                if span in spans:
-                    yield span, _cut(batch, start, stop, columns if arrows else None)
-                start = stop
-            if (batch.start + len(batch)) // size > last:
-                break
+    def batches(self, columns: Collection[str]) -> Iterator[Batch]:
+        """Yield the rows in order; ``columns`` are what ``Batch.rows`` must hold."""
+        yield from self.table.batches(list(columns) if schema_of(self.table) is not None else None)
         self.check()
 
     def check(self) -> None:
@@ -210,22 +183,6 @@ def types_of(sources: Sequence[Source]) -> dict[str, Any]:
     return {name: kind for name, (kind, _) in found.items()}
 
 
-class _Counted:
-    """A table that counts the rows of its last pass."""
-
-    def __init__(self, table: Table) -> None:
-        self.table, self.path, self.columns, self.rows = table, table.path, table.columns, 0
-
-    def batches(
-        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
-    ) -> Iterator[Batch]:
-        """The rows in order; see ``Table``."""
-        self.rows = 0
-        for batch in self.table.batches(columns, whole=whole, size=size):
-            self.rows += len(batch)
-            yield batch
-
-
 def _count(table: Table) -> int:
     if isinstance(table, LoggedTable):
         return sum(len(batch) for batch in table.batches([]))
@@ -233,19 +190,6 @@ def _count(table: Table) -> int:
 
     with table.path.open("rb") as opened, pq.ParquetFile(opened) as file:
         return int(file.metadata.num_rows)
-
-
-def _cut(batch: Batch, start: int, stop: int, columns: Collection[str] | None) -> Batch:
-    """Some rows in a row; where ``columns`` are given they are taken out of Arrow's."""
-    whole = batch.whole[start:stop] if isinstance(batch.whole, list) else batch.whole.slice(start, stop - start)
-    rows = whole if columns is None else _rows(whole, columns)
-    lines = None if batch.lines is None else batch.lines[start:stop]
-    return replace(batch, start=batch.start + start, rows=rows, whole=whole, lines=lines)
-
-
-def _rows(whole: Any, columns: Collection[str]) -> list[dict[str, Any]]:
-    wanted = [name for name in whole.schema.names if name in columns]
-    return whole.select(wanted).to_pylist() if wanted else [{} for _ in range(len(whole))]
 
 
 def _as_text(value: Any) -> Any:

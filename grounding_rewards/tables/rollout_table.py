@@ -23,16 +23,15 @@ from uuid import uuid4
 import duckdb
 import pyarrow as pa
 
-from grounding_rewards.errors import TableError, near
+from grounding_rewards.errors import PoolError, TableError, near
 from grounding_rewards.tables.base import NoRowsError
 from grounding_rewards.tables.data_paths import not_there
 from grounding_rewards.tables.files import PARQUET, open_table
-from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
 from grounding_rewards.tables.interrupting import interruptible
+from grounding_rewards.tables.manifests import files_of_rows, fingerprint
 from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import COLUMNS
-from grounding_rewards.tables.rollout_growing import GrowingRollouts, last_parts
-from grounding_rewards.tables.rollout_parquet import ParquetRollouts, quoted
+from grounding_rewards.tables.rollout_parquet import GrowingRollouts, ParquetRollouts, last_parts, quoted
 from grounding_rewards.tables.rollout_rows import CORRECT, JsonRollouts
 from grounding_rewards.tables.trainer_logs import trainer_log
 
@@ -175,6 +174,34 @@ class RolloutTable:
                 "two samples, such as 1 and '1', would be taken for one"
             )
 
+    def check_once(self, where: str = "", names: Sequence[str] | None = None) -> None:
+        """Check that no (sample, round, rollout) is there twice; rows without a number may be.
+
+        Args:
+            where: which rows count, in SQL from WHERE on; "" for all.
+            names: the samples that count; None for all that have a name.
+
+        Raises:
+            PoolError: one is.
+        """
+        key = f"sample_id, {'round' if 'round' in self.columns else 'NULL::BIGINT AS round'}, rollout"
+        joined = f"{where} AND" if where else " WHERE"
+        chosen = "IS NOT NULL" if names is None else "IN (SELECT unnest(?))"
+        sql = (
+            f"SELECT {key}, count(*) AS times FROM {{rollouts}}{joined} rollout IS NOT NULL AND sample_id {chosen} "
+            "GROUP BY ALL HAVING count(*) > 1 ORDER BY 1, 2, 3 LIMIT 1"
+        )
+        needed = [name for name in ("sample_id", "round", "rollout", "temperature") if name in self.columns]
+        twice = self.query(sql, needed, [] if names is None else [list(names)]).to_pylist()
+        if twice:
+            sample, number, rollout, count = twice[0].values()
+            of_round = "" if number is None else f"round {number}, "
+            paths = ", ".join(map(str, self.paths))
+            raise PoolError(
+                f"{paths}: sample {sample!r}, {of_round}rollout {rollout} is there {count} times; "
+                "expected each rollout once: give each file once, and tell rounds apart by a column round"
+            )
+
     def _counts(self, name: str, rounds: Collection[int] | None) -> dict[Any, int]:
         key = name if name in self.columns else "NULL::BIGINT"
         used = [each for each in (name, "round") if each in self.columns] or ["sample_id"]
@@ -244,7 +271,7 @@ def open_rollouts(paths: Sequence[str | os.PathLike[str]]) -> RolloutTable:
         paths: Parquet files, files of JSON lines, directories of either, such as adapters record, and trainers' logs.
 
     Raises:
-        TableError: a path is not there, cannot be read, holds no rows, or stands there twice.
+        TableError: a path is not there, cannot be read, holds no rows, comes twice, or a run has yet to finish it.
     """
     given = [Path(path) for path in paths]
     if not given:

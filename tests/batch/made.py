@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import grounding_rewards as gr
-from grounding_rewards.batch import Rescored, rescore
+from grounding_rewards.batch import Rescored, grouped_rows, rescore
+from grounding_rewards.tables import json_lines, parquet
 from grounding_rewards.tables.recorder import read_rollouts
 
 BOX = {"bbox": [0.25, 0.25, 0.75, 0.5]}
@@ -32,6 +36,14 @@ def votes(out: Path, *sources: Path, **more: Any) -> Rescored:
 
 def table(out: Path) -> list[dict[str, Any]]:
     return read_rollouts(out).to_pylist()
+
+
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have 4 rows in a shard."""
+    for module in (json_lines, parquet):
+        monkeypatch.setattr(module, "BATCH_ROWS", 4)
+    monkeypatch.setattr(import_module("grounding_rewards.batch.rescore"), "SHARD_BATCHES", 1)
+    monkeypatch.setattr(grouped_rows, "SHARD_ROWS", 4)
 
 
 def contents(out: Path) -> dict[str, bytes]:

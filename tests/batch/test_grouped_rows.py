@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.batch import rescore
+from grounding_rewards.batch import grouped_rows, rescore
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import rollout_source
 from tests.batch.made import HIT, contents, table, votes
 from tests.cli.command import write_rows
 
@@ -25,7 +24,7 @@ def test_rows_that_are_compared_find_each_other_wherever_they_stand(tmp_path, mo
     ]  # fmt: skip
     first, second = write_rows(tmp_path / "a.jsonl", *rows[:50]), write_rows(tmp_path / "b.jsonl", *rows[50:])
     assert votes(tmp_path / "whole", first, second).made == 1
-    monkeypatch.setattr(rollout_source, "PIECE_ROWS", 16)
+    monkeypatch.setattr(grouped_rows, "SHARD_ROWS", 16)
     assert votes(tmp_path / "parted", first, second).made == 5
     recipe = gr.recipe("gui-rcpo", response_space="thousandths")
     groups = [f"{row['sample_id']} {row['round']}" for row in rows]

@@ -10,16 +10,15 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import rollout_source
 from grounding_rewards.tables.recorder import RolloutRecorder, read_rollouts
 from grounding_rewards.tables.rollout_table import open_rollouts
 from grounding_rewards.tables.sample_ids import sample_id
-from tests.batch.made import BOX, HIT, MISS, gelato, rollouts, table
+from tests.batch.made import BOX, HIT, MISS, gelato, rollouts, small_shards, table
 from tests.cli.command import names, write_rows
 
 
 def test_the_same_scores_as_the_library_from_every_kind_of_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(rollout_source, "PIECE_ROWS", 4)
+    small_shards(monkeypatch)
     rows = rollouts(10)
     expected = gr.recipe("gelato").score([row["response"] for row in rows], [BOX] * 10)
     lines = write_rows(tmp_path / "in.jsonl", *rows)

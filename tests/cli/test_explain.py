@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
-import types
 
+import PIL.Image
 import pytest
 
-from grounding_rewards.explain import Case
+from grounding_rewards.explain.plot import files
 from grounding_rewards.plugins.registry import collect
 from tests.cli.command import write_rows
 
@@ -247,17 +248,15 @@ def test_a_row_of_a_file(run, table):
 
 def test_a_picture_is_drawn_of_all_recipes_with_targets_in_the_wire_form(run, monkeypatch, tmp_path):
     drawn = []
-    pictures = types.ModuleType("pictures")
-    pictures.check = lambda out: None
-    pictures.draw = lambda *words: drawn.append(words) or []
-    pictures.sized_by = lambda image, recipe, case, images: Case(case.responses, case.targets, 0, ((8.0, 6.0),))
-    monkeypatch.setitem(sys.modules, "grounding_rewards.cli.pictures", pictures)
+    monkeypatch.setattr(files, "draw", lambda *words: drawn.append(words) or [])
+    PIL.Image.new("L", (8, 6)).save(tmp_path / "i.png")
     words = ("gelato", "--response", "(200, 150)", "--target", TARGET, "--plot", tmp_path / "o.png")
     found = as_json(run, *words, "--compare", "click", "--response-space", "thousandths", "--image", tmp_path / "i.png")
     assert [each["total"] for each in found["compared"]] == [pytest.approx(1.0), 1.0]
-    ((recipes, case, out, image, _),) = drawn
+    assert found["extents"][-1]["origin"] == f"the size of {tmp_path / 'i.png'}"
+    ((recipes, case, out, image, origin, _),) = drawn
     assert ([each.name for each in recipes], case.target["space"]) == (["gelato", "click"], "unit")
-    assert (out, image, case.image_sizes) == (tmp_path / "o.png", tmp_path / "i.png", ((8.0, 6.0),))
+    assert (out, image.shape, origin) == (tmp_path / "o.png", (6, 8), str(tmp_path / "i.png"))
     shown(run, *words)
     assert drawn[1][1].target == [0.1, 0.1, 0.3, 0.2]
 
@@ -289,6 +288,15 @@ def test_a_picture_is_drawn_of_all_recipes_with_targets_in_the_wire_form(run, mo
 )  # fmt: skip
 def test_what_does_not_fit_is_one_line(run, words, message):
     assert run.error("explain", *words).startswith(message)
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"\x89PNG\r\n\x1a\n"])
+def test_a_screenshot_that_cannot_be_read_is_one_line(run, tmp_path, content):
+    (tmp_path / "screen.png").write_bytes(content)
+    words = ("explain", "gelato", "--plot", tmp_path / "a.png", "--image")
+    assert re.match(r".*cannot read '.*screen\.png' \(is (empty|no image)", run.error(*words, tmp_path / "screen.png"))
+    assert re.match(r".*cannot read '.*none\.png' \(No such file", run.error(*words, tmp_path / "none.png"))
+    assert [path.name for path in tmp_path.iterdir()] == ["screen.png"]
 
 
 def test_a_file_that_does_not_fit_is_one_line(run, table):

@@ -12,7 +12,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards import catalogue
 from grounding_rewards.combine import weighted
-from grounding_rewards.explain import describe as described
+from grounding_rewards.explain import describe
 from grounding_rewards.parsing import BARE_TUPLE
 from grounding_rewards.plugins import registry as plugins
 from grounding_rewards.scoring import Exploit, Recipe, Source
@@ -199,7 +199,7 @@ def shown(run, *words):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "words"),
     [
         ("ui-r1", "acc 1.0 where the action is the target's and, of a click, the point, cut to whole pixels, lies in "
                   "its place."),
@@ -210,14 +210,14 @@ def shown(run, *words):
         ("click", "acc 1 where best(hit, refusal) is above 0"),
     ],
 )  # fmt: skip
-def test_what_makes_acc_is_told_in_words_where_no_name_tells_it(run, name, told):
+def test_the_condition_of_acc_is_in_words_where_no_name_says_it(run, name, words):
     text = shown(run, name)
-    assert told.removesuffix(" needs").removesuffix(" paper") in text
+    assert words.removesuffix(" needs").removesuffix(" paper") in text
 
 
 @pytest.mark.parametrize("name", gr.list_recipes())
 def test_no_class_is_shown_that_no_config_can_name(name):
-    found = described.recipe(name, {})
+    found = describe.recipe(name, {})
     shown = [found["acc"], *[part["made_by"] for part in found["parts"]]]
     public = {kind.__name__ for kind in plugins.registry().verifiers.values()}
     named = {word for text in shown for word in re.findall(r"\b_?[A-Z][A-Za-z]+(?=\()", text)}
@@ -229,24 +229,24 @@ def test_a_function_and_a_class_of_ones_own_keep_their_names(run, tmp_path):
     code = "import numpy as np\n\ndef brief(rollouts):\n    'Short.'\n    return np.ones(len(rollouts))\n"
     (tmp_path / "own.py").write_text(code)
     part = {"verifier": f"{tmp_path}/own.py:brief", "weight": 1, "low": 0, "high": 1}
-    found = described.recipe("composite", {"parts": {"brief": part}})
+    found = describe.recipe("composite", {"parts": {"brief": part}})
     assert found["parts"][0]["made_by"].startswith("OwnVerifier(name=")
 
 
 def test_the_fields_of_an_action_are_shown_with_targets_that_have_them(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    assert [field for field, _, _ in described.ACTION_FIELDS] == list(wire._ACTION_KEYS)
+    assert [field for field, _, _ in describe.ACTION_FIELDS] == list(wire._ACTION_KEYS)
     recipe = gr.recipe("action", response_space="pixel")
-    for field, _, example in described.ACTION_FIELDS:
+    for field, _, example in describe.ACTION_FIELDS:
         (action,) = recipe.read_targets([dict(example)]).rows[0].every_action()
         assert getattr(action, field) is not None, field
     text = shown(run, "action")
     assert "Actions in targets field says example" in text
     assert '{"action": {"name": "type", "text": "red hat"}}' in text
-    with_actions = [name for name in gr.list_recipes() if described.recipe(name, {})["actions"]]
+    with_actions = [name for name in gr.list_recipes() if describe.recipe(name, {})["actions"]]
     assert with_actions == ["action", "ui-venus-navigation"]
     parts = {"parts": {"action_type": 1}}
-    assert [each["field"] for each in described.recipe("composite", parts)["actions"]] == list(wire._ACTION_KEYS)
+    assert [each["field"] for each in describe.recipe("composite", parts)["actions"]] == list(wire._ACTION_KEYS)
 
 
 def test_a_source_without_rows_says_so(run):
@@ -258,7 +258,7 @@ def test_a_source_without_rows_says_so(run):
 
 
 def test_the_example_of_ui_agile_earns_all_there_is():
-    example = described.recipe("ui-agile", {})["example"]
+    example = describe.recipe("ui-agile", {})["example"]
     assert (example["total"], example["parts"]["parameter"]) == (5.0, 1.0)
 
 

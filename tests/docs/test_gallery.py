@@ -14,7 +14,7 @@ import grounding_rewards as gr
 from docs.gallery.make import DOCS, make, shown, text
 from docs.gallery.overview import overview, same_target
 from docs.gallery.page import page
-from grounding_rewards.explain import describe as described
+from grounding_rewards.explain import describe
 from grounding_rewards.explain.plot.picture import picture
 from grounding_rewards.plugins.registry import collect
 from tests.cli.command import names
@@ -34,7 +34,7 @@ def test_the_page_in_docs_has_a_section_and_a_picture_for_every_recipe():
 
 
 def test_the_table_says_which_options_must_be_given():
-    pages = {name: page([described.recipe(name, {})], []).splitlines() for name in ("gelato", "click", "composite")}
+    pages = {name: page([describe.recipe(name, {})], []).splitlines() for name in ("gelato", "click", "composite")}
     rows = {name: next(line for line in lines if line.startswith(f"| [{name}]")) for name, lines in pages.items()}
     assert rows["gelato"].startswith("| [gelato](#gelato) | 0 to 1 | thousandths | nothing more |")
     assert "| the space given; here pixel | option `response_space` |" in rows["click"]
@@ -65,7 +65,7 @@ def test_it_writes_a_page_and_the_same_pictures_again(tmp_path: Path):
 
 
 def test_code_and_prose_show_what_they_hold():
-    facts = described.recipe("ui-r1-e", {}) | {
+    facts = describe.recipe("ui-r1-e", {}) | {
         "formula": "a ```` b",
         "with": {"words": "a`b|c"},
         "exploits": [{"name": "x_y", "what": "<b>", "payoff": 1}],

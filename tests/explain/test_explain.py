@@ -1,4 +1,4 @@
-"""Why a response is paid what it is paid: what was read, what was converted, what each part adds."""
+"""Why a response gets its reward: what was read, what was converted, what each part adds."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards import catalogue
 from grounding_rewards.explain import Case, explain
-from grounding_rewards.explain.reading import MEANINGS
-from grounding_rewards.explain.terms import worked_out
+from grounding_rewards.explain.case import MEANINGS
+from grounding_rewards.explain.terms import term_of
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.testing.hostile import short_responses
@@ -123,7 +123,7 @@ def test_sizes_say_where_they_came_from_and_pixels_how_far_it_is():
         assert found.position.gap == pytest.approx(19.2)
 
 
-def test_of_several_answers_all_that_were_found_are_told():
+def test_of_several_answers_all_are_listed():
     found = explain(CLICK, Case(("(1, 2) or (3, 4)",), (BOX,), image_sizes=SCREEN))
     assert (found.reason, found.read.point, found.position) == ("SEVERAL_ANSWERS", None, None)
     assert found.read.found == ((1, 2), (3, 4))
@@ -209,7 +209,7 @@ def test_the_last_step_is_followed_by_none():
     assert total.parts[0].numbers == "1, and no more, because the step that follows is not among these rows"
 
 
-def test_a_group_is_told_with_all_its_rows():
+def test_a_group_has_all_its_rows():
     found = explain(build("gui-rcpo"), Case.of(build("gui-rcpo").example))
     assert found.together.what == "group"
     assert [row.point for row in found.together.rows] == [(200, 150), (210, 155), (190, 140), (700, 400)]
@@ -227,7 +227,7 @@ def test_of_a_bad_target_the_error_and_nothing_invented(target):
     assert (found.read.reason, found.read.point, found.target) == ("OK", (200, 150), None)
 
 
-def test_a_target_without_the_size_that_is_needed_is_told_as_read():
+def test_a_target_without_the_size_that_is_needed_is_described_as_read():
     found = explain(CLICK, Case(("(635, 310)",), (BOX,)))
     assert found.error.startswith("field 'image_size': got nothing; expected [width, height]")
     assert found.target.places[0].numbers == (1000, 300, 1200, 400)
@@ -243,7 +243,7 @@ def test_what_is_missing_is_an_error():
         explain(build("gui-rcpo"), Case(("(1, 2)",), (None,)))
 
 
-def test_every_reason_is_told():
+def test_every_reason_has_a_meaning():
     assert list(MEANINGS) == list(Reason)
 
 
@@ -252,8 +252,8 @@ def test_a_known_score_is_not_computed_again():
     hit = gr.verifier(lambda rollouts: calls.append(1) or [0.5] * len(rollouts), low=0, high=1)
     rollouts = Case(("(200, 150)",), (UNIT,)).rollouts(GELATO)
     known = {}
-    assert worked_out(hit, rollouts, 0, known=known).score == 0.5
-    assert worked_out(hit, rollouts, 0, name="acc", known=known).contribution is None
+    assert term_of(hit, rollouts, 0, known=known).score == 0.5
+    assert term_of(hit, rollouts, 0, name="acc", known=known).contribution is None
     assert calls == [1]
 
 

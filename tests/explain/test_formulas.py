@@ -8,7 +8,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards import combine
 from grounding_rewards.explain import Case, formulas
-from grounding_rewards.explain.terms import worked_out
+from grounding_rewards.explain.terms import term_of
 from grounding_rewards.scoring import Example
 from grounding_rewards.verifiers import Format, Hit, verifier
 
@@ -59,14 +59,14 @@ def always(value):
     ],
 )  # fmt: skip
 def test_each_combination(term, scores, formula, numbers, enters):
-    found = formulas.work(term, scores)
+    found = formulas.equation_of(term, scores)
     assert (found.formula, found.numbers, dict(found.enters)) == (formula, numbers, enters)
 
 
 def test_contributions_go_through_sums_multiples_and_choices():
     inner = combine.affine("scaled", combine.asymmetric("side", always(-0.5), 1.5, 0.5), 2.0, -1.0)
     whole = combine.weighted(one=(0.5, inner), two=(2.0, combine.best(a=always(0.25), b=always(0.5))))
-    total = worked_out(whole, ROLLOUTS, 0)
+    total = term_of(whole, ROLLOUTS, 0)
     one, two = total.parts
     (scaled,) = one.parts
     assert (one.score, one.contribution, one.constant) == (-1.5, -0.75, -0.5)
@@ -87,7 +87,7 @@ def test_contributions_go_through_sums_multiples_and_choices():
     ],
 )
 def test_what_is_chosen_contributes_and_what_is_limited_does_not(term, contributions, constant):
-    total = worked_out(term, ROLLOUTS, 0)
+    total = term_of(term, ROLLOUTS, 0)
     assert ([part.contribution for part in total.parts], total.constant) == (contributions, constant)
 
 
@@ -99,7 +99,7 @@ def test_a_combination_of_ones_own_says_what_its_docstring_says():
         def join(self, scores):
             return 2.0 * self.score(scores)
 
-    found = worked_out(Twice((("a", always(0.5)),), 2.0), ROLLOUTS, 0)
+    found = term_of(Twice((("a", always(0.5)),), 2.0), ROLLOUTS, 0)
     assert (found.formula, found.in_words, found.numbers, found.parts[0].enters) == (
         "Twice the part.", True, "a = 0.5", "see total",
     )  # fmt: skip

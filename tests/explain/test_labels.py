@@ -8,13 +8,13 @@ import grounding_rewards as gr
 from grounding_rewards import catalogue
 from grounding_rewards.combine import product
 from grounding_rewards.explain import Case, explain
-from grounding_rewards.explain.labels import called_with, formula_told, made_by
+from grounding_rewards.explain.labels import called_with, formula_of, made_by
 from grounding_rewards.plugins.named import Bound
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.verifiers import ActionType, Consensus, Format, Hit, TextMatch, any_of, if_placed, same_action
 
 
-def told(name, part, **options):
+def term_named(name, part, **options):
     recipe = gr.recipe(name, **{**catalogue.shown_with(name), **options})
     found = explain(recipe, Case.of(recipe.example))
     return next(term for term in walk(found.reward) if term.name == part)
@@ -26,35 +26,35 @@ def walk(term):
         yield from walk(part)
 
 
-def test_a_pattern_is_told_whole_and_in_place_of_what_is_read_without_one():
+def test_a_pattern_is_written_whole_in_place_of_the_formula_without_one():
     pattern = "^<think>.*</think><answer>[0-9 ,]*</answer>$" * 3
-    assert formula_told(Format(pattern)) == f"1.0 where this pattern occurs in the text, else 0.0:\n\n{pattern!r}"
-    assert formula_told(Format()).startswith("1.0 where an answer was read")
-    assert told("gta1", "format").formula.startswith("1.0 where this pattern occurs in the text")
-    written = told("ui-r1", "format").formula
+    assert formula_of(Format(pattern)) == f"1.0 where this pattern occurs in the text, else 0.0:\n\n{pattern!r}"
+    assert formula_of(Format()).startswith("1.0 where an answer was read")
+    assert term_named("gta1", "format").formula.startswith("1.0 where this pattern occurs in the text")
+    written = term_named("ui-r1", "format").formula
     assert "every one of the patterns occurs." in written
     assert written.endswith("*$')")
 
 
-def test_every_argument_that_is_no_default_is_told():
-    assert formula_told(Hit(whole_edges=True)).endswith(
+def test_every_argument_that_is_no_default_is_described():
+    assert formula_of(Hit(whole_edges=True)).endswith(
         "\n\nwhole_edges = True: cut box edges to whole numbers first (300.9 counts as 300), as GTA1 and UI-Ins do."
     )
-    assert "polygon = 'half_open'" in told("gelato", "distance").formula
-    assert "response_space = 'model_pixel': the space" in told("btl-ui", "blink").formula
+    assert "polygon = 'half_open'" in term_named("gelato", "distance").formula
+    assert "response_space = 'model_pixel': the space" in term_named("btl-ui", "blink").formula
 
 
 def test_what_a_lifted_function_was_given_is_shown():
-    lifted = gr.verifier(Bound(told, (("most", 40),)), low=0, high=1)
-    assert called_with(lifted) == "FunctionVerifier(fn=told(most=40), low=0.0, high=1.0)"
+    lifted = gr.verifier(Bound(term_named, (("most", 40),)), low=0, high=1)
+    assert called_with(lifted) == "FunctionVerifier(fn=term_named(most=40), low=0.0, high=1.0)"
 
 
 def test_defaults_are_shown_that_the_formula_names():
     assert called_with(Consensus()) == "Consensus()"
-    assert told("gui-rcpo", "consensus").made_by == "Consensus(size=50.0)"
-    assert told("gui-g2", "point").made_by == "GaussianPoint(alpha=0.5, digits=3)"
-    assert told("btl-ui", "link").made_by == "LinkMatch(share=0.14, words=0.5)"
-    assert told("btl-ui", "blink").made_by == "Blink(response_space='model_pixel', overlap=0.5)"
+    assert term_named("gui-rcpo", "consensus").made_by == "Consensus(size=50.0)"
+    assert term_named("gui-g2", "point").made_by == "GaussianPoint(alpha=0.5, digits=3)"
+    assert term_named("btl-ui", "link").made_by == "LinkMatch(share=0.14, words=0.5)"
+    assert term_named("btl-ui", "blink").made_by == "Blink(response_space='model_pixel', overlap=0.5)"
 
 
 @pytest.mark.parametrize("name", collect([]).recipes)
@@ -71,10 +71,10 @@ def test_what_scores_alternatives_is_listed_by_name_or_in_its_own_words():
         same_action(click=if_placed(Hit()), wait=None, otherwise=product(said=TextMatch(), name=ActionType()))
     )
     assert made_by(term) == called_with(term) == "any_of(same_action(vocabulary, click, wait))"
-    assert formula_told(term).splitlines() == [
+    assert formula_of(term).splitlines() == [
         "The score of the best alternative: same_action(vocabulary, click, wait)",
         "click = if_placed(Hit())", "wait = 1", "otherwise = product(said, name)", "said = TextMatch()",
         "name = ActionType()",
     ]  # fmt: skip
     worded = any_of(Hit(), formula="1.0 inside.\n\nBorders count.")
-    assert (made_by(worded), formula_told(worded)) == ("1.0 inside.", "1.0 inside.\n\nBorders count.")
+    assert (made_by(worded), formula_of(worded)) == ("1.0 inside.", "1.0 inside.\n\nBorders count.")

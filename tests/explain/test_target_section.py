@@ -6,14 +6,13 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards import catalogue
-from grounding_rewards.explain import Case
-from grounding_rewards.explain.comparing import compare
+from grounding_rewards.explain import Case, compare
 from grounding_rewards.explain.target_section import in_wire_form
 from grounding_rewards.plugins.registry import collect
 
 
 @pytest.mark.parametrize("name", collect([]).recipes)
-def test_every_recipe_pays_the_same_for_its_example_in_the_wire_form(name):
+def test_every_recipe_scores_its_example_the_same_in_the_wire_form(name):
     recipe = gr.recipe(name, **catalogue.shown_with(name))
     case = Case.of(recipe.example)
     assert in_wire_form(recipe, case).score(recipe).total[0] == case.score(recipe).total[0]

@@ -16,18 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.tables import atomic
-from grounding_rewards.tables.atomic import (
-    atomic_directory,
-    atomic_file,
-    atomic_files,
-    leftovers,
-)
+from grounding_rewards.tables.atomic import atomic_file, atomic_files, leftovers
+from grounding_rewards.tables.data_paths import made_directory
 from tests.cli.command import names
 from tests.disks import full_disk
 
 NAMESPACE = ("unshare", "--pid", "--fork")
-LEFT = ("tmp-0123abcd", "together-77", "77")
-"""Temporary names of files, of this version and of earlier ones."""
 
 
 def write(folder, text, *, stale=()):
@@ -134,6 +128,7 @@ def read(path):
     return by
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("out", ["out.parquet", "out.jsonl"])
 def test_of_two_containers_the_last_to_end_wins(two, tmp_path, out):
     first, second = two(out)
@@ -148,6 +143,7 @@ def test_of_two_containers_the_last_to_end_wins(two, tmp_path, out):
     assert names(tmp_path) == ["in.jsonl", out]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("out", ["out.parquet", "out.jsonl"])
 def test_two_containers_that_write_at_once_leave_a_whole_output(two, tmp_path, out):
     first, second = two(out)
@@ -260,36 +256,28 @@ def test_a_directory_that_a_stranger_has_locked_is_written_to_in_the_end(tmp_pat
 
 
 KILLED = """
-import os, pathlib, sys
+import os, sys
 from grounding_rewards.tables import atomic
-with getattr(atomic, sys.argv[1])(pathlib.Path(sys.argv[2])) as out:
-    file = out if sys.argv[1] == "atomic_file" else out.open(pathlib.Path(sys.argv[2], "one"))
+with atomic.atomic_file(sys.argv[1]) as file:
     file.write(bytes(100_000))
     os.kill(os.getpid(), 9)
 """
 
 
-@pytest.mark.parametrize("how", ["atomic_file", "atomic_directory"])
-def test_the_next_run_removes_what_a_killed_one_left(tmp_path, how):
+@pytest.mark.slow
+def test_the_next_run_removes_what_a_killed_one_left(tmp_path):
     out = tmp_path / "out"
-    subprocess.run([sys.executable, "-c", KILLED, how, out], check=False, timeout=60)
+    subprocess.run([sys.executable, "-c", KILLED, out], check=False, timeout=60)
     assert [path.name for path in leftovers(out)] == names(tmp_path)
     assert len(names(tmp_path)) == 1
-    if how == "atomic_file":
-        with atomic_file(out) as file:
-            assert len(names(tmp_path)) == 1  # the space is free for this one
-            file.write(b"new")
-    else:
-        with atomic_directory(out) as files:
-            assert len(names(tmp_path)) == 1
-            files.open(out / "new").write(b"new")
-        assert names(out) == ["new"]
-    assert names(tmp_path) == ["out"]
+    with atomic_file(out) as file:
+        assert len(names(tmp_path)) == 1  # the space is free for this one
+        file.write(b"new")
+    assert contents(tmp_path) == {"out": b"new"}
 
 
-@pytest.mark.parametrize("left", LEFT)
-def test_what_dead_runs_left_is_removed_and_what_lives_is_not(tmp_path, left):
-    dead = [tmp_path / f".{name}.{left}.partial" for name in ("manifest", "one", "one.more")]
+def test_what_dead_runs_left_is_removed_and_what_lives_is_not(tmp_path):
+    dead = [tmp_path / f".{name}.tmp-0123abcd.partial" for name in ("manifest", "one", "one.more")]
     for path in dead:
         path.write_bytes(b"half")
     with atomic_files() as other:
@@ -341,17 +329,12 @@ def test_systems_without_such_calls_write_too(tmp_path, monkeypatch):
     monkeypatch.delattr(os, "O_DIRECTORY")
     for text in (b"old", b"new"):
         write(tmp_path, text)
-        with atomic_directory(tmp_path / "out") as files:
-            files.open(tmp_path / "out" / text.decode()).write(text)
-    assert names(tmp_path) == ["manifest", "one", "out", "two"]
-    assert names(tmp_path / "out") == ["new"]
+    assert contents(tmp_path) == dict.fromkeys(("manifest", "one", "two"), b"new")
 
 
 def test_what_the_system_refuses_names_the_file(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError, match=f"{tmp_path}/none/one"), atomic_files() as files:
         files.open(tmp_path / "none" / "one")
-    with pytest.raises(FileNotFoundError, match=f"{tmp_path}/none/one'"), atomic_directory(tmp_path / "none" / "one"):
-        pytest.fail("made")
 
     def full(file):
         raise OSError(28, "No space left on device")
@@ -381,12 +364,9 @@ def test_modes_follow_the_umask(tmp_path, mask, mode):
     try:
         with atomic_file(tmp_path / "out") as file:
             file.write(b"new")
-        with atomic_directory(tmp_path / "folder") as files:
-            files.open(tmp_path / "folder" / "one").write(b"new")
     finally:
         os.umask(before)
-    assert [path.stat().st_mode & 0o777 for path in (tmp_path / "out", tmp_path / "folder" / "one")] == [mode, mode]
-    assert (tmp_path / "folder").stat().st_mode & 0o777 == mode | (mode & 0o444) >> 2
+    assert (tmp_path / "out").stat().st_mode & 0o777 == mode
 
 
 def test_a_link_stays_and_the_file_that_it_leads_to_is_replaced(tmp_path):
@@ -398,3 +378,44 @@ def test_a_link_stays_and_the_file_that_it_leads_to_is_replaced(tmp_path):
             assert len(names(tmp_path / "there")) == (1 if text == b"old" else 2)
     assert (tmp_path / "link").is_symlink()
     assert contents(tmp_path / "there") == {"out": b"new"}
+
+
+def test_directories_that_were_made_are_removed_unless_they_hold_files(tmp_path):
+    def fail(out, *files):
+        with made_directory(out):
+            for each in files:
+                (out / each).touch()
+            raise RuntimeError
+
+    (tmp_path / "a").mkdir()
+    for out, made in (("a/b/c", ["mine"]), ("a/d/e", []), ("a", [])):
+        with pytest.raises(RuntimeError):
+            fail(tmp_path / out, *made)
+    assert names(tmp_path / "a") == ["b"]
+    assert names(tmp_path / "a" / "b" / "c") == ["mine"]
+    with made_directory(tmp_path / "a" / "d" / "e"):
+        pass
+    assert names(tmp_path / "a") == ["b", "d"]
+
+
+def test_every_directory_is_brought_to_the_disk(tmp_path, monkeypatch):
+    synced, fsync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (synced.append(os.readlink(f"/proc/self/fd/{file}")), fsync(file)))
+    (tmp_path / "pictures").mkdir()
+    with atomic_files() as files:
+        files.open(tmp_path / "page")
+        files.open(tmp_path / "pictures" / "one")
+    assert set(synced[2:]) == {str(tmp_path), str(tmp_path / "pictures")}
+
+
+def test_a_directory_that_cannot_be_brought_to_the_disk_is_no_error(tmp_path, monkeypatch):
+    fsync = os.fsync
+
+    def refusing(handle):
+        if os.path.isdir(f"/proc/self/fd/{handle}"):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", refusing)
+    write(tmp_path, b"new")
+    assert contents(tmp_path) == dict.fromkeys(("manifest", "one", "two"), b"new")

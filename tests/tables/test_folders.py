@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import pieces
+from grounding_rewards.tables import parquet
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.folders import open_rows
 
@@ -264,7 +264,7 @@ def test_arrow_files_in_parts_and_cut_off(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", [pa.ipc.new_stream, pa.ipc.new_file])
 def test_arrow_files_with_large_rows_make_small_batches(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(pieces, "BATCH_BYTES", 100_000)
+    monkeypatch.setattr(parquet, "BATCH_BYTES", 100_000)
     shared = pa.array([b"a" * 10_000] * 20 + [b""] * 20)
     table = pa.table({"n": range(40), "image": shared, "kind": shared.dictionary_encode()})
     (tmp_path / "state.json").write_text(json.dumps({"_data_files": [{"filename": "a.arrow"}]}))

@@ -17,7 +17,7 @@ import pytest
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import recorder as module
-from grounding_rewards.tables import rollout_shards, rollout_waiting
+from grounding_rewards.tables import shards
 from grounding_rewards.tables.recorder import RolloutRecorder, read_rollouts
 from grounding_rewards.tables.rollout_columns import COLUMNS
 
@@ -156,8 +156,8 @@ def test_a_part_bears_no_name_that_is_taken(tmp_path, parts):
 @pytest.fixture
 def _patient(monkeypatch):
     """Rows wait for others as long as these tests take."""
-    monkeypatch.setattr(rollout_waiting, "PAUSE", 600.0)
-    monkeypatch.setattr(rollout_waiting, "SECONDS", 600.0)
+    monkeypatch.setattr(module, "PAUSE", 600.0)
+    monkeypatch.setattr(module, "SECONDS", 600.0)
 
 
 def sizes(directory):
@@ -168,7 +168,7 @@ def sizes(directory):
 
 @pytest.mark.usefixtures("_patient")
 def test_single_rows_are_written_when_enough_are_there(recorder, monkeypatch):
-    monkeypatch.setattr(rollout_shards, "PART_ROWS", 6)
+    monkeypatch.setattr(shards, "PART_ROWS", 6)
     for _ in range(14):
         recorder.append({"response": ["x"]})
     assert sizes(recorder.directory) == [6, 6]
@@ -180,7 +180,7 @@ def test_single_rows_are_written_when_enough_are_there(recorder, monkeypatch):
 
 @pytest.mark.usefixtures("_patient")
 def test_single_rows_are_written_when_texts_are_long(recorder, monkeypatch):
-    monkeypatch.setattr(rollout_shards, "PART_BYTES", 10)
+    monkeypatch.setattr(shards, "PART_BYTES", 10)
     recorder.append({"response": ["12345"], "target": ["1234"]})
     assert not list(recorder.directory.glob("*.parquet"))
     recorder.append({"response": ["1"]})
@@ -207,7 +207,7 @@ def test_batches_that_come_faster_than_files_should_wait_for_each_other(recorder
 
 
 def test_the_last_file_grows_until_it_is_full(recorder, monkeypatch):
-    monkeypatch.setattr(rollout_shards, "PART_ROWS", 6)
+    monkeypatch.setattr(shards, "PART_ROWS", 6)
     seen = []
     for rows in (1, 2, 2, 3, 1, 6, 7, 1):
         for _ in range(rows):
@@ -234,7 +234,7 @@ def test_rows_of_a_file_that_was_moved_away_are_not_written_again(recorder, tmp_
 @pytest.mark.parametrize("name", ["PAUSE", "SECONDS"])
 @pytest.mark.usefixtures("_patient")
 def test_single_rows_are_written_when_they_have_waited(recorder, monkeypatch, name):
-    monkeypatch.setattr(rollout_waiting, name, 0.01)
+    monkeypatch.setattr(module, name, 0.01)
     before = threading.active_count()
     for text in ("first", "second"):
         recorder.append({"response": [text]})
@@ -314,7 +314,7 @@ def test_nothing_recorded_leaves_no_file_and_is_no_table(recorder):
 
 def test_a_number_that_another_process_has_is_not_taken(tmp_path, monkeypatch):
     for drawn in ([7], [7, 7, 8]):
-        monkeypatch.setattr(rollout_shards.secrets, "randbits", lambda bits, drawn=drawn: drawn.pop(0))
+        monkeypatch.setattr(shards.secrets, "randbits", lambda bits, drawn=drawn: drawn.pop(0))
         recorder = RolloutRecorder(tmp_path)
         recorder.append({"response": ["?"]})
         recorder.close()

@@ -12,7 +12,7 @@ import pytest
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import recorder as module
-from grounding_rewards.tables import rollout_shards, rollout_waiting
+from grounding_rewards.tables import shards
 from grounding_rewards.tables.recorder import RolloutRecorder, read_rollouts
 from tests.disks import full_disk
 
@@ -56,7 +56,7 @@ def test_what_is_no_directory_is_an_error(directory):
 
 
 def test_rows_of_a_full_disk_are_kept_and_written_later(recorder, logged, monkeypatch):
-    monkeypatch.setattr(rollout_shards, "PART_ROWS", 2)
+    monkeypatch.setattr(shards, "PART_ROWS", 2)
     recorder.append({"response": ["a", "b"]})
     with full_disk():
         for text in "cdefg":
@@ -78,9 +78,9 @@ def test_rows_of_a_full_disk_are_kept_and_written_later(recorder, logged, monkey
 
 
 def test_while_files_fail_appending_does_not_try_each_time(recorder, monkeypatch):
-    monkeypatch.setattr(rollout_shards, "PART_ROWS", 1)
+    monkeypatch.setattr(shards, "PART_ROWS", 1)
     tries = []
-    monkeypatch.setattr(recorder._shard, "write", lambda *given: tries.append(given) or 1 / 0)
+    monkeypatch.setattr(recorder._shard, "append", lambda *given: tries.append(given) or 1 / 0)
     for _ in range(5):
         recorder.append({"response": ["?"]})
     assert len(tries) == 1
@@ -88,7 +88,7 @@ def test_while_files_fail_appending_does_not_try_each_time(recorder, monkeypatch
 
 
 def test_rows_beyond_the_most_are_counted_and_not_kept(recorder, logged, monkeypatch):
-    monkeypatch.setattr(rollout_waiting, "MOST_ROWS", 3)
+    monkeypatch.setattr(module, "MOST_ROWS", 3)
     with full_disk():
         recorder.append({"response": ["a"]})
         recorder.flush()
@@ -106,7 +106,7 @@ def test_rows_beyond_the_most_are_counted_and_not_kept(recorder, logged, monkeyp
 
 
 def test_long_texts_beyond_the_most_are_not_kept(recorder, monkeypatch):
-    monkeypatch.setattr(rollout_waiting, "MOST_CHARACTERS", 10)
+    monkeypatch.setattr(module, "MOST_CHARACTERS", 10)
     with full_disk():
         recorder.append({"response": ["12345"]})
         recorder.flush()
@@ -117,7 +117,7 @@ def test_long_texts_beyond_the_most_are_not_kept(recorder, monkeypatch):
 
 
 def test_they_are_tried_again_when_time_has_passed(recorder, monkeypatch):
-    monkeypatch.setattr(rollout_waiting, "SECONDS", 0.01)
+    monkeypatch.setattr(module, "SECONDS", 0.01)
     with full_disk():
         recorder.append({"response": ["a"]})
         recorder.flush()
@@ -150,7 +150,7 @@ def test_while_the_interpreter_ends_and_no_thread_starts_rows_are_written_at_onc
 
 
 def test_rows_that_come_during_a_write_that_fails_are_counted_with_the_others(recorder, monkeypatch):
-    monkeypatch.setattr(rollout_waiting, "MOST_ROWS", 4)
+    monkeypatch.setattr(module, "MOST_ROWS", 4)
 
     def fails(*given) -> None:
         for text in "cd":
@@ -159,19 +159,19 @@ def test_rows_that_come_during_a_write_that_fails_are_counted_with_the_others(re
 
     for text in "ab":
         recorder.append({"response": [text]})
-    monkeypatch.setattr(recorder._shard, "write", fails)
+    monkeypatch.setattr(recorder._shard, "append", fails)
     recorder.flush()
     monkeypatch.undo()
-    monkeypatch.setattr(rollout_waiting, "MOST_ROWS", 4)
+    monkeypatch.setattr(module, "MOST_ROWS", 4)
     recorder.append({"response": ["e"]})
     recorder.close()
     assert responses(recorder.directory) == [*"abcd"]
 
 
 def test_a_disk_that_does_not_answer_is_waited_for_once(recorder, logged, monkeypatch):
-    monkeypatch.setattr(rollout_waiting, "MOST_ROWS", 4)
-    answers, usual = Event(), recorder._shard.write
-    monkeypatch.setattr(recorder._shard, "write", lambda *given: answers.wait(60) and usual(*given))
+    monkeypatch.setattr(module, "MOST_ROWS", 4)
+    answers, usual = Event(), recorder._shard.append
+    monkeypatch.setattr(recorder._shard, "append", lambda *given: answers.wait(60) and usual(*given))
     monkeypatch.setattr(module, "PATIENCE", 0.01)
     recorder.append({"response": ["a"] * 2})
     monkeypatch.setattr(module, "PATIENCE", 600.0)
@@ -199,6 +199,7 @@ shutil.rmtree(sys.argv[1])
 """
 
 
+@pytest.mark.slow
 def test_a_directory_that_is_gone_at_the_end_stays_gone(tmp_path):
     folder = tmp_path / "run"
     done = subprocess.run([sys.executable, "-c", GONE, folder], capture_output=True, text=True, timeout=60)

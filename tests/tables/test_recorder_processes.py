@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from grounding_rewards.tables import rollout_shards, rollout_waiting
+from grounding_rewards.tables import recorder as module
+from grounding_rewards.tables import shards
 from grounding_rewards.tables.atomic import atomic_file
-from grounding_rewards.tables.recorder import RolloutRecorder, read_rollouts
-from grounding_rewards.tables.rollout_waiting import Waiting
+from grounding_rewards.tables.recorder import RolloutRecorder, Waiting, read_rollouts
 
 
 def responses(directory):
@@ -32,7 +32,7 @@ def run(code, directory):
 
 
 def test_threads_share_a_recorder_and_none_of_their_rows_is_lost_or_parted(tmp_path, monkeypatch, request):
-    monkeypatch.setattr(rollout_shards, "PART_ROWS", 64)
+    monkeypatch.setattr(shards, "PART_ROWS", 64)
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)  # threads interrupt each other as often as they can
     request.addfinalizer(lambda: sys.setswitchinterval(usual))
@@ -83,7 +83,7 @@ def test_threads_touch_what_waits_one_at_a_time(tmp_path, monkeypatch):
 
 
 def test_what_is_read_while_others_write_is_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(rollout_shards, "PART_ROWS", 10)
+    monkeypatch.setattr(shards, "PART_ROWS", 10)
     recorder = RolloutRecorder(tmp_path)
     recorder.append({"response": ["x"] * 10})
     writer = Thread(target=lambda: [recorder.append({"response": ["x"] * 5}) for _ in range(60)])
@@ -98,9 +98,10 @@ def test_what_is_read_while_others_write_is_whole(tmp_path, monkeypatch):
     assert seen[-1] == 310
 
 
+@pytest.mark.slow
 def test_a_spawned_process_gets_a_recorder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.setattr(rollout_waiting, "PAUSE", 600.0)
-    monkeypatch.setattr(rollout_waiting, "SECONDS", 600.0)
+    monkeypatch.setattr(module, "PAUSE", 600.0)
+    monkeypatch.setattr(module, "SECONDS", 600.0)
     recorder = RolloutRecorder(tmp_path)
     recorder.append({"response": ["parent"]})
     worker = get_context("spawn").Process(target=recorder.append, args=({"response": ["child"]},))
@@ -115,10 +116,10 @@ def test_a_spawned_process_gets_a_recorder_of_its_own(tmp_path, monkeypatch):
 FORKS = """
 import os, sys, threading
 from multiprocessing import get_context
-from grounding_rewards.tables import rollout_shards, rollouts
+from grounding_rewards.tables import recorder as module, shards
 
-rollout_shards.PART_ROWS = 5
-recorder = rollouts.RolloutRecorder(sys.argv[1])
+shards.PART_ROWS = 5
+recorder = module.RolloutRecorder(sys.argv[1])
 recorder.append({"response": ["before"]})
 stop = threading.Event()
 
@@ -149,6 +150,7 @@ recorder.append({"response": ["after"]})
 """
 
 
+@pytest.mark.slow
 def test_forks_write_their_own_rows_and_every_process_writes_its_last_ones(tmp_path):
     run(FORKS, tmp_path)
     found = Counter(responses(tmp_path))
@@ -164,17 +166,17 @@ import os, random, signal, sys, time
 from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
-from grounding_rewards.tables import rollout_shards, rollouts
+from grounding_rewards.tables import recorder as module, shards
 
 folder, rows, died = Path(sys.argv[1]), 0, 0
-rollout_shards.PART_ROWS = 21
+shards.PART_ROWS = 21
 pa.array([])  # looks for pandas, which every process would do for itself
 for turn in range(10):
     before = len(list(folder.glob("*.parquet")))
     pid = os.fork()
     if not pid:
         try:
-            recorder = rollouts.RolloutRecorder(folder, ["hit"])
+            recorder = module.RolloutRecorder(folder, ["hit"])
             while True:
                 recorder.append({"response": ["text"] * 7, "hit": [1.0] * 7})
         finally:
@@ -193,6 +195,7 @@ print(died, sum(table.num_rows for table in files))
 """
 
 
+@pytest.mark.slow
 def test_a_process_killed_at_any_moment_leaves_whole_files(tmp_path):
     died, rows = map(int, run(KILLS, tmp_path).stdout.split())
     assert died == 10
@@ -212,6 +215,7 @@ os.kill(os.getpid(), getattr(signal, sys.argv[2]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signal", ["SIGKILL", "SIGTERM"])
 def test_a_process_killed_after_a_batch_leaves_it(tmp_path, signal):
     ended = subprocess.run([sys.executable, "-c", ENDS, tmp_path, signal], timeout=60, check=False)
@@ -220,7 +224,7 @@ def test_a_process_killed_after_a_batch_leaves_it(tmp_path, signal):
 
 
 def test_what_killed_processes_left_is_removed_by_the_next_one(tmp_path):
-    for name in ("rollouts-0000000a-000001.parquet.tmp-0123abcd", "rollouts-0000000a-000002.parquet.77"):
+    for name in ("rollouts-0000000a-000001.parquet.tmp-0123abcd", "rollouts-0000000a-000002.parquet.tmp-0123abcd"):
         (tmp_path / f".{name}.partial").write_bytes(b"half")
     (tmp_path / ".mine.tmp-0123abcd.partial").touch()
     with atomic_file(tmp_path / "rollouts-0000000b-000001.parquet") as living:

@@ -214,6 +214,10 @@ def test_stages_are_read_from_the_directory_that_the_command_writes(
     with pytest.raises(PoolError, match=r"curriculum.manifest.json: no such file; expected a directory that"):
         stages(tmp_path, [])
     (folder / "stage-1-easy.jsonl").write_text("{")
+    with pytest.raises(PoolError, match=r"stage-1-easy.jsonl: is not what curriculum.manifest.json says: a run was"):
+        stages(folder, [])
+    manifest = folder / "curriculum.manifest.json"
+    manifest.write_text(manifest.read_text().replace('"sha256"', '"was"'))
     with pytest.raises(PoolError, match=r"stage-1-easy.jsonl: cannot be read \("):
         stages(folder, [])
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import typer
 
-from grounding_rewards.cli.verbs import verbs
+from grounding_rewards.cli.application import verbs
 
 
 def build(words: Sequence[str] = ()) -> typer.Typer:

@@ -156,8 +156,8 @@ def _write(
     from grounding_rewards.pool.curriculum.files import write_curriculum, write_weights
     from grounding_rewards.pool.files import Data
     from grounding_rewards.pool.stats_table import read_stats
-    from grounding_rewards.tables.fingerprints import files_of_rows, fingerprint
     from grounding_rewards.tables.folders import open_rows
+    from grounding_rewards.tables.manifests import files_of_rows, fingerprint
     from grounding_rewards.tables.sample_ids import sample_names
 
     _check_apart(out, [stats, stages, *([] if data is None else [data])])

@@ -130,7 +130,8 @@ def _write(found: Any, out: Path) -> list[str]:
     """
     from grounding_rewards.pool.report.page import page
     from grounding_rewards.pool.report.pictures import FILES
-    from grounding_rewards.tables.atomic import atomic_files, made_directory, output_of
+    from grounding_rewards.tables.atomic import atomic_files, output_of
+    from grounding_rewards.tables.data_paths import made_directory
 
     pictures = {drawing.file: (drawing, data) for drawing, data in _drawn(found)}
     html = page(found, pictures).encode("utf-8", "backslashreplace")

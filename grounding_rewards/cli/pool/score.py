@@ -55,11 +55,11 @@ def score_rollouts(
 ) -> None:
     """Score rollouts, or score them anew, into a rollout table.
 
-    DIR appears when it is whole. A run that was killed goes on where it was: start it again with the same words. Rows
-    keep their columns; total, acc, reason, x_unit, y_unit, recipe and the recipe's parts are new, and those of other
-    recipes are left out. Rows without a response are not scored, and have no acc. Rows without a name or a number get
-    one. Rewards that compare the rollouts of a sample find them wherever they stand, a round and a train_step at a
-    time.
+    A run that was killed goes on where it was: start it again with the same words. Until it ends, DIR is read as the
+    older table that it was, or not at all. Rows keep their columns; total, acc, reason, x_unit, y_unit, recipe and the
+    recipe's parts are new, and those of other recipes are left out. Rows without a response are not scored, and have no
+    acc. Rows without a name or a number get one. Rewards that compare the rollouts of a sample find them wherever they
+    stand, a round and a train_step at a time.
 
     Example: `grounding-rewards pool score run1/rollouts --recipe gelato --out run1/scored`
     """
@@ -85,7 +85,7 @@ def score_rollouts(
     pieces = {"made": done.made, "found": done.found}
     said = {"out": str(out), **done.manifest, "pieces": pieces, "warnings": warnings}
     if as_json:
-        terminal.print_json({name: value for name, value in said.items() if name != "outputs"})
+        terminal.print_json({name: value for name, value in said.items() if name not in ("outputs", "complete")})
         return
     sys.stderr.write(terminal.printable(_line(said)) + "\n")
     if built.label_free:

@@ -22,8 +22,8 @@ def evaluations(found: Found, *, label_free: bool = False) -> None:
     """Print evaluations, a path and its counts each: accuracies, reasons, refusals and breakdowns.
 
     Args:
-        found: what to print.
-        label_free: whether ``acc`` stands for something else than being right, which nobody knows.
+        found: paths and evaluations.
+        label_free: True where ``acc`` stands for something else than being right, which nobody knows.
     """
     heads = _LABEL_FREE if label_free else _FIGURES
     console = layout.console()
@@ -77,7 +77,7 @@ def _breakdown(field: str, parts: Found, heads: list[str]) -> Table:
 def _grouped(
     title: str, head: str, heads: list[str], rows: Mapping[str, Mapping[str, list[str]]], parts: Found
 ) -> Table:
-    """A value's row; where there are several files a row each, the value on the first of them."""
+    """Return a row a value; where there are several files a row each, the value on the first of them."""
     files = ["file"] if len(parts) > 1 else []
     table = layout.table([printable(head), *files, *heads], figures=heads, title=title, wide=True)
     for value, by_file in rows.items():
@@ -90,14 +90,20 @@ _FIGURES = ["n", "correct", "accuracy", "95 % interval", "parsed"]
 _LABEL_FREE = ["n", "acc = 1", "mean acc", "95 % interval", "parsed"]
 
 
-def _figures(found: Evaluation) -> list[str]:
-    low, high = found.interval
-    interval = layout.interval(low, high) if found.n else "-"
-    return [str(found.n), str(found.correct), percent(found.accuracy), interval, percent(found.parse_rate)]
+def _figures(evaluation: Evaluation) -> list[str]:
+    low, high = evaluation.interval
+    interval = layout.interval(low, high) if evaluation.n else "-"
+    return [
+        str(evaluation.n),
+        str(evaluation.correct),
+        percent(evaluation.accuracy),
+        interval,
+        percent(evaluation.parse_rate),
+    ]
 
 
 def _differing(names: list[str]) -> list[str]:
-    """Names without the words that all of them begin with.
+    """Remove the words that all names begin with.
 
     >>> _differing(["osworld-g-gta1-7b", "osworld-g-gelato-30b"])
     ['gta1-7b', 'gelato-30b']
@@ -110,6 +116,6 @@ def _differing(names: list[str]) -> list[str]:
 
 
 def _named(names: list[str], paths: Sequence[Path], counts: Sequence[Evaluation]) -> Found:
-    """Counts under short names where these tell the files apart, else under their paths."""
+    """Name counts by short names where these tell the files apart, else by their paths."""
     unique = len(set(names)) == len(names)
     return list(zip(names if unique else map(str, paths), counts, strict=True))

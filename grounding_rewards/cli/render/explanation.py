@@ -11,10 +11,9 @@ from grounding_rewards.cli.render import terms as show_terms
 from grounding_rewards.cli.render.group import MOST, together
 from grounding_rewards.cli.render.terms import Rows, range_of
 from grounding_rewards.cli.render.values import action_of, clipped, fields_of, listed, point_of, written
-from grounding_rewards.explain.comparing import Compared
-from grounding_rewards.explain.explanation import Explanation
+from grounding_rewards.explain.explanation import Compared, Explanation
 from grounding_rewards.explain.formulas import number
-from grounding_rewards.explain.sections import Conversion, Extent, Position, Read, Told
+from grounding_rewards.explain.sections import Conversion, Extent, Position, ReadResponse, ReadTarget
 
 LONGEST = 800
 """Characters of a response that are shown."""
@@ -29,65 +28,65 @@ _THINKING = {
 }
 
 
-def explanation(found: Explanation) -> None:
+def explanation(why: Explanation) -> None:
     """Print all about one score."""
     console = layout.console()
-    console.print(layout.text(found.recipe if found.options else found.name, "bold"))
-    console.print(layout.indented(layout.text(_verdict(found))))
-    for title, section in {**_given(found), **(_scored(found, console.width - 2))}.items():
+    console.print(layout.text(why.recipe if why.options else why.name, "bold"))
+    console.print(layout.indented(layout.text(_verdict(why))))
+    for title, section in {**_inputs(why), **(_scored(why, console.width - 2))}.items():
         layout.section(console, title, section)
 
 
-def comparison(found: Sequence[Compared], left_out: Mapping[str, Sequence[str]]) -> None:
-    """Print what several recipes pay for one response."""
+def comparison(compared: Sequence[Compared], left_out: Mapping[str, Sequence[str]]) -> None:
+    """Print the scores of one response by several recipes."""
     console = layout.console()
     table = layout.table(["recipe", "total", "range", "acc", "reason", "answers in"], ["total", "range"])
-    for each in found:
+    for each in compared:
         total, acc = ("-" if value is None else number(value) for value in (each.total, each.acc))
         cells = [each.recipe, total, range_of(each.low, each.high), acc, each.reason or "-", each.response_space]
         layout.row(table, cells)
     layout.section(console, "Compared: the same text, and the same target", table)
-    notes = [f"{each.name}: {each.error}" for each in found if each.error is not None]
+    notes = [f"{each.name}: {each.error}" for each in compared if each.error is not None]
     notes += [f"{name} does not take {', '.join(options)}: left out" for name, options in left_out.items()]
     for note in notes:
         console.print(layout.indented(layout.text(note)))
 
 
-def _given(found: Explanation) -> dict[str, Table]:
-    """What was there before any score."""
-    said = clipped(found.response, LONGEST).splitlines() or ["(no text)"]
-    sections = {"Response": layout.lines(said), "Read": layout.facts(_read(found.read))}
-    if found.target is not None:
-        sections["Target"] = layout.facts(_target(found.target))
-    if found.error is not None:
-        sections["The target cannot be used"] = layout.lines([found.error])
+def _inputs(why: Explanation) -> dict[str, Table]:
+    """Return the sections before any score."""
+    response = clipped(why.response, LONGEST).splitlines() or ["(no text)"]
+    sections = {"Response": layout.lines(response), "Read": layout.facts(_read(why.read))}
+    if why.target is not None:
+        sections["Target"] = layout.facts(_target(why.target))
+    if why.error is not None:
+        sections["The target cannot be used"] = layout.lines([why.error])
     return sections
 
 
-def _scored(found: Explanation, width: int) -> dict[str, Table]:
-    """How the score came about; nothing where there is none."""
-    if found.reward is None:
+def _scored(why: Explanation, width: int) -> dict[str, Table]:
+    """Return the sections about the score; nothing where there is none."""
+    if why.reward is None:
         return {}
     sections = {
-        "Conversions": layout.facts(_conversions(found)),
-        "On the screen": layout.facts(_position(found)),
-        "Reward": show_terms.total(found, width),
-        "Parts": show_terms.parts(found.reward),
-        "acc": show_terms.acc(found, width),
+        "Conversions": layout.facts(_conversions(why)),
+        "On the screen": layout.facts(_position(why)),
+        "Reward": show_terms.total(why, width),
+        "Parts": show_terms.parts(why.reward),
+        "acc": show_terms.acc(why, width),
     }
-    if found.together is not None:
-        sections[f"The {found.together.what}"] = together(found.together)
-    sections["Formulas"] = layout.facts(show_terms.formulas(found), apart=True)
+    if why.together is not None:
+        sections[f"The {why.together.what}"] = together(why.together)
+    sections["Formulas"] = layout.facts(show_terms.formulas(why), apart=True)
     return sections
 
 
-def _verdict(found: Explanation) -> str:
-    if found.total is None or found.acc is None:
-        return f"not scored · {found.reason}"
-    return f"total {number(found.total)} · acc {number(found.acc)} · {found.reason}"
+def _verdict(why: Explanation) -> str:
+    if why.total is None or why.acc is None:
+        return f"not scored · {why.reason}"
+    return f"total {number(why.total)} · acc {number(why.acc)} · {why.reason}"
 
 
-def _read(read: Read) -> Rows:
+def _read(read: ReadResponse) -> Rows:
     rows = [("reason", f"{read.reason}: {read.meaning}"), ("dialect", _dialect(read)), ("answer", _answer(read))]
     if read.arguments:
         rows.append(("says", fields_of(read.arguments)))
@@ -105,14 +104,14 @@ def _read(read: Read) -> Rows:
     return rows
 
 
-def _dialect(read: Read) -> str:
+def _dialect(read: ReadResponse) -> str:
     if len(read.tried) == 1:
         return read.tried[0]
     matched = read.dialect or "none matched"
     return f"{matched}, of {len(read.tried)} that were tried in order"
 
 
-def _answer(read: Read) -> str:
+def _answer(read: ReadResponse) -> str:
     action = read.action or ""
     if read.box is not None:
         return f"{action} box {listed(read.box)}, its centre {point_of(read.point or ())}, in {read.space}".lstrip()
@@ -121,14 +120,14 @@ def _answer(read: Read) -> str:
     return action or ("a refusal" if read.reason == "REFUSED" else "none")
 
 
-def _target(target: Told) -> Rows:
+def _target(target: ReadTarget) -> Rows:
     several = len(target.places) > 1
     rows: Rows = [("refusal", "nothing on the screen fits")] if target.refusal else []
     for index, place in enumerate(target.places):
         name = f"place {index + 1}" if several else "place"
         marked = f", marked at {point_of(place.point)}" if place.point else ""
         action = f", {action_of(place.action)}" if place.action else ""
-        alone = f"; alone it would earn {number(place.alone)}" if place.alone is not None else ""
+        alone = f"; alone it would score {number(place.alone)}" if place.alone is not None else ""
         rows.append((name, f"{place.kind} {listed(place.numbers)} in {target.space}{marked}{action}{alone}"))
     rows += [("action", action_of(action)) for action in (target.action, *target.actions) if action]
     rows += [(name, listed(value) if name.endswith("size") else written(value)) for name, value in target.says.items()]
@@ -139,9 +138,9 @@ def _target(target: Told) -> Rows:
     return rows
 
 
-def _conversions(found: Explanation) -> Rows:
+def _conversions(why: Explanation) -> Rows:
     rows: Rows = []
-    for move in found.conversions:
+    for move in why.conversions:
         if move.axes:
             rows.append((move.what, f"{move.source} -> {move.into}"))
             rows += [("", line) for line in _axes(move)]
@@ -149,11 +148,11 @@ def _conversions(found: Explanation) -> Rows:
             rows.append((move.what, f"{move.source}, the space of the formula: not converted"))
         else:
             rows.append((move.what, f"{move.source} -> {move.into}: the size is not known, so that it lies nowhere"))
-    return [*rows, *[(each.space, _extent(each)) for each in found.extents]]
+    return [*rows, *[(each.space, _extent(each)) for each in why.extents]]
 
 
 def _axes(move: Conversion) -> list[str]:
-    """A line a coordinate; of a polygon, all numbers and how x and y were scaled."""
+    """Return a line a coordinate; of a polygon, all numbers and how x and y were scaled."""
     lines = []
     for each in move.axes[:4]:
         scale = number(each.source) if move.into == "unit" else f"({number(each.into)} / {number(each.source)})"
@@ -170,16 +169,16 @@ def _extent(extent: Extent) -> str:
     return f"{number(extent.width)} x {number(extent.height)}, {extent.origin}"
 
 
-def _position(found: Explanation) -> Rows:
-    where = found.position
+def _position(why: Explanation) -> Rows:
+    where = why.position
     if where is None:
         return []
     of_original = "px of the original image" if where.space == "pixel" else where.space
     name = f"place {where.nearest + 1}, the nearest" if len(where.places) > 1 else "target"
-    if found.positions:
+    if why.positions:
         rows = [(name, listed(where.places[where.nearest]))]
-        rows += [(f"answer {index + 1}", _lies(each, of_original)) for index, each in enumerate(found.positions[:MOST])]
-        more = len(found.positions) - MOST
+        rows += [(f"answer {index + 1}", _lies(each, of_original)) for index, each in enumerate(why.positions[:MOST])]
+        more = len(why.positions) - MOST
         return [*rows, *([("...", f"{more} more")] if more > 0 else [])]
     answer = f"box {listed(where.box)}, its centre {point_of(where.point)}" if where.box else point_of(where.point)
     rows = [
@@ -187,9 +186,9 @@ def _position(found: Explanation) -> Rows:
         (name, listed(where.places[where.nearest])),
         ("so it is", where.words),
     ]
-    if found.acc is not None and where.inside != (found.acc > 0):
+    if why.acc is not None and where.inside != (why.acc > 0):
         own = "the recipe's own rule decides, of borders or of more than the place: see acc and Formulas"
-        rows.append((f"acc is {number(found.acc)}", own))
+        rows.append((f"acc is {number(why.acc)}", own))
     return rows
 
 

@@ -10,27 +10,27 @@ from grounding_rewards.explain.explanation import Mate, Together
 from grounding_rewards.explain.formulas import number
 
 MOST = 12
-"""Rows of a group that are shown."""
+"""Rows of a group that are printed."""
 
 
-def together(found: Together) -> Table:
-    """A row a rollout, the explained one marked; of many the first, and that one in any case."""
-    step, long = found.what == "trajectory", any(mate.length is not None for mate in found.rows)
+def together(group: Together) -> Table:
+    """Return a row a rollout, the explained one marked; of many the first, and that one in any case."""
+    step, long = group.what == "trajectory", any(mate.length is not None for mate in group.rows)
     heads = ["row", *(["step"] if step else []), *(["length"] if long else []), "total", "acc"]
-    heads += [f"point ({found.space})", "reason", "response"]
-    table, shown = layout.table(heads, ["row", "total"]), _chosen(found)
-    for mate in shown:
+    heads += [f"point ({group.space})", "reason", "response"]
+    table, mates = layout.table(heads, ["row", "total"]), _chosen(group)
+    for mate in mates:
         own = [str(mate.step)] if step else []
         own += [str(mate.length)] if long else []
         point = point_of(mate.point) if mate.point else "-"
-        said = clipped(" ".join((mate.response or "").split()), 40)
+        response = clipped(" ".join((mate.response or "").split()), 40)
         name = f"> {mate.row}" if mate.explained else f"  {mate.row}"
-        layout.row(table, [name, *own, number(mate.total), number(mate.acc), point, mate.reason, said])
-    if len(found.rows) > len(shown):
-        layout.row(table, ["  ...", f"{len(found.rows) - len(shown)} more"])
+        layout.row(table, [name, *own, number(mate.total), number(mate.acc), point, mate.reason, response])
+    if len(group.rows) > len(mates):
+        layout.row(table, ["  ...", f"{len(group.rows) - len(mates)} more"])
     return table
 
 
-def _chosen(found: Together) -> list[Mate]:
-    own = [mate for mate in found.rows[MOST:] if mate.explained]
-    return [*found.rows[: MOST - len(own)], *own]
+def _chosen(group: Together) -> list[Mate]:
+    own = [mate for mate in group.rows[MOST:] if mate.explained]
+    return [*group.rows[: MOST - len(own)], *own]

@@ -1,4 +1,4 @@
-"""What ``pool next`` says of a pool on stderr."""
+"""Remarks of ``pool next`` on stderr."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grounding_rewards.pool.report.wording import percent
 
 
 def say(manifest: Mapping[str, Any]) -> None:
-    """Remarks on what was found."""
+    """Print remarks on a pool, by its manifest."""
     rounds, temperatures, join = manifest["rounds"], manifest["temperatures"], manifest["join"]
     if rounds is not None:
         say_rounds(sum(each["role"] == "rollouts" for each in manifest["inputs"]), rounds)
@@ -46,7 +46,7 @@ def say_rounds(inputs: int, rounds: Sequence[int | None]) -> None:
 
 
 def line(manifest: Mapping[str, Any], out: Path) -> str:
-    """The whole run in one line."""
+    """Return the whole run in one line."""
     removed = [f"{step['removed']} {step['name']}" for step in manifest["steps"] if step["removed"]]
     return (
         f"{manifest['kept']} of {manifest['samples']} samples: {manifest['positive']} solved at times and "
@@ -56,7 +56,7 @@ def line(manifest: Mapping[str, Any], out: Path) -> str:
 
 
 def _short(manifest: Mapping[str, Any]) -> str:
-    """How many never-solved samples are missing, who left them out, and what to do about it."""
+    """Return how many never-solved samples are missing, the step that left them out, and the option that changes it."""
     gone = {step["name"]: step["removed_zero"] for step in manifest["steps"] if step["removed_zero"]}
     said = (
         f"{manifest['zero_quota']} never-solved samples would make {percent(manifest['zero_share'])} of the "

@@ -15,30 +15,29 @@ Facts = dict[str, Any]
 
 
 def listing(listed: Sequence[Facts]) -> None:
-    """Print each plugin with what it adds."""
+    """Print each plugin and the names that it adds."""
     console = layout.console()
-    shown = [each for each in listed if each["loaded"]]
-    for place, each in enumerate(shown):
+    for place, plugin in enumerate(plugin for plugin in listed if plugin["loaded"]):
         if place:
             console.print()
-        console.print(layout.text(title(each), "bold"))
-        console.print(layout.indented(_things(each)))
+        console.print(layout.text(title(plugin), "bold"))
+        console.print(layout.indented(_things(plugin)))
     if not listed:
         terminal.note("no plugins are installed; --all lists what is built in")
 
 
-def title(found: Facts) -> str:
+def title(plugin: Facts) -> str:
     """Name a plugin, and its distribution."""
-    if found["plugin"] is None:
-        return f"built in ({BUILT_IN} {found['version']})"
-    package = " ".join(filter(None, (found.get("distribution"), found.get("version"))))
-    return f"{found['plugin']} ({package})" if package else str(found["plugin"])
+    if plugin["plugin"] is None:
+        return f"built in ({BUILT_IN} {plugin['version']})"
+    package = " ".join(filter(None, (plugin.get("distribution"), plugin.get("version"))))
+    return f"{plugin['plugin']} ({package})" if package else str(plugin["plugin"])
 
 
-def _things(found: Facts) -> Table:
+def _things(plugin: Facts) -> Table:
     rows = [
         (kind if place == 0 else "", each["name"], each["says"])
-        for kind, things in found.items()
+        for kind, things in plugin.items()
         for place, each in enumerate(things if isinstance(things, list) else [])
     ]
     return layout.facts(rows, columns=3)

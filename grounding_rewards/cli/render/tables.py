@@ -1,4 +1,4 @@
-"""Tables and lists on the terminal, of texts that may come from anywhere: shown, never read as markup."""
+"""Tables and lists on the terminal; their texts may come from anywhere, and are never read as markup."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grounding_rewards.cli.terminal import printable
 
 
 def console() -> Console:
-    """Stdout as it is now."""
+    """Return a console on stdout as it is now."""
     return Console(file=sys.stdout, highlight=False)
 
 
@@ -25,7 +25,7 @@ def text(lines: str, style: str = "") -> Text:
 
 
 def indented(thing: RenderableType) -> Padding:
-    """The same, a little to the right."""
+    """Move a little to the right."""
     return Padding(thing, (0, 0, 0, 2), expand=False)
 
 
@@ -57,39 +57,39 @@ def table(
         title: a heading.
         wide: leave room between the columns, and empty lines around the table.
     """
-    found = Table(
+    grid = Table(
         title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=wide,
         collapse_padding=not wide,
     )  # fmt: skip
     for head in heads:
         right = head in figures
-        found.add_column(
+        grid.add_column(
             text(head), overflow="fold", no_wrap=right or head in whole, justify="right" if right else "left"
         )
     for cells in rows:
-        row(found, cells)
-    return found
+        row(grid, cells)
+    return grid
 
 
 def facts(rows: Iterable[Sequence[str]], *, columns: int = 2, gap: int = 2, apart: bool = False) -> Table:
-    """Names and what there is to say of each, ``gap`` columns between them; ``apart`` leaves lines between rows."""
-    found = Table.grid(padding=(0, gap, 0, 0))
+    """Return names and their descriptions, ``gap`` columns between them; ``apart`` leaves lines between rows."""
+    grid = Table.grid(padding=(0, gap, 0, 0))
     for place in range(columns):
-        found.add_column(no_wrap=place == 0, overflow="fold")
+        grid.add_column(no_wrap=place == 0, overflow="fold")
     for index, cells in enumerate(rows):
         if apart and index:
-            found.add_row("", "")
-        row(found, cells)
-    return found
+            grid.add_row("", "")
+        row(grid, cells)
+    return grid
 
 
 def lines(texts: Iterable[str]) -> Table:
-    """Lines one below the other."""
-    found = Table.grid()
-    found.add_column(overflow="fold")
+    """Return lines one below the other."""
+    grid = Table.grid()
+    grid.add_column(overflow="fold")
     for each in texts:
-        row(found, [each])
-    return found
+        row(grid, [each])
+    return grid
 
 
 def row(table: Table, cells: Iterable[str]) -> None:

@@ -17,7 +17,7 @@ _LINE_BREAK = re.compile(r"\n(?!\w+ = )")
 
 
 def parts(reward: Term) -> Table:
-    """A row a part: its score, and what it adds to the total or how else it enters."""
+    """Return a row a part: its score, and its share of the total or how else it enters."""
     table = layout.table(["part", "score", "range", "adds", "enters"], ["part", "score", "range"])
     for depth, term in _walk(reward):
         adds = "" if term.contribution is None else number(term.contribution)
@@ -28,29 +28,29 @@ def parts(reward: Term) -> Table:
     return table
 
 
-def total(found: Explanation, width: int) -> Table:
-    """What makes the total: the recipe's formula, then the compositions with their numbers."""
-    table = layout.lines(found.formula.splitlines())
-    rows = worked(found.reward, width) if found.reward else []
-    if found.formula and rows:
+def total(why: Explanation, width: int) -> Table:
+    """Return the recipe's formula, then the compositions with their numbers."""
+    table = layout.lines(why.formula.splitlines())
+    rows = equations(why.reward, width) if why.reward else []
+    if why.formula and rows:
         layout.row(table, [""])
     table.add_row(layout.facts(rows, gap=1))
     return table
 
 
-def acc(found: Explanation, width: int) -> Table:
-    """What makes acc, in words and, of a combination, with its numbers."""
-    made_so = found.acc_is
-    if found.success is not None and not found.success.numbers and made_so.endswith(" is above 0"):
-        made_so += f"; it is {number(found.success.score)}"
-    table = layout.lines([f"{number(found.acc or 0.0)}: {made_so}"])
-    if found.success is not None and found.success.numbers:
-        table.add_row(layout.facts(worked(found.success, width), gap=1))
+def acc(why: Explanation, width: int) -> Table:
+    """Return the condition of acc, in words and, of a combination, with its numbers."""
+    condition = why.acc_is
+    if why.success is not None and not why.success.numbers and condition.endswith(" is above 0"):
+        condition += f"; it is {number(why.success.score)}"
+    table = layout.lines([f"{number(why.acc or 0.0)}: {condition}"])
+    if why.success is not None and why.success.numbers:
+        table.add_row(layout.facts(equations(why.success, width), gap=1))
     return table
 
 
-def worked(whole: Term, width: int) -> Rows:
-    """Each combination's formula, with its numbers and its score: in one line where that fits."""
+def equations(whole: Term, width: int) -> Rows:
+    """Return each combination's formula, with its numbers and its score: in one line where that fits."""
     combined = [term for _, term in _walk(whole) if term.numbers]
     room = width - 1 - max((len(term.name) for term in combined), default=0)
     return [(term.name, _equation(term, room)) for term in combined]
@@ -72,22 +72,22 @@ def _walk(term: Term, depth: int = 0) -> Iterable[tuple[int, Term]]:
         yield from _walk(part, depth + 1)
 
 
-def formulas(found: Explanation) -> Rows:
-    """What each verifier says of itself, once."""
+def formulas(why: Explanation) -> Rows:
+    """Return the formula of each verifier, once."""
     rows: dict[str, str] = {}
-    for whole in (found.reward, found.success):
+    for whole in (why.reward, why.success):
         for _, term in _walk(whole) if whole else ():
             head = "" if term.formula.startswith(term.made_by) else f"{term.made_by}\n"
             if term.in_words:
                 rows.setdefault(f"{head}{_flowing(term.formula)}", term.name)
-    return [(name, told) for told, name in rows.items()]
+    return [(name, formula) for formula, name in rows.items()]
 
 
 def _flowing(text: str) -> str:
-    """Paragraphs without the line breaks of a docstring, but for those before a line that is a formula."""
+    """Remove the line breaks of a docstring from its paragraphs, but for those before a line that is a formula."""
     return "\n".join(_LINE_BREAK.sub(" ", paragraph) for paragraph in text.split("\n\n"))
 
 
 def range_of(low: float, high: float) -> str:
-    """The scores that there can be."""
+    """Return the range of scores."""
     return f"{number(low)} to {number(high)}"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from grounding_rewards.pool.transitions.null import Chance
 
 _COLUMNS = 9
-"""So many fit into 80 characters."""
+"""Columns that fit into 80 characters."""
 
 
 def show(found: Transitions, by: str) -> None:
@@ -33,7 +33,7 @@ def show(found: Transitions, by: str) -> None:
 
 
 def binned(columns: int) -> list[range]:
-    """Numbers of right rollouts that share a column: 0 and the largest alone, the others in equal parts.
+    """Return the numbers of right rollouts that share a column: 0 and the largest alone, the others in equal parts.
 
     >>> [len(each) for each in binned(9)], [(each[0], each[-1]) for each in binned(17)]
     ([1, 1, 1, 1, 1, 1, 1, 1, 1], [(0, 0), (1, 3), (4, 6), (7, 9), (10, 12), (13, 15), (16, 16)])
@@ -126,7 +126,7 @@ def _count(number: Any) -> str:
 
 
 def _share(share: Any) -> str:
-    """In per cent; a point for none.
+    """Write a share in per cent; a point for none.
 
     >>> _share(0.0), _share(0.004), _share(0.5), _share(float("nan"))
     ('.', '<1', '50', '-')

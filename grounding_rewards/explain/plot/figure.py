@@ -28,7 +28,7 @@ _AXES = {
 
 
 IN_A_ROW, FLAT = 3, 2.5
-"""So many recipes stand beside each other at most; of a screen that is flatter, a closer view stands below."""
+"""Recipes beside each other at most; width over height of a screen from which a closer view stands below."""
 
 Cell = tuple[Picture, RewardMap] | None
 
@@ -72,7 +72,7 @@ def plot(pictures: Sequence[Picture], image: NDArray[Any] | None = None) -> Figu
 
 
 def check_screen(shown: Picture) -> None:
-    """Complain about a picture below which no screenshot can be drawn.
+    """Check that a screenshot can be drawn below a picture.
 
     Raises:
         PictureError: the size of its screen is not known.
@@ -85,7 +85,7 @@ def check_screen(shown: Picture) -> None:
 
 
 def figures() -> type[Figure]:
-    """The class of figures.
+    """Return the class of figures, imported when it is needed.
 
     Raises:
         PictureError: matplotlib is not installed.
@@ -98,9 +98,9 @@ def figures() -> type[Figure]:
 
 
 def scale(pictures: Sequence[Picture]) -> tuple[float, float]:
-    """The ends of the colour scale: the lowest and the highest total of all maps and answers.
+    """Return the ends of the colour scale: the lowest and the highest total of all maps and answers.
 
-    Where all is paid the same: that, and the highest or else the lowest total that a recipe can pay.
+    Where all totals are one: that, and the highest or else the lowest total that a recipe can have.
     """
     views = [view for each in pictures for view in each.views]
     totals = [total for view in views for total in (view.total.min(), view.total.max())]
@@ -114,19 +114,19 @@ def scale(pictures: Sequence[Picture]) -> tuple[float, float]:
 
 
 def _rows(pictures: Sequence[Picture]) -> list[list[Cell]]:
-    """One recipe's views beside each other, or below each other where they are flat; for several, a column each."""
+    """Put one recipe's views beside each other, or below each other where flat; several recipes into columns."""
     if len(pictures) == 1:
         (lone,) = pictures
         views: list[Cell] = [(lone, view) for view in lone.views]
         return [[view] for view in views] if _aspect(lone.views[0]) > FLAT else [views]
     wide = -(-len(pictures) // -(-len(pictures) // IN_A_ROW))
-    found = []
+    rows = []
     for start in range(0, len(pictures), wide):
         chosen = pictures[start : start + wide]
         for number in range(max(len(each.views) for each in chosen)):
             row: list[Cell] = [(each, each.views[number]) if number < len(each.views) else None for each in chosen]
-            found.append(row + [None] * (wide - len(row)))
-    return found
+            rows.append(row + [None] * (wide - len(row)))
+    return rows
 
 
 def _aspect(view: RewardMap) -> float:
@@ -145,28 +145,28 @@ def _panel(
     each, view = cell
     axes, inner = figure.add_axes(place), view is not each.views[0]
     panel.draw(axes, each.scene, view, bounds, image, inner)
-    told = ["a closer view"] if inner else ["map of the recipe's own example"] if view.exemplary else []
+    notes = ["a closer view"] if inner else ["map of the recipe's own example"] if view.exemplary else []
     if not lone and view.coarse and not view.exemplary:
-        told.append(_steps(view))
-    axes.set_title("; ".join(told), fontsize=8.5, loc="left", pad=3)
+        notes.append(_steps(view))
+    axes.set_title("; ".join(notes), fontsize=8.5, loc="left", pad=3)
     if not inner and len(each.views) > 1:
         panel.frame(axes, each.views[1].window)
     return axes
 
 
 def _axis(pictures: Sequence[Picture], image: NDArray[Any] | None) -> str:
-    """What the numbers on the axes are, and what was done to the screen."""
+    """Name the numbers on the axes, and changes to the screen."""
     first = pictures[0].scene
-    told = [_AXES[first.space]]
+    notes = [_AXES[first.space]]
     if not first.known:
-        told.append("the size of the screen is not known")
+        notes.append("the size of the screen is not known")
     if any(shaped(_aspect(view)) != _aspect(view) for each in pictures for view in each.views):
-        told.append("the narrow side is stretched")
+        notes.append("the narrow side is stretched")
     if len(pictures) == 1:
-        told += [_steps(view) for view in pictures[0].views[-1:] if view.coarse]
+        notes += [_steps(view) for view in pictures[0].views[-1:] if view.coarse]
     if image is not None and panel.dark(image):
-        told.append("the dark screenshot is shown inverted")
-    return "; ".join(told)
+        notes.append("the dark screenshot is shown inverted")
+    return "; ".join(notes)
 
 
 def _steps(view: RewardMap) -> str:
@@ -174,16 +174,16 @@ def _steps(view: RewardMap) -> str:
 
 
 def _title(figure: Figure, each: Picture, lone: bool, place: Place, high: float) -> None:
-    """Name and pay above a panel."""
+    """Write name and scores above a panel."""
     view, (left, bottom, _, tall) = each.views[0], place
-    bounds = f"; the recipe pays {view.low:.4g} to {view.high:.4g}" if lone else ""
+    bounds = f"; range of the recipe {view.low:.4g} to {view.high:.4g}" if lone else ""
     far = "" if each.scene.visible else " outside the picture"
-    told = f"the answer{far} is {each.paid}{bounds}" if lone else f"{each.paid}"
+    verdict = f"the answer{far}: {each.verdict}{bounds}" if lone else each.verdict
     top = bottom + tall
     figure.text(
         left, top + 0.5 / high, printable(each.name), parse_math=False, fontsize=12 if lone else 10.5, weight="bold"
     )
-    figure.text(left, top + 0.28 / high, told, fontsize=9.5 if lone else 8.5)
+    figure.text(left, top + 0.28 / high, verdict, fontsize=9.5 if lone else 8.5)
 
 
 def _bar(figure: Figure, pictures: Sequence[Picture], places: Layout, bounds: tuple[float, float], over: bool) -> None:
@@ -201,7 +201,7 @@ def _bar(figure: Figure, pictures: Sequence[Picture], places: Layout, bounds: tu
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Both ends, and round numbers between that keep off them."""
+    """Return both ends, and round numbers between that keep off them."""
     from matplotlib.ticker import MaxNLocator
 
     room = 0.07 * (high - low)
@@ -217,12 +217,12 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _legend(figure: Figure, pictures: Sequence[Picture], places: Layout) -> None:
-    found = {line.get_label(): line for each in pictures for line in panel.lines(each.scene)}
-    for line in found.values():
+    marks = {line.get_label(): line for each in pictures for line in panel.lines(each.scene)}
+    for line in marks.values():
         line.set_data([0], [0])
-    if found:
+    if marks:
         figure.legend(
-            handles=[*found.values()], loc="lower left", bbox_to_anchor=(LEFT / places.size[0], 0.12 / places.size[1]),
-            ncol=len(found), frameon=False, fontsize=8.5, handlelength=2.2, columnspacing=2.0, borderpad=0.0,
+            handles=[*marks.values()], loc="lower left", bbox_to_anchor=(LEFT / places.size[0], 0.12 / places.size[1]),
+            ncol=len(marks), frameon=False, fontsize=8.5, handlelength=2.2, columnspacing=2.0, borderpad=0.0,
             borderaxespad=0.0,
         )  # fmt: skip

@@ -15,7 +15,7 @@ LEFT, RIGHT, TOP, BOTTOM, GAP = 0.62, 1.0, 0.8, 0.82, 0.55
 _BAR, _BAR_GAP, _BELOW, _LEAST = 0.16, 0.18, 0.2, 5.8
 
 
-_FLATTEST = 5.0  # a panel's longer side over its shorter one: beyond that it is stretched, so that something is seen
+_FLATTEST = 5.0  # a panel's longer side over its shorter one: beyond that it is stretched, so that something shows
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ def layout(aspects: Sequence[Sequence[float | None]], titled: Sequence[bool] = (
         aspects: width over height of each panel; None where there is none.
         titled: for each row, true for room for titles above it; the first always has it.
 
-    >>> found = layout([[2.0]])
-    >>> found.size, [round(share, 2) for share in found.panels[0][0]]
+    >>> places = layout([[2.0]])
+    >>> places.size, [round(share, 2) for share in places.panels[0][0]]
     ((9.0, 5.31), [0.07, 0.15, 0.82, 0.69])
     """
     drawn = [[aspect and shaped(aspect) for aspect in row] for row in aspects]
@@ -75,7 +75,7 @@ def shaped(aspect: float) -> float:
 
 
 def _grid(aspects: Sequence[Sequence[float | None]]) -> tuple[list[float], list[float]]:
-    """Widths of the columns and heights of the rows."""
+    """Return the widths of the columns and the heights of the rows."""
     columns = len(aspects[0])
     room = WIDTH - LEFT - RIGHT - GAP * (columns - 1)
     if len(aspects) == 1:

@@ -34,11 +34,11 @@ Style = dict[str, Any]
 
 
 def colours(over: bool) -> Colormap:
-    """The colour scale of maps.
+    """Return the colour scale of maps.
 
     Args:
-        over: whether they lie over a screenshot. The scale is then turned round, from clear to dark, so that what pays
-            least shows the screen.
+        over: True over a screenshot. The scale is then turned round, from clear to dark, so that the screen shows
+            where the totals are low.
     """
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
@@ -56,12 +56,12 @@ def draw(
     """Draw one view.
 
     Args:
-        axes: where to.
-        shown: what stands on the screen.
-        view: the map; its window is what the panel covers.
+        axes: the panel's axes.
+        shown: the screen, with target and answers.
+        view: the map; the panel covers its window.
         bounds: the totals that the ends of the colour scale stand for.
         image: (h, w) screenshot below the map, as of ``pale``; None for none.
-        inner: whether the view is a closer one of another panel, which outlines it.
+        inner: True for a closer view of another panel, which outlines it.
     """
     x1, y1, x2, y2 = view.window
     if image is not None:
@@ -84,17 +84,17 @@ def draw(
 
 
 def frame(axes: Axes, window: Window) -> None:
-    """Outline what a closer view covers."""
+    """Outline the window of a closer view."""
     x1, y1, x2, y2 = window
     axes.add_line(_line(_closed(np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]])), _CLOSER, "", 0.5))
 
 
 def lines(shown: Scene, window: Window | None = None) -> Iterator[Line2D]:
-    """What stands on a screen as lines and marks, the answers last; the label of each says what it is.
+    """Yield target, answers and group as lines and marks with labels, the answers last.
 
     Args:
         shown: the screen.
-        window: what of it can be seen; the whole if None. Marks outside are left out.
+        window: the visible part; the whole if None. Marks outside are left out.
     """
     window = window or shown.window
     for corners in shown.outlines:
@@ -115,11 +115,11 @@ def lines(shown: Scene, window: Window | None = None) -> Iterator[Line2D]:
 
 
 def _marks(points: Floats, window: Window, style: Style, label: str, edge: float) -> Iterator[Line2D]:
-    """Those of the points (k, 2) that can be seen, whole even where they lie at the border."""
+    """Mark the visible ones of the points (k, 2), whole even where they lie at the border."""
     x1, y1, x2, y2 = window
-    seen = points[((points >= (x1, y1)) & (points <= (x2, y2))).all(axis=1)]
-    if len(seen):
-        yield _line(seen, {**style, "clip_on": False, "zorder": 3}, label, edge)
+    visible = points[((points >= (x1, y1)) & (points <= (x2, y2))).all(axis=1)]
+    if len(visible):
+        yield _line(visible, {**style, "clip_on": False, "zorder": 3}, label, edge)
 
 
 def _closed(corners: Floats) -> Floats:
@@ -127,7 +127,7 @@ def _closed(corners: Floats) -> Floats:
 
 
 def _line(points: Floats, style: Style, label: str, edge: float) -> Line2D:
-    """White with a black edge, which shows on light and on dark."""
+    """Return a white line with a black edge, which shows on light and on dark."""
     from matplotlib.lines import Line2D
     from matplotlib.patheffects import Normal, Stroke
 
@@ -137,19 +137,19 @@ def _line(points: Floats, style: Style, label: str, edge: float) -> Line2D:
 
 
 def pale(image: NDArray[Any]) -> Floats:
-    """Lightness of a screenshot (h, w) in pale shades; a dark one is inverted, or it would darken the whole map."""
+    """Lighten a screenshot (h, w) into pale shades; a dark one is inverted, or it would darken the whole map."""
     shades, (low, high) = _lightness(image), _SHADES
     pale: Floats = low + (high - low) * (1.0 - shades if dark(image) else shades)
     return pale
 
 
 def dark(image: NDArray[Any]) -> bool:
-    """Whether a screenshot is a dark one, which is shown inverted."""
+    """Return True for a dark screenshot, which is drawn inverted."""
     return bool(_lightness(image).mean() < 0.5)
 
 
 def _lightness(image: NDArray[Any]) -> Floats:
-    """(h, w) from 0 to 1."""
+    """Return (h, w) from 0 to 1."""
     shades = np.asarray(image, dtype=np.float64)
     if shades.ndim == 3:
         shades = shades[..., :3] @ np.array([0.299, 0.587, 0.114])

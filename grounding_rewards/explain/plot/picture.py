@@ -1,4 +1,4 @@
-"""All that a picture of one recipe shows: the whole screen, a closer view of a small target, the answer's pay."""
+"""The contents of one recipe's picture: the whole screen, a closer view of a small target, the answer's score."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Picture:
     """One recipe on one case.
 
     Attributes:
-        name: what the picture is called: the recipe.
-        scene: the screen, and what stands on it.
-        views: the whole screen and, where the target is small, what is around it.
-        total: what the answer is paid.
-        acc: whether it is a full success.
-        reason: what became of the response.
+        name: the recipe's name.
+        scene: the screen, with target and answers.
+        views: the whole screen and, where the target is small, its surroundings.
+        total: the answer's total.
+        acc: 1.0 for full success, else 0.0.
+        reason: name of the ``Reason``.
     """
 
     name: str
@@ -40,28 +40,28 @@ class Picture:
     reason: str
 
     @property
-    def paid(self) -> str:
-        """What the answer is paid, in words."""
-        return f"paid {self.total:.6g}, acc {self.acc:.0f}, {self.reason}"
+    def verdict(self) -> str:
+        """The answer's scores, in words."""
+        return f"total {self.total:.6g}, acc {self.acc:.0f}, {self.reason}"
 
 
 def picture(recipe: Recipe, case: Case, *, cells: int = CELLS, advance: Advance | None = None) -> Picture:
-    """Draw up what a recipe pays on a case.
+    """Score a case, and the same response with its place anywhere on the screen.
 
     Args:
         recipe: the reward.
         case: the rollout to show.
-        cells: about how many each view has.
-        advance: is told how much is done, 0 to 1.
+        cells: of each view, about.
+        advance: gets the share that is done, 0 to 1.
 
     Raises:
         TargetError: the row's target cannot be used.
         RecipeError: the place cannot be exchanged, or something that the recipe needs is missing.
 
     >>> from grounding_rewards import recipe
-    >>> found = picture(recipe("gelato"), Case(("(200, 150)",), ([0.1, 0.1, 0.2, 0.2],)), cells=100)
-    >>> found.paid, [view.window for view in found.views]
-    ('paid 0.646447, acc 1, OK', [(0.0, 0.0, 1.0, 1.0), (0.0, 0.0, 0.5, 0.5)])
+    >>> drawn = picture(recipe("gelato"), Case(("(200, 150)",), ([0.1, 0.1, 0.2, 0.2],)), cells=100)
+    >>> drawn.verdict, [view.window for view in drawn.views]
+    ('total 0.646447, acc 1, OK', [(0.0, 0.0, 1.0, 1.0), (0.0, 0.0, 0.5, 0.5)])
     """
     shown, scores = scene(recipe, case), case.score(recipe)
     windows = [shown.window, *closer(shown)]
@@ -79,10 +79,10 @@ def picture(recipe: Recipe, case: Case, *, cells: int = CELLS, advance: Advance 
 
 
 def closer(shown: Scene) -> tuple[Window, ...]:
-    """The window around a small target; none where the target can be seen on the whole screen, or where there is none.
+    """Return the window around a small target; none where the target is large, or where there is none.
 
     Of several places it is around all if they are close together, else around the one that is nearest to the answer.
-    Without a target it is around the group's answers and what they agree on, or what of these is about the answer.
+    Without a target it is around the group's answers and the place they agree on, or those of them near the answer.
     """
     screen, times = np.array([shown.width, shown.height]), AROUND if len(shown.boxes) else AROUND_ANSWERS
     for focus in _foci(shown):
@@ -96,7 +96,7 @@ def closer(shown: Scene) -> tuple[Window, ...]:
 
 
 def _foci(shown: Scene) -> Iterator[Floats]:
-    """Boxes (4,) to look at closely, the best one first."""
+    """Yield boxes (4,) to look at closely, the best one first."""
     if len(shown.boxes):
         yield _around(*shown.boxes)
         yield shown.boxes[np.argmin(_distances(shown.boxes, shown.answer))]
@@ -110,7 +110,7 @@ def _foci(shown: Scene) -> Iterator[Floats]:
 
 
 def _around(*places: Floats) -> Floats:
-    """The box (4,) about points and boxes."""
+    """Return the box (4,) about points and boxes."""
     corners = np.vstack([place.reshape(-1, 2) for place in places])
     return np.hstack((corners.min(axis=0), corners.max(axis=0)))
 

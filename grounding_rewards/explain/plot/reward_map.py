@@ -1,4 +1,4 @@
-"""The total paid for a click, or a box, at every place of a screen, through the whole pipeline from text on."""
+"""The total of a click, or a box, at every place of a screen, through the whole pipeline from text on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from grounding_rewards.scoring import Recipe
 
 CELLS = 160 * 90
 MOST_ROWS, MOST_PAIRS, MOST_CHARACTERS, MOST_TRAJECTORIES = 300_000, 50_000_000, 30_000_000, 1_000
-"""What scoring a map may take: rows, pairs of rows of one group, characters of all responses, calls one by one."""
+"""Limits of scoring a map: rows, pairs of rows of one group, characters of all responses, calls one by one."""
 
 AT_ONCE = 40_000  # rows that are scored in one call
 
@@ -30,20 +30,20 @@ Advance = Callable[[float], None]
 
 @dataclass(frozen=True, eq=False)
 class RewardMap:
-    """What is paid for the same response with its place at the centre of each of w x h cells.
+    """The scores of the same response with its place at the centre of each of w x h cells.
 
     Attributes:
-        window: x1 y1 x2 y2 of what is covered, in ``space``.
+        window: x1 y1 x2 y2 of the part that is covered, in ``space``.
         space: the space of ``window``, ``x`` and ``y``.
         x: (w,) the cells' centres from left to right.
         y: (h,) the same from top to bottom.
         total: (h, w) the reward.
         acc: (h, w) 1.0 for full success, else 0.0.
-        low: the lowest total that the recipe can pay.
+        low: the lowest total that the recipe can have.
         high: the highest.
         box: width and height of the box answered at every place, before the screen cuts it off; None for a click.
-        answered: what is answered at every place, in words.
-        exemplary: whether the recipe's example is what moves, because the response answers with no place.
+        answered: the answer at every place, in words.
+        exemplary: True where the recipe's example moves, because the response answers with no place.
         step: (2,) how far apart the places are that the response can say, in ``space``.
     """
 
@@ -62,7 +62,7 @@ class RewardMap:
 
     @property
     def coarse(self) -> bool:
-        """Whether several cells show what one and the same answer is paid."""
+        """True where several cells show the total of one and the same answer."""
         x1, y1, x2, y2 = self.window
         return self.step[0] > (x2 - x1) / len(self.x) or self.step[1] > (y2 - y1) / len(self.y)
 
@@ -76,7 +76,7 @@ def reward_map(
     shown: Scene | None = None,
     advance: Advance | None = None,
 ) -> RewardMap:
-    """What a recipe pays for an answer at every place of the screen.
+    """Score an answer at every place of the screen.
 
     The place in the case's response is exchanged for the centre of each cell, or for a box of the target's size there,
     cut off at the edges of the screen; numbers are as exact as the response's own. A response that answers with no
@@ -86,18 +86,18 @@ def reward_map(
     Args:
         recipe: the reward.
         case: the rollout whose place moves, with those that its score depends on.
-        window: x1 y1 x2 y2 of what to cover, in the space of ``scene``; the whole screen if None.
-        cells: about how many there may be; fewer where a group or a trajectory is scored for each.
+        window: x1 y1 x2 y2 of the part to cover, in the space of ``scene``; the whole screen if None.
+        cells: at most, about; fewer where a group or a trajectory is scored for each.
         shown: the case's scene, where it is known.
-        advance: is told how much is done.
+        advance: gets the share that is done.
 
     Raises:
         TargetError: the row's target cannot be used.
         RecipeError: the place cannot be exchanged, the window is empty, or something that the recipe needs is missing.
 
     >>> from grounding_rewards import recipe
-    >>> found = reward_map(recipe("gelato"), Case(("(200, 150)",), ([0.0, 0.0, 0.5, 1.0],)), cells=4)
-    >>> found.x, found.y, found.acc
+    >>> drawn = reward_map(recipe("gelato"), Case(("(200, 150)",), ([0.0, 0.0, 0.5, 1.0],)), cells=4)
+    >>> drawn.x, drawn.y, drawn.acc
     (array([0.25, 0.75]), array([0.25, 0.75]), array([[1., 0.],
            [1., 0.]]))
     """
@@ -125,19 +125,19 @@ def reward_map(
 
 
 def _template(recipe: Recipe, case: Case, shown: Scene) -> tuple[Template, bool]:
-    """The response's, or else that of the recipe's example, and whether it is the example's."""
+    """Return the response's template, or else that of the recipe's example, and True for the example's."""
     extent = shown.extent_in(recipe.response_space)
-    found = template(recipe, case.response, extent)
-    if found is not None:
-        return found, False
+    written = template(recipe, case.response, extent)
+    if written is not None:
+        return written, False
     if recipe.example is not None:
-        found = template(recipe, recipe.example.response, extent)
-    if found is None:
+        written = template(recipe, recipe.example.response, extent)
+    if written is None:
         raise RecipeError(
             f"{recipe.name}: neither the response nor the recipe's example answers with a place, so that there is no "
             "map; give --response with an answer"
         )
-    return found, True
+    return written, True
 
 
 def _step(recipe: Recipe, shown: Scene, written: Template) -> tuple[float, float]:
@@ -153,7 +153,7 @@ def _affordable(recipe: Recipe, own: Case, cells: int) -> int:
 
 
 def _grid(aspect: float, cells: int) -> tuple[int, int]:
-    """Columns and rows of nearly square cells, ``cells`` of them at most."""
+    """Return columns and rows of nearly square cells, ``cells`` of them at most."""
     rows = min(max(math.floor(math.sqrt(cells / aspect)), 1), cells)
     return max(min(math.floor(rows * aspect + 1e-9), cells // rows), 1), rows
 
@@ -163,11 +163,11 @@ def _centres(start: float, length: float, cells: int) -> Floats:
 
 
 def _box_size(shown: Scene) -> tuple[tuple[float, float], str]:
-    """That of the target's first place that has an extent; else of the answer; else a tenth of the screen."""
-    told = [(box, "a box of the target's size") for box in shown.boxes]
+    """Return the size of the target's first place that has an extent; else the answer's; else a tenth of the screen."""
+    boxes = [(box, "a box of the target's size") for box in shown.boxes]
     if shown.answer is not None and len(shown.answer) == 4:
-        told.append((shown.answer, "a box of the answer's size"))
-    for (x1, y1, x2, y2), words in told:
+        boxes.append((shown.answer, "a box of the answer's size"))
+    for (x1, y1, x2, y2), words in boxes:
         if x2 > x1 and y2 > y1:
             return (float(x2 - x1), float(y2 - y1)), words
     return (shown.width / 10, shown.height / 10), "a box of a tenth of the screen"
@@ -180,25 +180,25 @@ def _boxes(centres: Floats, size: tuple[float, float], shown: Scene) -> Floats:
 
 
 def _scored(recipe: Recipe, own: Case, texts: list[str], advance: Advance) -> tuple[Floats, Floats]:
-    """Total and acc (k,) of the row with each text."""
+    """Return total and acc (k,) of the row with each text."""
     by_name, rows = "trajectories" in recipe.needs, len(own.responses)
     total, acc, step = np.zeros(len(texts)), np.zeros(len(texts)), 1 if by_name else max(1, AT_ONCE // rows)
     for start in range(0, len(texts), step):
         part = slice(start, start + step)
-        found = own.score(recipe, texts[start]) if by_name else _together(recipe, own, texts[part])
-        total[part], acc[part] = found.total[own.row :: rows], found.acc[own.row :: rows]
+        scores = own.score(recipe, texts[start]) if by_name else _together(recipe, own, texts[part])
+        total[part], acc[part] = scores.total[own.row :: rows], scores.acc[own.row :: rows]
         advance(min(start + step, len(texts)) / len(texts))
     return total, acc
 
 
 def _together(recipe: Recipe, own: Case, texts: list[str]) -> Scores:
-    """The scores of every row, the group repeated for each text."""
+    """Score every row, the group repeated for each text."""
     cells = len(texts)
     responses = [*own.responses] * cells
     responses[own.row :: len(own.responses)] = texts
-    given: dict[str, Any] = {
-        name: None if column is None else [*column] * cells for name, column in own.given().items() if name != "extras"
-    }
-    given["groups"] = np.repeat(np.arange(cells), len(own.responses))
-    given["extras"] = {name: column * cells for name, column in own.given()["extras"].items()}
-    return recipe.judge(recipe.rollouts(responses, [*own.targets] * cells, **given, bad_target="abstain"))
+    arguments = own.arguments()
+    extras = {name: column * cells for name, column in arguments.pop("extras").items()}
+    repeated: dict[str, Any] = {name: column and [*column] * cells for name, column in arguments.items()}
+    repeated["groups"] = np.repeat(np.arange(cells), len(own.responses))
+    targets = [*own.targets] * cells
+    return recipe.judge(recipe.rollouts(responses, targets, **repeated, extras=extras, bad_target="abstain"))

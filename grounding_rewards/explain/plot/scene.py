@@ -17,7 +17,7 @@ from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import InConsensus
 
 Window = tuple[float, float, float, float]
-"""x1 y1 x2 y2 of what a picture shows, in the space of the scene."""
+"""x1 y1 x2 y2 of a view, in the space of the scene."""
 
 _MARGIN = 1.5
 _CORNERS = 72  # of the polygon that stands for a circle
@@ -29,15 +29,15 @@ class Scene:
 
     Attributes:
         space: the space that is pictured, and that everything here is in.
-        width: of the screen; where nobody knows it, of a frame around the places.
+        width: of the screen; where it is unknown, of a frame around the places.
         height: the same from top to bottom.
-        known: whether the size is known.
+        known: True where the size is known.
         outlines: each place of the target as corners (k, 2); a single corner is a point.
         boxes: (m, 4) the bounding box of each place.
         marks: (m, 2) the point marked in each bbox; NaN where there is none.
         answer: (2,) the point or (4,) the box that was answered; None where the response answers with no place.
         others: (k, 2) the points that the other responses of the group answer with, where they matter.
-        consensus: (k, 2) corners of the region on which the group agrees, where nothing but that is right; else None.
+        consensus: (k, 2) corners of the region on which the group agrees, where only that counts as right; else None.
         sizes: (2, 2) width and height of the original image and of the one that the model saw; NaN where unknown.
     """
 
@@ -60,24 +60,24 @@ class Scene:
 
     @property
     def visible(self) -> bool:
-        """Whether the answer lies on the screen, or there is none that could."""
+        """True where the answer lies on the screen, or there is none that could."""
         if self.answer is None:
             return True
         x, y = centre(self.answer).tolist()
         return bool(0.0 <= x <= self.width and 0.0 <= y <= self.height)
 
     def converted(self, places: Floats, source: CoordSpace, into: CoordSpace) -> Floats:
-        """Points (n, 2) or boxes (n, 4) of this screen in another space."""
+        """Convert points (n, 2) or boxes (n, 4) of this screen into another space."""
         return convert(places, source, into, *_each(self.sizes, len(places)))
 
     def extent_in(self, space: CoordSpace) -> tuple[float, float]:
-        """Width and height of the screen in another space."""
+        """Return width and height of the screen in another space."""
         corner = self.converted(np.array([[self.width, self.height]]), self.space, space)[0]
         return corner[0].item(), corner[1].item()
 
 
 def scene(recipe: Recipe, case: Case) -> Scene:
-    """What a recipe's picture of a case shows.
+    """Return the screen of a case, with target and answers, as a recipe reads them.
 
     It is in pixels of the original image where their number is known, else of the image that the model saw, else in
     the space in which the recipe's formula works.
@@ -87,8 +87,8 @@ def scene(recipe: Recipe, case: Case) -> Scene:
         RecipeError: something that the recipe needs is missing.
 
     >>> from grounding_rewards import recipe
-    >>> found = scene(recipe("gui-g2"), Case(("[10,20,50,40]",), ([100, 100, 300, 200],), image_sizes=((800, 600),)))
-    >>> found.space.value, found.window, found.boxes, found.answer
+    >>> shown = scene(recipe("gui-g2"), Case(("[10,20,50,40]",), ([100, 100, 300, 200],), image_sizes=((800, 600),)))
+    >>> shown.space.value, shown.window, shown.boxes, shown.answer
     ('pixel', (0.0, 0.0, 800.0, 600.0), array([[100., 100., 300., 200.]]), array([10., 20., 50., 40.]))
     """
     rollouts = case.rollouts(recipe)
@@ -115,13 +115,13 @@ def scene(recipe: Recipe, case: Case) -> Scene:
 
 
 def centre(answer: Floats) -> Floats:
-    """(2,) the point itself, or the middle of the box (4,)."""
+    """Return the point (2,) itself, or the middle of the box (4,)."""
     middle: Floats = answer.reshape(-1, 2).mean(axis=0)
     return middle
 
 
 def with_its_group(recipe: Recipe, case: Case) -> Case:
-    """The case with no rows but those that the score of its row depends on."""
+    """Remove the rows that the score of the case's row does not depend on."""
     if "trajectories" in recipe.needs:
         return case
     rows = [case.row]
@@ -150,31 +150,31 @@ def _pictured(recipe: Recipe, sizes: Floats) -> CoordSpace:
 
 
 def _shapes(regions: Regions, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[Floats]:
-    """Corners of each place, in the space of the regions."""
-    found = []
+    """Return the corners of each place, in the space of the regions."""
+    corners = []
     for row in np.flatnonzero(mine):
         kind, (x1, y1, x2, y2) = regions.kind[row], regions.box[row]
         if kind == RegionKind.POLYGON:
-            found.append(regions.vertices[regions.offsets[row] : regions.offsets[row + 1]])
+            corners.append(regions.vertices[regions.offsets[row] : regions.offsets[row + 1]])
         elif kind == RegionKind.CIRCLE:
             turns = np.linspace(0.0, 2 * np.pi, _CORNERS, endpoint=False)[:, None]
-            found.append(regions.point[row] + regions.radii[row] * np.hstack((np.cos(turns), np.sin(turns))))
+            corners.append(regions.point[row] + regions.radii[row] * np.hstack((np.cos(turns), np.sin(turns))))
         elif kind == RegionKind.POINT:
-            found.append(regions.point[row][None])
+            corners.append(regions.point[row][None])
         else:
-            found.append(np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]]))
-    return found
+            corners.append(np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]]))
+    return corners
 
 
 def _answers(
     recipe: Recipe, case: Case, rollouts: Rollouts, space: CoordSpace, sizes: Floats
 ) -> tuple[Floats | None, Floats]:
-    """The place that the row to explain answers with, and the points of the rows that its score depends on."""
-    found: Predictions = rollouts.predictions
-    placed = np.isin(found.reason, CLICKED) & ~np.isnan(found.xy).any(axis=1)
-    sized = _each(sizes, len(found))
-    points = convert(found.xy, recipe.space, space, *sized)
-    boxes = convert(found.box, recipe.space, space, *sized)
+    """Return the answer of the row to explain, and the points of the rows that its score depends on."""
+    read: Predictions = rollouts.predictions
+    placed = np.isin(read.reason, CLICKED) & ~np.isnan(read.xy).any(axis=1)
+    sized = _each(sizes, len(read))
+    points = convert(read.xy, recipe.space, space, *sized)
+    boxes = convert(read.box, recipe.space, space, *sized)
     others = placed & (rollouts.groups == rollouts.groups[case.row])
     others[case.row] = False
     answer = points[case.row] if np.isnan(boxes[case.row]).any() else boxes[case.row]
@@ -182,15 +182,15 @@ def _answers(
 
 
 def _consensus(recipe: Recipe, case: Case) -> Floats | None:
-    """Corners (k, 2), in the recipe's space."""
+    """Return corners (k, 2), in the recipe's space."""
     if not isinstance(recipe.success, InConsensus):
         return None
-    found = consensus_region(with_its_group(recipe, case).rollouts(recipe).predictions, recipe.success.size)
-    return None if found is None or found.votes < recipe.success.votes else np.array(found.polygon).reshape(-1, 2)
+    agreed = consensus_region(with_its_group(recipe, case).rollouts(recipe).predictions, recipe.success.size)
+    return None if agreed is None or agreed.votes < recipe.success.votes else np.array(agreed.polygon).reshape(-1, 2)
 
 
 def _frame(boxes: Floats, answer: Floats | None, others: Floats) -> Floats:
-    """Width and height of a screen that holds all places with a margin; a far answer does not stretch it."""
+    """Return width and height of a screen that holds all places with a margin; a far answer does not stretch it."""
     places = np.vstack((boxes[:, 2:], others))
     if len(places) == 0:
         places = np.ones((1, 2)) if answer is None else answer[-2:][None]

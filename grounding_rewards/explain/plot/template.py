@@ -18,7 +18,7 @@ from grounding_rewards.scoring import Recipe
 
 _NUMERAL = re.compile(r"(?<![A-Za-z0-9_.])[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _ORDERS = {2: ((0, 1), (1, 0)), 4: ((0, 1, 2, 3), (1, 0, 3, 2))}
-"""How the numbers of a point, and of a box, may follow each other: x first, or y first."""
+"""Orders of the numbers of a point, and of a box: x first, or y first."""
 _TRIES = 60
 _DECIMALS = (6, 4, 3, 2, 1, 0)
 _PROBES = np.array([[0.5, 0.5], [0.13, 0.71], [0.83, 0.29], [0.97, 0.04], [0.02, 0.9]])
@@ -30,8 +30,8 @@ class Template:
 
     Attributes:
         pieces: the text before, between and after the numbers.
-        order: which number of the place stands in each gap: 0 for x (or x1), 1 for y (or y1), 2 for x2, 3 for y2.
-        decimals: how many each number gets; 0 writes whole numbers.
+        order: the number of the place in each gap: 0 for x (or x1), 1 for y (or y1), 2 for x2, 3 for y2.
+        decimals: of each number; 0 writes whole numbers.
     """
 
     pieces: tuple[str, ...]
@@ -40,16 +40,16 @@ class Template:
 
     @property
     def box(self) -> bool:
-        """Whether the place is a box."""
+        """True where the place is a box."""
         return len(set(self.order)) == 4
 
     def rounded(self, places: Floats) -> Floats:
-        """The places (n, 2) or (n, 4) that the texts say, as near as the format comes."""
+        """Round places (n, 2) or (n, 4) to the numbers that the texts can say."""
         near: Floats = np.round(places, self.decimals) + 0.0
         return near
 
     def write(self, places: Floats) -> list[str]:
-        """The response with each place in turn.
+        """Write the response with each place in turn.
 
         Args:
             places: (n, 2) points or (n, 4) boxes x1 y1 x2 y2, in the space of the responses.
@@ -63,7 +63,7 @@ class Template:
 
 
 def template(recipe: Recipe, response: str | None, extent: tuple[float, float]) -> Template | None:
-    """The template that a response makes, tried out: what it writes is read back as the place that was meant.
+    """Make a template of a response, and try it out: its texts are read back as the places that were meant.
 
     Args:
         recipe: how responses are read.
@@ -99,23 +99,23 @@ def _such_as(recipe: Recipe) -> str:
 
 
 def _read(recipe: Recipe, responses: list[str]) -> Floats:
-    """The places (n, 4) if the first response answers with a box, else (n, 2); NaN where there is none."""
-    found = parse(
+    """Return places (n, 4) if the first response answers with a box, else (n, 2); NaN where there is none."""
+    read = parse(
         responses, recipe.dialect, space=recipe.response_space, answers=recipe.answers, thinking=recipe.thinking
     )
-    places = found.xy if np.isnan(found.box[0]).any() else found.box
-    return np.where(np.isin(found.reason, CLICKED)[:, None], places, np.nan)
+    places = read.xy if np.isnan(read.box[0]).any() else read.box
+    return np.where(np.isin(read.reason, CLICKED)[:, None], places, np.nan)
 
 
 def _candidates(response: str, place: Floats, unit: bool) -> Iterator[Template]:
-    """Ways to exchange the place: where it was written last, the time before that, ..., everywhere."""
+    """Yield ways to exchange the place: where it was written last, the time before that, ..., everywhere."""
     numerals = list(_NUMERAL.finditer(response))
     values = np.clip([float(numeral[0]) for numeral in numerals], -COORDINATE_LIMIT, COORDINATE_LIMIT).tolist()
     length = len(place)
     for order in _ORDERS[length]:
         written = [place[number].item() for number in order]
-        found = [at for at in range(len(values) - length + 1) if values[at : at + length] == written]
-        for some in [*([at] for at in reversed(found)), *([found] if len(found) > 1 else [])]:
+        starts_at = [at for at in range(len(values) - length + 1) if values[at : at + length] == written]
+        for some in [*([at] for at in reversed(starts_at)), *([starts_at] if len(starts_at) > 1 else [])]:
             chosen = [numerals[index] for at in some for index in range(at, at + length)]
             if len(set(chosen)) < len(chosen):
                 continue  # places that share numbers cannot be exchanged together
@@ -127,7 +127,7 @@ def _candidates(response: str, place: Floats, unit: bool) -> Iterator[Template]:
 
 
 def _probes(place: Floats, extent: tuple[float, float]) -> Floats:
-    """Places to try a template with, the response's own first."""
+    """Return places to try a template with, the response's own first."""
     if len(place) == 2:
         return np.vstack((place, _PROBES * extent))
     half = np.array([0.02, 0.02, -0.02, -0.02])

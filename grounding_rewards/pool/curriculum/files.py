@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +20,9 @@ from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_
 from grounding_rewards.pool.files import Data
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import to_table
-from grounding_rewards.tables.atomic import atomic_directory
+from grounding_rewards.tables.atomic import Files, atomic_files, output_of
 from grounding_rewards.tables.base import Note
+from grounding_rewards.tables.data_paths import made_directory
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.parted import Written, write_parts, write_tables
 
@@ -39,7 +42,7 @@ def write_curriculum(
     note: Note = lambda text: None,
     advance: Callable[[float], None] = lambda done: None,
 ) -> dict[str, Any]:
-    """Write a file a stage, and the manifest. The directory takes its place whole, and that of an older curriculum.
+    """Write a file a stage, and the manifest as the last, in place of those of an older curriculum.
 
     Args:
         out: the directory.
@@ -68,9 +71,7 @@ def write_curriculum(
     suffix = ".jsonl" if data is not None and schema_of(data.table) is None else ".parquet"
     files = [f"stage-{place}-{_slug(stage.name)}{suffix}" for place, stage in enumerate(curriculum.stages, 1)]
     rows = {name: part.rows for name, part in zip(files, found.sets, strict=True)} | {OUTSIDE + suffix: found.outside}
-    _check_ours(out)
-    with atomic_directory(out) as opened:
-        manifest = opened.open(out / MANIFEST)
+    with _opened(out) as (opened, manifest):
         if data is None:
             tables = ((out / name, [_table(stats, found, curriculum, part)]) for name, part in rows.items())
             written = write_tables(opened, tables)
@@ -104,9 +105,7 @@ def write_weights(
     for part, column in zip(found.sets, weights, strict=True):
         ids = [str(name) for name in stats.sample_id[part.rows]]
         tables.append(pa.table({"sample_id": ids, "stage": [part.stage.name] * len(ids), "weight": column[part.rows]}))
-    _check_ours(out)
-    with atomic_directory(out) as opened:
-        manifest = opened.open(out / MANIFEST)
+    with _opened(out) as (opened, manifest):
         (written,) = write_tables(opened, [(out / WEIGHTS, tables)])
         stages = [{**_stage(place, found, None), "file": None} for place in range(len(found.sets))]
         content = {
@@ -124,18 +123,33 @@ def as_json(value: Any) -> bytes:
     return text.encode("utf-8", "backslashreplace")  # of a name that is not UTF-8, whose escape is JSON's
 
 
-def _check_ours(out: Path) -> None:
-    """Check that nothing but an older curriculum is replaced."""
+@contextmanager
+def _opened(out: Path) -> Iterator[tuple[Files, IO[bytes]]]:
+    """Open the files of a curriculum and its manifest; those of an older one that this one has not are removed."""
     if out.exists() and not out.is_dir():
         raise PoolError(f"{out}: is no directory; expected one, or nothing, where the stages are to be")
     if not out.absolute().parent.is_dir():
         raise PoolError(f"{out}: there is no directory {out.absolute().parent}")
-    known = re.compile(rf"stage-\d+-[^/]*\.(parquet|jsonl)|{OUTSIDE}\.(parquet|jsonl)|{re.escape(WEIGHTS)}|{MANIFEST}")
-    others = sorted(each.name for each in out.iterdir() if not known.fullmatch(each.name)) if out.is_dir() else []
+    others = sorted(path.name for path in _there(out) if not _OURS.fullmatch(path.name)) if out.is_dir() else []
     if others:
         raise PoolError(
             f"{out}: holds {', '.join(others[:3])}, which is of no curriculum and would be lost; name another directory"
         )
+
+    def older() -> Iterator[Path]:
+        yield from (path for path in _there(out) if path not in files.outputs and _OURS.fullmatch(path.name))
+
+    with made_directory(out), atomic_files() as files:
+        yield files, files.open(out / MANIFEST)
+        files.removed = older()  # looked up when the names change: another run may have written more by then
+
+
+def _there(out: Path) -> list[Path]:
+    """Return the files of a directory, and those that killed runs would have written."""
+    return sorted({output_of(path) for path in Path(os.path.realpath(out)).iterdir()})
+
+
+_OURS = re.compile(rf"stage-\d+-[^/]*\.(parquet|jsonl)|{OUTSIDE}\.(parquet|jsonl)|{re.escape(WEIGHTS)}|{MANIFEST}")
 
 
 def _table(stats: SampleStats, found: StageSets, curriculum: Curriculum, rows: Any) -> pa.Table:

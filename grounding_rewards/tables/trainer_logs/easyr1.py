@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.fingerprints import digest
+from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.sample_ids import from_json
 from grounding_rewards.tables.trainer_logs.base import TrainerLog
 from grounding_rewards.tables.trainer_logs.rollout import Logged

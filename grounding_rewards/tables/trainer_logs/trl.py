@@ -24,8 +24,8 @@ from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import NoRowsError
 from grounding_rewards.tables.data_paths import regular_files
-from grounding_rewards.tables.fingerprints import digest
 from grounding_rewards.tables.json_lines import dumps
+from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.parquet import ParquetTable
 from grounding_rewards.tables.prompts import answer
 from grounding_rewards.tables.sample_ids import as_json

@@ -17,8 +17,8 @@ from typing import Any
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import NoRowsError
 from grounding_rewards.tables.data_paths import regular_files
-from grounding_rewards.tables.fingerprints import digest
 from grounding_rewards.tables.json_lines import JsonLinesTable
+from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.trainer_logs.base import TrainerLog
 from grounding_rewards.tables.trainer_logs.rollout import VERDICTS, Logged, missing, number

@@ -1,9 +1,9 @@
-"""Whatever step a command is killed at, the old output is there or the new one, and the same words again mend it."""
+"""Killed at any step, a command leaves the old output or the new one, and the same words again leave the new one."""
 
 from __future__ import annotations
 
-import hashlib
 import json
+import random
 import shutil
 
 import pyarrow as pa
@@ -45,146 +45,89 @@ def run(place):
     server.close()
 
 
-def told(folder, *, hidden=False):
+def contents(folder, *, hidden=False):
     """All files that a reader sees, by their path."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     found = {str(path.relative_to(folder)): path.read_bytes() for path in files}
-    return (
-        found
-        if hidden
-        else {name: text for name, text in found.items() if not name.startswith(".") and "/." not in name}
-    )
+    return {name: content for name, content in found.items() if hidden or not f"/{name}".count("/.")}
 
 
 def restored(folder, files):
     shutil.rmtree(folder)
+    folder.mkdir()
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    folder.mkdir(exist_ok=True)
-
-
-def every_step(run, work, before, words, *, clean=False):
-    """Kill a command before each of its steps; yields what is to be seen then, and what a whole run leaves.
-
-    The same command again leaves that, too; where it makes one directory in pieces, nothing else is left beside it.
-    """
-    restored(work, before)
-    whole = run(*words)
-    assert (whole.killed, whole.code) == (False, 0)
-    assert whole.steps >= 2
-    new = told(work)
-    assert new != before
-    for step in range(1, whole.steps + 1):
-        restored(work, before)
-        assert run(*words, at=step).killed
-        yield told(work), new
-        if step in (whole.steps // 2, whole.steps) or clean:
-            assert run(*words).code == 0
-            assert told(work, hidden=clean) == new
 
 
 def made(run, work, words):
     restored(work, {})
     assert run(*words).code == 0
-    return told(work)
+    return contents(work, hidden=True)
 
 
-def test_score(run, place):
+def manifest_of(name):
+    return "manifest" in name or name.endswith((".html", "stats.jsonl"))
+
+
+COMMANDS = {
+    "score": (("score", "IN", "--recipe", "gelato", "--overwrite", "--out", "out"), ("--option", "format_weight=0.5")),
+    "next": (("next", "IN", "--out", "pool.jsonl", "--zero-share"), ("0.1", "--control"), ("0.2",)),
+    "next other": (("next", "IN", "--out", "pool.jsonl"), None, ("--control",), ("--band", "0.3,0.7")),
+    "stats": (("stats", "IN", "--out", "stats.jsonl"), ("--pass-at", "2")),
+    "curriculum": (("curriculum", "IN", "--stages", "STAGES", "--out", "out"), ("--seed", "1")),
+    "weights": (("curriculum", "IN", "--stages", "STAGES", "--out", "out"), (), ("--weights",)),
+}
+"""Of each command the words of all runs; those of an old output, of the run that is killed, and of the one after it."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_killed_at_any_step_the_manifest_tells_old_from_new_and_a_run_again_leaves_the_new(run, place, command):
+    """Some steps, drawn; tests/tables/test_shards.py has all of them."""
     work = place / "work"
-    words = ("pool", "score", place / "in", "--out", work / "out", "--recipe", "gelato", "--overwrite")
-    old = made(run, work, (*words, "--option", "format_weight=0.5"))
-    states = [[old, {}, new].index(after) for after, new in every_step(run, work, old, words, clean=True)]
-    assert states == sorted(states)
-    assert (set(states), states.count(1)) == ({0, 1, 2}, 1)  # old, between two names, new
+    shared, *more = COMMANDS[command]
+    places = {"IN": place / "in", "STAGES": place / "stages.json", "out": work / "out"}
+    shared = [places.get(word, work / word if "json" in word else word) for word in ("pool", *shared)]
+    before, killed, again = (*more, *[()] * 2)[:3] if len(more) < 3 else more
+    again = again or killed
+    new, half = made(run, work, (*shared, *again)), made(run, work, (*shared, *killed))
+    old = {} if before is None else made(run, work, (*shared, *before))
+    restored(work, old)
+    steps = run(*shared, *killed).steps
+    for step in sorted(random.Random(command).sample(range(1, steps + 1), min(steps, 4))):
+        restored(work, old)
+        assert run(*shared, *killed, at=step).killed
+        after = contents(work)
+        assert all(content in (old.get(name), half.get(name)) for name, content in after.items())
+        for name in filter(manifest_of, after):
+            if after[name] == half[name] != old.get(name):
+                assert after == half
+        assert run(*shared, *again).code == 0
+        assert contents(work, hidden=True) == new
 
 
-def test_score_keeps_pieces_and_does_none_twice(run, place):
+@pytest.mark.slow
+def test_score_keeps_shards_and_scores_none_twice(run, place):
     work = place / "work"
     words = ("pool", "score", place / "in", "--recipe", "gelato", "--out", work / "out")
     new = made(run, work, words)
     restored(work, {})
     kept = []
-    for step in range(1, run(*words).steps + 1):
+    for step in range(2, run(*words).steps + 1, 3):
         restored(work, {})
         assert run(*words, at=step).killed
-        assert told(work) in ({}, new)
-        found = list((work / ".out.partial").glob("rollouts-*.parquet"))
+        found = list((work / "out" / ".unfinished").glob("rollouts-*.parquet"))
         kept.append(len(found))
         stamps = {path.name: path.stat().st_mtime_ns for path in found}
         assert run(*words).code == 0
-        assert told(work) == new
+        assert contents(work, hidden=True) == new
         assert {name: (work / "out" / name).stat().st_mtime_ns for name in stamps} == stamps
-    assert kept == sorted(kept)
     assert set(kept) == {0, 1, 2}
 
 
-def test_next(run, place):
-    work = place / "work"
-    words = ("pool", "next", place / "in", "--out", work / "pool.jsonl", "--zero-share")
-    old = made(run, work, (*words, "0.1", "--control"))
-    assert "pool.control.jsonl" in old
-    mixed = 0
-    for after, new in every_step(run, work, old, (*words, "0.2")):
-        assert all(content in (old.get(name), new.get(name)) for name, content in after.items())
-        manifest = after["pool.jsonl.manifest.json"]
-        if manifest == new["pool.jsonl.manifest.json"]:
-            assert after == new
-        else:
-            assert manifest == old["pool.jsonl.manifest.json"]
-            mixed += after != old
-    assert "pool.control.jsonl" not in new
-    # A manifest tells of it: its hashes are not those of the files.
-    assert mixed <= len(new)
-    listed = json.loads(new["pool.jsonl.manifest.json"])["outputs"]
-    assert {each["path"]: each["sha256"] for each in listed} == {
-        name: hashlib.sha256(content).hexdigest() for name, content in new.items() if "manifest" not in name
-    }
-
-
-def test_next_with_other_words_after_a_kill(run, place):
-    work = place / "work"
-    words = ("pool", "next", place / "in", "--out", work / "pool.jsonl")
-    new = made(run, work, (*words, "--band", "0.3,0.7"))
-    restored(work, {})
-    steps, strays = run(*words, "--control").steps, 0
-    for step in range(1, steps + 1):
-        restored(work, {})
-        assert run(*words, "--control", at=step).killed
-        strays += "pool.control.jsonl" in told(work) and "pool.jsonl.manifest.json" not in told(work)
-        if step % 2:  # and once more, so that two runs have left something
-            assert run(*words, "--seed", "2", at=steps - 3).killed
-        assert run(*words, "--band", "0.3,0.7").code == 0
-        assert told(work, hidden=True) == new
-    assert strays
-
-
-@pytest.mark.parametrize("before", [True, False])
-def test_stats(run, place, before):
-    work = place / "work"
-    words = ("pool", "stats", place / "in", "--out", work / "stats.jsonl")
-    old = made(run, work, (*words, "--pass-at", "2")) if before else {}
-    for after, new in every_step(run, work, old, words, clean=True):
-        assert after in (old, new)
-
-
-def test_curriculum(run, place):
-    work = place / "work"
-    words = ("pool", "curriculum", place / "in", "--stages", place / "stages.json", "--out", work / "out")
-    old = made(run, work, (*words, "--seed", "1"))
-    states = [[old, {}, new].index(after) for after, new in every_step(run, work, old, words, clean=True)]
-    assert states == sorted(states)
-    assert (set(states), states.count(1)) == ({0, 1, 2}, 1)  # old, between two names, new
-
-
-def test_curriculum_where_there_was_none(run, place):
-    work = place / "work"
-    words = ("pool", "curriculum", place / "in", "--stages", place / "stages.json", "--out", work / "out")
-    for after, new in every_step(run, work, {}, words, clean=True):
-        assert after in ({}, new)
-
-
+@pytest.mark.slow
 def test_report(run, place):
     work = place / "work"
     words = ("pool", "report", place / "in", "--samples", "0", "--out", work / "out", "--title")
@@ -192,7 +135,7 @@ def test_report(run, place):
     steps = 2 * len(old) + 1
     restored(work, old)
     assert run(*words, "New", at=steps).killed
-    after = told(work)
+    after = contents(work)
     assert set(after) == set(old)
     assert after["out/report.html"] == old["out/report.html"]
     assert all(content.endswith(b"IEND\xaeB`\x82") for name, content in after.items() if name.endswith(".png"))

@@ -8,17 +8,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.tables import rollout_source
 from grounding_rewards.tables.rollout_columns import COLUMNS
-from tests.batch.made import BOX, HIT, rollouts, table
+from tests.batch.made import BOX, HIT, rollouts, small_shards, table
 from tests.cli.command import names, write_rows
 from tests.cli.pool.scoring import GELATO, SCORE
 
 
 @pytest.fixture
 def small(monkeypatch):
-    """Pieces of 4 rows."""
-    monkeypatch.setattr(rollout_source, "PIECE_ROWS", 4)
+    """Shards of 4 rows."""
+    small_shards(monkeypatch)
 
 
 def test_rows_keep_their_columns_and_get_scores(run, tmp_path):

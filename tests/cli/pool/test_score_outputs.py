@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.tables import rollout_source
-from tests.batch.made import contents, rollouts, table
+from tests.batch.made import contents, rollouts, small_shards, table
 from tests.cli.command import names, write_rows
 from tests.cli.pool.scoring import GELATO, SCORE
 from tests.disks import full_disk
@@ -20,8 +19,8 @@ from tests.disks import full_disk
 
 @pytest.fixture
 def small(monkeypatch):
-    """Pieces of 4 rows."""
-    monkeypatch.setattr(rollout_source, "PIECE_ROWS", 4)
+    """Shards of 4 rows."""
+    small_shards(monkeypatch)
 
 
 def test_the_same_words_again_do_nothing(run, tmp_path):
@@ -54,7 +53,7 @@ def test_another_output_gives_way_only_to_overwrite(run, tmp_path):
     assert names(tmp_path) == ["in.jsonl", "out"]
 
 
-def test_an_output_that_was_changed_is_said_and_mended_by_overwrite(run, tmp_path):
+def test_an_output_that_was_changed_is_an_error_and_overwrite_replaces_it(run, tmp_path):
     source, out = write_rows(tmp_path / "in.jsonl", *rollouts(5)), tmp_path / "out"
     words = (*SCORE, source, *GELATO, "--out", out)
     run(*words)
@@ -120,7 +119,7 @@ def test_an_unfinished_run_gives_way_only_to_overwrite(run, tmp_path, small):
     rows[8]["target"] = "no"
     source, out = write_rows(tmp_path / "in.jsonl", *rows), tmp_path / "out"
     assert "row 8 (line 9): target" in run.error(*SCORE, source, *GELATO, "--out", out)
-    assert names(tmp_path / ".out.partial") == ["_score.manifest.json"] + [f"rollouts-00000{n}.parquet" for n in (0, 1)]
+    assert names(out / ".unfinished") == ["_score.manifest.json"] + [f"rollouts-00000{n}.parquet" for n in (0, 1)]
     words = (*SCORE, source, *GELATO, "--bad-target", "abstain", "--out", out, "--json")
     assert run.error(*words) == (
         f'{out}: an unfinished run was made with bad_target "raise", and not "abstain"; have it give way by '
@@ -132,7 +131,6 @@ def test_an_unfinished_run_gives_way_only_to_overwrite(run, tmp_path, small):
 
 @pytest.mark.parametrize(("kind", "recipe"), [("jsonl", "gui-rcpo"), ("parquet", "gelato")])
 def test_a_run_that_failed_goes_on_where_it_was(run, tmp_path, small, monkeypatch, recipe, kind):
-    monkeypatch.setattr(rollout_source, "PIECE_ROWS", 4)
     rows = rollouts(30, image_size=[100, 100])
     source = write_rows(tmp_path / "in.jsonl", *rows) if kind == "jsonl" else tmp_path / "in.parquet"
     if kind == "parquet":

@@ -61,7 +61,7 @@ def test_the_whole_screen_with_target_and_answer():
     assert found(figure, "target") == [[100, 100], [500, 100], [500, 300], [100, 300], [100, 100]]
     assert found(figure, "the answer") == [[200, 150]]
     assert panel.images[0].get_array().max() == 1.0
-    assert texts(figure) == ["click", "the answer is paid 1, acc 1, OK; the recipe pays 0 to 1"]
+    assert texts(figure) == ["click", "the answer: total 1, acc 1, OK; range of the recipe 0 to 1"]
     assert [text.get_text() for text in figure.legends[0].texts] == ["target", "the answer"]
 
 
@@ -119,15 +119,15 @@ def test_marks_at_the_border_are_whole_and_marks_that_cannot_be_seen_are_in_no_l
 
 
 @pytest.mark.parametrize(
-    ("response", "told"),
+    ("response", "verdict"),
     [
-        ("nothing", "the answer is paid 0, acc 0, NO_ANSWER; the recipe pays 0 to 1"),
-        ("(2000, 0)", "the answer outside the picture is paid 0.1, acc 0, OUT_OF_IMAGE; the recipe pays 0 to 1"),
+        ("nothing", "the answer: total 0, acc 0, NO_ANSWER; range of the recipe 0 to 1"),
+        ("(2000, 0)", "the answer outside the picture: total 0.1, acc 0, OUT_OF_IMAGE; range of the recipe 0 to 1"),
     ],
 )
-def test_an_answer_that_cannot_be_seen_is_not_marked(response, told):
+def test_an_answer_that_cannot_be_seen_is_not_marked(response, verdict):
     figure = drawn(response, LARGE)
-    assert texts(figure)[1] == told
+    assert texts(figure)[1] == verdict
     assert legend(figure) == ["target"]
 
 
@@ -184,23 +184,23 @@ def test_several_recipes_stand_side_by_side_on_one_scale():
     assert len(shown) == 6
     assert {axes.images[0].get_clim() for axes in shown} == {(-1.0, 2.0)}
     assert len({round(axes.get_position().y0, 6) for axes in shown[:3]}) == 1
-    assert [text for text in texts(figure) if "paid" not in text] == ["click", "gelato", "infigui-g1"]
+    assert [text for text in texts(figure) if "total" not in text] == ["click", "gelato", "infigui-g1"]
     assert len(figure.axes) == 7  # one colour bar
     ticks = figure.axes[-1].get_yticklabels()
     assert (ticks[0].get_text(), ticks[-1].get_text()) == (
         "-1",
         "2",
-    )  # what infigui-g1 pays for a text that it cannot read
+    )  # infigui-g1's total for a text that it cannot read
 
 
-def test_the_scale_runs_over_what_the_maps_pay():
+def test_the_scale_runs_over_the_totals_of_the_maps():
     case = Case(("(200, 150)",), (LARGE,), image_sizes=SCREEN)
     assert scale([picture(CLICK, case, cells=50)]) == (0.1, 1.0)
     flat = Case(("(200, 150)",), ({"refusal": True},), image_sizes=SCREEN)
     assert scale([picture(STRICT, flat, cells=50)]) == (0.0, 1.0)
     assert scale([picture(CLICK, flat, cells=50)]) == (0.1, 1.0)
     unread = Case(("nothing",), (LARGE,), image_sizes=SCREEN)
-    assert scale([picture(CLICK, unread, cells=50)]) == (0.0, 1.0)  # what the answer is paid is on it, too
+    assert scale([picture(CLICK, unread, cells=50)]) == (0.0, 1.0)  # the answer's total is on it, too
 
 
 @pytest.mark.parametrize("shade", [0, 255])
@@ -236,10 +236,10 @@ def test_over_a_screenshot_the_scale_goes_from_clear_to_dark_all_the_way():
     assert solid[0] == 0.0
     assert (np.diff(lightness) < 0).all()
     assert lightness[0] - lightness[-1] > 0.4
-    assert solid[-1] == 0.5  # half of what is below it is still seen
+    assert solid[-1] == 0.5  # half of the screen below still shows
     shown = drawn("(2, 3)", LARGE, image=np.full((50, 100), 255))
-    paid_least = panels(shown)[0].images[1].to_rgba(np.array([[0.1]]), norm=True)
-    assert paid_least[0, 0, 3] == 0.0
+    lowest = panels(shown)[0].images[1].to_rgba(np.array([[0.1]]), norm=True)
+    assert lowest[0, 0, 3] == 0.0
 
 
 def test_marks_are_white_with_a_black_edge():

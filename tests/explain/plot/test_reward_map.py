@@ -1,4 +1,4 @@
-"""The reward over the screen equals what each place is paid when it is answered."""
+"""The reward over the screen equals the total of each place when it is answered."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_small_map_in_full():
     assert (found.answered, found.exemplary, found.step) == ("a click", False, (1.0, 1.0))
 
 
-def test_cells_are_paid_what_answers_there_are_paid():
+def test_cells_have_the_totals_of_answers_there():
     gelato = gr.recipe("gelato")
     found = reward_map(gelato, Case(("(7, 7)",), ([0.1, 0.1, 0.3, 0.2],)))
     assert found.total.shape == (120, 120)
@@ -62,7 +62,7 @@ def test_a_recipe_of_boxes_gets_boxes_of_the_targets_size_cut_off_at_the_edges()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_place_of_its_example_is_paid_what_the_example_is_paid(name):
+def test_the_place_of_its_example_has_the_total_of_the_example(name):
     recipe = gr.recipe(name, **catalogue.shown_with(name))
     case = Case.of(recipe.example)
     shown = scene(recipe, case)
@@ -106,14 +106,14 @@ def test_a_large_group_gets_fewer_cells(monkeypatch):
     assert reward_map(recipe, case, window=(0, 0, 10, 10)).total.size == 4
 
 
-def test_cells_are_scored_some_at_a_time_and_it_is_told_how_many(monkeypatch):
+def test_cells_are_scored_some_at_a_time_and_the_share_is_reported(monkeypatch):
     recipe = gr.recipe("gui-rcpo", response_space="pixel")
     case = Case(("(1, 2)", "(60, 3)"), (None,) * 2, groups=(0, 0))
-    told = []
-    whole = reward_map(recipe, case, window=(0, 0, 100, 100), cells=9, advance=told.append)
+    shares = []
+    whole = reward_map(recipe, case, window=(0, 0, 100, 100), cells=9, advance=shares.append)
     monkeypatch.setattr("grounding_rewards.explain.plot.reward_map.AT_ONCE", 8)
-    parts = reward_map(recipe, case, window=(0, 0, 100, 100), cells=9, advance=told.append)
-    assert told == [1.0, 4 / 9, 8 / 9, 1.0]
+    parts = reward_map(recipe, case, window=(0, 0, 100, 100), cells=9, advance=shares.append)
+    assert shares == [1.0, 4 / 9, 8 / 9, 1.0]
     assert parts.total.tolist() == whole.total.tolist()
 
 

@@ -54,7 +54,7 @@ def test_a_polygon_is_converted_corner_by_corner():
     assert found.position.words == "inside"
 
 
-def test_without_a_size_the_place_is_told_in_the_space_of_the_formula():
+def test_without_a_size_the_place_is_in_the_space_of_the_formula():
     recipe = gr.recipe("gelato-pixel")
     where = explain(recipe, Case(("(200, 150)",), ([100, 100, 300, 140],))).position
     assert (where.space, where.words) == ("model_pixel", "10 px below it")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from contextlib import nullcontext
 from dataclasses import replace
 
 import matplotlib
@@ -14,10 +13,10 @@ import pytest
 from PIL import Image
 
 import grounding_rewards as gr
-from grounding_rewards.cli import pictures, terminal
-from grounding_rewards.cli.pictures import draw, sized_by
 from grounding_rewards.errors import PictureError
 from grounding_rewards.explain import Case
+from grounding_rewards.explain.plot import files as pictures
+from grounding_rewards.explain.plot.files import draw
 from tests.cli.command import names
 
 CLICK = gr.recipe("click", response_space="pixel")
@@ -32,19 +31,15 @@ def coarse(monkeypatch):
     monkeypatch.setattr(pictures, "picture", lambda *given, **more: fine(*given, **more, cells=100))
 
 
-@pytest.fixture
-def screenshot(tmp_path):
-    path = tmp_path / "screen.png"
-    Image.new("RGB", (200, 100), (250, 250, 250)).save(path)
-    return path
+SCREENSHOT = np.full((100, 200, 3), 250, dtype=np.uint8)
 
 
 def drawn_with(monkeypatch):
-    """What is plotted: the pictures and the screenshot."""
-    seen = []
+    """Collect what is plotted: the pictures and the screenshot."""
+    plotted = []
     real = pictures.plot
-    monkeypatch.setattr(pictures, "plot", lambda *given: seen.append(given) or real(*given))
-    return seen
+    monkeypatch.setattr(pictures, "plot", lambda *words: plotted.append(words) or real(*words))
+    return plotted
 
 
 @pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("PDF", b"%PDF")])
@@ -100,7 +95,7 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_old_one(tmp_path, monkeypatch
 
 
 def test_recipes_that_cannot_be_drawn_are_left_out_and_said(tmp_path, monkeypatch):
-    seen = drawn_with(monkeypatch)
+    plotted = drawn_with(monkeypatch)
     gelato, gta1 = gr.recipe("gelato", target_space="pixel"), gr.recipe("gta1")
     assert draw([gta1, CLICK, gelato], CASE, tmp_path / "a.png") == [
         "gta1 is left out of the picture: target of row 0, field 'model_image_size': got nothing; expected [width, "
@@ -108,18 +103,18 @@ def test_recipes_that_cannot_be_drawn_are_left_out_and_said(tmp_path, monkeypatc
         "gelato is left out of the picture: target of row 0, field 'image_size': got nothing; expected [width, "
         "height], because the recipe brings responses in thousandths, targets in pixel into unit",
     ]
-    assert [each.name for each in seen[0][0]] == ["click"]
+    assert [each.name for each in plotted[0][0]] == ["click"]
     assert draw([CLICK], CASE, tmp_path / "a.png") == []
     with pytest.raises(gr.TargetError, match="brings targets in thousandths into model_pixel"):
         draw([gta1, gelato], CASE, tmp_path / "b.png")
     assert names(tmp_path) == ["a.png"]
 
 
-def test_a_recipe_whose_screen_is_unknown_does_not_keep_a_screenshot_from_the_others(tmp_path, screenshot, monkeypatch):
-    seen = drawn_with(monkeypatch)
-    (note,) = draw([CLICK, gr.recipe("gelato-pixel")], CASE, tmp_path / "a.png", screenshot)
+def test_a_recipe_whose_screen_is_unknown_does_not_keep_a_screenshot_from_the_others(tmp_path, monkeypatch):
+    plotted = drawn_with(monkeypatch)
+    (note,) = draw([CLICK, gr.recipe("gelato-pixel")], CASE, tmp_path / "a.png", SCREENSHOT)
     assert note.startswith("gelato-pixel is left out of the picture: gelato-pixel: a screenshot cannot be drawn below")
-    assert [each.name for each in seen[0][0]] == ["click"]
+    assert [each.name for each in plotted[0][0]] == ["click"]
 
 
 def test_a_mate_whose_target_cannot_be_used_is_drawn_with_the_rest(tmp_path):
@@ -130,21 +125,20 @@ def test_a_mate_whose_target_cannot_be_used_is_drawn_with_the_rest(tmp_path):
         draw([recipe], replace(bad, row=1), tmp_path / "b.png")
 
 
-def test_how_much_is_drawn_is_told(tmp_path, monkeypatch):
-    told = []
-    monkeypatch.setattr(terminal, "progress", lambda what: nullcontext(told.append))
-    draw([CLICK, CLICK], replace(CASE, image_sizes=((1000, 500),)), tmp_path / "a.png")
-    assert told == [0.25, 0.5, 0.75, 1.0]  # of either recipe the whole and a closer view
+def test_the_share_that_is_done(tmp_path):
+    shares = []
+    draw([CLICK, CLICK], replace(CASE, image_sizes=((1000, 500),)), tmp_path / "a.png", advance=shares.append)
+    assert shares == [0.25, 0.5, 0.75, 1.0]  # of either recipe the whole and a closer view
 
 
-def test_the_screenshot_says_the_size_where_nothing_else_does(tmp_path, screenshot, monkeypatch):
-    seen = drawn_with(monkeypatch)
-    draw([CLICK], CASE, tmp_path / "a.png", screenshot)
-    ((shown,), image) = seen[0]
+def test_the_screenshot_says_the_size_where_nothing_else_does(tmp_path, monkeypatch):
+    plotted = drawn_with(monkeypatch)
+    draw([CLICK], CASE, tmp_path / "a.png", SCREENSHOT)
+    ((shown,), image) = plotted[0]
     assert (shown.scene.window, shown.scene.known) == ((0.0, 0.0, 200.0, 100.0), True)
-    assert image.shape == (100, 200)
+    assert image is SCREENSHOT
     group = Case(("(20, 15)", "(9, 9)", "(8, 8)"), (BOX,) * 3, groups=("a", "a", "b"))
-    sized = sized_by(screenshot, CLICK, group)
+    sized = group.sized(CLICK, (200, 100), "screen.png")
     assert sized.image_sizes == ((200, 100), (200, 100), None)
 
 
@@ -155,22 +149,12 @@ def test_the_screenshot_says_the_size_where_nothing_else_does(tmp_path, screensh
         (Case(("(20, 15)",), (BOX,), image_sizes=((100, 200),)), "100 x 200"),
     ],
 )
-def test_a_size_that_is_not_the_screenshots_is_an_error(tmp_path, screenshot, case, came):
+def test_a_size_that_is_not_the_screenshots_is_an_error(tmp_path, case, came):
     with pytest.raises(gr.TargetError, match=rf"'image_size': got '{came}'; expected 200 x 100, the size of .*screen"):
-        draw([CLICK], case, tmp_path / "a.png", screenshot)
+        draw([CLICK], case, tmp_path / "a.png", SCREENSHOT, "screen.png")
     same = Case(("(20, 15)",), ({**BOX, "image_size": [200, 100]},))
-    draw([CLICK], same, tmp_path / "a.png", screenshot)
-    assert names(tmp_path) == ["a.png", "screen.png"]
-
-
-@pytest.mark.parametrize("content", [b"", b"text", b"\x89PNG\r\n\x1a\n"])
-def test_a_screenshot_that_cannot_be_read_is_an_error(tmp_path, content):
-    broken = tmp_path / "screen.png"
-    broken.write_bytes(content)
-    with pytest.raises(PictureError, match=r"cannot read '.*screen\.png' \(is (empty|no image)"):
-        draw([CLICK], CASE, tmp_path / "a.png", broken)
-    with pytest.raises(PictureError, match=r"cannot read '.*none\.png' \(No such file"):
-        draw([CLICK], CASE, tmp_path / "a.png", tmp_path / "none.png")
+    draw([CLICK], same, tmp_path / "a.png", SCREENSHOT)
+    assert names(tmp_path) == ["a.png"]
 
 
 def test_the_picture_is_drawn_though_the_reader_of_the_words_has_gone(tmp_path):

@@ -1,0 +1,78 @@
+"""A row of a table as a case to explain, with the rows of its group or trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.explain.case import Case
+from grounding_rewards.tables import Batch, Table, open_table
+
+if TYPE_CHECKING:
+    from grounding_rewards.batch.row_scoring import Scorer
+
+
+def row_of(file: Path, row: int, scorers: Sequence[Scorer]) -> Case:
+    """Read a row of a table, with the rows of its group or trajectory where a recipe needs these.
+
+    Args:
+        file: JSON lines or Parquet.
+        row: counted from 0.
+        scorers: the recipes that judge it, all with the same columns; the table has the first one's form of targets.
+
+    Raises:
+        TableError: there is no such row or column, a response is no text, or a size cannot be read.
+    """
+    table, rows = open_table(file), 0
+    scorers[0].columns.check(table, label_free=scorers[0].recipe.label_free)
+    grouped = next((scorer for scorer in scorers if "groups" in scorer.recipe.needs), None)
+    widest = grouped or next((scorer for scorer in scorers if "trajectories" in scorer.recipe.needs), scorers[0])
+    further = any(scorer.recipe.reads_extras for scorer in scorers)
+    for batch in widest.batches(table, by=table.columns if further else (), whole=False):
+        rows = batch.start + len(batch)
+        if batch.start <= row < rows:
+            return _case(table, scorers, grouped, batch, row - batch.start, further=further)
+    raise TableError(f"{file}: --row: got {row}; expected one from 0 to {rows - 1}")
+
+
+def _case(
+    table: Table, scorers: Sequence[Scorer], grouped: Scorer | None, batch: Batch, index: int, *, further: bool
+) -> Case:
+    scorer, chosen, groups = scorers[0], {index}, None
+    targets = batch.column(scorer.columns.target)
+    if any(each.recipe.needs & {"groups", "trajectories"} for each in scorers):
+        read = scorer.recipe.read_targets(targets, bad_target="abstain", warn=False)
+        if grouped is not None:
+            groups = grouped.samples(table, batch, read)
+            chosen |= _same(groups, index)
+        if any("trajectories" in each.recipe.needs for each in scorers):
+            chosen |= _same([row and row.trajectory for row in read.rows], index)
+    indices = sorted(chosen)
+    alone = [_alone(batch, place) for place in indices]
+    names = scorer.columns.image_size, scorer.columns.model_image_size
+    sizes = [[scorer.sizes(table, one, name) for one in alone] for name in names]
+    known = [tuple(size[0] if size else None for size in column) for column in sizes]
+    lengths = [length[0] for length in (scorer.lengths(table, one) for one in alone) if length] if further else []
+    return Case(
+        tuple(scorer.responses(table, one)[0] for one in alone),
+        tuple(targets[place] for place in indices),
+        indices.index(index),
+        known[0] if any(known[0]) else None,
+        known[1] if any(known[1]) else None,
+        None if groups is None else tuple(groups[place] for place in indices),
+        token_lengths=tuple(lengths) if len(lengths) == len(indices) else None,
+        extras=tuple(batch.rows[place] for place in indices) if further else None,
+        names=tuple(batch.start + place for place in indices),
+    )
+
+
+def _same(values: Sequence[Any], index: int) -> set[int]:
+    return set() if values[index] is None else {row for row, value in enumerate(values) if value == values[index]}
+
+
+def _alone(batch: Batch, index: int) -> Batch:
+    """Return a batch of one row, which errors name as before."""
+    lines = None if batch.lines is None else [batch.lines[index]]
+    return Batch(batch.start + index, [batch.rows[index]], None, batch.done, lines)
