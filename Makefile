@@ -1,6 +1,6 @@
 # Everything a checkout needs, from Python 3.11 or 3.12 and make alone.
 #   make demo    a small policy learns to click, trained by TRL's GRPOTrainer on our reward; writes out/demo/
-#   make test    all tests
+#   make test    all tests; make test-fast: without those marked slow
 # TORCH_INDEX=URL installs PyTorch from another index, such as PyTorch's own index of CPU wheels.
 
 PYTHON ?= $(shell for python in python3.11 python3.12 python3 python; do \
@@ -12,7 +12,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := grounding_rewards adapters tests examples benchmarks docs
 
-.PHONY: setup demo test lint fix bench docs clean
+.PHONY: setup demo test test-fast lint fix bench docs clean
 
 setup: .venv/complete
 
@@ -29,6 +29,9 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
+
+test-fast: setup
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup -m "not slow"
 
 lint: setup
 	$(BIN)/ruff format --check $(SOURCES)

@@ -1,4 +1,4 @@
-"""What an agent does: one vocabulary for the names that models and papers use, and columns of arguments.
+"""Actions of an agent: one vocabulary for the names that models and papers use, and columns of arguments.
 
 Directions: a scroll's says where the view goes (``down`` shows what is further down), a swipe's where the finger goes,
 which is the opposite. ``normalised`` makes a scroll of either.
@@ -62,7 +62,7 @@ NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType({
                "sleep": "wait", "infeasible": "finished", "press_recent": "recent", "press_appselect": "recent",
                "recents": "recent", "app_switch": "recent", "response": "answer", "callUser": "call_user"},
 })  # fmt: skip
-"""What each source calls them, where it calls them otherwise."""
+"""Names of actions by source, where they differ from the vocabulary."""
 
 _CANONICAL = {
     **{name: name for name in (*ACTIONS, "swipe", "system_button")},
@@ -94,7 +94,7 @@ class Act(NamedTuple):
     """One action as a response wrote it.
 
     Attributes:
-        name: what it is called there, "" where the answer is a place alone.
+        name: its name there, "" where the answer is a place alone.
         place: x, y, or x1, y1, x2, y2, or nothing.
         arguments: those of "text", "direction", "button", "app", "status" (strings), "keys" (a tuple of strings), "to"
             (x, y: where a drag ends), "duration" (a number), "swiped" (True where the direction is a swipe's, turned
@@ -107,7 +107,7 @@ class Act(NamedTuple):
 
 
 def canonical(name: str) -> str:
-    """The vocabulary's name for what a model or a target wrote; an unknown name as it is.
+    """Return the vocabulary's name for a name as written by a model or a target; an unknown name is unchanged.
 
     >>> canonical("left_click"), canonical("LongPress"), canonical("TAP"), canonical("teleport")
     ('click', 'long_press', 'click', 'teleport')
@@ -116,12 +116,12 @@ def canonical(name: str) -> str:
 
 
 def is_known(name: str) -> bool:
-    """Whether the vocabulary has the name; "" stands for an answer that needs none."""
+    """Return True for names that the vocabulary has, and for "", the name of an answer that is a place alone."""
     return not name or name in _CANONICAL or name.lower() in _CANONICAL
 
 
 def normalised(name: str, arguments: Mapping[str, Any], place: Sequence[float] = ()) -> tuple[str, dict[str, Any]]:
-    """The name and arguments to which other ways of writing the same action come down.
+    """Return the canonical name and arguments of an action, the same for every way of writing it.
 
     Buttons of the system become actions (``system_button`` Back: ``back``), and so do the other buttons of a mouse; a
     key's text becomes ``keys``, in lower case; what is opened is the ``app``; a swipe becomes a scroll the other way,
@@ -137,54 +137,54 @@ def normalised(name: str, arguments: Mapping[str, Any], place: Sequence[float] =
     >>> normalised("swipe", {"to": (500, 100)}, (500, 900)), normalised("hotkey", {"text": "Ctrl+C"})
     (('scroll', {'to': (500, 100), 'direction': 'down', 'swiped': True}), ('key', {'keys': ('ctrl', 'c')}))
     """
-    written, name, found = name, canonical(name), dict(arguments)
+    written, name, fields = name, canonical(name), dict(arguments)
     if name in ("system_button", "key"):
-        return _pressed(name, found)
+        return _pressed(name, fields)
     if name in ("swipe", "scroll"):
-        return "scroll", _turned(name, found, place)
-    if name == "open_app" and "app" not in found and "text" in found:
-        found["app"] = found.pop("text")
-    elif name == "click" and found.get("button") is not None:
-        button = str(found.pop("button")).strip().lower()
-        return _SIDES.get(button, f"{button}_click"), found
+        return "scroll", _turned(name, fields, place)
+    if name == "open_app" and "app" not in fields and "text" in fields:
+        fields["app"] = fields.pop("text")
+    elif name == "click" and fields.get("button") is not None:
+        button = str(fields.pop("button")).strip().lower()
+        return _SIDES.get(button, f"{button}_click"), fields
     elif name == "finished" and written.lower() in _IMPOSSIBLE:
-        found.setdefault("status", "impossible")
-    return name, found
+        fields.setdefault("status", "impossible")
+    return name, fields
 
 
-def _turned(name: str, found: dict[str, Any], place: Sequence[float]) -> dict[str, Any]:
-    """The arguments of a scroll or swipe with the way that the view goes as its direction."""
-    direction, ends = found.get("direction"), towards(place, found.get("to"))
+def _turned(name: str, arguments: dict[str, Any], place: Sequence[float]) -> dict[str, Any]:
+    """Return the arguments of a scroll or swipe, their direction that in which the view moves."""
+    direction, ends = arguments.get("direction"), towards(place, arguments.get("to"))
     if direction is None and ends is None:
-        return found
+        return arguments
     if direction is None:
-        return {**found, "direction": opposite(str(ends)), "swiped": True}
+        return {**arguments, "direction": opposite(str(ends)), "swiped": True}
     direction = direction.strip().lower()
-    if name == "swipe" and not found.get("swiped"):
-        return {**found, "direction": opposite(direction), "swiped": True}
-    return {**found, "direction": direction}
+    if name == "swipe" and not arguments.get("swiped"):
+        return {**arguments, "direction": opposite(direction), "swiped": True}
+    return {**arguments, "direction": direction}
 
 
 def opposite(direction: str) -> str:
-    """The other way; what is no direction as it is."""
+    """Return the opposite direction; any other text is unchanged."""
     return _OPPOSITE.get(direction, direction)
 
 
-def _pressed(name: str, found: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """A key, or a button of the system: ``enter`` and ``back`` are actions of their own."""
-    written = found.pop("keys", None) or found.pop("button", None) or found.pop("text", None) or ()
+def _pressed(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Read a key or a button of the system; ``enter`` and ``back`` become actions of their own."""
+    written = arguments.pop("keys", None) or arguments.pop("button", None) or arguments.pop("text", None) or ()
     parts = (written,) if isinstance(written, str) else written
     keys = tuple([key_name(key) for part in parts for key in _split(str(part))])
     alone = keys[0] if len(keys) == 1 else ""
     if name == "system_button" and alone in _BUTTONS:
-        return _BUTTONS[alone], found
+        return _BUTTONS[alone], arguments
     if alone in ("enter", "back"):
-        return alone, found
-    return "key", {**found, "keys": keys} if keys else found
+        return alone, arguments
+    return "key", {**arguments, "keys": keys} if keys else arguments
 
 
 def key_name(key: str) -> str:
-    """The one name of a key that has several, in lower case.
+    """Return the canonical name of a key, in lower case.
 
     >>> [key_name(key) for key in ("Control_L", "Return", "KEYCODE_BACK", "ArrowUp", "a", " ")]
     ['ctrl', 'enter', 'back', 'up', 'a', 'space']
@@ -198,7 +198,7 @@ def key_name(key: str) -> str:
 
 
 def _split(written: str) -> tuple[str, ...]:
-    """``ctrl+c``, ``ctrl c`` or ``ctrl-c`` as two keys; a key that is "+", "-" or white space as one."""
+    """Split ``ctrl+c``, ``ctrl c`` or ``ctrl-c`` into two keys; a key that is "+", "-" or white space stays one."""
     text = written.strip().lower()
     if not text:
         return (written[:1],) if written else ()
@@ -209,18 +209,18 @@ def _split(written: str) -> tuple[str, ...]:
 
 
 def _hyphened(part: str) -> tuple[str, ...]:
-    """``ctrl-c`` as two keys; what does not begin with such a key as it is."""
+    """Split ``ctrl-c`` into two keys; text that does not begin with a modifier stays whole."""
     first, hyphen, rest = part.partition("-")
     return (first, *_hyphened(rest)) if hyphen and rest and first in _MODIFIERS else (part,)
 
 
 def towards(place: Sequence[float], to: Any) -> str | None:
-    """The main direction from a place to another, y growing downwards; None where there is none."""
+    """Return the main direction from one place to another, y growing downwards; None where there is none."""
     if to is None or len(place) not in (2, 4) or len(to) not in (2, 4):
         return None
     (x, y), (end_x, end_y) = _centre(place), _centre(to)
     right, down = end_x - x, end_y - y
-    if not (right or down) or right != right or down != down:
+    if not (right or down) or right != right or down != down:  # the same place, or NaN
         return None
     if abs(right) > abs(down):
         return "right" if right > 0 else "left"
@@ -235,7 +235,7 @@ def _centre(place: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Arguments:
-    """What the actions of n rows say beside their name and place. A column is None where no row has one.
+    """Arguments of the actions of n rows, beside name and place. A column is None where no row has one.
 
     Attributes:
         text: (n,) str or None: what is typed, answered or selected.
@@ -263,46 +263,47 @@ class Arguments:
     raw: Objects | None = None
 
     def column(self, name: str, rows: int) -> NDArray[Any]:
-        """A column, of nothing but None or NaN where no row has one."""
-        found: NDArray[Any] | None = getattr(self, name)
-        return empty(name, rows) if found is None else found
+        """Return a column, all None or NaN where no row has one."""
+        values: NDArray[Any] | None = getattr(self, name)
+        return empty(name, rows) if values is None else values
 
-    def said(self, rows: int) -> list[dict[str, Any]]:
-        """What each row says, by name, as plain values; ``swiped`` and ``raw`` are for verifiers alone.
+    def by_row(self, rows: int) -> list[dict[str, Any]]:
+        """Return each row's arguments by name, as plain values; ``swiped`` and ``raw`` are for verifiers alone.
 
-        >>> Arguments(**columns([{"text": "hi", "raw": []}, {}])).said(2)
+        >>> Arguments(**columns([{"text": "hi", "raw": []}, {}])).by_row(2)
         [{'text': 'hi'}, {}]
         """
-        found: list[dict[str, Any]] = [{} for _ in range(rows)]
-        for name in _SAID:
+        every: list[dict[str, Any]] = [{} for _ in range(rows)]
+        for name in _PLAIN:
             if getattr(self, name) is None:
                 continue
-            for fields, value in zip(found, self.column(name, rows).tolist(), strict=True):
-                if value is not None and value == value and not (name == "to" and value[0] != value[0]):  # NaN is none
+            for fields, value in zip(every, self.column(name, rows).tolist(), strict=True):
+                # NaN, which is unequal to itself, stands for no number.
+                if value is not None and value == value and not (name == "to" and value[0] != value[0]):
                     fields[name] = value
-        return found
+        return every
 
 
-_SAID = ("text", "direction", "to", "button", "keys", "app", "status", "duration")
+_PLAIN = ("text", "direction", "to", "button", "keys", "app", "status", "duration")
 NO_ARGUMENTS = Arguments()
 ARGUMENTS = tuple(Arguments.__dataclass_fields__)
 
 
 def empty(name: str, rows: int, *, ends: int = 2) -> NDArray[Any]:
-    """A column of arguments in which no row has one yet."""
+    """Return an argument column in which no row has a value yet."""
     if name == "to":
         return nowhere(rows, ends)
     return np.full(rows, np.nan) if name == "duration" else np.full(rows, None, dtype=np.object_)
 
 
 def columns(arguments: Sequence[Mapping[str, Any]], *, ends: int = 2) -> dict[str, NDArray[Any]]:
-    """Rows of arguments as columns, those alone of which some row has one."""
-    found: dict[str, NDArray[Any]] = {}
+    """Turn rows of arguments into columns, leaving out arguments that no row has."""
+    table: dict[str, NDArray[Any]] = {}
     for row, fields in enumerate(arguments):
         for name, value in fields.items():
             if value is not None:
-                column = found.get(name)
+                column = table.get(name)
                 if column is None:
-                    column = found[name] = empty(name, len(arguments), ends=ends)
+                    column = table[name] = empty(name, len(arguments), ends=ends)
                 column[row] = value
-    return found
+    return table

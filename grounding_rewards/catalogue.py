@@ -11,10 +11,12 @@ import json
 import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, cast, get_args
 
 from grounding_rewards.combine import RESERVED
-from grounding_rewards.coords.spaces import as_space
+from grounding_rewards.coords.resizing import PIPELINES, RESIZING, Resizing
+from grounding_rewards.coords.spaces import MODELS, as_space
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
 from grounding_rewards.parsing import Answers, Thinking
 from grounding_rewards.plugins.frozen import frozen
@@ -22,8 +24,10 @@ from grounding_rewards.plugins.loading import absolute, current, in_full, load, 
 from grounding_rewards.plugins.registry import left_out, makes_callables, origin, registry
 from grounding_rewards.scoring import ACTION, Recipe
 
-SHARED = ("response_space", "target_space", "answers", "thinking", "action_names")
+SHARED = ("response_space", "target_space", "answers", "thinking", "action_names", *RESIZING)
 """Options that every recipe takes."""
+
+_FIELDS = frozenset(SHARED) - frozenset(RESIZING)
 
 _BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -50,13 +54,18 @@ def recipe(name: str | Mapping[str, Any], /, **options: Any) -> Recipe:
         options: the recipe's own, and for every recipe ``response_space``, ``target_space``, ``answers`` ("only",
             "first", "last", "all"), ``thinking`` ("closed", "open", "read") and, where it judges actions,
             ``action_names``, names of one's own that actions in targets have beside those of ``actions.NAMES``.
+            ``model``, such as "qwen2_5_vl", sets the response space, unless ``response_space`` does, and makes the size
+            of the image that the model saw from the original's, within the bounds that ``min_pixels``, ``max_pixels``,
+            ``processor_min_pixels`` and ``processor_max_pixels`` say: see ``coords.resizing``.
 
     Raises:
         RecipeError: the name or an option is unknown, or a value does not fit.
-        SpaceError: a space is unknown, or missing where the recipe has no own.
+        SpaceError: a space is unknown, or missing where the recipe has no own; or a model does not take such bounds.
 
     >>> recipe("gelato", format_weight=0.1).to_dict()
     {'name': 'gelato', 'format_weight': 0.1}
+    >>> recipe("click", model="qwen3_vl").response_space
+    <CoordSpace.THOUSANDTHS: 'thousandths'>
     >>> recipe("gelatto")
     Traceback (most recent call last):
     grounding_rewards.errors.RecipeError: unknown recipe 'gelatto'; did you mean 'gelato'? There are: action, \
@@ -78,9 +87,15 @@ infigui-g1, se-gui, ui-agile, ui-ins, ui-r1, ui-r1-dast, ui-r1-e, ui-rft, ui-s1,
             known = list(dict.fromkeys((*own, *SHARED)))
             hint = near(option, known) or "."
             raise RecipeError(f"{name}: unknown option {option!r}{hint} It takes: {', '.join(known)}")
-    built = _built(name, build, {key: value for key, value in options.items() if key in own})
-    shared = {key: _shared(built, name, key, value) for key, value in options.items() if key in SHARED}
-    kept = {key: value for key, value in options.items() if value != _default(key, own, built)}
+    bounds = {key: value for key, value in options.items() if key in RESIZING and key not in own}
+    answered = _model_space(name, bounds.get("model"))
+    given = {**answered, **options}
+    built = _built(name, build, {key: value for key, value in given.items() if key in own})
+    shared = {key: _shared(built, name, key, value) for key, value in given.items() if key in _FIELDS}
+    if bounds:
+        shared["resizing"] = resizing(built, bounds)
+    defaults = {key: _default(key, own, built) for key in options} | answered
+    kept = {key: value for key, value in options.items() if value != defaults[key]}
     return replace(built, **shared, name=absolute(name), options=tuple(sorted(kept.items())))
 
 
@@ -143,8 +158,13 @@ def own_options(name: str) -> dict[str, Any]:
     return {key: parameter.default for key, parameter in parameters.items()}
 
 
-def shown_with(name: str) -> dict[str, Any]:
-    """Return the options to show a recipe with that cannot be built without any.
+def shared_option(built: Recipe, option: str) -> Any:
+    """Return what a recipe has for one of the options in ``SHARED``."""
+    return getattr(built.resizing if option in RESIZING else built, option, None)
+
+
+def shown_with(name: str, options: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """Return the options to show a recipe with: the given ones, and those that it cannot be built without.
 
     Raises:
         RecipeError: the name is unknown.
@@ -152,7 +172,10 @@ def shown_with(name: str) -> dict[str, Any]:
     >>> shown_with("click")
     {'response_space': 'pixel'}
     """
-    return dict(getattr(_build(name), "shown_with", {}))
+    needed = dict(getattr(_build(name), "shown_with", {}))
+    if options.get("model") is not None:
+        needed.pop("response_space", None)
+    return {**needed, **options}
 
 
 def _build(name: str) -> Callable[..., Any]:
@@ -247,6 +270,38 @@ def _shared(built: Recipe, name: str, option: str, value: Any) -> Any:
     return value
 
 
+def _model_space(name: str, model: Any) -> dict[str, Any]:
+    """The option that a model's name stands for: the space that it answers in."""
+    if model is None:
+        return {}
+    if model not in PIPELINES:
+        hint = near(model, PIPELINES) or "."
+        raise RecipeError(f"{name}: option model: got {model!r:.60}{hint} There are: {', '.join(PIPELINES)}")
+    return {"response_space": str(MODELS[model.rpartition("+")[2]])}
+
+
+def resizing(built: Recipe, options: Mapping[str, Any]) -> Resizing | None:
+    """Return a recipe's ``resizing`` with other options of it.
+
+    Args:
+        built: the recipe, whose own options hold where these say nothing.
+        options: some of ``coords.resizing.RESIZING``.
+
+    Raises:
+        RecipeError: a bound is no whole number from 1, or comes without a model.
+        SpaceError: the model is unknown, or does not take such bounds.
+    """
+    found = {**(vars(built.resizing) if built.resizing else {}), **options}
+    bounds = {name: bound for name, bound in found.items() if name != "model" and bound is not None}
+    for name, bound in bounds.items():
+        if type(bound) is not int or bound < 1:
+            raise RecipeError(f"{built.name}: {name}: got {bound!r:.60}; expected a whole number of pixels from 1")
+        if found.get("model") is None:
+            say = "says how images are resized; say for which model: set model too"
+            raise RecipeError(f"{built.name}: {name}={bound} {say}")
+    return None if found.get("model") is None else Resizing(**found)
+
+
 def _names(built: Recipe, name: str, value: Any) -> tuple[str, ...]:
     """Read names of actions from the option that declares them: one, or several."""
     names = (value,) if isinstance(value, str) else value
@@ -260,4 +315,4 @@ def _names(built: Recipe, name: str, value: Any) -> tuple[str, ...]:
 
 
 def _default(option: str, own: Mapping[str, Any], built: Recipe) -> Any:
-    return own[option] if option in own else frozen(getattr(built, option))
+    return own[option] if option in own else frozen(shared_option(built, option))

@@ -22,7 +22,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers.alternatives import Mask
 from grounding_rewards.verifiers.any_of import each_of
 from grounding_rewards.verifiers.base import Verifier, judges_of, reads_of, scored
-from grounding_rewards.verifiers.contract import VERIFIER, complaint
+from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
 
 RESERVED = frozenset({
     "reward", "score", "acc", "overall", "accuracy", "correct", "valid", "uid", "input", "output", "gts", "step",
@@ -94,7 +94,7 @@ class _Parts:
         if not self.parts:
             raise RecipeError(f"{type(self).__name__}: got no parts; name at least one")
         for name, part in self.parts:
-            if wrong := complaint(part, VERIFIER):
+            if wrong := why_invalid(part, VERIFIER):
                 raise RecipeError(f"part {name!r}: got {short_repr(part)}, which {wrong}")
         names = part_names(self)  # type: ignore[arg-type]
         for name in names:

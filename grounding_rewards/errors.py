@@ -37,7 +37,7 @@ class VerifierError(GroundingRewardsError):
 
 
 class DialectError(GroundingRewardsError):
-    """A dialect raised on a text, or returned something other than what it found in n texts."""
+    """A dialect raised on a text, or returned something other than answers to n texts."""
 
 
 class SelectorError(GroundingRewardsError):
@@ -78,8 +78,8 @@ class TargetError(GroundingRewardsError, ValueError):
     Attributes:
         sample: the target's ``id``, or its row number where it has none.
         field: the field at fault.
-        came: what was found there.
-        expected: what should be there, and how to fix it.
+        came: the value there.
+        expected: the value that fits, and how to fix it.
 
     >>> print(TargetError("a7", "bbox", [3, 1], "4 numbers x1 y1 x2 y2"))
     target of sample 'a7', field 'bbox': got [3, 1]; expected 4 numbers x1 y1 x2 y2
@@ -95,7 +95,7 @@ class TargetError(GroundingRewardsError, ValueError):
 
     @property
     def problem(self) -> str:
-        """The message without the sample, for those who name it themselves."""
+        """The message without the sample, for callers that name it themselves."""
         return f"field {self.field!r}: got {_short(self.came)}; expected {self.expected}"
 
     def named(self, sample: str | int) -> TargetError:
@@ -104,7 +104,7 @@ class TargetError(GroundingRewardsError, ValueError):
 
 
 class TargetWarning(UserWarning):
-    """Targets can be used and look wrong: an action of a name that nobody knows, or a place that no click reaches."""
+    """Targets can be used and look wrong: an action of an unknown name, or a place that no click reaches."""
 
 
 def _short(value: Any, limit: int = 120) -> str:
@@ -118,7 +118,7 @@ def _short(value: Any, limit: int = 120) -> str:
 
 
 def near(name: Any, known: Iterable[str]) -> str:
-    """What an error adds where a known name may have been meant; "" where none is near.
+    """Return a hint such as "; did you mean 'hit'?" for errors about an unknown name; "" where no known name is close.
 
     >>> near("hti", ["hit", "format"])
     "; did you mean 'hit'?"
@@ -129,12 +129,12 @@ def near(name: Any, known: Iterable[str]) -> str:
 
     names = list(known)
     meant = {**{each.rpartition("/")[2]: each for each in names}, **{each: each for each in names}}
-    found = difflib.get_close_matches(f"{name!s:.80}", meant, n=1)
-    return f"; did you mean {meant[found[0]]!r}?" if found else ""
+    closest = difflib.get_close_matches(f"{name!s:.80}", meant, n=1)
+    return f"; did you mean {meant[closest[0]]!r}?" if closest else ""
 
 
 class _Missing:
-    """Stands for a field that is not there, so that errors can say so."""
+    """Placeholder of a missing field, so that errors can print "nothing"."""
 
     def __reduce__(self) -> str:
         return "MISSING"
@@ -147,7 +147,7 @@ MISSING = _Missing()
 
 
 def printable(text: str) -> str:
-    r"""Text with control characters and lone surrogates escaped.
+    r"""Escape control characters and lone surrogates of a text.
 
     >>> print(printable("naïve \x1b[31m \ud800"))
     naïve \x1b[31m \ud800
@@ -163,5 +163,5 @@ def short_repr(thing: Any) -> str:
     """
     try:
         return f"{thing!r:.80}"
-    except Exception:  # a repr is somebody's code
+    except Exception:  # a repr is third-party code
         return f"a {type(thing).__name__}"

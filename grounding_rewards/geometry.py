@@ -1,4 +1,4 @@
-"""Pure, broadcasting functions on points, boxes and polygons. They know no space: both sides share one.
+"""Geometry: pure, broadcasting functions on points, boxes and polygons that share one space.
 
 Points are (n, 2), boxes (n, 4) as x1 y1 x2 y2. A NaN on either side is inside nothing.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def in_box(xy: Floats, box: Floats, *, strict: bool = False) -> Bools:
-    """x1 <= x <= x2 and y1 <= y <= y2: the border counts, or not where ``strict``.
+    """Test x1 <= x <= x2 and y1 <= y <= y2: the border counts, or not where ``strict``.
 
     Args:
         xy: (n, 2) points.
@@ -45,7 +45,7 @@ def in_box(xy: Floats, box: Floats, *, strict: bool = False) -> Bools:
 
 
 def enlarged(box: Floats, factor: float) -> Floats:
-    """Boxes of ``factor`` times the width and height about the same centres.
+    """Scale boxes to ``factor`` times their width and height about their centres.
 
     >>> enlarged(np.array([[10., 20., 20., 30.]]), 1.2)
     array([[ 9., 19., 21., 31.]])
@@ -55,11 +55,12 @@ def enlarged(box: Floats, factor: float) -> Floats:
 
 
 def in_ellipse(xy: Floats, centre: Floats, radii: Floats, *, strict: bool = False) -> Bools:
-    """((x - cx) / rx)² + ((y - cy) / ry)² <= 1, or < where ``strict``: a circle, also after a distorting resize.
+    """Test ((x - cx) / rx)² + ((y - cy) / ry)² <= 1, or < where ``strict``: a circle, also after a distorting resize.
 
     >>> in_ellipse(np.array([[3., 4.], [3.1, 4.]]), np.array([[0., 0.]]), np.array([[5., 5.]]))
     array([ True, False])
     """
+    # Far points overflow to infinity, which is outside; a NaN compares False.
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = (xy - centre) / radii
         inside: Bools = (lt if strict else le)(scaled[:, 0] * scaled[:, 0] + scaled[:, 1] * scaled[:, 1], 1.0)
@@ -67,7 +68,7 @@ def in_ellipse(xy: Floats, centre: Floats, radii: Floats, *, strict: bool = Fals
 
 
 def in_polygon_half_open(xy: Floats, vertices: Floats, offsets: Ints) -> Bools:
-    """Even-odd rule by a ray to the right; left and top edges are in, right and bottom edges out.
+    """Apply the even-odd rule by a ray to the right; left and top edges are in, right and bottom edges out.
 
     An edge a-b counts if (ay > y) != (by > y) and x < (bx - ax)(y - ay) / (by - ay) + ax; inside is an odd count.
 
@@ -88,14 +89,14 @@ def in_polygon_half_open(xy: Floats, vertices: Floats, offsets: Ints) -> Bools:
     owner, following = _edges(offsets)
     a, b, point = vertices, vertices[following], xy[owner]
     spans = (a[:, 1] > point[:, 1]) != (b[:, 1] > point[:, 1])
-    rise = np.where(spans, b[:, 1] - a[:, 1], 1.0)
+    rise = np.where(spans, b[:, 1] - a[:, 1], 1.0)  # a level edge never spans: 1.0 avoids a division by 0
     crosses = spans & (point[:, 0] < (b[:, 0] - a[:, 0]) * (point[:, 1] - a[:, 1]) / rise + a[:, 0])
-    odd: Bools = np.bincount(owner, weights=crosses, minlength=len(offsets) - 1) % 2 == 1
-    return odd
+    inside: Bools = np.bincount(owner, weights=crosses, minlength=len(offsets) - 1) % 2 == 1
+    return inside
 
 
 def in_polygon(xy: Floats, vertices: Floats, offsets: Ints, *, strict: bool = False) -> Bools:
-    """Inside or on the border, by shapely. Arguments and result as for ``in_polygon_half_open``.
+    """Test points inside a polygon or on its border, by shapely. Arguments and result as for ``in_polygon_half_open``.
 
     >>> square = np.array([[0., 0.], [2., 0.], [2., 2.], [0., 2.]])
     >>> in_polygon(np.array([[2., 1.]]), square, np.array([0, 4]))
@@ -107,6 +108,7 @@ def in_polygon(xy: Floats, vertices: Floats, offsets: Ints, *, strict: bool = Fa
 
     inside = np.zeros(len(xy), dtype=np.bool_)
     counts = np.diff(offsets)
+    # reduceat needs an index below the length: the 0.0 appended stands for polygons without corners at the end.
     unknown = np.add.reduceat(np.isnan(np.append(vertices.sum(axis=1), 0.0)), offsets[:-1])
     rows = np.flatnonzero((counts > 0) & (unknown == 0) & np.isfinite(xy[:, 0] + xy[:, 1]))
     if len(rows):
@@ -120,7 +122,7 @@ def in_polygon(xy: Floats, vertices: Floats, offsets: Ints, *, strict: bool = Fa
 
 
 def outline_distance(xy: Floats, vertices: Floats, offsets: Ints) -> Floats:
-    """Distance to the nearest edge of each polygon, from inside and from outside: (m,).
+    """Return the distance to the nearest edge of each polygon, from inside and from outside: (m,).
 
     Arguments as for ``in_polygon_half_open``; NaN for a polygon without corners and for a point that is NaN.
 
@@ -129,21 +131,22 @@ def outline_distance(xy: Floats, vertices: Floats, offsets: Ints) -> Floats:
     array([5.])
     """
     counts = np.diff(offsets)
-    found = np.full(len(counts), np.nan)
+    distances = np.full(len(counts), np.nan)
     owner, following = _edges(offsets)
     if not len(owner):
-        return found
+        return distances
     a, point = vertices, xy[owner]
     edge, away = vertices[following] - a, point - a
     length = edge[:, 0] * edge[:, 0] + edge[:, 1] * edge[:, 1]
+    # Two corners in one place make an edge of length 0, whose nearest point is that place.
     along = (away[:, 0] * edge[:, 0] + away[:, 1] * edge[:, 1]) / np.where(length > 0, length, 1.0)
     nearest = distance(point, a + np.clip(along, 0.0, 1.0)[:, None] * edge)
-    found[counts > 0] = np.minimum.reduceat(nearest, offsets[:-1][counts > 0])
-    return found
+    distances[counts > 0] = np.minimum.reduceat(nearest, offsets[:-1][counts > 0])
+    return distances
 
 
 def _edges(offsets: Ints) -> tuple[Ints, Ints]:
-    """For each corner of all polygons: the polygon that it belongs to, and the corner that follows."""
+    """Return, for each corner of all polygons, the polygon that it belongs to, and the corner that follows."""
     counts = np.diff(offsets)
     owner = np.repeat(np.arange(len(counts)), counts)
     following = np.arange(1, len(owner) + 1)
@@ -152,7 +155,7 @@ def _edges(offsets: Ints) -> tuple[Ints, Ints]:
 
 
 def polygon_means(vertices: Floats, offsets: Ints) -> Floats:
-    """Mean of each polygon's corners: (m, 2), NaN for a polygon without corners.
+    """Return the mean of each polygon's corners: (m, 2), NaN for a polygon without corners.
 
     >>> polygon_means(np.array([[0., 0.], [3., 0.], [0., 3.]]), np.array([0, 3]))
     array([[1., 1.]])
@@ -165,7 +168,7 @@ def polygon_means(vertices: Floats, offsets: Ints) -> Floats:
 
 
 def distance(a: Floats, b: Floats) -> Floats:
-    """Euclidean distance between points, row by row: (n,).
+    """Return the Euclidean distance between points, row by row: (n,).
 
     >>> distance(np.array([[0., 0.]]), np.array([[3., 4.]]))
     array([5.])
@@ -174,7 +177,7 @@ def distance(a: Floats, b: Floats) -> Floats:
 
 
 def lengths(vectors: Floats) -> Floats:
-    """Euclidean length of each vector: (n, 2) to (n,).
+    """Return the Euclidean length of each vector: (n, 2) to (n,).
 
     >>> lengths(np.array([[3., 4.]]))
     array([5.])
@@ -183,12 +186,12 @@ def lengths(vectors: Floats) -> Floats:
         x, y = vectors[0].tolist()
         return np.array([sqrt(x * x + y * y)])
     squares = vectors * vectors
-    found: Floats = np.sqrt(squares[:, 0] + squares[:, 1])
-    return found
+    length: Floats = np.sqrt(squares[:, 0] + squares[:, 1])
+    return length
 
 
 def box_gap(xy: Floats, box: Floats) -> Floats:
-    """Distance from each point to its box, 0.0 inside: (n,).
+    """Return the distance from each point to its box, 0.0 inside: (n,).
 
     >>> box_gap(np.array([[13., 14.], [5., 5.]]), np.array([[0., 0., 10., 10.]]))
     array([5., 0.])
@@ -197,7 +200,7 @@ def box_gap(xy: Floats, box: Floats) -> Floats:
 
 
 def diagonal(box: Floats) -> Floats:
-    """Length of each box's diagonal: (n,).
+    """Return the length of each box's diagonal: (n,).
 
     >>> diagonal(np.array([[0., 0., 3., 4.]]))
     array([5.])
@@ -206,7 +209,7 @@ def diagonal(box: Floats) -> Floats:
 
 
 def centre(box: Floats) -> Floats:
-    """Centre of each box: (n, 2).
+    """Return the centre of each box: (n, 2).
 
     >>> centre(np.array([[0., 0., 3., 4.]]))
     array([[1.5, 2. ]])
@@ -215,7 +218,7 @@ def centre(box: Floats) -> Floats:
 
 
 def area(box: Floats) -> Floats:
-    """Width times height of each box: (n,).
+    """Return width times height of each box: (n,).
 
     >>> area(np.array([[0., 0., 3., 4.]]))
     array([12.])
@@ -224,7 +227,7 @@ def area(box: Floats) -> Floats:
 
 
 def shared_area(a: Floats, b: Floats, least: float = 0.0) -> Floats:
-    """Area that two boxes have in common, 0.0 where it is at most ``least`` wide or high: (n,).
+    """Return the area that two boxes have in common, 0.0 where it is at most ``least`` wide or high: (n,).
 
     >>> shared_area(np.array([[0., 0., 3., 4.]]), np.array([[2., 1., 9., 9.]]))
     array([3.])
@@ -237,7 +240,7 @@ def shared_area(a: Floats, b: Floats, least: float = 0.0) -> Floats:
 
 
 def hull(a: Floats, b: Floats) -> Floats:
-    """The smallest box around both: (n, 4).
+    """Return the smallest box around both: (n, 4).
 
     >>> hull(np.array([[0., 0., 3., 4.]]), np.array([[2., 1., 9., 9.]]))
     array([[0., 0., 9., 9.]])

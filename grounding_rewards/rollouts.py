@@ -1,4 +1,4 @@
-"""Tables of n rows as frozen dataclasses of arrays: what verifiers see and what scoring returns."""
+"""Tables of n rows as frozen dataclasses of arrays: the input of verifiers and the result of scoring."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from grounding_rewards.targets.columns import Targets
 
 
 class Reason(IntEnum):
-    """What became of a response."""
+    """Outcome of reading a response."""
 
     OK = 0  #: an answer was read, and it lies in the image
     EMPTY = 1  #: no text (None, or nothing but white space)
@@ -44,7 +44,7 @@ _IS_PARSED = np.isin(np.arange(len(Reason)), PARSED)
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What was parsed from n responses.
+    """Answers parsed from n responses.
 
     Attributes:
         xy: (n, 2) the point answered, the centre of an answered box; NaN where there is none. In ``space``.
@@ -57,8 +57,8 @@ class Predictions:
             that has there), "" where it names none and in rows that answer with neither a place nor an action.
         points: (k, 2) all answers of all rows, where the policy is ``answers="all"``; else None.
         offsets: (n + 1,) where each row's answers start and end in ``points``; else None.
-        usual: (n,) True where the whole response, thinking and all, was seen to be the dialect's usual form; None where
-            nobody looked. For speed alone.
+        usual: (n,) True where the whole response, thinking and all, is known to be in the dialect's usual form; None
+            where this was not checked. For speed alone.
         arguments: what the action says beside its name and place, from dialects that read that.
     """
 
@@ -92,13 +92,13 @@ class Predictions:
 
 @dataclass(frozen=True, eq=False)
 class Rollouts:
-    """What a verifier sees: predictions and targets of n rollouts, both in the recipe's space.
+    """Input of a verifier: predictions and targets of n rollouts, both in the recipe's space.
 
     Attributes:
         predictions: what was parsed.
         targets: what counts as right.
         text: the responses as they came ("" for None), the last 64 KiB of each.
-        groups: (n,) the sample that each rollout belongs to; every row its own group where none was given.
+        groups: (n,) the sample that each rollout belongs to; without groups every row is its own.
         token_lengths: (n,) length of each response in tokens, or None.
         extras: further columns by name.
     """
@@ -126,13 +126,13 @@ class Rollouts:
 
     @property
     def model_image_sizes(self) -> Floats:
-        """(n, 2) the same of the images that the model saw."""
+        """(n, 2) width and height of the images that the model saw; NaN where unknown."""
         return self.targets.model_image_sizes
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The scores of n rollouts; every float finite.
+    """Scores of n rollouts; every float finite.
 
     Attributes:
         total: (n,) the reward, within the recipe's ``low`` and ``high``.

@@ -15,17 +15,18 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import Known, evaluate, part_names
 from grounding_rewards.coords.image_sizes import read_sizes
+from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import PIXEL, CoordSpace, convert
 from grounding_rewards.errors import DialectError, GroundingRewardsError, RecipeError, TargetWarning, short_repr
 from grounding_rewards.parsing.base import Answers, Dialect
-from grounding_rewards.parsing.parse import MAX_LENGTH, Thinking, parse, read_responses
+from grounding_rewards.parsing.parse import Thinking, parse_texts, read_responses
 from grounding_rewards.plugins.registry import add_origin
 from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores, group_codes, read_extras, read_lengths
 from grounding_rewards.targets.columns import BadTarget, Targets
 from grounding_rewards.targets.findings import described, findings
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers.base import Verifier, reads_of
-from grounding_rewards.verifiers.contract import VERIFIER, complaint
+from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
 
 BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION = "bbox", "polygon", "circle", "point", "refusal", "action"
 """Kinds of target, as ``Recipe.accepts`` names them."""
@@ -104,6 +105,8 @@ class Recipe:
         target_space: the space of targets that do not name one.
         answers: which of several answers counts.
         thinking: what happens to thinking.
+        resizing: makes the size of the image that the model saw from the original's, where neither the target nor the
+            caller says it; None makes none.
         accepts: kinds of target it can judge.
         native: the source's own target rows, read first.
         source: paper, repository, commit.
@@ -127,6 +130,7 @@ class Recipe:
     source: Source
     answers: Answers = "only"
     thinking: Thinking = "closed"
+    resizing: Resizing | None = None
     native: NativeForm | None = None
     deviations: tuple[Deviation, ...] = ()
     exploits: tuple[Exploit, ...] = ()
@@ -139,7 +143,7 @@ class Recipe:
     def __post_init__(self) -> None:
         for role in ("reward", "success"):
             term = getattr(self, role)
-            if wrong := complaint(term, VERIFIER):
+            if wrong := why_invalid(term, VERIFIER):
                 raise RecipeError(f"{self.name}: {role}: got {short_repr(term)}, which {wrong}")
 
     def __repr__(self) -> str:
@@ -216,7 +220,8 @@ class Recipe:
             targets: n targets, or a prepared ``Targets``; None for none at all, where the recipe is ``label_free``.
             image_sizes: (n, 2) or (2,) width and height of the original images, in pixels; they go before sizes in the
                 targets. Needed only where a conversion needs them.
-            model_image_sizes: the same for the images that the model saw after resizing.
+            model_image_sizes: the same for the images that the model saw after resizing; they go before what
+                ``resizing`` makes, and so do those in the targets.
             groups: (n,) which sample each response belongs to; without it every row is its own group.
             token_lengths: (n,) how many tokens each response has, for rewards of length.
             extras: further columns for verifiers of one's own.
@@ -292,10 +297,11 @@ class Recipe:
             model_image_sizes=(
                 None if model_image_sizes is None else read_sizes("model_image_sizes", model_image_sizes, rows)
             ),
+            resizing=self.resizing,
             bad_target=bad_target,
         )
         try:
-            predictions = parse(
+            predictions, text = parse_texts(
                 texts, self.dialect, space=self.response_space, answers=self.answers, thinking=self.thinking,
                 action_names=self.action_names,
             )  # fmt: skip
@@ -305,7 +311,7 @@ class Recipe:
         return Rollouts(
             predictions=into_space(predictions, self.space, ready),
             targets=ready,
-            text=texts.capped(MAX_LENGTH),
+            text=text,
             groups=group_codes(groups, rows),
             token_lengths=None if token_lengths is None else read_lengths(token_lengths, rows),
             extras=read_extras(extras, rows) if extras else {},

@@ -31,16 +31,14 @@ def ask(rule, x, y, *polygons):
     return rule(np.array([[x, y]] * len(polygons), dtype=float).reshape(-1, 2), vertices, offsets).tolist()
 
 
-@pytest.mark.parametrize(
-    ("point", "inside"),
-    [
+def test_the_border_of_a_box_counts():
+    for point, inside in [
         ((10, 20), True), ((30, 40), True), ((10, 40), True), ((20, 30), True),
         ((9.999, 30), False), ((30.001, 30), False), ((20, 19.999), False), ((20, 40.001), False),
         ((np.nan, 30), False), ((20, np.nan), False), ((np.inf, 30), False),
-    ],
-)  # fmt: skip
-def test_the_border_of_a_box_counts(point, inside):
-    assert geometry.in_box(np.array([point], dtype=float), np.array([[10.0, 20.0, 30.0, 40.0]])).tolist() == [inside]
+    ]:  # fmt: skip
+        found = geometry.in_box(np.array([point], dtype=float), np.array([[10.0, 20.0, 30.0, 40.0]]))
+        assert found.tolist() == [inside], point
 
 
 def test_a_box_of_nan_holds_nothing():
@@ -67,27 +65,21 @@ def test_a_circle_of_next_to_no_radius_warns_of_nothing():
     ]
 
 
-@pytest.mark.parametrize(
-    ("point", "inside"),
-    [
+def test_the_published_polygon_rule_is_half_open():
+    for point, inside in [
         ((0, 2), True), ((2, 0), True), ((0, 0), True),  # left and top edges are in
         ((4, 2), False), ((2, 4), False), ((4, 4), False), ((4, 0), False), ((0, 4), False),  # right and bottom are out
         ((3.999, 3.999), True), ((-0.001, 2), False), ((2, 2), True), ((np.nan, 2), False), ((2, np.nan), False),
-    ],
-)  # fmt: skip
-def test_the_published_polygon_rule_is_half_open(point, inside):
-    assert ask(geometry.in_polygon_half_open, *point, SQUARE) == [inside]
+    ]:  # fmt: skip
+        assert ask(geometry.in_polygon_half_open, *point, SQUARE) == [inside], (point, inside)
 
 
-@pytest.mark.parametrize(
-    ("point", "inside"),
-    [
+def test_our_own_polygon_rule_counts_the_border():
+    for point, inside in [
         ((0, 2), True), ((4, 2), True), ((2, 4), True), ((4, 4), True), ((2, 2), True),
         ((4.001, 2), False), ((-0.001, 2), False), ((np.nan, 2), False), ((2, np.inf), False),
-    ],
-)  # fmt: skip
-def test_our_own_polygon_rule_counts_the_border(point, inside):
-    assert ask(geometry.in_polygon, *point, SQUARE) == [inside]
+    ]:  # fmt: skip
+        assert ask(geometry.in_polygon, *point, SQUARE) == [inside], (point, inside)
 
 
 @pytest.mark.parametrize("rule", [geometry.in_polygon, geometry.in_polygon_half_open])
@@ -177,19 +169,16 @@ def test_boxes_grow_about_their_centre():
     assert geometry.enlarged(boxes, 1.0).tolist() == boxes.tolist()
 
 
-@pytest.mark.parametrize(
-    ("point", "gap"),
-    [((5, 5), 0), ((0, 10), 0), ((-3, 5), 3), ((5, 12), 2), ((13, 14), 5), ((-3, -4), 5), ((13, -4), 5)],
-)
-def test_the_gap_to_a_box_is_to_its_nearest_point(point, gap):
-    assert geometry.box_gap(np.array([point], dtype=float), np.array([[0.0, 0.0, 10.0, 10.0]])).tolist() == [gap]
+def test_the_gap_to_a_box_is_to_its_nearest_point():
+    box = np.array([[0.0, 0.0, 10.0, 10.0]])
+    for point, gap in [((5, 5), 0), ((0, 10), 0), ((-3, 5), 3), ((5, 12), 2), ((13, 14), 5), ((-3, -4), 5)]:
+        assert geometry.box_gap(np.array([point], dtype=float), box).tolist() == [gap], point
+    assert geometry.box_gap(np.array([(13.0, -4.0)]), box).tolist() == [5]
 
 
-@pytest.mark.parametrize(
-    ("point", "away"), [((1, 4), 1), ((4, 4), 2), ((9, 1), 3), ((9, 6), 5), ((1, 1), 1), ((0, 3), 0), ((-3, -4), 5)]
-)
-def test_the_distance_to_an_outline_is_to_its_nearest_edge(point, away):
-    assert ask(geometry.outline_distance, *point, L_SHAPE) == pytest.approx([away])
+def test_the_distance_to_an_outline_is_to_its_nearest_edge():
+    for point, away in [((1, 4), 1), ((4, 4), 2), ((9, 1), 3), ((9, 6), 5), ((1, 1), 1), ((0, 3), 0), ((-3, -4), 5)]:
+        assert ask(geometry.outline_distance, *point, L_SHAPE) == pytest.approx([away]), (point, away)
 
 
 def test_outlines_of_several_polygons_and_of_none():

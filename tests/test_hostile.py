@@ -16,6 +16,8 @@ from grounding_rewards.testing.recipes import examples_of
 from grounding_rewards.testing.timing import check_time
 from tests.parsing.fragments import ANSWERS, responses
 
+pytestmark = pytest.mark.slow
+
 SIZES = {"image_sizes": (1000, 800), "model_image_sizes": (500, 400)}
 CASES = {
     "click, pixel": (gr.recipe("click", response_space="pixel", point_radius=14), [

@@ -16,7 +16,7 @@ from grounding_rewards.tables.recorder import read_rollouts
 ROOT = Path(__file__).parents[1]
 STEPS, GENERATIONS, TASKS = 2, 8, 40
 
-pytestmark = [pytest.mark.xdist_group("next_round"), pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("next_round"), pytest.mark.timeout(280)]
 
 
 def run(script: str, *options: str) -> str:

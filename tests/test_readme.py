@@ -48,6 +48,7 @@ def test_library_examples_give_what_they_show() -> None:
     assert runner.tries > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "output"), commands(), ids=[command for command, _ in commands()])
 def test_commands_print_what_it_shows(command: str, output: str, tmp_path: Path) -> None:
     arguments = [str(tmp_path / word) if word in WRITTEN else word for word in shlex.split(command)]

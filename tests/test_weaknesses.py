@@ -1,13 +1,10 @@
 """Weaknesses found in published rewards for points, boxes and actions: what they do, and what ours does in its place.
 
-The numbers are those of the list of weaknesses, part (c) of the notes on published rewards. Those of one recipe alone
-stand beside its other tests, in tests/recipes; ``SHOWN`` says where.
+Those of one recipe alone stand beside its other tests, in tests/recipes.
 """
 
-import ast
 import copy
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,97 +19,6 @@ CLICK = gr.recipe("click", response_space="pixel")
 UNIT_BOX = [0.1, 0.1, 0.3, 0.2]
 PIXEL_BOX = [100, 100, 300, 200]
 GTA1_BOX = [[100, 100, 300, 200], 1.0, 1.0]
-
-SHOWN = {
-    1: ("test_1_no_response_is_ever_run", "recipes/test_groundnext.py::test_code_in_a_call_is_not_run",
-        "recipes/test_gui_r1.py::test_1_code_in_an_answer_is_not_run"),
-    2: ("test_2_a_number_of_any_length_is_a_miss",
-        "recipes/test_gelato.py::test_a_number_of_400_digits_is_a_miss_with_good_format"),
-    3: ("test_3_a_box_without_extent_and_numpy_numbers_are_targets",),
-    4: ("recipes/test_ui_rft.py::test_coordinates_that_are_none_do_not_raise",),
-    5: ("test_5_no_environment_variable_changes_a_score",
-        "recipes/test_se_gui.py::test_a_target_that_does_not_fit_is_an_error_and_no_silent_zero"),
-    6: ("verifiers/test_collinear.py::test_the_time_grows_with_the_square_of_the_points",
-        "recipes/test_infigui_g1.py::test_not_more_than_256_points_are_read"),
-    7: ("test_7_nothing_is_printed",),
-    8: ("test_8_targets_are_left_as_they_came",
-        "recipes/test_groundnext.py::test_targets_in_the_sources_form_and_in_the_wire_form"),
-    9: ("recipes/test_gui_g1.py::test_edges_a_whole_image_away_pay_nothing_and_no_response_dominates_a_batch",
-        "recipes/test_gui_g1.py::test_any_box_is_finite_and_within_bounds"),
-    10: ("recipes/test_gui_g2.py::test_boxes_without_size_and_beyond_all_bounds_are_paid_between_0_and_1",
-         "recipes/test_gui_g2.py::test_boxes_in_unit_space_are_an_error_unless_they_say_so",
-         "exploit gui-g2 inverted-box"),
-    11: ("recipes/test_se_gui.py::test_off_the_image_nothing_is_below_nothing",),
-    12: ("recipes/test_ui_r1.py::test_no_coordinate_is_no_hit",
-         "recipes/test_ui_r1.py::test_targets_in_the_sources_form_and_in_the_wire_form"),
-    13: ("exploit gui-r1 empty-list", "exploit gui-r1 single-letter", "exploit gui-r1 any-argument",
-         "recipes/test_gui_r1.py::test_13_a_click_without_a_point_is_no_click_on_the_origin",
-         "recipes/test_gui_r1.py::test_13_scrolling_by_a_single_letter_is_paid_but_for_its_format"),
-    14: ("exploit infigui-g1 spraying", "exploit infigui-g1 no-points",
-         "recipes/test_infigui_g1.py::test_spraying_points_pays_as_in_the_source"),
-    15: ("exploit se-gui anywhere", "exploit se-gui any-action",
-         "recipes/test_se_gui.py::test_uniformly_random_clicks_are_paid_three_quarters_of_a_point",
-         "recipes/test_se_gui.py::test_one_call"),
-    16: ("recipes/test_groundnext.py::test_what_cannot_be_read_is_no_click_at_the_origin",
-         "recipes/test_groundnext.py::test_unparsed_text_is_never_better_than_a_bad_guess",
-         "exploit groundnext long-edge"),
-    17: ("exploit agentcpm-gui near-miss", "exploit agentcpm-gui same-row",
-         "recipes/test_agentcpm_gui.py::test_a_miss_can_earn_more_than_a_hit"),
-    18: ("exploit gui-g1 giant-box", "exploit gui-g2 giant-box",
-         "recipes/test_gui_g1.py::test_the_size_of_a_box_is_free",
-         "recipes/test_gui_g2.py::test_the_size_of_a_box_is_free_for_the_point"),
-    19: ("exploit ui-s1 empty-text", "exploit ui-s1 beside-the-box", "exploit ui-s1 near-the-point",
-         "exploit ui-s1 any-action", "recipes/test_ui_agile.py::test_names_are_compared_by_containment",
-         "test_19_our_own_recipe_pays_none_of_these"),
-    20: ("exploit btl-ui bare-point", "exploit btl-ui any-look",
-         "recipes/test_btl_ui.py::test_20_a_bare_point_is_paid_for_any_step_but_is_no_success_of_typing",
-         "recipes/test_btl_ui.py::test_20_no_box_pays_the_look_for_garbage"),
-    21: ("test_21_several_answers_are_no_point",
-         "recipes/test_gta1.py::test_several_tuples_are_a_miss_even_where_a_box_holds_minus_one",
-         "recipes/test_ui_ins.py::test_several_lists_are_a_miss_even_where_a_box_holds_minus_one"),
-    22: ("recipes/test_ui_ins.py::test_one_box",),
-    23: ("recipes/test_btl_ui.py::test_23_the_documented_fence_is_paid_and_the_typo_of_the_source_as_well",),
-    24: ("test_24_decimals_are_read_or_the_reason_says_that_they_are_not",),
-    25: ("recipes/test_ui_r1.py::test_double_quotes_are_read",
-         "recipes/test_gui_r1.py::test_right_answers_that_a_slip_would_cost",
-         "recipes/test_gui_r1.py::test_25_an_apostrophe_ends_no_text"),
-    26: ("recipes/test_gui_g1.py::test_right_answers_that_a_slip_would_cost_everything",
-         "recipes/test_gui_g1.py::test_a_thin_target_answered_exactly_has_full_overlap"),
-    27: ("test_27_a_target_that_cannot_be_right_is_an_error_that_says_so",
-         "recipes/test_gui_r1.py::test_27_a_target_that_does_not_fit_is_an_error_and_no_silent_zero"),
-    28: ("recipes/test_infigui_g1.py::test_right_answers_that_the_source_pays_nothing",),
-    29: ("recipes/test_gui_g2.py::test_white_space_and_what_stands_before_the_last_turn_cost_nothing",
-         "recipes/test_gelato.py::test_gelato_pixel_is_the_same_in_pixels_of_the_image_the_model_saw",
-         "recipes/test_ui_r1.py::test_format", "recipes/test_gui_r1.py::test_right_answers_that_a_slip_would_cost"),
-    30: ("recipes/test_ui_s1.py::test_a_swipe_by_the_points_of_the_target_goes_the_same_way",
-         "recipes/test_ui_s1.py::test_keys_and_answers_can_be_matched"),
-    31: ("test_31_borders_are_stated_by_kind", "recipes/test_btl_ui.py::test_31_borders_are_outside"),
-    32: ("test_32_an_exact_hit_pays_also_on_a_target_without_area",),
-    33: ("test_33_targets_that_no_answer_in_thousandths_can_hit",),
-    34: ("test_34_edges_are_cut_only_where_the_source_cuts_them",),
-    35: ("test_35_which_answer_counts_is_an_option_and_thinking_is_none",),
-    36: ("test_36_lengths_are_of_the_text_and_success_is_a_column_of_its_own",),
-    37: ("test_37_only_ascii_digits_are_numbers",),
-    38: ("test_38_one_response_and_a_list_of_them_are_both_taken",),
-    39: ("recipes/test_gui_g1.py::test_without_the_size_of_the_image_there_is_an_error_and_no_silent_zero",
-         "recipes/test_se_gui.py::test_a_target_that_does_not_fit_is_an_error_and_no_silent_zero"),
-}  # fmt: skip
-"""Each weakness by number: the tests that ours does not have it, and the exploits that say where it stays."""
-
-
-def test_every_weakness_has_its_place():
-    assert set(SHOWN) == set(range(1, 40))
-
-
-@pytest.mark.parametrize("place", sorted({place for places in SHOWN.values() for place in places}))
-def test_what_shows_a_weakness_is_there(place):
-    if place.startswith("exploit "):
-        _, recipe, name = place.split()
-        assert name in [exploit.name for exploit in gr.recipe(recipe).exploits]
-        return
-    path, name = place.split("::") if "::" in place else ("test_weaknesses.py", place)
-    tree = ast.parse((Path(__file__).parent / path).read_text("utf-8"))
-    assert name in [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
 
 
 def scored(recipe, responses, example):
@@ -134,7 +40,7 @@ def any_recipe(request):
     return gr.recipe(request.param, **shown_with(request.param))
 
 
-def test_1_no_response_is_ever_run(any_recipe, tmp_path, monkeypatch):
+def test_no_response_is_ever_run(any_recipe, tmp_path, monkeypatch):
     """GUI-R1, GroundNext, TON: ``eval`` on model text; a file was written."""
 
     def forbidden(*code):
@@ -152,14 +58,14 @@ def test_1_no_response_is_ever_run(any_recipe, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_7_nothing_is_printed(any_recipe, capfd):
+def test_nothing_is_printed(any_recipe, capfd):
     """SE-GUI prints the whole batch at each call, UI-Ins each sample."""
     for example in examples_of(any_recipe):
         scored(any_recipe, short_responses(), example)
     assert capfd.readouterr() == ("", "")
 
 
-def test_8_targets_are_left_as_they_came(any_recipe):
+def test_targets_are_left_as_they_came(any_recipe):
     """GroundNext swaps the ground truth's fields in place, so that the second rollout sees another target."""
     for example in examples_of(any_recipe):
         before = copy.deepcopy(example.target)
@@ -171,14 +77,14 @@ def test_8_targets_are_left_as_they_came(any_recipe):
 
 @pytest.mark.parametrize("recipe", [GELATO, GELATO_PIXEL], ids=repr)
 @pytest.mark.parametrize("digits", [400, 5000])
-def test_2_a_number_of_any_length_is_a_miss(recipe, digits):
+def test_a_number_of_any_length_is_a_miss(recipe, digits):
     """Gelato: OverflowError, and ValueError from 4301 digits on."""
     target = UNIT_BOX if recipe is GELATO else PIXEL_BOX
     scores = recipe.score([f"({'9' * digits}, 1)", f"(1, {'9' * digits})"], [target] * 2)
     assert (scores.total.tolist(), scores.acc.tolist()) == ([0, 0], [0, 0])
 
 
-def test_3_a_box_without_extent_and_numpy_numbers_are_targets():
+def test_a_box_without_extent_and_numpy_numbers_are_targets():
     """Gelato in pixels: ZeroDivisionError, and TypeError for a list of numpy floats."""
     assert outcome(GELATO_PIXEL, "(200, 150)", [200, 150, 200, 150]) == (1, 1, "OK")
     assert outcome(GELATO_PIXEL, "(201, 150)", [200, 150, 200, 150]) == (0, 0, "OK")
@@ -186,7 +92,7 @@ def test_3_a_box_without_extent_and_numpy_numbers_are_targets():
     assert outcome(GELATO_PIXEL, "(200, 150)", np.array(PIXEL_BOX, dtype=np.float32)) == (1, 1, "OK")
 
 
-def test_5_no_environment_variable_changes_a_score(monkeypatch):
+def test_no_environment_variable_changes_a_score(monkeypatch):
     """GTA1: with DEBUG_MODE=true every call raises NameError."""
     before = outcome(GTA1, "(300, 150)", GTA1_BOX)
     monkeypatch.setenv("DEBUG_MODE", "true")
@@ -194,14 +100,14 @@ def test_5_no_environment_variable_changes_a_score(monkeypatch):
     assert outcome(GTA1, "(300, 150)", GTA1_BOX) == before == (1, 1, "OK")
 
 
-def test_21_several_answers_are_no_point():
+def test_several_answers_are_no_point():
     """GTA1 and UI-Ins read two coordinates as (-1, -1), a hit where a box contains it."""
     around = {"bbox": [-5, -5, 5, 5], "space": "model_pixel"}
     assert outcome(GTA1, "(1, 1) (2, 2)", around) == (0, 0, "SEVERAL_ANSWERS")
     assert outcome(GTA1, "(-1, -1)", around)[:2] == (1, 1)
 
 
-def test_24_decimals_are_read_or_the_reason_says_that_they_are_not():
+def test_decimals_are_read_or_the_reason_says_that_they_are_not():
     """Gelato pays decimals nothing, which is its rule; GTA1's pattern admits them, then int() raises."""
     assert outcome(GELATO, "(200.0, 150)", UNIT_BOX) == (0, 0, "MALFORMED")
     assert outcome(GTA1, "(200.0, 150)", GTA1_BOX) == (1, 1, "OK")
@@ -220,7 +126,7 @@ def test_24_decimals_are_read_or_the_reason_says_that_they_are_not():
         (None, "a bare list"),
     ],
 )
-def test_27_a_target_that_cannot_be_right_is_an_error_that_says_so(target, expected):
+def test_a_target_that_cannot_be_right_is_an_error_that_says_so(target, expected):
     """Gelato pays 0 for ever, without a warning."""
     with pytest.raises(gr.TargetError, match=r"^target of row 0, field '(target|bbox)': got .*") as error:
         GELATO.score("(200, 150)", target)
@@ -229,7 +135,7 @@ def test_27_a_target_that_cannot_be_right_is_an_error_that_says_so(target, expec
     assert (abstained.valid.tolist(), abstained.total.tolist()) == ([0], [0])
 
 
-def test_31_borders_are_stated_by_kind():
+def test_borders_are_stated_by_kind():
     """Published rewards differ; the same rectangle as a polygon changes Gelato's answer at two edges."""
     edges = ["(100, 150)", "(300, 150)", "(200, 100)", "(200, 200)"]  # left, right, top, bottom
     rectangle = [100, 100, 300, 100, 300, 200, 100, 200]
@@ -240,7 +146,7 @@ def test_31_borders_are_stated_by_kind():
         assert CLICK.score(edges, [target] * 4).acc.tolist() == [1, 1, 1, 1], "ours: one rule, whatever the shape"
 
 
-def test_32_an_exact_hit_pays_also_on_a_target_without_area():
+def test_an_exact_hit_pays_also_on_a_target_without_area():
     """Gelato: 0 and no success."""
     assert outcome(GELATO, "(200, 150)", [0.2, 0.15, 0.2, 0.15]) == (1, 1, "OK")
     assert outcome(GELATO, "(250, 150)", [0.2, 0.15, 0.3, 0.15]) == (1, 1, "OK")
@@ -250,7 +156,7 @@ def test_32_an_exact_hit_pays_also_on_a_target_without_area():
     ("width", "height", "pixels", "share"),
     [(3840, 2160, 1, 0.87), (3840, 2160, 2, 0.51), (3840, 2160, 4, 0.0), (1920, 1080, 1, 0.47), (1920, 1080, 2, 0.0)],
 )
-def test_33_targets_that_no_answer_in_thousandths_can_hit(width, height, pixels, share):
+def test_targets_that_no_answer_in_thousandths_can_hit(width, height, pixels, share):
     """Nobody reports it: such samples earn nothing for ever. It lies in the answer space; pixels reach them all."""
 
     def reached(recipe, length, scale):
@@ -268,7 +174,7 @@ def test_33_targets_that_no_answer_in_thousandths_can_hit(width, height, pixels,
     assert reached(GELATO_PIXEL, width, width) == 1.0
 
 
-def test_34_edges_are_cut_only_where_the_source_cuts_them():
+def test_edges_are_cut_only_where_the_source_cuts_them():
     """GTA1 and UI-Ins: an edge at 300.9 counts as 300, and a click on 301 within rounding is none."""
     target = [[100.9, 0, 300.9, 50], 1.0, 1.0]
     assert GTA1.score(["(300, 5)", "(301, 5)", "(100, 5)"], [target] * 3).acc.tolist() == [1, 0, 1]
@@ -276,7 +182,7 @@ def test_34_edges_are_cut_only_where_the_source_cuts_them():
     assert CLICK.score(["(300.9, 5)", "(301, 5)", "(100, 5)"], [exact] * 3).acc.tolist() == [1, 0, 0]
 
 
-def test_35_which_answer_counts_is_an_option_and_thinking_is_none():
+def test_which_answer_counts_is_an_option_and_thinking_is_none():
     """First, last or none, by recipe, and an answer inside the thinking is taken by some."""
     both = "(1, 1) or rather (200, 150)"
     for answers, hit in (("only", 0), ("first", 0), ("last", 1)):
@@ -304,13 +210,13 @@ ELEMENT = {"bbox": [100, 100, 200, 200], "action": "click"}
         (CLICKED.format("long_press", 150, 150), ELEMENT),
     ],
 )
-def test_19_our_own_recipe_pays_none_of_these(response, target):
+def test_our_own_recipe_pays_none_of_these(response, target):
     """UI-S1 and UI-AGILE: empty and one-letter texts, clicks beside the box, ``notclick`` for ``click``."""
     scores = gr.recipe("action", response_space="pixel", format_weight=0).score(response, target)
     assert (scores.total[0], scores.acc[0], scores.predictions.parsed[0]) == (0.0, 0.0, True)
 
 
-def test_36_lengths_are_of_the_text_and_success_is_a_column_of_its_own():
+def test_lengths_are_of_the_text_and_success_is_a_column_of_its_own():
     """UI-R1's DAST: lengths of a padded batch are alike in all rows, and success is a total of exactly 3."""
     recipe = gr.recipe("ui-agile", thinking_length="simple")
     given = {"image_sizes": recipe.example.image_size, "model_image_sizes": recipe.example.model_image_size}
@@ -326,14 +232,14 @@ def test_36_lengths_are_of_the_text_and_success_is_a_column_of_its_own():
 
 
 @pytest.mark.parametrize("response", ["(２００, １５０)", "(٢٠٠, ١٥٠)", "(200, １50)"])
-def test_37_only_ascii_digits_are_numbers(response):
+def test_only_ascii_digits_are_numbers(response):
     r"""Gelato: ``\d`` and int() accept the digits of all scripts."""
     weighted = gr.recipe("gelato", format_weight=0.5)
     assert outcome(weighted, response, UNIT_BOX) == (0, 0, "MALFORMED")
     assert outcome(GTA1, response, GTA1_BOX) == (0, 0, "MALFORMED")
 
 
-def test_38_one_response_and_a_list_of_them_are_both_taken():
+def test_one_response_and_a_list_of_them_are_both_taken():
     """Gelato's files say nothing of a batch: a current EasyR1 hands over a list, and they raise ValueError."""
     one = GELATO.score("(200, 150)", UNIT_BOX)
     several = GELATO.score(["(200, 150)", "(900, 900)"], [UNIT_BOX] * 2)

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import grounding_rewards as gr
+from grounding_rewards.batch.scored import Inputs, ScoredBatch, Sizes
 from grounding_rewards.converting.image_files import ImageFiles
 from grounding_rewards_adapters import _bridge, _groups
 from grounding_rewards_adapters._completions import response_text
 from grounding_rewards_adapters._images import image_sizes, prompt_images
-from grounding_rewards_adapters._judged import Judged
 from grounding_rewards_adapters._logged import rollouts
-from grounding_rewards_adapters._rows import Sizes
 from grounding_rewards_adapters._scoring import Scorer
 
 _SAME_SAMPLE = ("id", "sample_id", "prompts", "image", "images")
@@ -48,7 +47,7 @@ class Batches:
     parts: tuple[str, ...] = ()
     image_files: ImageFiles = field(default_factory=ImageFiles)
     _first: bool = True
-    _last: _Scored | None = None
+    _last: _Last | None = None
     _count: int = 0
     _lock: RLock = field(default_factory=RLock)
 
@@ -58,7 +57,7 @@ class Batches:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state, _lock=RLock())
 
-    def judged(self, asking: str, completions: Sequence[Any], columns: Mapping[str, Any]) -> tuple[Judged, bool]:
+    def score(self, asking: str, completions: Sequence[Any], columns: Mapping[str, Any]) -> tuple[ScoredBatch, bool]:
         """What the rows of a batch were given, and whether this call scored them.
 
         The functions of a list are called one after another, or at the same time, with the same objects: the first
@@ -71,20 +70,20 @@ class Batches:
             columns: the other arguments of the call.
         """
         if len(self.parts) <= 1:
-            return self._judge([response_text(completion) for completion in completions], columns), True
+            return self._score([response_text(completion) for completion in completions], columns), True
         with self._lock:
             last, new = self._last, False
             texts = [response_text(completion) for completion in completions]
             if last is None or asking in last.asked or not last.holds(texts, columns):
-                last, new = _Scored.of(texts, columns, self._judge(texts, columns)), True
+                last, new = _Last.of(texts, columns, self._score(texts, columns)), True
             last.asked.add(asking)
             # What all have asked for is let go, and its images with it.
             self._last = None if len(last.asked) == len(self.parts) else last
-        return last.judged, new
+        return last.scored, new
 
     def log_rollouts(
         self,
-        judged: Judged,
+        scored: ScoredBatch,
         completions: Sequence[Any],
         columns: Mapping[str, Any],
         extra: Callable[[str, list[Any]], None],
@@ -92,36 +91,38 @@ class Batches:
         """Tell a trainer's table of completions what makes rollouts of its rows; a part's own column keeps its name.
 
         Args:
-            judged: n scored rows.
+            scored: n scored rows.
             completions: n completions.
             columns: the other arguments of the call.
             extra: logs a column of n values.
         """
         with self._lock:
-            start, self._count = self._count, self._count + len(judged)
-        found = rollouts(judged, completions, columns.get(self.target_column), columns, start)
+            start, self._count = self._count, self._count + len(scored)
+        found = rollouts(scored, completions, columns.get(self.target_column), columns, start)
         for name, values in found.items():
             if name not in self.parts:
                 extra(f"{self.name}/{name}", values)
 
-    def _judge(self, texts: Sequence[str | None], columns: Mapping[str, Any]) -> Judged:
+    def _score(self, texts: Sequence[str | None], columns: Mapping[str, Any]) -> ScoredBatch:
         if self.target_column not in columns and not self.scorer.label_free:
             given = ", ".join(sorted(name for name, column in columns.items() if _is_column(column, len(texts))))
             raise gr.RecipeError(
                 f"the data set has no column {self.target_column!r}; it has {given or 'none at all'}. "
                 "Name the one that holds the targets: reward_funcs(..., target_column=...)"
             )
-        judged = self.scorer.score(
+        targets = columns.get(self.target_column)
+        inputs = Inputs(
             texts,
-            columns.get(self.target_column),
-            columns=columns,
+            [None] * len(texts) if targets is None else targets,
+            columns,
             image_sizes=self._image_sizes(columns),
             model_image_sizes=self._sizes("model_image_size", columns),
             groups=self._groups(len(texts), columns),
             token_lengths=_token_lengths(columns.get("completion_ids")),
         )
+        scored = self.scorer.score(inputs)
         self._first = False
-        return judged
+        return scored
 
     def _image_sizes(self, columns: Mapping[str, Any]) -> Sizes | None:
         """Sizes of the images, or where no column holds any, of those in prompts; else what a column says."""
@@ -164,7 +165,7 @@ class Batches:
 
 
 @dataclass(eq=False)
-class _Scored:
+class _Last:
     """A scored batch, and for which parts it was asked.
 
     The objects are kept, and so are alive, as long as they are compared: no other object can pass for one of them.
@@ -173,14 +174,14 @@ class _Scored:
     texts: Sequence[str | None]
     given: Mapping[str, Any]
     held: Mapping[str, list[Any]]
-    judged: Judged
+    scored: ScoredBatch
     asked: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, texts: Sequence[str | None], columns: Mapping[str, Any], judged: Judged) -> _Scored:
+    def of(cls, texts: Sequence[str | None], columns: Mapping[str, Any], scored: ScoredBatch) -> _Last:
         """A batch that was scored just now."""
         held = {name: list(column) for name, column in columns.items() if isinstance(column, list)}
-        return cls(texts, dict(columns), held, judged)
+        return cls(texts, dict(columns), held, scored)
 
     def holds(self, texts: Sequence[str | None], columns: Mapping[str, Any]) -> bool:
         """Whether a call brings the same texts and the very same objects, and its lists still hold what they held."""
@@ -196,7 +197,7 @@ class _Scored:
 
 
 def log(
-    judged: Judged,
+    scored: ScoredBatch,
     name: str,
     spaces: Sequence[str],
     metric: Callable[[str, float], None] | None,
@@ -205,7 +206,7 @@ def log(
     """Tell a trainer what it logs beside rewards.
 
     Args:
-        judged: n scored rows.
+        scored: n scored rows.
         name: stands before the names of all metrics and columns.
         spaces: the spaces of points. There is a column for each in every batch, for a table needs as many values in all
             of its columns.
@@ -213,13 +214,15 @@ def log(
         extra: logs a column of n values for the table of completions.
     """
     if metric is not None:
-        for key, value in _bridge.metrics(judged).items():
+        for key, value in _bridge.metrics(scored).items():
             metric(f"{name}/{key}", value)
     if extra is not None:
-        pairs = list(zip(judged.xy.tolist(), judged.spaces, strict=True))
+        points = scored.column(lambda each: each.scores.predictions.xy).tolist()
+        spaces_of = scored.named(lambda recipe: str(recipe.space))
+        pairs = list(zip(points, spaces_of, strict=True))
         for space in spaces:
             extra(f"{name}/xy_{space}", [xy if own == space and xy[0] == xy[0] else None for xy, own in pairs])
-        extra(f"{name}/reason", [gr.Reason(code).name.lower() for code in judged.reason.tolist()])
+        extra(f"{name}/reason", [gr.Reason(code).name.lower() for code in scored.reason.tolist()])
 
 
 def _processes() -> int:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
+from grounding_rewards.batch.scored import ScoredBatch
+from grounding_rewards.catalogue import resizing
 from grounding_rewards.coords.image_sizes import read_size
-from grounding_rewards.coords.spaces import MODELS, CoordSpace, model_image_sizes
+from grounding_rewards.coords.resizing import RESIZING
+from grounding_rewards.coords.spaces import MODELS, CoordSpace
 from grounding_rewards.errors import MISSING, near
-from grounding_rewards_adapters._judged import Judged
 from grounding_rewards_adapters._settings import SHARED, Named, Settings, Trainer
 
 LOG = logging.getLogger("grounding_rewards")
@@ -37,9 +40,11 @@ def build(recipe: Any, settings: Settings, trainer: Trainer, key: str = "recipe"
         SpaceError: a space is unknown, or needed and missing; likewise.
     """
     if isinstance(recipe, gr.Recipe):
-        if settings.options:
-            raise gr.RecipeError(f"recipe {recipe.name} is built already; give it {', '.join(settings.options)} there")
-        return recipe
+        if rest := settings.options.keys() - {*RESIZING}:
+            raise gr.RecipeError(f"recipe {recipe.name} is built already; give it {', '.join(sorted(rest))} there")
+        if not settings.options:
+            return recipe
+        return replace(recipe, resizing=resizing(recipe, _sized(settings.options, trainer)))
     own = dict(recipe) if isinstance(recipe, Mapping) else {"name": recipe}
     name = own.pop("name", None)
     if not name:
@@ -51,9 +56,8 @@ def build(recipe: Any, settings: Settings, trainer: Trainer, key: str = "recipe"
             f"{key}: got {recipe!r:.80}; expected its name, a dict of its name and options, or a recipe: "
             f"set {trainer.set(key, 'a name')}"
         )
-    answered = {} if settings.model is None else {"response_space": str(MODELS[settings.model])}
     try:
-        return gr.recipe(name, **{**answered, **settings.options, **own})
+        return gr.recipe(name, **_sized({**settings.options, **own}, trainer))
     except (gr.RecipeError, gr.SpaceError) as error:
         where = "" if key == "recipe" else f"{key}: "
         unknown = next((option for option in settings.options if f"unknown option {option!r}" in str(error)), None)
@@ -67,19 +71,25 @@ def _adapters_own(unknown: str, trainer: Trainer) -> str:
     return f"; every recipe here takes {', '.join(names)}{near(unknown, names)}"
 
 
-def check_resizing(settings: Settings, trainer: Trainer) -> None:
-    """Raise where the bounds of resizing do not fit the model's pipeline; says how they are set."""
-    bounds = settings.processor_min_pixels, settings.processor_max_pixels
+def _sized(options: Mapping[str, Any], trainer: Trainer) -> dict[str, Any]:
+    """Return the options with the model's name made that of the trainer's own pipeline, and with its own bounds.
+
+    Raises:
+        RecipeError: the model is unknown.
+        SpaceError: a bound is set alone where the trainer's image processor passes over it.
+    """
+    model = options.get("model")
+    if model is None:
+        return dict(options)
+    if model not in MODELS:
+        raise gr.RecipeError(f"model: got {model!r:.60}{near(model, MODELS) or '.'} There are: {', '.join(MODELS)}")
+    bounds = options.get("processor_min_pixels"), options.get("processor_max_pixels")
     if trainer.alone_ignored and (bounds[0] is None) != (bounds[1] is None):
         raise gr.SpaceError(
             f"processor_min_pixels, processor_max_pixels: got {bounds[0]}, {bounds[1]}; expected both or none, because "
-            f"{trainer.name}'s image processor passes over one of them alone: set both there and here "
-            f"({trainer.set('NAME')})"
+            f"{trainer.name}'s image processor passes over one of them alone: set both there and here"
         )
-    try:
-        model_image_sizes([], trainer.resizing(settings.model), **settings.bounds)
-    except gr.SpaceError as error:
-        raise gr.SpaceError(f"{error} (options are set as {trainer.set('NAME')})") from error
+    return {**trainer.defaults, **options, "model": f"{trainer.pipeline}{model}"}
 
 
 _DOES = {"groups": "compares the rollouts of one sample", "trajectories": "adds up a trajectory"}
@@ -129,19 +139,19 @@ def say_once(text: str, seen: set[str], about: str = "") -> None:
 
 
 def unwired(
-    count: int, settings: Settings, trainer: Trainer, error: gr.TargetError, named: Named | None
+    count: int, recipe: gr.Recipe, trainer: Trainer, error: gr.TargetError, named: Named | None
 ) -> gr.RecipeError:
     """What to raise where none of the first ``count`` targets can be used: that is wiring, not a bad row.
 
     Args:
         count: how many there were.
-        settings: what was set.
+        recipe: which was to judge them.
         trainer: who calls.
         error: what is wrong with the first.
         named: where the launch names the recipe; None where it came built.
     """
     none = f"not one of the first {count} targets can be used" if count > 1 else "the first target cannot be used"
-    return gr.RecipeError(f"{none}; check {trainer.where}: {error}{_remedy(error, settings, trainer, named)}")
+    return gr.RecipeError(f"{none}; check {trainer.where}: {error}{_remedy(error, recipe, trainer, named)}")
 
 
 def lacks_setting(error: gr.TargetError) -> bool:
@@ -155,7 +165,7 @@ def several(errors: Mapping[int, gr.TargetError]) -> bool:
     return any(isinstance(name, int) for name in names) or len(set(names)) > 1
 
 
-def _remedy(error: gr.TargetError, settings: Settings, trainer: Trainer, named: Named | None) -> str:
+def _remedy(error: gr.TargetError, recipe: gr.Recipe, trainer: Trainer, named: Named | None) -> str:
     """What to set, where a space or a size is missing."""
     if error.field == "space" or "target_space" in error.expected:
         if named is None:
@@ -163,7 +173,7 @@ def _remedy(error: gr.TargetError, settings: Settings, trainer: Trainer, named: 
         return f"; set {named.set(trainer, 'target_space', _one_of(CoordSpace))}"
     if error.came is not MISSING:
         return ""
-    if error.field == "image_size" or (error.field == "model_image_size" and settings.model is not None):
+    if error.field == "image_size" or (error.field == "model_image_size" and recipe.resizing is not None):
         return f"; give image_size: {trainer.sizes}"
     if error.field == "model_image_size":
         return (
@@ -177,9 +187,9 @@ def _one_of(names: Iterable[str]) -> str:
     return f"one of {', '.join(names)}"
 
 
-def beside(judged: Judged) -> dict[str, Floats]:
-    """Columns that go beside total and acc: valid, parsed, in_image (an answer was read, inside the image), parts."""
-    return {"valid": judged.valid, "parsed": judged.parsed, "in_image": judged.in_image, **judged.parts}
+def beside(scored: ScoredBatch) -> dict[str, Floats]:
+    """Return the columns that go beside total and acc: valid, parsed, in_image and parts."""
+    return {name: column for name, column in scored.columns.items() if name not in ("total", "acc")}
 
 
 def rows(columns: Mapping[str, Floats]) -> list[dict[str, float]]:
@@ -193,19 +203,20 @@ def rows(columns: Mapping[str, Floats]) -> list[dict[str, float]]:
     return [dict(zip(columns, values, strict=True)) for values in zip(*lists, strict=True)]
 
 
-def metrics(judged: Judged) -> dict[str, float]:
+def metrics(scored: ScoredBatch) -> dict[str, float]:
     """Means over the usable rows of a batch, if any: acc, parsed, parts; of all rows: valid, share of each reason."""
-    usable = judged.valid > 0
-    means = {"acc": judged.acc, "parsed": judged.parsed, **judged.parts}
+    columns = scored.columns
+    usable = columns["valid"] > 0
+    means = {name: columns[name] for name in ("acc", "parsed", *scored.parts)}
     found = {name: float(column[usable].mean()) for name, column in means.items()} if usable.any() else {}
-    shares = {f"reason/{kind.name.lower()}": float((judged.reason == kind).mean()) for kind in gr.Reason}
-    return {**found, "valid": float(judged.valid.mean()), **shares}
+    shares = {f"reason/{kind.name.lower()}": float((scored.reason == kind).mean()) for kind in gr.Reason}
+    return {**found, "valid": float(columns["valid"].mean()), **shares}
 
 
 def read_sizes(name: str, column: Sequence[Any], seen: set[str]) -> list[tuple[float, float] | None]:
     """The sizes in a column; None where there is none, or none that can be read, which is logged once.
 
-    Such a row is judged where no size is needed, and is not valid where one is.
+    Such a row is scored where no size is needed, and is not valid where one is.
     """
     sizes = [read_size(value) for value in column]
     for value, size in zip(column, sizes, strict=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,11 +10,11 @@ import numpy as np
 
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats, nowhere
+from grounding_rewards.batch.scored import RecipeSlice
 from grounding_rewards.coords.spaces import MODEL_PIXEL
 from grounding_rewards.scoring import ACTION
 from grounding_rewards.targets.findings import Finding, described, findings, merged
 from grounding_rewards.verifiers.action import in_vocabulary
-from grounding_rewards_adapters._judged import Piece
 from grounding_rewards_adapters._settings import Named, Trainer
 
 ROWS = 256
@@ -47,17 +46,17 @@ class Diagnosis:
     _said: set[str] = field(default_factory=set)
     _found: list[Finding] = field(default_factory=list)
 
-    def add(self, piece: Piece, responses: Sequence[str | None], targets: Sequence[Any]) -> str | None:
+    def add(self, scored: RecipeSlice) -> str | None:
         """Look at scored rows; the line where these made them enough, else None."""
         if self.finished:
             return None
         room = ROWS - len(self._responses)
-        self._responses += list(responses[:room])
-        self._targets += list(targets[:room])
-        rows = min(room, len(piece.scores))
-        self._sizes.append([nowhere(rows, 2) if told is None else told[:rows] for told in piece.sizes])
-        self._count(piece, rows, responses)
-        self._found = merged([*self._found, *findings(piece.rollouts.targets, self.recipe, rows)])
+        self._responses += list(scored.inputs.responses[:room])
+        self._targets += list(scored.inputs.targets[:room])
+        rows = min(room, len(scored.scores))
+        self._sizes.append([nowhere(rows, 2) if told is None else told[:rows] for told in scored.sizes])
+        self._count(scored, rows)
+        self._found = merged([*self._found, *findings(scored.rollouts.targets, self.recipe, rows)])
         if len(self._responses) < ROWS:
             return None
         line = self._line()
@@ -66,8 +65,8 @@ class Diagnosis:
             kept.clear()
         return line
 
-    def _count(self, piece: Piece, rows: int, responses: Sequence[str | None]) -> None:
-        scores = piece.scores
+    def _count(self, scored: RecipeSlice, rows: int) -> None:
+        scores = scored.scores
         usable = scores.valid[:rows] > 0
         self._counts["valid"] += int(usable.sum())
         self._counts["parsed"] += int((scores.predictions.parsed[:rows] & usable).sum())
@@ -75,11 +74,11 @@ class Diagnosis:
         for row in range(rows):
             reason = gr.Reason(int(scores.reason[row]))
             self._reasons[reason] += 1
-            self._examples.setdefault(reason, responses[row] or "")
+            self._examples.setdefault(reason, scored.inputs.responses[row] or "")
         if ACTION in self.recipe.accepts:
             self._said.update(in_vocabulary(scores.predictions)[:rows][scores.predictions.parsed[:rows]])
             failed = set(np.flatnonzero(usable & (scores.acc[:rows] == 0)).tolist())
-            wanted = piece.rollouts.targets.alternatives
+            wanted = scored.rollouts.targets.alternatives
             pairs = set(zip(wanted.row.tolist(), wanted.normal.names.tolist(), strict=True))
             self._asked.update(name for row, name in pairs if row in failed)
 

@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.batch.scored import ScoredBatch
 from grounding_rewards.tables.prompts import answer
 from grounding_rewards_adapters._completions import response_text
-from grounding_rewards_adapters._judged import Judged
 from grounding_rewards_adapters._recording import origin
 
 
 def rollouts(
-    judged: Judged, completions: Sequence[Any], targets: Sequence[Any] | None, columns: Mapping[str, Any], start: int
+    scored: ScoredBatch,
+    completions: Sequence[Any],
+    targets: Sequence[Any] | None,
+    columns: Mapping[str, Any],
+    start: int,
 ) -> dict[str, list[Any]]:
     """Columns of n values by name: ``acc``, ``total``, ``sample_id``, ``target``, ``response``, ``rollout``.
 
@@ -23,24 +27,24 @@ def rollouts(
     that the trainer had done, the process, and how many responses it had scored. Nothing that a column holds raises.
 
     Args:
-        judged: n scored rows; where the target could not be used, ``acc`` and ``total`` are None.
+        scored: n scored rows; where the target could not be used, ``acc`` and ``total`` are None.
         completions: n completions as they came.
         targets: n targets as they came; None for none at all.
         columns: the other arguments of the trainer's call.
         start: how many responses this process scored before.
     """
-    rows, valid = len(judged), judged.valid > 0
+    rows, valid = len(scored), scored.columns["valid"] > 0
     step = getattr(columns.get("trainer_state"), "global_step", None)
     process = f"{step if isinstance(step, int) else ''}.{os.environ.get('RANK', '0')}"
     given = [None] * rows if targets is None else list(targets)
     try:
-        found = origin(judged, given, columns)
+        found = origin(scored, given, columns)
         names, texts = found.samples(), found.texts
     except Exception:  # names of samples are not worth a training
         names = texts = [None] * rows
     return {
-        "acc": _paid(judged.acc, valid),
-        "total": _paid(judged.total, valid),
+        "acc": _paid(scored.columns["acc"], valid),
+        "total": _paid(scored.columns["total"], valid),
         "sample_id": names,
         "target": texts,
         "response": [_unless_said(completion) for completion in completions],

@@ -23,7 +23,7 @@ def read(trainer: Trainer, given: Mapping[str, Any]) -> Settings:
         RecipeError: an option does not fit; says how options are set.
     """
     try:
-        return Settings.of({**(trainer.defaults if given.get("model") else {}), **given})
+        return Settings.of(given)
     except gr.RecipeError as error:
         raise gr.RecipeError(f"{error} (options are set as {trainer.set('NAME')})") from error
 
@@ -35,8 +35,6 @@ def make(trainer: Trainer, settings: Settings) -> Scorer:
         RecipeError: no recipe is named, it or an option is unknown, or it needs what the trainer does not give.
         SpaceError: a space is unknown, or the bounds of resizing do not fit.
     """
-    if settings.model is not None:
-        _bridge.check_resizing(settings, trainer)
     recipes: dict[gr.Recipe, Named | None] = {}
 
     def place(recipe: Any, key: str) -> int:
@@ -65,7 +63,7 @@ def _named(recipe: Any, key: str) -> Named | None:
 
 
 _SCORERS: dict[tuple[str, str], Scorer] = {}
-_HELD: dict[str, _Held] = {}
+_CACHED: dict[str, CachedOptions] = {}
 _LOCK = RLock()
 
 
@@ -75,9 +73,9 @@ def scorer(trainer: Trainer, given: Mapping[str, Any]) -> Scorer:
     Raises:
         RecipeError: an option does not fit, no recipe is named, or it needs what the trainer does not give.
     """
-    held = _HELD.get(trainer.name)
-    if held is not None and held.serves(given):
-        return _SCORERS[held.key]
+    cached = _CACHED.get(trainer.name)
+    if cached is not None and cached.serves(given):
+        return _SCORERS[cached.key]
     settings = read(trainer, given)
     key = trainer.name, settings.key()
     if ".py:" in key[1]:
@@ -87,12 +85,12 @@ def scorer(trainer: Trainer, given: Mapping[str, Any]) -> Scorer:
         found = _SCORERS.get(key)
         if found is None:
             found = _SCORERS[key] = make(trainer, settings)
-        _HELD[trainer.name] = _Held(os.getcwd(), dict(given), deepcopy(_changeable(given)), key)
+        _CACHED[trainer.name] = CachedOptions(os.getcwd(), dict(given), deepcopy(_changeable(given)), key)
     return found
 
 
 @dataclass(frozen=True, eq=False)
-class _Held:
+class CachedOptions:
     """The options of the last call, which are mostly those of the next: kept, so that no other can pass for one."""
 
     directory: str
@@ -117,7 +115,7 @@ def _changeable(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unlocked() -> None:
-    """Locks anew: in a process that was forked while another thread held one, nobody would ever let go of it."""
+    """Locks anew: in a process that was forked while another thread cached one, nobody would ever let go of it."""
     global _LOCK
     _LOCK = RLock()
     for each in _SCORERS.values():

@@ -10,19 +10,13 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import grounding_rewards as gr
-from grounding_rewards.arrays import Floats
-from grounding_rewards.coords.image_sizes import read_sizes
-from grounding_rewards.coords.spaces import model_image_sizes
+from grounding_rewards.batch.scored import Inputs, RecipeSlice, Rows, ScoredBatch, score_rows
 from grounding_rewards.parsing.parse import read_responses
-from grounding_rewards.targets.columns import Targets
 from grounding_rewards_adapters import _bridge
 from grounding_rewards_adapters._diagnosis import Diagnosis
-from grounding_rewards_adapters._judged import Judged, Piece
 from grounding_rewards_adapters._routing import NONE, TASK, Router
-from grounding_rewards_adapters._rows import Rows, Sizes
 from grounding_rewards_adapters._settings import Named, Settings, Trainer
 
 if TYPE_CHECKING:
@@ -101,192 +95,106 @@ class Scorer:
         """Whether scores may depend on lengths in tokens or further columns."""
         return any(recipe.reads_extras for recipe in self.recipes)
 
-    def score(
-        self,
-        responses: Sequence[str | None],
-        targets: Sequence[Any] | None,
-        *,
-        columns: Mapping[str, Any] | None = None,
-        image_sizes: Sizes | None = None,
-        model_image_sizes: Sizes | None = None,
-        groups: Any = None,
-        token_lengths: Sequence[int] | None = None,
-        names: Sequence[str | None] = (),
-    ) -> Judged:
+    def score(self, inputs: Inputs, names: Sequence[str | None] = ()) -> ScoredBatch:
         """Score n rows, log each unusable target once, and keep what is to be recorded.
 
         Args:
-            responses: n texts.
-            targets: n targets as they came; None for none at all.
-            columns: further columns, which routes and verifiers of one's own look at.
-            image_sizes: n sizes of the original images from outside of targets.
-            model_image_sizes: n sizes of the images that the model saw, likewise.
-            groups: (n,) which sample each row belongs to; or a function that says so of a recipe and its targets.
-            token_lengths: (n,) lengths of the responses.
+            inputs: the rows; ``routes`` and verifiers of one's own look at their ``extras``.
             names: what names the sample of each row whose target has no id.
 
         Raises:
             RecipeError: none of the first targets can be used, or a row's route has no recipe.
             TargetError: a target cannot be used, and ``bad_target`` is ``"raise"``.
         """
-        columns = columns or {}
-        given = [None] * len(responses) if targets is None else targets
-        rows = Rows(responses, given, columns, image_sizes, model_image_sizes, groups, token_lengths)
-        pieces = [self._piece(place, rows.take(chosen), chosen) for place, chosen in self._split(rows)]
-        judged = Judged(tuple(pieces), self.parts, len(responses))
-        if len(self._wired) < len(self.recipes) or any(piece.scores.errors for piece in pieces):
+        if self.router is None:
+            slices = [self._score(self.recipes[0], inputs, None)]
+        else:
+            slices = [self._routed(place, inputs, rows) for place, rows in self._split(self.router, inputs)]
+        scored = ScoredBatch(slices, self.parts, len(inputs.responses))
+        if len(self._wired) < len(self.recipes) or any(each.scores.errors for each in slices):
             with self._lock:
-                self._watch(judged, names)
+                self._watch(scored, names)
         if self._diagnoses:
             with self._lock:
-                self._diagnose(pieces, rows)
+                self._diagnose(slices)
         if self._recording is not None:
-            self._recording.add(judged, responses, given, columns)
-        return judged
+            self._recording.add(scored, inputs)
+        return scored
 
-    def _split(self, rows: Rows) -> list[tuple[int, NDArray[np.int64] | None]]:
-        """The recipes that have rows to judge, and which."""
-        if self.router is None:
-            return [(0, None)]
-        read_responses(rows.responses)  # which names what is no text by its row in the whole batch
-        chosen = self.router.choose(rows.targets, rows.columns, self.trainer, started=self.started)
-        if self.router.field not in rows.columns and self.router.field != TASK and len(rows.responses):
-            rest = "" if self.router.rest is None else self.recipes[self.router.rest].name
-            found = f"routes: rows have no {self.router.field!r}; {rest} judges them"
+    def _score(self, recipe: gr.Recipe, inputs: Inputs, rows: Rows) -> RecipeSlice:
+        first = self.trainer.outside_first
+        return score_rows(recipe, inputs, self.settings.bad_target, rows=rows, outside_first=first)
+
+    def _split(self, router: Router, inputs: Inputs) -> list[tuple[int, Rows]]:
+        """The recipes that have rows to score, and which."""
+        read_responses(inputs.responses)  # which names what is no text by its row in the whole batch
+        extras = inputs.extras or {}
+        chosen = router.choose(inputs.targets, extras, self.trainer, started=self.started)
+        if router.field not in extras and router.field != TASK and len(inputs.responses):
+            rest = "" if router.rest is None else self.recipes[router.rest].name
             with self._lock:
-                _bridge.say_once(found, self.seen)
+                _bridge.say_once(f"routes: rows have no {router.field!r}; {rest} judges them", self.seen)
         places = np.unique(chosen).tolist()
         if len(places) <= 1 and NONE not in places:
             return [(places[0] if places else 0, None)]
         return [(place, np.flatnonzero(chosen == place)) for place in places]
 
-    def _piece(self, place: int, rows: Rows, chosen: NDArray[np.int64] | None) -> Piece:
+    def _routed(self, place: int, inputs: Inputs, rows: Rows) -> RecipeSlice:
+        own = inputs.take(rows)
         if place == NONE:
-            assert self.router is not None
-            return self._unrouted(self.router, rows, chosen)
-        recipe = self.recipes[place]
+            return self._unrouted(own, rows)
         try:
-            return self._judge(recipe, rows, chosen)
+            return self._score(self.recipes[place], own, rows)
         except gr.TargetError as error:
-            if chosen is None or not isinstance(error.sample, int):
+            if rows is None or not isinstance(error.sample, int):
                 raise
-            raise error.named(int(chosen[error.sample])) from None
+            raise error.named(int(rows[error.sample])) from None
 
-    def _unrouted(self, router: Router, rows: Rows, chosen: NDArray[np.int64] | None) -> Piece:
+    def _unrouted(self, inputs: Inputs, rows: Rows) -> RecipeSlice:
         """Rows that name no recipe: their targets cannot be used."""
-        errors = {row: router.missing(target, row) for row, target in enumerate(rows.targets)}
+        assert self.router is not None
+        errors = {row: self.router.missing(target, row) for row, target in enumerate(inputs.targets)}
         if self.settings.bad_target == "raise":
-            raise errors[0].named(0 if chosen is None else int(chosen[0]))
-        blank = replace(rows, targets=[object()] * len(rows.targets), groups=np.arange(len(rows.targets)))
-        piece = self._judge(next((each for each in self.recipes if not each.needs), self.recipes[0]), blank, chosen)
-        return replace(piece, scores=replace(piece.scores, errors=errors), routed=False)
+            raise errors[0].named(0 if rows is None else int(rows[0]))
+        blank = replace(inputs, targets=[object()] * len(inputs.targets), groups=np.arange(len(inputs.targets)))
+        found = self._score(next((each for each in self.recipes if not each.needs), self.recipes[0]), blank, rows)
+        return replace(found, scores=replace(found.scores, errors=errors), routed=False)
 
-    def _judge(self, recipe: gr.Recipe, rows: Rows, chosen: NDArray[np.int64] | None) -> Piece:
-        bad_target = self.settings.bad_target
-        targets = recipe.read_targets(list(rows.targets), bad_target=bad_target, warn=False)
-        image_sizes, model_image_sizes, refused = self._sizes(rows, targets)
-        try:
-            rollouts = recipe.rollouts(
-                rows.responses,
-                targets,
-                image_sizes=image_sizes,
-                model_image_sizes=model_image_sizes,
-                groups=_groups(rows.groups, recipe, targets, chosen),
-                token_lengths=rows.token_lengths,
-                extras=rows.columns,
-                bad_target=bad_target,
-            )
-        except gr.TargetError as error:
-            why = {each.sample: each for each in refused.values()}
-            raise (why.get(error.sample, error) if error.field == "model_image_size" else error) from None
-        scores = recipe.judge(rollouts)
-        if refused and scores.errors:
-            scores = replace(scores, errors=_explained(scores.errors, refused))
-        return Piece(recipe, rollouts, scores, chosen, (image_sizes, model_image_sizes))
-
-    def _sizes(self, rows: Rows, targets: Targets) -> tuple[Floats | None, Floats | None, Mapping[int, gr.TargetError]]:
-        """The sizes that ``Recipe.rollouts`` is to be told, beside those in the targets; and what resizing refuses."""
-        image = self._known("image_sizes", rows.image_sizes, targets.known_image_sizes)
-        model = self._known("model_image_sizes", rows.model_image_sizes, targets.known_model_image_sizes)
-        if self.settings.model is None:
-            return image, model, {}
-        return image, *self._as_seen(targets.image_sizes if image is None else image, model, targets)
-
-    def _known(self, name: str, outside: Sizes | None, own: Floats | None) -> Floats | None:
-        """Sizes from outside and in the targets, in the trainer's order; None where the targets' own will do."""
-        if outside is None or not any(size is not None for size in outside):
-            return None
-        found = read_sizes(name, outside, len(outside))
-        if own is None:
-            return found
-        first, second = (found, own) if self.trainer.outside_first else (own, found)
-        return np.where(np.isnan(first), second, first)
-
-    def _as_seen(
-        self, image: Floats, packed: Floats | None, targets: Targets
-    ) -> tuple[Floats, Mapping[int, gr.TargetError]]:
-        """The sizes of the images that the model saw: those that are given, else what resizing makes of the images."""
-        known = targets.model_image_sizes if packed is None else packed
-        wanted = np.where(np.isnan(known), image, np.nan)
-        found, refused = model_image_sizes(wanted, self.trainer.resizing(self.settings.model), **self.settings.bounds)
-        errors = {
-            row: gr.TargetError(targets.sample(row), "image_size", wanted[row].tolist(), f"what can be resized: {why}")
-            for row, why in refused.items()
-        }
-        return np.where(np.isnan(known), found, known), errors
-
-    def _watch(self, judged: Judged, names: Sequence[str | None]) -> None:
+    def _watch(self, scored: ScoredBatch, names: Sequence[str | None]) -> None:
         """Log what is wrong with targets; raise where it is wiring."""
-        _bridge.report(judged.errors, self.seen, names=names, outcome=self.trainer.outcome)
-        for piece in judged.pieces:
-            if piece.scores.valid.any():
-                self._wired.add(self.recipes.index(piece.recipe))
-        self._rows += len(judged)
-        enough = self._rows >= _PATIENCE or (self._rows >= self.trainer.patience and _bridge.several(judged.errors))
-        if not self._wired and judged.errors and enough:
-            raise self._unwired(self._rows, judged.pieces[0])
-        for piece in judged.pieces:
-            place = self.recipes.index(piece.recipe)
-            if piece.routed and place not in self._wired and piece.scores.errors:
-                self._waited[place] += len(piece.scores)
-                first = next(iter(piece.scores.errors.values()))
+        _bridge.report(scored.errors, self.seen, names=names, outcome=self.trainer.outcome)
+        for each in scored.slices:
+            if each.scores.valid.any():
+                self._wired.add(self.recipes.index(each.recipe))
+        self._rows += len(scored)
+        enough = self._rows >= _PATIENCE or (self._rows >= self.trainer.patience and _bridge.several(scored.errors))
+        if not self._wired and scored.errors and enough:
+            raise self._unwired(self._rows, scored.slices[0])
+        for each in scored.slices:
+            place = self.recipes.index(each.recipe)
+            if each.routed and place not in self._wired and each.scores.errors:
+                self._waited[place] += len(each.scores)
+                first = next(iter(each.scores.errors.values()))
                 if self._waited[place] >= _PATIENCE or _bridge.lacks_setting(first):
-                    raise self._unwired(self._waited[place], piece)
+                    raise self._unwired(self._waited[place], each)
 
-    def _unwired(self, count: int, piece: Piece) -> gr.RecipeError:
-        error = next(iter(piece.scores.errors.values()))
-        return _bridge.unwired(count, self.settings, self.trainer, error, self.named[self.recipes.index(piece.recipe)])
+    def _unwired(self, count: int, each: RecipeSlice) -> gr.RecipeError:
+        error = next(iter(each.scores.errors.values()))
+        return _bridge.unwired(count, each.recipe, self.trainer, error, self.named[self.recipes.index(each.recipe)])
 
-    def _diagnose(self, pieces: Sequence[Piece], rows: Rows) -> None:
-        for piece in pieces:
+    def _diagnose(self, slices: Sequence[RecipeSlice]) -> None:
+        for each in slices:
             for diagnosis in self._diagnoses:
-                if piece.routed and diagnosis.recipe is piece.recipe:
-                    own = rows.take(piece.rows)
-                    self._say(diagnosis, piece, own)
+                if each.routed and diagnosis.recipe is each.recipe:
+                    self._say(diagnosis, each)
         self._diagnoses = [diagnosis for diagnosis in self._diagnoses if not diagnosis.finished]
 
-    def _say(self, diagnosis: Diagnosis, piece: Piece, rows: Rows) -> None:
+    def _say(self, diagnosis: Diagnosis, scored: RecipeSlice) -> None:
         try:
-            line = diagnosis.add(piece, rows.responses, rows.targets)
+            line = diagnosis.add(scored)
         except Exception:  # a line in the log is not worth a run
             diagnosis.finished = True
             _bridge.LOG.exception("%s: the first rows could not be diagnosed", diagnosis.recipe.name)
             return
         if line is not None:
             _bridge.LOG.warning("%s", line)
-
-
-def _groups(groups: Any, recipe: gr.Recipe, targets: Targets, chosen: NDArray[np.int64] | None) -> Any:
-    """Which sample each row belongs to, for recipes that ask."""
-    if not callable(groups):
-        return groups
-    return groups(recipe, targets, chosen) if "groups" in recipe.needs else None
-
-
-def _explained(
-    errors: Mapping[int, gr.TargetError], refused: Mapping[int, gr.TargetError]
-) -> dict[int, gr.TargetError]:
-    """The errors, but where the size of a model's image is missing, why there is none."""
-    return {
-        row: refused.get(row, error) if error.field == "model_image_size" else error for row, error in errors.items()
-    }

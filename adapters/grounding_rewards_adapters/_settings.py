@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import grounding_rewards as gr
-from grounding_rewards.coords.spaces import MODELS
-from grounding_rewards.errors import near
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.plugins.loading import absolute, in_full
 from grounding_rewards.targets.columns import BadTarget
@@ -55,10 +53,6 @@ class Trainer:
         """How a launch sets an option, for errors."""
         return self.option.format(name) + ("" if value is None else f" to {value}")
 
-    def resizing(self, model: str | None) -> str:
-        """The pipeline that a model's images go through here, as ``spaces.model_image_size`` names it."""
-        return f"{self.pipeline}{model}"
-
 
 @dataclass(frozen=True)
 class Named:
@@ -89,25 +83,14 @@ class Settings:
         routes: ``{FIELD: {VALUE: recipe}}``: rows whose FIELD is VALUE are scored with that recipe, a name or a dict of
             its name and options, which go before the options beside ``routes``. FIELD is a column, verl's
             ``data_source``, or ``task``, which is looked for in the target first.
-        model: qwen2_vl, qwen2_5_vl or qwen3_vl: sets the response space, and makes the size of the image that the
-            model saw from ``image_size``, where the target has no ``model_image_size``.
-        min_pixels: as the launch sets it for images; see ``spaces.model_image_size``.
-        max_pixels: likewise.
-        processor_min_pixels: the image processor's own bound, where the trainer resizes before it.
-        processor_max_pixels: likewise.
         bad_target: ``"abstain"``, or ``"raise"`` at the first target that cannot be used.
         record: a directory for a table of all rollouts; None for none.
         diagnose: whether a line is logged after the first 256 rows.
-        options: the recipe's options.
+        options: the recipe's options, ``model`` and the bounds of its resizing among them.
     """
 
     recipe: Any = None
     routes: Mapping[str, Mapping[str, Any]] | None = None
-    model: str | None = None
-    min_pixels: int | None = None
-    max_pixels: int | None = None
-    processor_min_pixels: int | None = None
-    processor_max_pixels: int | None = None
     bad_target: BadTarget = "abstain"
     record: str | None = None
     diagnose: bool = True
@@ -121,7 +104,7 @@ class Settings:
             RecipeError: a value is not plain, or does not fit.
 
         >>> Settings.of({"recipe": "gelato", "model": "qwen3_vl", "format_weight": 0.1}).options
-        {'format_weight': 0.1}
+        {'model': 'qwen3_vl', 'format_weight': 0.1}
         """
         try:
             plain = {name: frozen(value) for name, value in given.items()}
@@ -150,20 +133,7 @@ class Settings:
         """What tells settings apart."""
         return json.dumps(vars(self), default=_token)
 
-    @property
-    def bounds(self) -> dict[str, Any]:
-        """The bounds of resizing, as ``spaces.model_image_size`` takes them."""
-        return {name: getattr(self, name) for name in _BOUNDS}
-
     def _check(self) -> None:
-        if self.model is not None and self.model not in MODELS:
-            hint = near(self.model, MODELS) or "."
-            raise gr.RecipeError(f"model: got {self.model!r:.60}{hint} There are: {', '.join(MODELS)}")
-        for name, bound in self.bounds.items():
-            if bound is not None and (type(bound) is not int or bound < 1):
-                raise gr.RecipeError(f"{name}: got {bound!r:.60}; expected a whole number of pixels from 1")
-            if bound is not None and self.model is None:
-                raise gr.RecipeError(f"{name}={bound} says how images are resized; say for which model: set model too")
         if type(self.diagnose) is not bool:
             raise gr.RecipeError(f"diagnose: got {self.diagnose!r:.60}; expected true or false")
         if self.record is not None and not (isinstance(self.record, str) and self.record):
@@ -180,7 +150,6 @@ class Settings:
             )
 
 
-_BOUNDS = ("min_pixels", "max_pixels", "processor_min_pixels", "processor_max_pixels")
 SHARED = tuple(each.name for each in fields(Settings) if each.name != "options")
 """Names of the options that all adapters share."""
 

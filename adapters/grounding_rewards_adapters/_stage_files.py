@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import DataPathError, PoolError
-from grounding_rewards.pool.curriculum import Gate
+from grounding_rewards.pool.curriculum import StageGate
 from grounding_rewards.tables.data_paths import inside_file
 from grounding_rewards.tables.manifests import digest
 
@@ -17,7 +17,7 @@ _STAGE = ("name", "file", "epochs")
 _GATE = ("success_above", "failure_below", "last_k")
 
 
-def read_stages(source: str | os.PathLike[str]) -> tuple[dict[str, Any], Gate | None, list[int]]:
+def read_stages(source: str | os.PathLike[str]) -> tuple[dict[str, Any], StageGate | None, list[int]]:
     """Data sets by the name of their stage, the gate between them, and the epochs of each.
 
     Raises:
@@ -43,13 +43,13 @@ def _has(given: Any, names: tuple[str, ...]) -> bool:
     return isinstance(given, dict) and all(name in given for name in names)
 
 
-def _gate(path: Path, given: Any) -> Gate | None:
+def _gate(path: Path, given: Any) -> StageGate | None:
     if given is None:
         return None
     if not _has(given, _GATE):
         raise PoolError(f"{path}, gate: got {given!r:.80}; expected {', '.join(_GATE)}")
     try:
-        return Gate(**{name: given[name] for name in _GATE})
+        return StageGate(**{name: given[name] for name in _GATE})
     except PoolError as error:
         raise PoolError(f"{path}, {error}") from None
 

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import grounding_rewards as gr
-from grounding_rewards.arrays import Floats
+from grounding_rewards.batch.scored import Inputs
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards_adapters import _bridge, _scorers, _settings
-from grounding_rewards_adapters._judged import Judged
 from grounding_rewards_adapters._scoring import Scorer
 
 REWARD_NAME = "grounding_rewards"
@@ -74,20 +73,17 @@ def scored(
     scorer = _scorers.scorer(trainer, options)
     names = dict.fromkeys([*_GIVEN, *(name for row in reward_inputs for name in row)])
     columns = {name: [row.get(name) for row in reward_inputs] for name in names}
-    judged = scorer.score(
+    inputs = Inputs(
         columns["response"],
         columns["ground_truth"],
-        columns=columns,
+        columns,
         groups=partial(_groups, scorer) if "groups" in scorer.needs else None,
         token_lengths=_lengths(columns["response_length"]) if scorer.reads_extras else None,
     )
-    return _bridge.rows({"overall": judged.total, "accuracy": judged.acc, "correct": judged.acc, **_formatted(judged)})
-
-
-def _formatted(judged: Judged) -> dict[str, Floats]:
-    """The columns beside total and acc, ``format`` first: where no part is called so, it is ``parsed``."""
-    beside = _bridge.beside(judged)
-    return {"format": beside.get("format", beside["parsed"]), **beside}
+    scored = scorer.score(inputs)
+    acc, beside = scored.columns["acc"], _bridge.beside(scored)
+    named = {"overall": scored.columns["total"], "accuracy": acc, "correct": acc}
+    return _bridge.rows({**named, "format": beside.get("format", beside["parsed"]), **beside})
 
 
 def _lengths(given: Sequence[Any]) -> list[int] | None:

@@ -72,8 +72,8 @@ def reward_funcs(
             gets two of one recipe, or the total of one beside its parts, one list needs another name.
         split: True for one function for each part instead of one for the total: give the trainer's ``reward_weights``
             what ``reward_weights`` returns, and the parts sum to the total. ``AsyncGRPOTrainer`` has no weights.
-        options: the other options of ``_settings.Settings``, such as ``model`` or ``routes``, and the recipe's own,
-            such as ``response_space`` or ``format_weight``.
+        options: the other options of ``_settings.Settings``, such as ``routes``, and the recipe's own, such as
+            ``model``, ``response_space`` or ``format_weight``.
 
     Returns:
         Picklable functions, called NAME, or NAME/PART where split. They log hit rate (``NAME/acc``), parse rate
@@ -205,13 +205,13 @@ class RecipeReward:
             RecipeError: the target column is missing, not one target of the first batch can be used, or completions do
                 not come in whole groups.
         """
-        judged, new = self.batches.judged(self.part or "", completions, columns)
-        if new and len(judged):
+        scored, new = self.batches.score(self.part or "", completions, columns)
+        if new and len(scored):
             spaces = sorted({str(recipe.space) for recipe in self.scorer.recipes})
-            _batches.log(judged, self.batches.name, spaces, log_metric, log_extra)
+            _batches.log(scored, self.batches.name, spaces, log_metric, log_extra)
             if log_extra is not None:
-                self.batches.log_rollouts(judged, completions, columns, log_extra)
+                self.batches.log_rollouts(scored, completions, columns, log_extra)
             if self.watch is not None:
-                self.watch(judged.acc, judged.valid, columns, log_metric)
-        scores = judged.total if self.part is None else judged.parts[self.part]
-        return [score if valid else None for score, valid in zip(scores.tolist(), judged.valid, strict=True)]
+                self.watch(scored.columns["acc"], scored.columns["valid"], columns, log_metric)
+        scores, valid = scored.columns[self.part or "total"], scored.columns["valid"]
+        return [score if usable else None for score, usable in zip(scores.tolist(), valid, strict=True)]

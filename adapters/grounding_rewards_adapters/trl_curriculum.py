@@ -16,7 +16,7 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.curriculum import Gate
+from grounding_rewards.pool.curriculum import StageGate
 from grounding_rewards.pool.curriculum.progress import Progress
 from grounding_rewards_adapters._bridge import LOG
 from grounding_rewards_adapters._stage_files import read_stages
@@ -30,7 +30,7 @@ def stages(
     source: str | os.PathLike[str] | Mapping[str, Any],
     functions: Sequence[RecipeReward],
     *,
-    gate: Gate | None = None,
+    gate: StageGate | None = None,
     epochs: int | Sequence[int] | None = None,
     places: int | None = None,
     seed: int = 0,
@@ -78,7 +78,7 @@ class Stages:
         self,
         named: dict[str, Any],
         functions: Sequence[RecipeReward],
-        gate: Gate | None,
+        gate: StageGate | None,
         epochs: int | Sequence[int],
         places: int | None,
         seed: int,
@@ -210,8 +210,8 @@ class Stages:
                     f"stage {name!r}: got the columns {', '.join(data.column_names)}; expected prompt, and no "
                     f"{COLUMN}: give `grounding-rewards pool curriculum` the training rows by --data"
                 )
-        if not (self.gate is None or isinstance(self.gate, Gate)):
-            raise PoolError(f"gate: got {self.gate!r:.80}; expected a Gate, or None")
+        if not (self.gate is None or isinstance(self.gate, StageGate)):
+            raise PoolError(f"gate: got {self.gate!r:.80}; expected a StageGate, or None")
         _check_functions(functions)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import grounding_rewards as gr
+from grounding_rewards.batch.scored import Inputs
 from grounding_rewards_adapters import _bridge, _scorers, _settings
 
 _TRAINER = _settings.Trainer(
@@ -161,12 +162,6 @@ def _scored(
         for name in ("image_size", "model_image_size")
         if name in columns
     }
-    judged = scorer.score(
-        texts,
-        truths,
-        columns=columns,
-        image_sizes=sizes.get("image_size"),
-        model_image_sizes=sizes.get("model_image_size"),
-        names=[None if info.get("index") is None else f"index {info['index']}" for info in extra],
-    )
-    return _bridge.rows({"score": judged.total, "acc": judged.acc, **_bridge.beside(judged)})
+    inputs = Inputs(texts, truths, columns, sizes.get("image_size"), sizes.get("model_image_size"))
+    scored = scorer.score(inputs, [None if info.get("index") is None else f"index {info['index']}" for info in extra])
+    return _bridge.rows({"score": scored.columns["total"], "acc": scored.columns["acc"], **_bridge.beside(scored)})

@@ -1,5 +1,1 @@
-"""Rollouts into the same rollouts with a recipe's scores, shard by shard; ``cli/pool/score`` has the words."""
-
-from grounding_rewards.batch.rescore import Rescored, rescore
-
-__all__ = ["Rescored", "rescore"]
+"""Rows to scores: a batch's (`scored`), a table's (`row_scoring`), rollouts' into a rollout table (`rescore`)."""

@@ -16,7 +16,7 @@ from grounding_rewards._version import __version__
 from grounding_rewards.batch.earlier import check_given, left_out
 from grounding_rewards.batch.grouped_rows import files_of_groups, scored_groups
 from grounding_rewards.batch.row_scorer import RowScorer
-from grounding_rewards.batch.row_scoring import Columns, Resizing, Scorer
+from grounding_rewards.batch.row_scoring import Columns, TableScorer
 from grounding_rewards.batch.written import MANIFEST, summary, write
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.plugins.sources import files_named, plugins_named
@@ -61,7 +61,6 @@ def rescore(
     out: str | os.PathLike[str],
     *,
     columns: Columns = _BY_DEFAULT,
-    resizing: Resizing | None = None,
     bad_target: str = "raise",
     overwrite: bool = False,
     advance: Advance = lambda done: None,
@@ -80,7 +79,6 @@ def rescore(
         recipe: which scores; one that ``recipe`` built, for its name and options tell what the directory is made with.
         out: the directory.
         columns: what holds what.
-        resizing: what makes the sizes that the model saw, where rows do not say; None for nothing.
         bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"`` from scoring it.
         overwrite: whether a directory, or an unfinished run, that was made of something else gives way.
         advance: is told the share that is done, 0 to 1.
@@ -108,7 +106,7 @@ def rescore(
             "score a file of whole attempts with `grounding-rewards score`"
         )
     table = rollouts if isinstance(rollouts, RolloutTable) else open_rollouts(rollouts)
-    scorer = Scorer(recipe, columns, bad_target, resizing, warn)
+    scorer = TableScorer(recipe, columns, bad_target, warn)
     done = _Rescorer(scorer, table, advance, note).run(Path(out), overwrite=overwrite)
     for text in done.manifest.get("warnings", ()):
         warn(text)
@@ -119,7 +117,7 @@ def rescore(
 class _Rescorer:
     """One run: the arguments of ``rescore``."""
 
-    scorer: Scorer
+    scorer: TableScorer
     rollouts: RolloutTable
     advance: Advance
     note: Note
@@ -188,7 +186,6 @@ class _Rescorer:
             "plugins": plugins_named(said),
             "columns": dict(vars(scorer.columns)),
             "bad_target": str(scorer.bad_target),
-            "resizing": None if scorer.resizing is None else dict(vars(scorer.resizing)),
             "inputs": self.rollouts.inputs(),
         }
 

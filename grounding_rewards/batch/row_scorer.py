@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.batch.row_scoring import Scorer
-from grounding_rewards.coords.spaces import UNIT, convert
+from grounding_rewards.batch.row_scoring import TableScorer
+from grounding_rewards.batch.scored import ScoredBatch
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.rollouts import Reason, Rollouts, Scores
 from grounding_rewards.tables import Batch
 from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
@@ -22,8 +21,6 @@ from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUM
 
 SCORES = ("recipe", "total", "acc", "reason", "x_unit", "y_unit")
 """Columns that are written anew; the recipe's parts are, too."""
-
-_REASONS = pa.array([reason.name for reason in Reason])
 
 Arrays = dict[str, Any]
 
@@ -38,7 +35,7 @@ class RowScorer:
         first: the number of the first file; files whose rollouts have no numbers count them from ``file << 32``.
     """
 
-    scorer: Scorer
+    scorer: TableScorer
     schema: Any
     first: int = 0
 
@@ -81,34 +78,25 @@ class RowScorer:
             groups: which of them are compared, where the recipe compares rows.
 
         Raises:
-            TableError: as of ``Scorer.score``.
+            TableError: as of ``TableScorer.score``.
         """
         answered = np.flatnonzero(rows.column("response").is_valid().to_numpy(zero_copy_only=False))
         if not len(answered):
-            return self._replaced(rows, {"recipe": arrow([self.scorer.recipe.name] * len(rows), pa.string())})
+            return self._replaced(rows, {"recipe": self._named(len(rows))})
         if len(answered) < len(rows):
             self.scorer.responses(table, batch)
             batch = some(batch, answered.tolist())
             groups = None if groups is None else [groups[row] for row in answered.tolist()]
-        rollouts, scores = self.scorer.judged(table, batch, groups=groups)
-        return self._replaced(rows, self._columns(scores, rollouts, rows, answered))
+        scored = self.scorer.score(table, batch, groups=groups)
+        scored = scored if len(answered) == len(rows) else replace(scored, rows=answered)
+        found = ScoredBatch([scored], scored.recipe.parts, len(rows)).rollout_columns()
+        for name in ("image_size", "model_image_size"):
+            found[name] = _filled(rows.column(name), found[name])
+        columns = {name: _column(values, rows.schema.field(name).type) for name, values in found.items()}
+        return self._replaced(rows, {**columns, "recipe": self._named(len(rows))})
 
-    def _columns(self, scores: Scores, rollouts: Rollouts, rows: Any, answered: Any) -> Arrays:
-        recipe, count = self.scorer.recipe, len(rows)
-        usable = scores.valid > 0
-        xy = convert(scores.predictions.xy, recipe.space, UNIT, rollouts.image_sizes, rollouts.model_image_sizes)
-        numbers = {"total": scores.total, "acc": scores.acc, **scores.parts}
-        numbers = {name: np.where(usable, values, np.nan) for name, values in numbers.items()}
-        numbers.update(x_unit=xy[:, 0], y_unit=xy[:, 1])
-        reason, none = np.zeros(count, dtype=np.int8), np.ones(count, dtype=np.bool_)
-        reason[answered], none[answered] = scores.reason, False
-        found: Arrays = {name: _spread(values, answered, count) for name, values in numbers.items()}
-        found["reason"] = _REASONS.take(pa.array(reason, mask=none))
-        found["recipe"] = arrow([recipe.name], pa.string()).take(pa.array(np.zeros(count, dtype=np.int64)))
-        for name, sizes in (("image_size", rollouts.image_sizes), ("model_image_size", rollouts.model_image_sizes)):
-            if rows.column(name).null_count:
-                found[name] = _filled(rows.column(name), sizes, answered)
-        return found
+    def _named(self, count: int) -> Any:
+        return arrow([self.scorer.recipe.name], pa.string()).take(pa.array(np.zeros(count, dtype=np.int64)))
 
     def _replaced(self, rows: Any, columns: Mapping[str, Any]) -> Any:
         arrays = [columns.get(name, rows.column(name)) for name in self.schema.names]
@@ -181,17 +169,14 @@ def _made(source: Source, batch: Batch, row: int, target: Any) -> str:
         raise TableError(f"{source.table.path}, {batch.place(row)}: sample_id: got null; {error}") from None
 
 
-def _spread(values: Floats, answered: Any, count: int) -> Any:
-    """Numbers of some rows as a column of all; null where there is none."""
-    found = np.full(count, np.nan)
-    found[answered] = values
-    return pa.array(found, mask=np.isnan(found))
+def _column(values: Any, kind: Any) -> Any:
+    """Scores as a column; null where there is none."""
+    return pa.array(values, kind, mask=np.isnan(values)) if isinstance(values, np.ndarray) else values
 
 
-def _filled(given: Any, sizes: Floats, answered: Any) -> Any:
+def _filled(given: Any, sizes: Floats) -> Any:
     """A column of sizes, with those that scoring knew where it has none."""
-    values = given.to_pylist()
-    for row, size in zip(answered.tolist(), sizes.tolist(), strict=True):
-        if values[row] is None and size[0] == size[0]:
-            values[row] = size
-    return pa.array(values, given.type)
+    if not given.null_count or np.isnan(sizes).all():
+        return given
+    known = zip(given.to_pylist(), sizes.tolist(), strict=True)
+    return pa.array([value if value or size[0] != size[0] else size for value, size in known], given.type)

@@ -8,11 +8,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from grounding_rewards.arrays import Floats
-from grounding_rewards.coords.image_sizes import read_size, read_sizes
-from grounding_rewards.coords.spaces import COORDINATE_LIMIT, model_image_sizes
+from grounding_rewards.batch.scored import Inputs, RecipeSlice, score_rows
+from grounding_rewards.coords.image_sizes import read_size
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError, TableError, TargetError
-from grounding_rewards.rollouts import Rollouts, Scores
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import Note, require_column
@@ -49,41 +48,14 @@ class Columns:
                 require_column(table, name, f"--{role.replace('_', '-')}-column")
 
 
-Sizes = Sequence[tuple[float, float] | None] | None
-"""Widths and heights, None where unknown; or None for none at all."""
-
-
 @dataclass(frozen=True)
-class Resizing:
-    """How images became those that the model saw: see ``spaces.model_image_size``, whose arguments these are.
-
-    Raises:
-        SpaceError: the pipeline is unknown, or does not take such bounds.
-    """
-
-    pipeline: str
-    min_pixels: int | None = None
-    max_pixels: int | None = None
-    processor_min_pixels: int | None = None
-    processor_max_pixels: int | None = None
-
-    def __post_init__(self) -> None:
-        model_image_sizes([], *vars(self).values())
-
-    def sizes(self, image_sizes: Floats) -> tuple[Floats, dict[int, str]]:
-        """Sizes after resizing, and why it refuses some, by row."""
-        return model_image_sizes(image_sizes, *vars(self).values())
-
-
-@dataclass(frozen=True)
-class Scorer:
+class TableScorer:
     """Scores batches of a table, and says where in the file something is wrong.
 
     Attributes:
         recipe: which scores.
         columns: what holds what.
         bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"``.
-        resizing: what makes the sizes that the model saw, where rows do not say; None for nothing.
         warn: gets what looks wrong with the rows.
         found: gets what looks wrong with targets, batch by batch; None does not look.
 
@@ -94,7 +66,6 @@ class Scorer:
     recipe: Recipe
     columns: Columns
     bad_target: str = "raise"
-    resizing: Resizing | None = None
     warn: Note = field(default=lambda text: None, repr=False, compare=False)
     found: Callable[[list[Finding]], None] | None = field(default=None, repr=False, compare=False)
 
@@ -113,20 +84,8 @@ class Scorer:
         size = np.iinfo(np.int32).max if self.recipe.needs & {"groups", "trajectories"} else None
         return table.batches(columns, whole=whole, size=size)
 
-    def score(self, table: Table, batch: Batch) -> tuple[Scores, Targets]:
+    def score(self, table: Table, batch: Batch, *, groups: Sequence[Hashable] | None = None) -> RecipeSlice:
         """Score a batch.
-
-        Raises:
-            TableError: a response is no text, a size or length cannot be read, a sample has no name where rows are
-                compared, or a target cannot be used and should stop us; names the file and the row.
-        """
-        rollouts, scores = self.judged(table, batch)
-        return scores, rollouts.targets
-
-    def judged(
-        self, table: Table, batch: Batch, *, groups: Sequence[Hashable] | None = None
-    ) -> tuple[Rollouts, Scores]:
-        """What the recipe's verifiers saw of a batch, and its scores.
 
         Args:
             table: the file.
@@ -134,65 +93,25 @@ class Scorer:
             groups: which rows are compared, where the recipe compares rows; None: those of one sample.
 
         Raises:
-            TableError: as of ``score``.
+            TableError: a response is no text, a size or length cannot be read, a sample has no name where rows are
+                compared, or a target cannot be used and should stop us; names the file and the row.
         """
-        responses, targets, rest = self._given(table, batch, groups)
-        rollouts = self.recipe.rollouts(responses, targets, **rest)
-        scores = self.recipe.judge(rollouts)
-        self.check(table, batch, scores)
-        if self.found and (found := findings(rollouts.targets, self.recipe)):
-            self.found([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in found])
-        return rollouts, scores
-
-    def check(self, table: Table, batch: Batch, scores: Scores) -> None:
-        """Stop at targets that cannot be used, where they should.
-
-        Raises:
-            TableError: there is one; names the file and the row.
-        """
-        if self.bad_target == "raise" and not scores.valid.all():
-            raise self._bad_target(table, batch, *next(iter(scores.errors.items())))
-
-    def _given(
-        self, table: Table, batch: Batch, groups: Sequence[Hashable] | None = None
-    ) -> tuple[list[str | None], Targets, dict[str, Any]]:
-        """Responses, targets, and what else ``Recipe.score`` takes."""
-        responses = self.responses(table, batch)
-        sizes = [self.sizes(table, batch, name) for name in (self.columns.image_size, self.columns.model_image_size)]
-        targets = self.recipe.read_targets(batch.column(self.columns.target), bad_target="abstain", warn=False)
         further = self.recipe.reads_extras
-        if groups is None and "groups" in self.recipe.needs:
-            groups = self.samples(table, batch, targets)
-        return responses, targets, {
-            "image_sizes": sizes[0],
-            "model_image_sizes": self.seen(table, batch, targets, *sizes),
-            "groups": groups,
-            "token_lengths": self.lengths(table, batch) if further else None,
-            "extras": _extras(table, batch) if further else None,
-            "bad_target": "abstain",
-        }  # fmt: skip
-
-    def seen(
-        self, table: Table, batch: Batch, targets: Targets, image_sizes: Sizes, model_image_sizes: Sizes
-    ) -> Floats | Sizes:
-        """The sizes of the images that the model saw: those of the column, else of targets, else what resizing makes.
-
-        Raises:
-            TableError: an image cannot be resized so; names the file and the row.
-        """
-        if self.resizing is None:
-            return model_image_sizes
-        rows = len(targets)
-        image = targets.image_sizes if image_sizes is None else read_sizes("image_sizes", image_sizes, rows)
-        known = targets.model_image_sizes
-        if model_image_sizes is not None:
-            given = read_sizes("model_image_sizes", model_image_sizes, rows)
-            known = np.where(np.isnan(given), known, given)
-        image = np.where(np.isnan(image), targets.image_sizes, image)
-        found, refused = self.resizing.sizes(np.where(np.isnan(known), image, np.nan))
-        for row, why in refused.items() if self.bad_target == "raise" else ():
-            raise TableError(f"{table.path}, {batch.place(row)}: {self.columns.image_size}: {why}")
-        return np.where(np.isnan(known), found, known)
+        inputs = Inputs(
+            self.responses(table, batch),
+            batch.column(self.columns.target),
+            extras=_extras(table, batch) if further else None,
+            image_sizes=self.sizes(table, batch, self.columns.image_size),
+            model_image_sizes=self.sizes(table, batch, self.columns.model_image_size),
+            groups=(lambda _, targets, __: self.samples(table, batch, targets)) if groups is None else groups,
+            token_lengths=self.lengths(table, batch) if further else None,
+        )
+        found = score_rows(self.recipe, inputs, "abstain")
+        if self.bad_target == "raise" and found.scores.errors:
+            raise self._bad_target(table, batch, *next(iter(found.scores.errors.items())))
+        if self.found and (wrong := findings(found.rollouts.targets, self.recipe)):
+            self.found([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in wrong])
+        return found
 
     def responses(self, table: Table, batch: Batch) -> list[str | None]:
         """The column of responses.

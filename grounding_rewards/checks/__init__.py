@@ -1,1 +1,1 @@
-"""Checks of responses and scores against annotations."""
+"""Checks of data and recipes before GPU hours are spent: accuracy, and the fit of coordinate spaces."""

@@ -1,4 +1,4 @@
-"""Scores to accuracies: counts, their Wilson intervals, and the same by field."""
+"""Accuracy of scores: counts, Wilson intervals, and the same by field."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from grounding_rewards.rollouts import CLICKED, PARSED, Reason, Scores
 from grounding_rewards.stats.intervals import wilson
 
 NONE = "(none)"
-"""The value that rows without a field count under."""
+"""Label of rows without a value."""
 
 
 @dataclass(frozen=True)
 class Refusals:
-    """What a model did where it should, and should not, have refused.
+    """Counts of refusals, wanted and unwanted.
 
     Attributes:
         targets: valid rows whose target is a refusal.
-        correct: those that were refused.
-        false_clicks: those that were answered with a place, in the image or outside it.
-        false_refusals: valid rows with another target that were refused.
+        correct: refused ones among them.
+        false_clicks: those answered with a place, in the image or outside it.
+        false_refusals: refused rows among valid ones with another target.
     """
 
     targets: int
@@ -37,15 +37,15 @@ class Refusals:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Counts over rollouts, and what follows from them.
+    """Counts over rollouts, with rates and intervals.
 
     Attributes:
-        n: valid rows, those whose target could be used.
+        n: valid rows: those with a usable target.
         correct: valid rows with ``acc`` 1.
-        parsed: valid rows whose response was read: a place or a refusal.
-        not_valid: rows whose target could not be used; they count nowhere else but in ``reasons``.
+        parsed: valid rows with a parsed response: a place or a refusal.
+        not_valid: rows with an unusable target; they count only here and in ``reasons``.
         reasons: rows by reason, by name, in the order of ``Reason``; only those that occur.
-        refusals: counts around refusals; None where they were not asked for.
+        refusals: counts of refusals; None if not requested.
         by: the same for the rows of each value of each field, the most frequent value first.
     """
 
@@ -59,22 +59,22 @@ class Evaluation:
 
     @property
     def accuracy(self) -> float | None:
-        """Share of rows that are right: correct / n; None where n = 0."""
+        """Return the share of right rows, correct / n; None where n = 0."""
         return self.correct / self.n if self.n else None
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % Wilson interval of the accuracy; (0, 1) where n = 0."""
+        """Return the 95 % Wilson interval of the accuracy; (0, 1) where n = 0."""
         low, high = wilson(self.correct, self.n)
         return float(low), float(high)
 
     @property
     def parse_rate(self) -> float | None:
-        """Share of responses that were read: parsed / n; None where n = 0."""
+        """Return the share of parsed responses, parsed / n; None where n = 0."""
         return self.parsed / self.n if self.n else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON; ``refusals`` and ``by`` only where there are some."""
+        """Return plain values; ``refusals`` and ``by`` only where there are some."""
         plain: dict[str, Any] = {
             "n": self.n,
             "correct": self.correct,
@@ -132,7 +132,7 @@ def evaluate(
 
 
 def merge(evaluations: Iterable[Evaluation]) -> Evaluation:
-    """Evaluations of disjoint rows as one, such as those of a file's batches.
+    """Merge evaluations of disjoint rows, such as those of a file's batches.
 
     >>> one = Evaluation(n=2, correct=1, parsed=2, not_valid=0, reasons={"OK": 2})
     >>> merge([one, one])

@@ -1,22 +1,21 @@
-"""Whether a recipe was told the wrong coordinate space: which space responses and targets would fit better.
+"""Detect a wrong coordinate space: score the same rows with responses or targets in other spaces.
 
 The same rows are scored as declared and then under each *hypothesis*: the responses in another space, or the targets
 that name none in another. A hypothesis is better where all of these hold:
 
 - it has at least twice the hits (``Scores.acc``) of the declared spaces;
-- it has at least twice the hits that it owes to chance: those of each response against the targets of other rows,
-  the mean of three rearrangements. A model that clicks one place whatever it is asked gains nothing from its luck;
+- it has at least twice the hits expected by chance: those of each response against the targets of other rows, the
+  mean of three rearrangements. A model that always clicks one place gains nothing;
 - P(X >= wins) < 0.001 / h for X ~ Binomial(wins + losses, 1/2), with h the number of hypotheses, and wins and losses
   the numbers of *distinct targets* whose rows have more and fewer hits than as declared. The rollouts of one sample
-  count once: they are right and wrong together. It takes 10 wins at the least, 13 with six
-  hypotheses;
+  count once, for they are correlated. It takes 10 wins at least, 13 with six hypotheses;
 - it does not bring the points of clearly more distinct targets (the same test, at 0.001) farther from the centre of
-  the place. A model that always misses by a little hits under a space where it misses by much, now and then.
+  the place. A model that always narrowly misses also hits now and then under a space in which it misses by far.
 
-Rows whose target cannot be used under a space are no hits under it. Only the recipe's ``success`` is looked at.
+Rows whose target is unusable under a space are no hits under it. Only the recipe's ``success`` counts.
 
-Responses and targets that are both in another space than declared, and in the same, can look like either fault: then
-``better`` is the one with most hits, of equal ones that of the responses, and ``rivals`` has the other.
+Where responses and targets share a space other than the declared one, either hypothesis can fit: then ``better`` is
+the one with most hits, of equal ones that of the responses, and ``rivals`` has the other.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ from grounding_rewards.coords.spaces import SPACES, CoordSpace
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, Recipe
+from grounding_rewards.stats.intervals import sign_test
 from grounding_rewards.targets.columns import Targets
 
 Role = Literal["response_space", "target_space"]
@@ -48,12 +48,12 @@ _WHOSE = {"response_space": "responses", "target_space": "targets"}
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What one option could be instead.
+    """Another value for one option, and its hits.
 
     Attributes:
         role: the option.
         space: another value for it.
-        hits: how many rows are hits with it.
+        hits: number of hits with it.
     """
 
     role: Role
@@ -66,17 +66,17 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class SpaceFit:
-    """What was found; ``str`` makes a sentence of it.
+    """Result of the search; ``str`` makes a sentence of it.
 
     Attributes:
         declared: the space declared for responses.
         declared_target: the space declared for targets that name none.
-        rows: rows whose target can be used, as declared or under a hypothesis.
-        hits: how many of them are hits as declared.
-        hypotheses: what was tried: all that the sizes at hand let be judged.
+        rows: number of rows with a usable target, as declared or under a hypothesis.
+        hits: number of hits as declared.
+        hypotheses: the hypotheses that the known sizes allow to judge.
         better: the hypothesis that is better, if there is one.
         rivals: others that are better than what is declared, with at least half the hits of ``better``.
-        why: why nothing could be tried; "" where something was.
+        why: the reason for no hypothesis; "" where there are some.
     """
 
     declared: CoordSpace
@@ -107,20 +107,19 @@ def fit_spaces(
     image_sizes: Any = None,
     model_image_sizes: Any = None,
 ) -> SpaceFit:
-    """Look for a space that responses or targets fit clearly better than the declared one; the rule stands above.
+    """Look for a space that responses or targets fit clearly better than the declared one, by the rule above.
 
     Args:
-        recipe: the recipe, with the spaces that were declared.
+        recipe: the recipe, with the declared spaces.
         responses: n texts, as of ``Recipe.score``.
-        targets: n targets. Unusable ones count for nothing. Prepared ``Targets`` read with a space leave no doubt
-            about it.
+        targets: n targets. Unusable ones do not count. ``Targets`` that were read with a space are tried in no other.
         image_sizes: as of ``Recipe.score``.
-        model_image_sizes: as of ``Recipe.score``. Without them, and none in the targets, nothing is said about
-            ``model_pixel``, unless that is the space of the targets.
+        model_image_sizes: as of ``Recipe.score``. Without them, and none in the targets, ``model_pixel`` is not tried,
+            unless it is the space of the targets.
 
     Returns:
-        What was found. Nothing is tried for recipes that judge no places, compare nothing with targets, or whose
-        success needs more than responses and targets.
+        The result. Nothing is tried for recipes that judge no places, compare nothing with targets, or whose success
+        needs more than responses and targets.
 
     Raises:
         TypeError: a response is neither a string nor None.
@@ -160,7 +159,7 @@ def fit_spaces(
 
 
 def _unfit(recipe: Recipe) -> str:
-    """Why a recipe says nothing about spaces; "" where it does."""
+    """Return the reason for which a recipe cannot judge spaces; "" where it can."""
     if recipe.label_free:
         return f"{recipe.name} compares nothing with targets"
     if not recipe.accepts & _PLACES:
@@ -169,14 +168,14 @@ def _unfit(recipe: Recipe) -> str:
 
 
 def _read(recipe: Recipe, targets: Any) -> Targets:
-    """Targets as they came, without a space where they name none; what cannot be read is kept as unusable."""
+    """Read targets without a space where they name none; unreadable ones are kept as unusable."""
     if isinstance(targets, Targets):
         return targets
     return Targets.from_list(targets, native=recipe.native, bad_target="abstain", label_free=recipe.label_free)
 
 
 def _others(recipe: Recipe, targets: Targets) -> list[Recipe]:
-    """The recipe under each hypothesis."""
+    """Return the recipe under each hypothesis."""
     others = [replace(recipe, response_space=space) for space in SPACES if space != recipe.response_space]
     if None in targets.spaces:
         others += [replace(recipe, target_space=space) for space in SPACES if space != recipe.target_space]
@@ -185,7 +184,7 @@ def _others(recipe: Recipe, targets: Targets) -> list[Recipe]:
 
 @dataclass(frozen=True, eq=False)
 class _Outcome:
-    """What becomes of n rows under a recipe: (n,) hits, usable targets, distances of points from places."""
+    """Result of n rows under a recipe: (n,) hits, usable targets, distances of points from places."""
 
     recipe: Recipe
     hits: NDArray[np.bool_]
@@ -201,7 +200,7 @@ def _hypothesis(found: _Outcome, declared: Recipe) -> Hypothesis:
 
 
 def _distances(rollouts: Rollouts) -> Floats:
-    """(n,) from each point to the centre of the nearest place, in the recipe's space; NaN where either is missing."""
+    """Return each point's distance to the centre of the nearest place, (n,), in the recipe's space; NaN without one."""
     regions, found = rollouts.targets.regions, np.full(len(rollouts), np.nan)
     away = rollouts.predictions.xy[regions.row] - (regions.box[:, :2] + regions.box[:, 2:]) / 2
     np.fmin.at(found, regions.row, np.hypot(away[:, 0], away[:, 1]))
@@ -210,25 +209,25 @@ def _distances(rollouts: Rollouts) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """What all hypotheses are tried on."""
+    """Rows to try the hypotheses on."""
 
     responses: Sequence[str | None]
     targets: Targets
     sizes: Mapping[str, Any]
 
     def outcome(self, recipe: Recipe, responses: Sequence[str | None] | None = None) -> _Outcome | None:
-        """What becomes of the rows under a hypothesis; None where its success cannot be judged."""
-        given = self.responses if responses is None else responses
-        rollouts = recipe.rollouts(given, self.targets, **self.sizes, bad_target="abstain")
+        """Score the rows under a hypothesis; None where its success cannot be judged."""
+        texts = self.responses if responses is None else responses
+        rollouts = recipe.rollouts(texts, self.targets, **self.sizes, bad_target="abstain")
         try:
             scores = recipe.judge(rollouts)
-        except GroundingRewardsError:  # a verifier of somebody's own may want columns that are not here
+        except GroundingRewardsError:  # a custom verifier may need columns that are absent here
             return None
         return _Outcome(recipe, scores.acc > 0, scores.valid > 0, _distances(rollouts))
 
     @cached_property
     def _codes(self) -> NDArray[np.int64]:
-        """(n,) equal for rows of the same target."""
+        """Return a code for each row's target, (n,), equal for equal targets."""
         known: dict[Any, int] = {}
         same = [
             (target.id, target.regions, target.image_size) if target else row
@@ -237,7 +236,7 @@ class _Rows:
         return np.array([known.setdefault(key, len(known)) for key in same], dtype=np.int64)
 
     def prefer(self, found: _Outcome, declared: _Outcome, level: float) -> bool:
-        """Whether distinct targets prefer a hypothesis clearly to what was declared."""
+        """True where clearly more distinct targets prefer a hypothesis to the declared spaces."""
         if found.hits.sum() < max(1, _TIMES * declared.hits.sum()):
             return False
         more, fewer = self._votes(found.hits.astype(np.float64) - declared.hits.astype(np.float64))
@@ -245,12 +244,12 @@ class _Rows:
         return sign_test(more, fewer) < level and sign_test(farther, nearer) >= _LEVEL
 
     def _votes(self, votes: Floats) -> tuple[int, int]:
-        """How many distinct targets have votes above 0 on the whole, and how many below."""
+        """Count the distinct targets with votes above 0 in sum, and below."""
         sums = np.bincount(self._codes, weights=votes)
         return int((sums > 0).sum()), int((sums < 0).sum())
 
     def by_chance(self, recipe: Recipe) -> float:
-        """Mean hits of responses that answer another row."""
+        """Return the mean number of hits of responses paired with other rows' targets."""
         order = np.argsort(self._codes, kind="stable")
         counts = []
         for share in _SHIFTS:
@@ -259,15 +258,3 @@ class _Rows:
             found = self.outcome(recipe, [self.responses[row] for row in source.tolist()])
             counts.append(found.hits.sum() if found else math.inf)
         return float(np.mean(counts))
-
-
-def sign_test(wins: int, losses: int) -> float:
-    """P(X >= wins) for X ~ Binomial(wins + losses, 1/2): how often a fair coin does as well; 1.0 without any toss.
-
-    >>> round(sign_test(10, 0) * 1024, 9), round(sign_test(3, 1), 9)
-    (1.0, 0.3125)
-    """
-    tosses = wins + losses
-    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, tosses + 1)))))
-    heads = np.arange(wins, tosses + 1)
-    return float(np.exp(logs[tosses] - logs[heads] - logs[tosses - heads] - tosses * math.log(2)).sum())

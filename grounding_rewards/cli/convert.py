@@ -1,4 +1,4 @@
-"""``grounding-rewards convert``: somebody's data set in, the rows that a trainer reads out."""
+"""``grounding-rewards convert``: a data set to the rows that a trainer reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from grounding_rewards.catalogue import recipe as build
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.converting import FORMS, Truths, Wording
+from grounding_rewards.converting import LAYOUTS, TargetReader, Wording
 from grounding_rewards.converting.columns import GUESSED
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS
 from grounding_rewards.converting.result import Converted, NotConvertedError
@@ -22,7 +22,7 @@ from grounding_rewards.scoring import Recipe
 
 
 class Trainer(StrEnum):
-    """Who will read the rows."""
+    """Trainers to convert for."""
 
     VERL = "verl"
     TRL = "trl"
@@ -34,18 +34,18 @@ _PROMPT = "Prompts"
 _ROWS = "Rows"
 
 
-def _column(role: str, what: str) -> Any:
-    """The option that names a column, with the names that are taken without it."""
+def _column(role: str, text: str) -> Any:
+    """Build the option that names a column; its help lists the names that are taken without it."""
     names = " ".join(GUESSED[role])
-    return typer.Option(metavar="NAME", help=f"{what}. By name: {names}.", rich_help_panel=_COLUMNS)
+    return typer.Option(metavar="NAME", help=f"{text}. By name: {names}.", rich_help_panel=_COLUMNS)
 
 
 def convert(
     file: Annotated[
         Path, typer.Argument(metavar="IN", help="Parquet, JSON lines, or a directory of them or of `save_to_disk`.")
     ],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write: .parquet or .jsonl.")],
-    trainer: Annotated[Trainer, typer.Option("--for", help="The trainer that will read the rows.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write: .parquet or .jsonl.")],
+    trainer: Annotated[Trainer, typer.Option("--for", help="Trainer to convert for.")],
     recipe: Annotated[
         str | None,
         typer.Option("--recipe", metavar="NAME", help="The recipe whose own form and space the targets are in."),
@@ -55,8 +55,8 @@ def convert(
         str | None,
         typer.Option(metavar="SPACE", help=f"The space of targets that do not name one: {', '.join(CoordSpace)}."),
     ] = None,
-    target_column: Annotated[str | None, _column("target", "What counts as right")] = None,
-    instruction_column: Annotated[str | None, _column("instruction", "What is asked: a text, or messages")] = None,
+    target_column: Annotated[str | None, _column("target", "The target")] = None,
+    instruction_column: Annotated[str | None, _column("instruction", "The instruction: a text, or messages")] = None,
     image_column: Annotated[str | None, _column("image", "The image, or a list: paths or bytes")] = None,
     image_size_column: Annotated[
         str | None, _column("image-size", "Width and height: one column, or two as `W,H`")
@@ -67,7 +67,7 @@ def convert(
         str | None, typer.Option(metavar="NAME", help="The data set that all rows are from.", rich_help_panel=_ROWS)
     ] = None,
     split: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which split of a directory.", rich_help_panel=_ROWS)
+        str | None, typer.Option(metavar="NAME", help="Split of a directory.", rich_help_panel=_ROWS)
     ] = None,
     image_root: options.ImageRoot = None,
     no_image_check: Annotated[
@@ -89,15 +89,13 @@ def convert(
     ] = False,
     template: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT", help="What is asked, with {instruction} for the instruction.", rich_help_panel=_PROMPT
-        ),
+        typer.Option(metavar="TEXT", help="Prompt, with {instruction} for the instruction.", rich_help_panel=_PROMPT),
     ] = None,
     system: Annotated[
         str | None, typer.Option(metavar="TEXT", help="A system message before it.", rich_help_panel=_PROMPT)
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was found as JSON on stdout, also where rows are bad.")
+        bool, typer.Option("--json", help="Print the result as JSON on stdout, also where rows are bad.")
     ] = False,
 ) -> None:
     """Pack a data set into the rows that verl, TRL or EasyR1 reads.
@@ -110,7 +108,7 @@ def convert(
     inside `--image-root`; absolute paths are read as they are.
 
     Columns are named by options, `a.b` for the field b of the column a, or taken by the names that the options list;
-    each guess is printed on stderr, and `none` as the column forbids it.
+    each guess is printed on stderr, and `none` as the column prevents it.
 
     `--json` holds: rows, written, problems (row, place and why of every bad row), guesses, space, spaces, split, files,
     left_out, without_size, turned, repeated_ids, notes and warnings. Exit codes: 0 written; 1 under --strict
@@ -125,14 +123,14 @@ def convert(
     if built is None and option:
         raise ConvertError("--option is an option of the recipe; name it by --recipe")
     space = None if target_space is None else as_space(target_space)
-    given = {
+    columns = {
         "target": target_column, "instruction": instruction_column, "image": image_column,
         "image-size": image_size_column, "id": id_column, "source": source_column,
     }  # fmt: skip
     converter = Converter(
-        form=FORMS[trainer.value],
-        truths=lambda column: Truths.of(built, space, column),
-        given=given,
+        layout=LAYOUTS[trainer.value],
+        target_reader=lambda column: TargetReader.of(built, space, column),
+        columns=columns,
         wording=Wording(system, template),
         source=source,
         split=split,
@@ -150,7 +148,7 @@ def convert(
         found = converter.run(file, out)
     except NotConvertedError as error:
         if as_json:
-            terminal.print_json(_summary(file, out, trainer.value, built, error.found))
+            terminal.print_json(_summary(file, out, trainer.value, built, error.result))
         raise
     if as_json:
         terminal.print_json(_summary(file, out, trainer.value, built, found))
@@ -159,7 +157,7 @@ def convert(
 
 
 def _built(name: str, given: list[str] | None, target_space: str | None) -> Recipe:
-    found = options.read_options(given, None)
+    found = options.read_options(given)
     return build(name, **(found if target_space is None else {**found, "target_space": target_space}))
 
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from grounding_rewards.batch.row_scoring import Columns, Scorer
+from grounding_rewards import catalogue
+from grounding_rewards.batch.row_scoring import Columns, TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import evaluation as show
@@ -20,6 +21,11 @@ from grounding_rewards.targets.findings import Finding, described
 def evaluate_files(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="JSON lines (.jsonl) or Parquet (.parquet).")],
     response_space: options.ResponseSpace = None,
+    model: options.Model = None,
+    min_pixels: options.Bound = None,
+    max_pixels: options.Bound = None,
+    processor_min_pixels: options.Bound = None,
+    processor_max_pixels: options.Bound = None,
     by: Annotated[list[str] | None, typer.Option(metavar="FIELD", help="Also break down by this column.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a file.")] = False,
     recipe: Annotated[str, typer.Option("--recipe", metavar="NAME", help="The recipe whose `acc` counts.")] = "click",
@@ -41,7 +47,11 @@ def evaluate_files(
     columns = Columns(
         response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
     )
-    scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target, warn=terminal.warn)
+    chosen = options.read_options(
+        option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
+        processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
+    )  # fmt: skip
+    scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, warn=terminal.warn)
     fields = list(dict.fromkeys(by or ()))
     found, warned = [], list[list[str]]()
     for file in files:
@@ -57,16 +67,19 @@ def evaluate_files(
             terminal.note(options.unlabelled(scorer.recipe))
 
 
-def _evaluate(file: Path, scorer: Scorer, by: list[str]) -> Evaluation:
+def _evaluate(file: Path, scorer: TableScorer, by: list[str]) -> Evaluation:
     table = open_table(file)
     parts, noticed = list[Evaluation](), list[Finding]()
     wrong: TargetError | None = None
     scorer = replace(scorer, found=noticed.extend)
     with terminal.progress(f"scoring {file.name}") as advance:
         for batch in scorer.batches(table, by=by, whole=False):
-            scores, targets = scorer.score(table, batch)
+            scored = scorer.score(table, batch)
+            scores = scored.scores
             wrong = wrong or next(iter(scores.errors.values()), None)
-            parts.append(evaluate(scores, refusals=targets.refusal, by={name: batch.column(name) for name in by}))
+            parts.append(
+                evaluate(scores, refusals=scored.rollouts.targets.refusal, by={name: batch.column(name) for name in by})
+            )
             advance(batch.done)
     found = merge(parts)
     if wrong is not None:
@@ -76,5 +89,5 @@ def _evaluate(file: Path, scorer: Scorer, by: list[str]) -> Evaluation:
     return found
 
 
-def _plain(file: str, found: Evaluation, scorer: Scorer) -> dict[str, Any]:
+def _plain(file: str, found: Evaluation, scorer: TableScorer) -> dict[str, Any]:
     return {"file": file, "recipe": scorer.recipe.to_dict(), **options.marked(scorer.recipe), **found.to_dict()}

@@ -13,7 +13,7 @@ import typer
 from numpy.typing import NDArray
 
 from grounding_rewards import catalogue
-from grounding_rewards.batch.row_scoring import Columns, Scorer
+from grounding_rewards.batch.row_scoring import Columns, TableScorer
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import explanation as show_explanation
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
@@ -48,6 +48,11 @@ def explain_score(
     ] = None,
     option: options.Options = None,
     response_space: options.ResponseSpace = None,
+    model: options.Model = None,
+    min_pixels: options.Bound = None,
+    max_pixels: options.Bound = None,
+    processor_min_pixels: options.Bound = None,
+    processor_max_pixels: options.Bound = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     compare_with: Annotated[
         str | None, typer.Option("--compare", metavar="NAME,NAME", help="Other recipes' scores, side by side.")
@@ -90,12 +95,16 @@ def explain_score(
     beside = {"target": target, **sizes, "group": group or None}
     _check(response, file, row, beside, columns)
     _check_picture(plot, image)
-    given = options.read_options(option, response_space)
-    own = catalogue.shown_with(name) if response is None and file is None else {}
-    recipe = catalogue.recipe(name, **{**own, **given})
-    others, left_out = _others(name, compare_with, {**own, **given})
+    chosen = options.read_options(
+        option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
+        processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
+    )  # fmt: skip
+    if response is None and file is None:
+        chosen = catalogue.shown_with(name, chosen)
+    recipe = catalogue.recipe(name, **chosen)
+    others, left_out = _others(name, compare_with, chosen)
     if file is not None:
-        case = row_of(file, row or 0, [Scorer(each, columns, warn=terminal.warn) for each in (recipe, *others)])
+        case = row_of(file, row or 0, [TableScorer(each, columns, warn=terminal.warn) for each in (recipe, *others)])
     elif response is not None:
         case = _case(recipe, response, target, group or (), sizes)
     elif recipe.example is not None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.catalogue import recipe
-from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.coords.spaces import PIPELINES, CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, SpaceError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.targets.unique_keys import unique_keys
@@ -32,6 +32,17 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="KEY=VALUE", help="An option of the recipe; may be given several times."),
 ]
+_SEEN = "The size of the image that the model saw"
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help=f"Whose resizing makes it, where rows do not say: {', '.join(PIPELINES)}. Sets --response-space, too.",
+        rich_help_panel=_SEEN,
+    ),
+]
+Bound = Annotated[int | None, typer.Option(metavar="PIXELS", help="As the launch sets it.", rich_help_panel=_SEEN)]
 BadTargets = Annotated[
     OnBadTarget,
     typer.Option("--bad-target", help="A target that cannot be used: stop, or leave the row out of all figures."),
@@ -142,23 +153,13 @@ def check_data(data: Path | None, id_column: str | None, split: str | None) -> N
         )
 
 
-def build_recipe(name: str, options: Sequence[str] | None, response_space: str | None) -> Recipe:
-    """Build the recipe that ``--recipe``, ``--option`` and ``--response-space`` name.
-
-    Raises:
-        RecipeError: an option is not KEY=VALUE, comes twice or does not fit.
-        SpaceError: the response space is unknown, or needed and missing.
-    """
-    return recipe(name, **read_options(options, response_space))
-
-
-def read_options(options: Sequence[str] | None, response_space: str | None) -> dict[str, Any]:
-    """Read the options that ``--option`` and ``--response-space`` give.
+def read_options(options: Sequence[str] | None, **named: Any) -> dict[str, Any]:
+    """Return the recipe's options: those of ``--option``, and ``named`` ones with flags of their own, such as --model.
 
     Raises:
         RecipeError: an option is not KEY=VALUE, or comes twice.
     """
-    given: dict[str, Any] = {} if response_space is None else {"response_space": response_space}
+    given = {name: value for name, value in named.items() if value is not None}
     for option in options or ():
         key, equals, value = option.partition("=")
         if not (key and equals):

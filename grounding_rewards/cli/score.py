@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from grounding_rewards import catalogue
 from grounding_rewards.arrays import Floats
-from grounding_rewards.batch.row_scoring import Columns, Scorer
+from grounding_rewards.batch.row_scoring import Columns, TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.errors import TargetError
@@ -34,6 +35,11 @@ def score(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write; its suffix chooses the format.")],
     option: options.Options = None,
     response_space: options.ResponseSpace = None,
+    model: options.Model = None,
+    min_pixels: options.Bound = None,
+    max_pixels: options.Bound = None,
+    processor_min_pixels: options.Bound = None,
+    processor_max_pixels: options.Bound = None,
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
     prefix: Annotated[str, typer.Option(metavar="P", help="Put before the name of every new column.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
@@ -56,7 +62,11 @@ def score(
     columns = Columns(
         response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
     )
-    scorer = Scorer(options.build_recipe(recipe, option, response_space), columns, bad_target, warn=terminal.warn)
+    chosen = options.read_options(
+        option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
+        processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
+    )  # fmt: skip
+    scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, warn=terminal.warn)
     summary = _write(file, out, scorer, prefix)
     if as_json:
         terminal.print_json(summary)
@@ -66,7 +76,7 @@ def score(
             terminal.note(options.unlabelled(scorer.recipe))
 
 
-def _write(file: Path, out: Path, scorer: Scorer, prefix: str) -> dict[str, Any]:
+def _write(file: Path, out: Path, scorer: TableScorer, prefix: str) -> dict[str, Any]:
     table = open_table(file)
     found: list[Evaluation] = []
     total, notes, noticed = 0.0, list[str](), list[Finding]()
@@ -77,10 +87,11 @@ def _write(file: Path, out: Path, scorer: Scorer, prefix: str) -> dict[str, Any]
         write_table(out, like=table, new=_new(scorer.recipe, prefix), note=notes.append) as writer,
     ):
         for batch in scorer.batches(table, whole=True):
-            scores, targets = scorer.score(table, batch)
+            scored = scorer.score(table, batch)
+            scores = scored.scores
             columns = _columns(scores) | (_acts(scores.predictions) if ACTION in scorer.recipe.accepts else {})
             writer.write(batch, {prefix + name: values for name, values in columns.items()})
-            found.append(evaluate(scores, refusals=targets.refusal))
+            found.append(evaluate(scores, refusals=scored.rollouts.targets.refusal))
             wrong = wrong or next(iter(scores.errors.values()), None)
             total += float(scores.total[scores.valid == 1].sum())
             advance(batch.done)
@@ -116,7 +127,7 @@ def _columns(scores: Scores) -> dict[str, Sequence[Any]]:
 
 def _acts(found: Predictions) -> dict[str, Sequence[Any]]:
     """The name of each action and, as JSON, what it says; None where it has none."""
-    said = found.arguments.said(len(found.actions))
+    said = found.arguments.by_row(len(found.actions))
     return {
         "action_name": [name or None for name in found.actions.tolist()],
         "arguments": [dumps(fields).decode() if fields else None for fields in said],

@@ -1,24 +1,23 @@
-"""Rows of a data set into the rows that a trainer reads: pure, rows in and rows out; ``cli/convert`` has the files.
+"""Convert rows of a data set into the rows that a trainer reads; ``run`` handles the files.
 
 >>> from grounding_rewards.coords.spaces import PIXEL
->>> reading = Reading(Columns("ask", target="box"), Truths(space=PIXEL))
+>>> reading = Reading(ColumnNames("ask", target="box"), TargetReader(space=PIXEL))
 >>> found = read_rows([{"ask": "Save", "box": [1, 2, 3, 4], "id": "a"}], reading)
->>> FORMS["easyr1"].row(found.samples[0])["problem"]
+>>> LAYOUTS["easyr1"].row(found.samples[0])["problem"]
 'Save'
 """
 
 from grounding_rewards.converting import easyr1, trl, verl
-from grounding_rewards.converting.columns import Columns, Found, find_columns
-from grounding_rewards.converting.layout import Form
+from grounding_rewards.converting.columns import ChosenColumns, ColumnNames, Survey, find_columns
+from grounding_rewards.converting.layout import Layout
 from grounding_rewards.converting.prompts import Wording
-from grounding_rewards.converting.samples import Read, Reading, Sample, read_rows
-from grounding_rewards.converting.survey import Survey
-from grounding_rewards.converting.targets import Truths
+from grounding_rewards.converting.samples import Reading, ReadRows, Sample, read_rows
+from grounding_rewards.converting.targets import TargetReader
 
-FORMS = {form.name: form for form in (verl.FORM, trl.FORM, easyr1.FORM)}
+LAYOUTS = {layout.name: layout for layout in (verl.LAYOUT, trl.LAYOUT, easyr1.LAYOUT)}
 """Trainers by name."""
 
 __all__ = [
-    "FORMS", "Columns", "Form", "Found", "Read", "Reading", "Sample", "Survey", "Truths", "Wording",
-    "find_columns", "read_rows",
+    "LAYOUTS", "ChosenColumns", "ColumnNames", "Layout", "ReadRows", "Reading", "Sample", "Survey", "TargetReader",
+    "Wording", "find_columns", "read_rows",
 ]  # fmt: skip

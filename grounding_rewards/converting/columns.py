@@ -1,4 +1,4 @@
-"""Which column of somebody's rows holds what: as options say, else by the names that data sets use."""
+"""Find the columns of a data set: named by options, else by the names that data sets use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, near
 
 NONE = "none"
-"""What an option says in a column's stead where there is none."""
+"""Value of an option for no column."""
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "target": (
@@ -30,26 +30,26 @@ _NAMES: dict[str, tuple[str, ...]] = {
 _SIDES = (("width", "height"), ("image_width", "image_height"), ("img_width", "img_height"))
 _ONE_ONLY = ("target", "instruction", "image")
 _WHAT = {
-    "target": "what counts as right",
-    "instruction": "what is asked, a text or a conversation",
+    "target": "the target",
+    "instruction": "the instruction, a text or a conversation",
 }
 
 
 GUESSED = {role: (*names, *(f"{a},{b}" for a, b in _SIDES if role == "image-size")) for role, names in _NAMES.items()}
-"""Names of columns that are taken without an option, the first of several first, by role."""
+"""Names of columns that are taken without an option, by role, in order of preference."""
 
 
 @dataclass(frozen=True)
-class Columns:
-    """Names of columns; None where there is none. ``a.b`` is the field b of the column a.
+class ColumnNames:
+    """Names of columns; None for an absent one. ``a.b`` is the field b of the column a.
 
     Attributes:
-        target: what counts as right.
-        instruction: what is asked, a text or a conversation.
-        image: an image, or a list of images.
-        image_size: one column of width and height, or two; empty where there is none.
-        id: the sample's name.
-        source: the data set that a row is from.
+        target: targets.
+        instruction: instructions, texts or conversations.
+        image: images, or lists of images.
+        image_size: one column of width and height, or two; empty for none.
+        id: names of samples.
+        source: names of data sets.
     """
 
     instruction: str
@@ -61,40 +61,40 @@ class Columns:
 
     @property
     def read(self) -> tuple[str, ...]:
-        """The columns, without fields in them, that must be read."""
+        """Return the columns to read, without fields in them."""
         names = (self.target, self.instruction, self.image, *self.image_size, self.id, self.source)
         return tuple(dict.fromkeys(_top(name) for name in names if name))
 
 
-class Found(NamedTuple):
-    """Columns, which of them were guessed from their names, by role, and what is to be said of others."""
+class ChosenColumns(NamedTuple):
+    """Columns, those that were guessed from their names, by role, and notes."""
 
-    columns: Columns
+    columns: ColumnNames
     guesses: dict[str, str]
     notes: list[str]
 
 
 def find_columns(
     rows: Sequence[Mapping[str, Any]],
-    given: Mapping[str, str | None],
+    named: Mapping[str, str | None],
     *,
     optional: Collection[str] = (),
     dropped: Collection[str] = (),
-) -> Found:
+) -> ChosenColumns:
     """Find the columns.
 
     Args:
-        rows: some rows with all columns in them, and what kinds of values they hold.
-        given: what options say, by the option's name without ``-column``; None where one says nothing, "none" or ""
-            where there is to be no such column. An image's size may be two columns with a comma between them.
-        optional: of target and instruction, what there need not be.
-        dropped: columns that are no guess.
+        rows: some rows with all columns, and values of all kinds.
+        named: columns by role, as options name them; None to guess, "none" or "" for no column. An image's size may be
+            two columns with a comma between them.
+        optional: target, instruction or both, where they may be absent.
+        dropped: columns that are never guessed.
 
     Returns:
         The columns, and those that were guessed.
 
     Raises:
-        ConvertError: a column is not there, or several could be meant; says which option to set.
+        ConvertError: a column is missing or ambiguous; names the option to set.
 
     >>> find_columns([{"bbox": [1, 2, 3, 4], "query": "Save", "width": 640, "height": 480}], {}).guesses
     {'target': 'bbox', 'instruction': 'query', 'image-size': 'width,height'}
@@ -103,27 +103,27 @@ def find_columns(
     offered = [name for name in there if _top(name) not in dropped]
     found, guesses, notes = dict[str, str](), dict[str, str](), list[str]()
     for role in _NAMES:
-        named = given.get(role)
-        if named is None:
-            guessed, unfit = _guess(role, offered, rows)
-            notes += unfit
+        column = named.get(role)
+        if column is None:
+            guessed, remarks = _guess(role, offered, rows)
+            notes += remarks
             if guessed:
                 found[role] = guesses[role] = guessed
-        elif named in there or named not in ("", NONE):
-            _check(named, role, there)
-            found[role] = named
+        elif column in there or column not in ("", NONE):
+            _check(column, role, there)
+            found[role] = column
     for role, what in _WHAT.items():
         if role not in found and role not in optional:
             raise ConvertError(f"which column holds {what}? Give --{role}-column; there are: {', '.join(there)}")
-    if "image" not in found and given.get("image") is None:
+    if "image" not in found and named.get("image") is None:
         notes += _images(offered, rows)
     size = found.pop("image-size", "")
     sides = (size,) if size in there else tuple(size.split(",")) if size else ()
-    return Found(Columns(found.pop("instruction", ""), image_size=sides, **found), guesses, notes)
+    return ChosenColumns(ColumnNames(found.pop("instruction", ""), image_size=sides, **found), guesses, notes)
 
 
 def value_at(row: Mapping[str, Any], name: str | None) -> Any:
-    """A row's value in a column, or in a field of one; None where there is none.
+    """Return a row's value in a column, or in a field of one; None without it.
 
     >>> value_at({"reward_model": {"ground_truth": [1, 2, 3, 4]}}, "reward_model.ground_truth")
     [1, 2, 3, 4]
@@ -136,7 +136,7 @@ def value_at(row: Mapping[str, Any], name: str | None) -> Any:
 
 
 def _available(rows: Iterable[Mapping[str, Any]]) -> dict[str, None]:
-    """Names of columns, and of the fields in them, in order."""
+    """Return the names of columns, and of the fields in them, in order."""
     names: dict[str, None] = {}
     for row in rows:
         for name, value in row.items():
@@ -147,24 +147,26 @@ def _available(rows: Iterable[Mapping[str, Any]]) -> dict[str, None]:
 
 
 def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> tuple[str | None, list[str]]:
-    """A column of a usual name that holds what it should; and notes about such as do not."""
+    """Guess a column by its name and values, and note those whose values do not fit."""
     found, notes = list[str](), list[str]()
     for name in GUESSED[role]:
         parts = [name] if name in _NAMES[role] else name.split(",")
         if not all(part in there for part in parts):
             continue
-        odd = next((v for row in rows for part in parts if not _fits(role, v := value_at(row, part), len(parts))), None)
-        if odd is None:
+        unfit = next(
+            (v for row in rows for part in parts if not _fits(role, v := value_at(row, part), len(parts))), None
+        )
+        if unfit is None:
             found.append(name)
         else:
-            notes.append(f"{role}: not column {name}, which holds {odd!r:.60}; --{role}-column names one")
+            notes.append(f"{role}: not column {name}, which holds {unfit!r:.60}; --{role}-column names one")
     if role in _ONE_ONLY and len(found) > 1:
         raise ConvertError(f"which column holds the {role}: {' or '.join(found)}? Give --{role}-column")
     return (found[0] if found else None), notes
 
 
 def _fits(role: str, value: Any, parts: int) -> bool:
-    """Whether a value could be what a guessed column should hold."""
+    """True for a value that fits the role of a column."""
     if value is None:
         return True
     if role == "id":
@@ -177,7 +179,7 @@ def _fits(role: str, value: Any, parts: int) -> bool:
 
 
 def _images(there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What to say where no column of images was found, and yet one looks like it."""
+    """Note a column that looks like images, where no column of images is named."""
     for name in there:
         if any(looks_like_images(value_at(row, name)) for row in rows):
             return [
@@ -197,3 +199,45 @@ def _check(named: str, role: str, there: Collection[str]) -> None:
 
 def _top(name: str) -> str:
     return name.partition(".")[0]
+
+
+class Survey:
+    """Survey of columns: keeps a few values of each column, however many rows there are.
+
+    >>> survey = Survey()
+    >>> survey.add([{"id": 1, "about": {"w": 2}}, {"id": 2, "about": {"h": 3}}, {"id": None}, {"image": "a.png"}])
+    >>> survey.rows()
+    [{'id': 1, 'about': {'w': 2, 'h': 3}, 'image': 'a.png'}, {'id': None}]
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, dict[type, Any]] = {}
+
+    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Add rows to the survey."""
+        for row in rows:
+            for name, value in row.items():
+                kinds = self._values.setdefault(name, {})
+                if isinstance(value, dict):
+                    fields = kinds.setdefault(dict, {})
+                    fields.update({key: each for key, each in value.items() if fields.get(key) is None})
+                else:
+                    kinds.setdefault(type(value), value)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the columns, in order of appearance."""
+        return tuple(self._values)
+
+    def objects(self, name: str) -> bool:
+        """True for a column of objects and nulls alone."""
+        kinds = {*self._values.get(name, ())} - {type(None)}
+        return kinds == {dict}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return made-up rows with all names, and of each column a value of each type."""
+        columns = {name: [*kinds.values()] for name, kinds in self._values.items()}
+        longest = max(map(len, columns.values()), default=0)
+        return [
+            {name: values[place] for name, values in columns.items() if place < len(values)} for place in range(longest)
+        ]

@@ -1,16 +1,16 @@
-"""EasyR1: a problem in one text, its images, and the answer, which is all that the reward function gets."""
+"""EasyR1's rows: a problem in one text, its images, and the answer, all that its reward function receives."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from grounding_rewards.converting.layout import Form
+from grounding_rewards.converting.layout import Layout
 from grounding_rewards.converting.samples import Sample
 from grounding_rewards.errors import ConvertError
 
 
 def row(sample: Sample) -> dict[str, Any]:
-    """One row: ``problem`` and ``answer``.
+    """Return one row: ``problem`` and ``answer``.
 
     Raises:
         ConvertError: the prompt is more than one user's message, or more than its text.
@@ -28,7 +28,7 @@ def row(sample: Sample) -> dict[str, Any]:
 
 
 def types() -> dict[str, Any]:
-    """The Arrow types of its columns."""
+    """Return the Arrow types of its columns."""
     import pyarrow as pa
 
     return {"problem": pa.string(), "answer": pa.string()}
@@ -38,4 +38,4 @@ _OWN = (
     "ground_truth", "raw_prompt_ids", "multi_modal_data", "input_ids", "attention_mask", "position_ids", "uid",
     "videos",
 )  # fmt: skip
-FORM = Form("easyr1", row, types, reserved=frozenset(_OWN))
+LAYOUT = Layout("easyr1", row, types, reserved=frozenset(_OWN))

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from grounding_rewards.converting.images import KNOWN, Image, Seen
+from grounding_rewards.converting.images import KNOWN, Image, ImageInfo
 from grounding_rewards.coords.image_header import ENOUGH, Size, image_format, image_size, orientation
 from grounding_rewards.errors import DataPathError, PictureError
 from grounding_rewards.tables.data_paths import open_regular, read_up_to
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Decoded
 
 MAX_IMAGE_BYTES = 64 << 20
-"""Screenshots have some megabytes; so many bytes of each can be held in memory at a time."""
+"""Default bound on the bytes of an image, which are held in memory; screenshots have some megabytes."""
 
 MAX_IMAGE_PIXELS = 1 << 28
-"""Admits a page of 10,000 x 20,000 pixels, which is more than Pillow opens by default (178,956,970 pixels)."""
+"""Default bound on pixels; admits 10,000 x 20,000, more than Pillow does by default (178,956,970 pixels)."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class ImageFiles:
     """Folder of the images that data name, and bounds on their size.
 
     Attributes:
-        root: the folder of relative paths, which these must not leave; "" for the current directory. Absolute paths
-            and ``file://`` addresses are read as they are.
-        max_image_bytes: an image of more bytes is an error, be it a file or bytes in the data.
-        max_image_pixels: the same of width times height, as its header says before anything is decoded.
-        hint: what errors say about a file that may lie elsewhere.
+        root: the folder of relative paths, which they must not leave; "" for the current directory. Absolute paths and
+            ``file://`` addresses are read as they are.
+        max_image_bytes: the most bytes of an image, in a file or in the data.
+        max_image_pixels: the most pixels, width times height, checked in the header before anything is decoded.
+        hint: advice in errors about a file that may lie elsewhere.
     """
 
     root: str = ""
@@ -44,25 +44,25 @@ class ImageFiles:
     max_image_pixels: int = MAX_IMAGE_PIXELS
     hint: str = ""
 
-    def look(self, image: Image, *, turning: bool, files: bool = True) -> Seen | None:
-        """Read the size of an image, and whether it is to be turned, from its first bytes where these say.
+    def look(self, image: Image, *, turning: bool, files: bool = True) -> ImageInfo | None:
+        """Read the size and the orientation of an image, from its first bytes where possible.
 
         Args:
-            image: where it is.
-            turning: True where who opens it turns it as its EXIF data say, as ``datasets`` does; its size is that of
-                what is opened.
-            files: False where no files are opened.
+            image: the image.
+            turning: True where the reader applies its EXIF orientation, as ``datasets`` does; the size is that after
+                turning.
+            files: False to open no files.
 
         Returns:
-            None for an address on a network, which is not asked, and for a file where these are not opened.
+            None for an address on a network, which is never read, and for a file if ``files`` is False.
 
         Raises:
-            PictureError: it is no image, is too large, or its file cannot be read.
+            PictureError: it is not an image, is too large, or its file cannot be read.
         """
         if image.data is None and (image.remote or image.path is None or not files):
             return None
         size, way = _of_file(self, image.path or "") if image.data is None else _stored(self.read(image))
-        return Seen(size[::-1] if turning and way >= 5 else size, way != 1)
+        return ImageInfo(size[::-1] if turning and way >= 5 else size, way != 1)
 
     def read(self, image: Image) -> bytes:
         """Read all bytes of an image.
@@ -89,9 +89,9 @@ class ImageFiles:
                 from PIL.Image import open as opened
 
                 found = opened(io.BytesIO(data), formats=[image_format(data) or ""])
-                self._check_pixels(found.size)  # a header may say it twice
+                self._check_pixels(found.size)  # a header may hold two sizes
                 found.load()
-        except Exception as error:  # Pillow's readers raise whatever they like
+        except Exception as error:  # Pillow's readers raise errors of many types
             raise PictureError(f"image: cannot decode {_name(image)} ({error!s:.200})") from None
         return found
 
@@ -105,10 +105,10 @@ class ImageFiles:
                 if size > self.max_image_bytes:
                     raise self._too_large(f"{size:,} bytes")
                 start = b"" if whole else file.read(min(ENOUGH, self.max_image_bytes))
-                if image_size(start) and not start.startswith(b"RIFF"):  # a WebP has its EXIF data at its end
+                if image_size(start) and not start.startswith(b"RIFF"):  # the EXIF data of a WebP are at its end
                     return self._checked(start)
                 data = start + read_up_to(file, self.max_image_bytes - len(start))
-                if len(data) > self.max_image_bytes:  # it grows, or the system says nothing of its size
+                if len(data) > self.max_image_bytes:  # the file grows, or the system does not know its size
                     raise self._too_large("more bytes than the system says")
                 return self._checked(data)
         except DataPathError as error:
@@ -131,7 +131,7 @@ class ImageFiles:
         return path, None if os.path.isabs(path) else self.root or os.curdir
 
     def _checked(self, data: bytes) -> bytes:
-        """Check that bytes are an image within the bounds; nothing of what else they are is said."""
+        """Check that bytes are an image within the bounds; errors quote nothing of other contents."""
         if len(data) > self.max_image_bytes:
             raise self._too_large(f"{len(data):,} bytes")
         size = image_size(data)
@@ -144,13 +144,13 @@ class ImageFiles:
         if size[0] * size[1] > self.max_image_pixels:
             raise DataPathError(f"has {size[0]} x {size[1]} pixels; max_image_pixels allows {self.max_image_pixels:,}")
 
-    def _too_large(self, came: str) -> DataPathError:
-        return DataPathError(f"has {came}; max_image_bytes allows {self.max_image_bytes:,} bytes")
+    def _too_large(self, size: str) -> DataPathError:
+        return DataPathError(f"has {size}; max_image_bytes allows {self.max_image_bytes:,} bytes")
 
 
 @contextmanager
 def _pillow_bound(pixels: int) -> Iterator[None]:
-    """Let Pillow decode so many pixels and no more; its own bound, which is one of the process, comes back after."""
+    """Bound the pixels that Pillow decodes, and restore its own bound, a global of the process, afterwards."""
     from PIL import Image as pillow
 
     before = pillow.MAX_IMAGE_PIXELS

@@ -1,4 +1,4 @@
-"""The images of a row: paths, bytes, or both, as data sets keep them."""
+"""Images of a row: paths, bytes, or both, as data sets keep them."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ _EXPECTED = 'a path, bytes, {"bytes": ..., "path": ...}, a data URL or a list of
 
 @dataclass(frozen=True)
 class Image:
-    """One image: where its file lies, its bytes, or both."""
+    """Image by its path, its bytes, or both."""
 
     path: str | None = None
     data: bytes | None = None
 
     @property
     def relative(self) -> bool:
-        """Whether where its file lies depends on where it is opened."""
+        """True for a path that depends on the current directory."""
         return self.data is None and self.path is not None and "://" not in self.path and not os.path.isabs(self.path)
 
     @property
     def remote(self) -> bool:
-        """Whether its path is an address, so that nothing here can read it."""
+        """True for an address on a network, which is never read."""
         return self.data is None and "://" in (self.path or "") and not (self.path or "").startswith("file://")
 
     def within(self, folder: str | None) -> Image:
-        """The same with a relative path inside ``folder``."""
+        """Return the image with a relative path inside ``folder``."""
         if folder is None or self.path is None or self.data is not None or "://" in self.path:
             return self
         return replace(self, path=os.path.join(folder, self.path))
 
     def as_field(self) -> dict[str, Any]:
-        """The fields that ``datasets`` keeps of an image."""
+        """Return the fields that ``datasets`` keeps of an image."""
         return {"bytes": self.data, "path": None if _is_data_url(self.path) else self.path}
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What was seen of an image.
+class ImageInfo:
+    """Size and orientation of an image.
 
     Attributes:
         size: width and height as the trainer opens it.
-        turned: whether its EXIF data say that it is to be turned or mirrored.
+        turned: True where its EXIF data ask to turn or mirror it.
     """
 
     size: tuple[float, float]
@@ -59,7 +59,7 @@ class Seen:
 
 
 def looks_like_images(value: Any) -> bool:
-    """Whether a value of a column that no name tells of is an image, or several.
+    """True for a value that is likely an image, or several, whatever its column's name.
 
     >>> looks_like_images("shots/1.PNG"), looks_like_images([{"bytes": b"GIF", "path": None}])
     (True, True)
@@ -76,10 +76,10 @@ def looks_like_images(value: Any) -> bool:
 
 
 def read_images(value: Any) -> tuple[Image, ...]:
-    """A row's images, in order.
+    """Read a row's images, in order.
 
     Raises:
-        ConvertError: there is none, or something else.
+        ConvertError: there is no image, or a value of another kind.
 
     >>> read_images(["a.png", {"bytes": b"GIF89a", "path": None}])
     (Image(path='a.png', data=None), Image(path=None, data=b'GIF89a'))
@@ -99,8 +99,8 @@ def _image(value: Any) -> Image:
         path, data = value.get("path"), value.get("bytes")
         if isinstance(path, str | None) and isinstance(data, bytes | None) and (path or data):
             return Image(path or None, data) if data else _of_path(path or "")
-    came = "nothing" if value is None else f"{value!r:.80}"
-    raise ConvertError(f"image: got {came}; expected {_EXPECTED}")
+    shown = "nothing" if value is None else f"{value!r:.80}"
+    raise ConvertError(f"image: got {shown}; expected {_EXPECTED}")
 
 
 def _of_path(path: str) -> Image:
@@ -121,6 +121,6 @@ def _decoded(url: str) -> bytes:
     try:
         if head.endswith(";base64") and text:
             return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):  # said below, without what it holds
+    except (binascii.Error, ValueError):  # reported below, without its contents
         pass
     raise ConvertError(f"image: got a data URL of {len(url):,} characters; expected data:image/png;base64,...")

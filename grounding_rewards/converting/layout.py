@@ -1,4 +1,4 @@
-"""What a trainer wants its rows to look like."""
+"""Layout of a trainer's rows."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ IMAGES = "images"
 
 
 @dataclass(frozen=True)
-class Form:
-    """A trainer's rows.
+class Layout:
+    """Layout of the rows of one trainer.
 
     Attributes:
         name: the trainer's name.
         row: a sample as the trainer's columns, all but the images.
         types: the Arrow types of these columns.
-        reserved: names that the trainer gives to columns of its own.
-        decoded: whether it wants images, not paths, so that Parquet must say that the column holds images.
-        merged: columns of objects in which what rows have already stays beside what is packed.
-        steering: of the reserved names those by which its own rows steer it; they stay in rows that are its own.
+        reserved: names of the trainer's own columns.
+        decoded: True where it needs images, not paths, so that Parquet must declare the column as images.
+        merged: columns of objects in which fields of the input stay beside the packed ones.
+        steering: reserved names by which a trainer's own rows steer it; they stay in such rows.
     """
 
     name: str
@@ -35,28 +35,28 @@ class Form:
     steering: frozenset[str] = frozenset()
 
     def taken(self, names: Sequence[str]) -> frozenset[str]:
-        """The names that rows with these columns cannot keep: none of its own rows' if they are that."""
+        """Return the names that other columns cannot keep; the trainer's own rows may keep ``steering`` ones."""
         own = self.merged and all(name in names for name in self.merged)
         return self.reserved - self.steering if own else self.reserved
 
 
-def over(given: Any, ours: Mapping[str, Any]) -> dict[str, Any]:
-    """Our fields over those that a row had there; None of ours hides nothing.
+def over(theirs: Any, ours: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge our fields over those of a row; None of ours hides nothing.
 
     >>> over({"index": 7, "split": "a", "answer": "x"}, {"index": 0, "split": None, "id": None})
     {'index': 0, 'split': 'a', 'answer': 'x', 'id': None}
     """
-    there = given if isinstance(given, Mapping) else {}
+    there = theirs if isinstance(theirs, Mapping) else {}
     return {**there, **{key: value for key, value in ours.items() if value is not None or key not in there}}
 
 
 def images_of(images: Sequence[Image], as_fields: bool) -> list[Any]:
-    """A row's images, as paths or with the fields that ``datasets`` keeps of them."""
+    """Return a row's images, as paths or with the fields that ``datasets`` keeps of them."""
     return [image.as_field() if as_fields else image.path for image in images]
 
 
 def images_type(as_fields: bool) -> Any:
-    """The Arrow type of a column of lists of images."""
+    """Return the Arrow type of a column of lists of images."""
     import pyarrow as pa
 
     one = pa.struct({"bytes": pa.binary(), "path": pa.string()}) if as_fields else pa.string()
@@ -64,7 +64,7 @@ def images_type(as_fields: bool) -> Any:
 
 
 def messages_type(further: Mapping[str, Any] | None = None) -> Any:
-    """The Arrow type of a column of conversations, whose messages may have ``further`` fields."""
+    """Return the Arrow type of a column of conversations, whose messages may have ``further`` fields."""
     import pyarrow as pa
 
     return pa.list_(pa.struct({"role": pa.string(), "content": pa.string(), **(further or {})}))

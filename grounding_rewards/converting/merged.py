@@ -1,4 +1,4 @@
-"""The Arrow types of what ``convert`` writes where the input's own fields stay among ours."""
+"""Arrow types of converted rows, where the input's own fields stay among ours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grounding_rewards.converting import Form, Reading
+from grounding_rewards.converting import Layout, Reading
 from grounding_rewards.converting.columns import value_at
 from grounding_rewards.converting.layout import IMAGES, images_type, messages_type, over
 from grounding_rewards.converting.prompts import further_fields
@@ -21,12 +21,12 @@ PROMPT = "prompt"
 
 @dataclass(frozen=True)
 class MergedColumns:
-    """The columns that are written anew.
+    """Columns that are written anew.
 
     Attributes:
         types: their Arrow types.
         merged: those in which fields of the input stay.
-        found: of these, how their fields are to be written, where the input has no types.
+        found: inferred types of their fields, where the input has none.
     """
 
     types: Mapping[str, Any]
@@ -34,7 +34,7 @@ class MergedColumns:
     found: Mapping[str, Any] = field(default_factory=dict)
 
     def merge(self, row: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-        """Our columns of a row, over what it has there."""
+        """Merge our columns of a row over its own."""
         return {**ours, **{name: over(self._fitted(name, row.get(name)), ours[name]) for name in self.merged}}
 
     def _fitted(self, name: str, given: Any) -> Any:
@@ -45,18 +45,18 @@ class MergedColumns:
 
 
 def merged_columns(
-    form: Form, table: Table, reading: Reading, merged: Sequence[str], fields: bool, parquet: bool, note: Note
+    form: Layout, table: Table, reading: Reading, merged: Sequence[str], fields: bool, parquet: bool, note: Note
 ) -> MergedColumns:
-    """The columns that a form's rows have.
+    """Return the columns of a layout's rows.
 
     Args:
         form: the trainer's rows.
         table: the input.
-        reading: how it is read.
+        reading: settings for reading it.
         merged: columns of it whose fields stay among ours.
-        fields: whether images are written with their bytes, and not as paths.
-        parquet: whether the output needs types.
-        note: is told what types could not keep as it was.
+        fields: True to write images with their bytes, False as paths.
+        parquet: True where the output needs types.
+        note: takes remarks on values that types could not keep as they were.
 
     Raises:
         ConvertError: fields of messages have no type in common.
@@ -82,7 +82,7 @@ def merged_columns(
 
 
 def empty_row(schema: Any) -> dict[str, Any]:
-    """A row that has every column of a schema, and every field of its structs, and nothing in them."""
+    """Return a row that has every column of a schema, and every field of its structs, all None."""
     return {field.name: dict.fromkeys(_fields(field.type)) or None for field in schema}
 
 
@@ -130,12 +130,12 @@ def _inferred(table: Table, name: str, note: Note) -> Any:
 
 
 def _filled(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Without objects that have no keys, for which Parquet has no type, and which no reader takes for another thing."""
+    """Return the fields without empty objects, for which Parquet has no type."""
     return {key: value for key, value in given.items() if value != {}}
 
 
 def _further_types(table: Table, schema: Any, column: str) -> dict[str, Any]:
-    """The types of what messages have beside role and content."""
+    """Return the types of the fields of messages beside role and content."""
     if schema is not None:
         kind = _type_at(schema, column)
         one = getattr(kind, "value_type", None)
@@ -166,7 +166,7 @@ def _type_at(schema: Any, name: str) -> Any:
 
 
 def _fields(kind: Any) -> dict[str, Any]:
-    """The fields of a struct's type; none of another's."""
+    """Return the fields of a struct's type; none of another type's."""
     import pyarrow as pa
 
     if kind is None or not pa.types.is_struct(kind):

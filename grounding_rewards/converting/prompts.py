@@ -1,4 +1,4 @@
-"""What the model is asked: a text or a conversation in, messages of plain text out, ``<image>`` where images stand."""
+"""Prompts: a text or a conversation to messages of plain text, with ``<image>`` in place of images."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _ROLES = ("system", "user", "assistant", "tool")
 
 @dataclass(frozen=True)
 class Message:
-    """One message: who speaks, the text, and what else it has, such as ``tool_calls``."""
+    """Message with its role, its text, and further fields such as ``tool_calls``."""
 
     role: str
     text: str
     further: Mapping[str, Any] = field(default_factory=dict)
 
     def as_field(self) -> dict[str, Any]:
-        """The fields that trainers read."""
+        """Return the fields that trainers read."""
         return {"role": self.role, "content": self.text, **self.further}
 
 
 @dataclass(frozen=True)
 class Wording:
-    """What is put around instructions.
+    """System message and template around instructions.
 
     Attributes:
         system: the text of a system message; None for none.
@@ -44,15 +44,15 @@ class Wording:
 
 
 def read_prompt(value: Any, wording: Wording, images: int) -> tuple[Message, ...]:
-    """The messages of one row.
+    """Read the messages of one row.
 
     Args:
         value: the instruction, or a list of messages with ``role`` and ``content``, the last one not the assistant's.
-        wording: what goes around an instruction; of a conversation, the system message alone.
-        images: how many images the row has. Without a word of ``<image>`` they stand before the first user's text.
+        wording: the system message and template; only the former goes with a conversation.
+        images: number of the row's images. Without any ``<image>`` they are put before the first user's text.
 
     Raises:
-        ConvertError: it is neither, a message is none, or it names another number of images.
+        ConvertError: it is neither, a message is malformed, or it has another number of ``<image>``.
 
     >>> read_prompt("Close the tab", Wording(template="Click on: {instruction}"), 1)
     (Message(role='user', text='<image>Click on: Close the tab', further={}),)
@@ -61,11 +61,11 @@ def read_prompt(value: Any, wording: Wording, images: int) -> tuple[Message, ...
         text = value if wording.template is None else wording.template.replace(FIELD, value)
         messages = [Message("user", text)]
     elif isinstance(value, list) and value:
-        messages = [_message(each) for each in value]
+        messages = [_message(item) for item in value]
         _check_turns(messages, wording)
     else:
-        came = "nothing" if value is None else f"{value!r:.80}"
-        raise ConvertError(f"instruction: got {came}; expected a text, or messages with role and content")
+        shown = "nothing" if value is None else f"{value!r:.80}"
+        raise ConvertError(f"instruction: got {shown}; expected a text, or messages with role and content")
     if wording.system is not None:
         messages = [Message("system", wording.system), *messages]
     return _with_images(messages, images)
@@ -96,7 +96,7 @@ def _message(value: Any) -> Message:
 
 
 def further_fields(message: Mapping[str, Any]) -> dict[str, Any]:
-    """What a message has beside role and content; not what Arrow filled with nulls, nor what is empty.
+    """Return the fields of a message beside role and content, without nulls, which Arrow fills in, and empty values.
 
     >>> further_fields({"role": "tool", "content": "done", "tool_call_id": "7", "name": None, "tool_calls": []})
     {'tool_call_id': '7'}

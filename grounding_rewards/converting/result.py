@@ -1,4 +1,4 @@
-"""What ``convert`` found on its way, and what it says of it on stderr and in JSON."""
+"""Result of ``convert``: counts, problems and notes, for stderr and JSON."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from grounding_rewards.converting import Form, Reading, Sample
+from grounding_rewards.converting import Layout, Reading, Sample
 from grounding_rewards.converting.layout import IMAGES
-from grounding_rewards.converting.repeated import Names
+from grounding_rewards.converting.samples import SampleNames
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.tables import Table
 from grounding_rewards.tables.reporting import SILENT, Reporting
@@ -21,26 +21,26 @@ SOURCE = "data_source"
 
 @dataclass
 class Converted:
-    """What was found on the way.
+    """Counts, problems and notes of one conversion.
 
     Attributes:
-        guesses: columns that no option named, by role.
+        guesses: guessed columns, by role.
         space: the space of targets that do not name one.
-        split: the split that was read, where the input has splits.
+        split: the split of the input, if it has splits.
         left_out: columns whose names the trainer needs.
-        files: names of the files that were read, where there are several.
-        rows: how many rows there were.
-        written: how many are in the output.
-        problems: number, place and trouble of each row that cannot be converted.
-        notes: what was said on stderr besides problems.
-        findings: what looks wrong with targets.
-        warnings: what was warned of.
-        spaces: how many targets are in which space.
-        without_size: rows whose image has no known size.
-        turned: images that their EXIF data say to turn.
-        relative: images whose paths are relative.
-        repeated: how many rows have the name of an earlier one, and the first of them, each after its namesake.
-        reporting: where notes and warnings are shown.
+        files: names of the input's files, if it has several.
+        rows: number of rows read.
+        written: number of rows written.
+        problems: number, place and problem of each row that cannot be converted.
+        notes: notes, without problems.
+        findings: suspicious targets.
+        warnings: warnings.
+        spaces: number of targets by space.
+        without_size: number of rows whose image has no known size.
+        turned: number of images that their EXIF data ask to turn.
+        relative: number of images with relative paths.
+        repeated: number of rows with an earlier one's name, and the first of them, each after its namesake.
+        reporting: takes notes and warnings.
     """
 
     guesses: Mapping[str, str] = field(default_factory=dict)
@@ -62,24 +62,24 @@ class Converted:
     reporting: Reporting = SILENT
 
     def note(self, text: str) -> None:
-        """Say something, and keep it."""
+        """Keep and report a note."""
         self.notes.append(text)
         self.reporting.note(text)
 
     def warn(self, text: str) -> None:
-        """Warn of something, and keep it."""
+        """Keep and report a warning."""
         self.warnings.append(text)
         self.reporting.warn(text)
 
     def count(self, samples: Sequence[Sample]) -> None:
-        """Take note of samples that are written."""
+        """Count samples that are written."""
         self.spaces.update(str(sample.target.space) for sample in samples if sample.target.space is not None)
         self.without_size += sum(sample.target.image_size is None for sample in samples)
         self.turned += sum(sample.turned for sample in samples)
         self.relative += sum(image.relative for sample in samples for image in sample.images)
 
     def list_problems(self, *, all_in_json: bool) -> None:
-        """The first rows that cannot be converted."""
+        """Note the first rows that cannot be converted."""
         for _, place, why in self.problems[:LISTED]:
             self.reporting.note(f"{place}: {why}")
         if len(self.problems) > LISTED:
@@ -87,7 +87,7 @@ class Converted:
             self.reporting.note(f"and {len(self.problems) - LISTED} more rows{where}")
 
     def as_json(self) -> dict[str, Any]:
-        """All of it, for scripts."""
+        """Return plain values, for scripts."""
         count, pairs = self.repeated
         return {
             "split": self.split,
@@ -108,73 +108,73 @@ class Converted:
 
 
 class NotConvertedError(ConvertError):
-    """Rows cannot be converted, so that nothing is written; ``found`` says which."""
+    """Rows cannot be converted, so that nothing is written; ``result`` has their problems."""
 
-    def __init__(self, message: str, found: Converted) -> None:
+    def __init__(self, message: str, result: Converted) -> None:
         super().__init__(message)
-        self.found = found
+        self.result = result
 
 
-def say_input(found: Converted, table: Table) -> None:
-    """Which files are read, where a directory has several."""
+def note_input(result: Converted, table: Table) -> None:
+    """Note the files that are read, where a directory has several."""
     skipped = list(getattr(table, "skipped", ()))
-    if len(found.files) > 1:
-        more = f" and {len(found.files) - 3} more" if len(found.files) > 3 else ""
-        found.note(f"reads {len(found.files)} files one after the other: {', '.join(found.files[:3])}{more}")
+    if len(result.files) > 1:
+        more = f" and {len(result.files) - 3} more" if len(result.files) > 3 else ""
+        result.note(f"reads {len(result.files)} files one after the other: {', '.join(result.files[:3])}{more}")
     if skipped:
-        found.note(f"skips files without rows: {', '.join(skipped)}")
+        result.note(f"skips files without rows: {', '.join(skipped)}")
 
 
-def say_columns(found: Converted, form: Form, reading: Reading, remarks: Sequence[str]) -> None:
-    """Which columns were guessed, and which make room."""
-    for role, column in found.guesses.items():
+def note_columns(result: Converted, layout: Layout, reading: Reading, remarks: Sequence[str]) -> None:
+    """Note the guessed columns, and those left out."""
+    for role, column in result.guesses.items():
         if column == reading.unnamed and role == "source" and reading.columns.source is None:
-            found.note(f"source: {column}, by the name of the input; --source names another")
+            result.note(f"source: {column}, by the name of the input; --source names another")
             continue
-        space = f", in {found.space}" if role == "target" and found.space else ""
-        found.note(f"{role}: column {column}, by its name{space}; --{role}-column names another")
+        space = f", in {result.space}" if role == "target" and result.space else ""
+        result.note(f"{role}: column {column}, by its name{space}; --{role}-column names another")
     for text in remarks:
-        found.note(text)
-    if found.left_out:
-        found.note(f"left out, for {form.name} has columns of these names: {', '.join(found.left_out)}")
+        result.note(text)
+    if result.left_out:
+        result.note(f"left out, for {layout.name} has columns of these names: {', '.join(result.left_out)}")
 
 
-def say_samples(
-    found: Converted, form: Form, reading: Reading, names: Names, *, fields: bool, looked_up: str | None
+def note_samples(
+    result: Converted, layout: Layout, reading: Reading, names: SampleNames, *, fields: bool, looked_up: str | None
 ) -> None:
-    """What is to be known of what was written."""
-    if found.problems:
-        found.warn(f"{len(found.problems)} of {found.rows} rows cannot be converted, and are left out")
-    for text in described(found.findings):
-        found.warn(text)
-    found.repeated = names.repeated()
-    count, pairs = found.repeated
+    """Note and warn about the rows that were written."""
+    if result.problems:
+        result.warn(f"{len(result.problems)} of {result.rows} rows cannot be converted, and are left out")
+    for text in described(result.findings):
+        result.warn(text)
+    result.repeated = names.repeated()
+    count, pairs = result.repeated
     if count:
         first, second = pairs[0]
-        found.warn(
+        result.warn(
             f"{count} rows have the id of an earlier one, the first are rows {first} and {second}: they count as one "
             "sample"
         )
-    if found.without_size and not form.decoded:
-        found.note(
-            f"{found.without_size} rows say no image size, which recipes need to convert pixels; name it by "
+    if result.without_size and not layout.decoded:
+        result.note(
+            f"{result.without_size} rows say no image size, which recipes need to convert pixels; name it by "
             "--image-size-column"
         )
-    if found.relative:
+    if result.relative:
         here = f"which were looked up in {looked_up}" if looked_up else "which were not looked up"
-        found.warn(
-            f"{found.relative} images have relative paths, {here}; {form.name} looks them up where it is started; "
+        result.warn(
+            f"{result.relative} images have relative paths, {here}; {layout.name} looks them up where it is started; "
             "--image-root makes them whole"
         )
-    if found.turned:
+    if result.turned:
         opened = (
-            f"{form.name} opens them by datasets, which does so, and sizes are those of what it sees"
-            if fields or form.decoded
-            else f"{form.name} opens paths as they are stored, and sizes are those"
+            f"{layout.name} opens them by datasets, which does so, and sizes are those of what it sees"
+            if fields or layout.decoded
+            else f"{layout.name} opens paths as they are stored, and sizes are those"
         )
-        found.note(f"{found.turned} images say in their EXIF data that they are to be turned or mirrored; {opened}")
-    if form.decoded and not fields and reading.columns.image:
-        found.note(
-            f"{IMAGES} holds paths, and {form.name} wants images, which JSON cannot say: write Parquet, or cast the "
+        result.note(f"{result.turned} images say in their EXIF data that they are to be turned or mirrored; {opened}")
+    if layout.decoded and not fields and reading.columns.image:
+        result.note(
+            f"{IMAGES} holds paths, and {layout.name} wants images, which JSON cannot say: write Parquet, or cast the "
             "column: cast_column('images', List(Image()))"
         )

@@ -1,4 +1,4 @@
-"""The files of ``convert``: reads batches, has them converted, writes them, and says what it found."""
+"""Convert the files of a data set: read batches, convert them, write them, and report on them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from grounding_rewards.converting import Form, Reading, Sample, Survey, Truths, Wording, find_columns, read_rows
+from grounding_rewards.converting import Layout, Reading, Sample, Survey, TargetReader, Wording, find_columns, read_rows
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.converting.layout import IMAGES, images_of
 from grounding_rewards.converting.merged import MergedColumns, empty_row, merged_columns
-from grounding_rewards.converting.repeated import Names
 from grounding_rewards.converting.result import (  # fmt: skip
     SOURCE,
     Converted,
     NotConvertedError,
-    say_columns,
-    say_input,
-    say_samples,
+    note_columns,
+    note_input,
+    note_samples,
 )
+from grounding_rewards.converting.samples import SampleNames
 from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.tables import Batch, Table, write_table
 from grounding_rewards.tables.files import PARQUET, schema_of
@@ -29,18 +29,18 @@ from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.without_columns import IMAGES_FEATURE, KeptColumns
 
 DECIDING = 256
-"""So many rows without one that can be converted mean that the columns or the space are wrong."""
+"""Number of rows, none of them convertible, after which the columns or the space must be wrong."""
 _FIRST = 16
 _HINT = "; name the folder of relative paths by --image-root, or give --no-image-check where images lie elsewhere"
 
 
 @dataclass(frozen=True)
 class Converter:
-    """Settings of one conversion; those of ``grounding-rewards convert``, whose help explains them."""
+    """Settings of one conversion: the options of ``grounding-rewards convert``."""
 
-    form: Form
-    truths: Callable[[str | None], Truths]
-    given: Mapping[str, str | None]
+    layout: Layout
+    target_reader: Callable[[str | None], TargetReader]
+    columns: Mapping[str, str | None]
     wording: Wording
     source: str | None = None
     split: str | None = None
@@ -58,55 +58,55 @@ class Converter:
         """Convert a file or a directory.
 
         Raises:
-            ConvertError: columns cannot be told, or rows cannot be converted and ``skip_bad`` is False.
+            ConvertError: columns are unknown, or rows cannot be converted and ``skip_bad`` is False.
             TableError: the input cannot be read, or the output not be written.
         """
         table = open_rows(file, self.split, tolerant=True)
         if file.is_dir() and out.absolute().is_relative_to(file.absolute()):
             raise ConvertError(f"{out}: lies in the input, of which it would become a part; write somewhere else")
-        found = Converted(split=getattr(table, "split", None), files=_files(table), reporting=self.reporting)
-        say_input(found, table)
-        survey = self._survey(table, file, found)
-        reading, remarks = self._reading(survey, file, found)
+        result = Converted(split=getattr(table, "split", None), files=_files(table), reporting=self.reporting)
+        note_input(result, table)
+        survey = self._survey(table, file, result)
+        reading, remarks = self._reading(survey, file, result)
         fields = self._as_fields(table, reading, out)
         images = self._images(file)
-        turning = fields or self.form.decoded
+        turning = fields or self.layout.decoded
         reading = replace(reading, look=partial(images.look, turning=turning, files=self.image_check))
-        merged = [name for name in self.form.merged if survey.objects(name) and name not in self.dropped]
-        found.left_out = self._in_the_way(survey, reading, merged)
-        say_columns(found, self.form, reading, remarks)
-        new = merged_columns(self.form, table, reading, merged, fields, _is_parquet(out), found.note)
-        kept, names = self._kept(table, survey, reading, new, fields), Names()
+        merged = [name for name in self.layout.merged if survey.objects(name) and name not in self.dropped]
+        result.left_out = self._in_the_way(survey, reading, merged)
+        note_columns(result, self.layout, reading, remarks)
+        new = merged_columns(self.layout, table, reading, merged, fields, _is_parquet(out), result.note)
+        kept, names = self._kept(table, survey, reading, new, fields), SampleNames()
         read = [*reading.columns.read, *merged]
         with (
             self.reporting.progress(f"converting {file.name}") as advance,
-            write_table(out, like=kept, new=new.types, note=found.note, metadata=kept.metadata) as writer,
+            write_table(out, like=kept, new=new.types, note=result.note, metadata=kept.metadata) as writer,
         ):
             for batch in table.batches(read):
-                samples, rows = self._convert(batch, reading, new, fields, found)
+                samples, rows = self._convert(batch, reading, new, fields, result)
                 if samples:
                     stay = [sample.index - batch.start for sample in samples]
                     columns = {name: [row[name] for row in rows] for name in new.types}
                     writer.write(kept.cut(batch, None if len(stay) == len(batch) else stay), columns)
                     names.add(samples)
-                    found.count(samples)
-                self._check_wiring(found)
+                    result.count(samples)
+                self._check_wiring(result)
                 advance(batch.done)
-            self._check_wiring(found, ended=True)
-            self._refuse(found)
-        found.written = found.rows - len(found.problems)
-        if found.problems:
-            found.list_problems(all_in_json=self.all_in_json)
+            self._check_wiring(result, ended=True)
+            self._refuse(result)
+        result.written = result.rows - len(result.problems)
+        if result.problems:
+            result.list_problems(all_in_json=self.all_in_json)
         looked_up = images.root if self.image_check else None
-        say_samples(found, self.form, reading, names, fields=fields, looked_up=looked_up)
-        return found
+        note_samples(result, self.layout, reading, names, fields=fields, looked_up=looked_up)
+        return result
 
     def _images(self, file: Path) -> ImageFiles:
         root = self.folder or str((file if file.is_dir() else file.parent).absolute())
         return ImageFiles(root, self.max_image_bytes, self.max_image_pixels, _HINT)
 
-    def _survey(self, table: Table, file: Path, found: Converted) -> Survey:
-        """What columns there are: as the schema says, else as all rows do."""
+    def _survey(self, table: Table, file: Path, result: Converted) -> Survey:
+        """Survey the columns: by the schema, else by all rows."""
         survey, schema = Survey(), schema_of(table)
         if schema is not None:
             survey.add([empty_row(schema), *next(table.batches(size=_FIRST)).rows])
@@ -115,38 +115,38 @@ class Converter:
             for batch in table.batches():
                 survey.add(batch.rows)
                 if not survey.names:
-                    found.rows += len(batch)
-                    found.problems += [(batch.start + row, batch.place(row), why) for row, why in batch.unread.items()]
-                    self._check_wiring(found)
+                    result.rows += len(batch)
+                    result.problems += [(batch.start + row, batch.place(row), why) for row, why in batch.unread.items()]
+                    self._check_wiring(result)
                 advance(batch.done)
         if not survey.names:
-            self._check_wiring(found, ended=True)
-        found.rows, found.problems = 0, []
+            self._check_wiring(result, ended=True)
+        result.rows, result.problems = 0, []
         return survey
 
-    def _reading(self, survey: Survey, file: Path, found: Converted) -> tuple[Reading, list[str]]:
-        """How rows are read, and what is to be said of columns that are not read."""
+    def _reading(self, survey: Survey, file: Path, result: Converted) -> tuple[Reading, list[str]]:
+        """Return the reading of rows, and notes on columns that are not read."""
         for name in self.dropped:
             if name not in survey.names:
                 hint = near(name, survey.names) or "."
                 raise ConvertError(f"no column {name!r} (--drop-column){hint} There are: {', '.join(survey.names)}")
-        given = dict(self.given) if self.source is None else {**self.given, "source": ""}
+        named = dict(self.columns) if self.source is None else {**self.columns, "source": ""}
         columns, guesses, remarks = find_columns(
-            survey.rows(), given, optional={"target"} if self.label_free else (), dropped=self.dropped
+            survey.rows(), named, optional={"target"} if self.label_free else (), dropped=self.dropped
         )
-        truths = self.truths(columns.target)
+        target_reader = self.target_reader(columns.target)
         unnamed = file.stem.encode("utf-8", "backslashreplace").decode()
-        if SOURCE in self.form.types() and self.source is None and columns.source is None:
+        if SOURCE in self.layout.types() and self.source is None and columns.source is None:
             guesses["source"] = unnamed
-        found.guesses, found.space = guesses, None if truths.space is None else str(truths.space)
+        result.guesses, result.space = guesses, None if target_reader.space is None else str(target_reader.space)
         reading = Reading(
-            columns, truths, self.wording, folder=self.folder, source=self.source, unnamed=unnamed,
-            split=self.split or "", chosen=frozenset(role for role, name in self.given.items() if name is not None),
+            columns, target_reader, self.wording, folder=self.folder, source=self.source, unnamed=unnamed,
+            split=self.split or "", chosen=frozenset(role for role, name in self.columns.items() if name is not None),
         )  # fmt: skip
         return reading, remarks
 
     def _as_fields(self, table: Table, reading: Reading, out: Path) -> bool:
-        """Whether images are written with their bytes, or as what ``datasets`` opens, and not as paths."""
+        """True where images are written with their bytes, or as fields of ``datasets``; False for paths."""
         column, schema = reading.columns.image, schema_of(table)
         if column is not None and schema is not None:
             from grounding_rewards.tables.parquet import holds_bytes, refuse_bytes
@@ -156,62 +156,62 @@ class Converter:
                 if not _is_parquet(out):
                     refuse_bytes(table.path, [top])
                 return True
-        return self.form.decoded and _is_parquet(out)
+        return self.layout.decoded and _is_parquet(out)
 
     def _kept(self, table: Table, survey: Survey, reading: Reading, new: MergedColumns, fields: bool) -> KeptColumns:
         image = reading.columns.image
-        gone = {*new.types, *self.form.taken(survey.names), *self.dropped, *([image] if image else [])}
+        gone = {*new.types, *self.layout.taken(survey.names), *self.dropped, *([image] if image else [])}
         return KeptColumns(table, gone, {IMAGES: IMAGES_FEATURE} if fields and image else {})
 
     def _in_the_way(self, survey: Survey, reading: Reading, merged: Sequence[str]) -> list[str]:
-        """Columns that were not asked to go, hold nothing that is packed, and yet make room."""
+        """Return the columns to leave out because the trainer needs their names, though nothing of them is packed."""
         images = [IMAGES] if reading.columns.image else []
-        names = {*self.form.types(), *images, *self.form.taken(survey.names)}
+        names = {*self.layout.types(), *images, *self.layout.taken(survey.names)}
         packed = {*reading.columns.read, *self.dropped, *merged}
         return [name for name in survey.names if name in names and name not in packed]
 
     def _convert(
-        self, batch: Batch, reading: Reading, new: MergedColumns, fields: bool, found: Converted
+        self, batch: Batch, reading: Reading, new: MergedColumns, fields: bool, result: Converted
     ) -> tuple[list[Sample], list[dict[str, Any]]]:
-        """The samples of a batch that can be converted, and their new columns."""
+        """Convert a batch: its samples, and their new columns."""
         read = read_rows(batch.rows, reading, batch.start)
         problems, samples, rows = {**read.problems, **batch.unread}, list[Sample](), list[dict[str, Any]]()
         for place, sample in enumerate(read.samples):
             if sample is None:
                 continue
             try:
-                row = new.merge(batch.rows[place], self.form.row(sample))
+                row = new.merge(batch.rows[place], self.layout.row(sample))
             except ConvertError as error:
                 problems[place] = str(error)
                 continue
             samples.append(sample)
             rows.append({**row, IMAGES: images_of(sample.images, fields)})
-        found.rows += len(batch)
-        found.problems += [(batch.start + place, batch.place(place), problems[place]) for place in sorted(problems)]
-        found.findings += [replace(each, first=batch.place(each.row)) for each in read.findings]
+        result.rows += len(batch)
+        result.problems += [(batch.start + place, batch.place(place), problems[place]) for place in sorted(problems)]
+        result.findings += [replace(finding, first=batch.place(finding.row)) for finding in read.findings]
         return samples, rows
 
-    def _check_wiring(self, found: Converted, *, ended: bool = False) -> None:
-        """Stop where no row can be converted: then it is not the rows."""
-        if found.rows and len(found.problems) == found.rows and (ended or found.rows >= DECIDING):
-            found.list_problems(all_in_json=self.all_in_json)
-            _, place, why = found.problems[0]
-            raise NotConvertedError(f"not one of the first {found.rows} rows can be converted: {place}: {why}", found)
+    def _check_wiring(self, result: Converted, *, ended: bool = False) -> None:
+        """Stop where no row can be converted: then settings are wrong, not rows."""
+        if result.rows and len(result.problems) == result.rows and (ended or result.rows >= DECIDING):
+            result.list_problems(all_in_json=self.all_in_json)
+            _, place, why = result.problems[0]
+            raise NotConvertedError(f"not one of the first {result.rows} rows can be converted: {place}: {why}", result)
 
-    def _refuse(self, found: Converted) -> None:
-        if found.problems and not self.skip_bad:
-            found.list_problems(all_in_json=self.all_in_json)
+    def _refuse(self, result: Converted) -> None:
+        if result.problems and not self.skip_bad:
+            result.list_problems(all_in_json=self.all_in_json)
             raise NotConvertedError(
-                f"{len(found.problems)} of {found.rows} rows cannot be converted, so nothing is written; fix them, or "
-                "leave them out by --skip-bad",
-                found,
+                f"{len(result.problems)} of {result.rows} rows cannot be converted, so nothing is written; fix them, "
+                "or leave them out by --skip-bad",
+                result,
             )
 
 
 def _files(table: Table) -> list[str]:
-    """Names of the files of a directory, as they lie in it."""
+    """Return the names of the files of a directory, relative to it."""
     tables = getattr(table, "tables", ())
-    return [str(each.path.relative_to(table.path)) for each in tables]
+    return [str(part.path.relative_to(table.path)) for part in tables]
 
 
 def _is_parquet(out: Path) -> bool:

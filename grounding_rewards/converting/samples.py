@@ -1,15 +1,19 @@
-"""Rows of a data set into samples: the same for all trainers."""
+"""Read rows of a data set as samples, the same for all trainers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Any
 
-from grounding_rewards.converting.columns import Columns, value_at
-from grounding_rewards.converting.images import Image, Seen, read_images
+import numpy as np
+
+from grounding_rewards.converting.columns import ColumnNames, value_at
+from grounding_rewards.converting.images import Image, ImageInfo, read_images
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
-from grounding_rewards.converting.targets import Truths, with_facts, written
+from grounding_rewards.converting.targets import TargetReader, with_facts, written
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
 from grounding_rewards.tables.sample_ids import sample_id
@@ -18,23 +22,23 @@ from grounding_rewards.targets.target import Target
 from grounding_rewards.targets.write import plain_numbers, to_wire
 
 Size = tuple[float, float]
-Look = Callable[[Image], Seen | None]
+Look = Callable[[Image], ImageInfo | None]
 _LARGEST_ID = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One row, read.
+    """One row of a data set.
 
     Attributes:
         index: number of the row in the input, from 0.
-        source: the data set that it is from.
-        target: what counts as right, with the image's size and the sample's name in it.
-        wire: the same as JSON.
-        messages: what is asked.
+        source: its data set.
+        target: its target, with the image's size and the sample's name in it.
+        wire: the target as JSON.
+        messages: its prompt.
         images: the images, in the order of their ``<image>`` in the messages.
-        split: the split that it is from; "" where none is named.
-        turned: how many of its images are to be turned, as their EXIF data say.
+        split: its split; "" without one.
+        turned: number of its images that their EXIF data ask to turn.
     """
 
     index: int
@@ -48,29 +52,29 @@ class Sample:
 
     @property
     def name(self) -> str:
-        """The sample's name as text."""
+        """Return the sample's name as text."""
         return str(self.target.id)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How rows are read.
+    """Settings for reading rows.
 
     Attributes:
-        columns: which column holds what.
-        truths: how targets are read.
-        wording: what goes around instructions.
-        look: looks at an image as the row has it; None where that cannot be done from here; raises where there is none.
-        folder: where relative paths of images lie; None leaves them as they are.
-        source: the data set that all rows are from; None leaves that to a column.
-        unnamed: the source of rows for which nothing says one.
-        split: the split that they are from.
-        chosen: which columns an option named, by role: such an id goes before that of a target, and such a size before
-            that of the image itself.
+        columns: names of columns.
+        target_reader: settings for reading targets.
+        wording: the system message and template of prompts.
+        look: reads the size of an image; returns None where it cannot be read from here, raises for a missing one.
+        folder: the folder of relative image paths; None leaves them as they are.
+        source: the data set of all rows; None leaves that to a column.
+        unnamed: the source of rows without one.
+        split: the split of the rows.
+        chosen: roles whose columns options name: such an id goes before that of a target, and such a size before that
+            of the image itself.
     """
 
-    columns: Columns
-    truths: Truths = field(default_factory=Truths)
+    columns: ColumnNames
+    target_reader: TargetReader = field(default_factory=TargetReader)
     wording: Wording = field(default_factory=Wording)
     look: Look = lambda image: None
     folder: str | None = None
@@ -81,13 +85,13 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Read:
-    """Some rows, read: a sample each, None where a row has a problem, by the row's place among them.
+class ReadRows:
+    """Samples of some rows, None for a row with a problem.
 
     Attributes:
-        samples: of each row, or None.
-        problems: of each row without one.
-        findings: what looks wrong with targets.
+        samples: a sample a row, or None.
+        problems: the problem of each row without a sample, by its place.
+        findings: suspicious targets.
     """
 
     samples: tuple[Sample | None, ...]
@@ -95,19 +99,19 @@ class Read:
     findings: Sequence[Finding] = ()
 
 
-def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 0) -> Read:
+def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 0) -> ReadRows:
     """Read rows.
 
     Args:
-        rows: their columns as dicts, at least ``reading.columns.read``.
-        reading: how.
-        start: number of the first one in the input.
+        rows: rows as dicts, at least of ``reading.columns.read``.
+        reading: settings.
+        start: number of the first row in the input.
 
     Returns:
         Samples and problems; a row has one or the other.
 
     >>> from grounding_rewards.coords.spaces import PIXEL
-    >>> reading = Reading(Columns("ask", target="box"), Truths(space=PIXEL))
+    >>> reading = Reading(ColumnNames("ask", target="box"), TargetReader(space=PIXEL))
     >>> rows = [{"ask": "Save", "box": {"bbox": [1, 2, 3, 4], "id": "a"}}, {"box": {"bbox": [3, 2, 1]}}]
     >>> found = read_rows(rows, reading)
     >>> found.samples[0].wire
@@ -127,68 +131,70 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
         if place in problems:
             samples.append(None)
     good = [(place, sample) for place, sample in enumerate(samples) if sample is not None]
-    unfit, noticed = reading.truths.check([sample.wire for _, sample in good], [sample.target for _, sample in good])
+    unfit, noticed = reading.target_reader.check(
+        [sample.wire for _, sample in good], [sample.target for _, sample in good]
+    )
     for index, why in unfit.items():
         place = good[index][0]
         samples[place], problems[place] = None, why
-    noticed = [replace(each, row=good[each.row][0]) for each in noticed]
-    return Read(tuple(samples), dict(sorted(problems.items())), noticed)
+    noticed = [replace(finding, row=good[finding.row][0]) for finding in noticed]
+    return ReadRows(tuple(samples), dict(sorted(problems.items())), noticed)
 
 
 def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
     columns = reading.columns
-    target = reading.truths.read(value_at(row, columns.target), index)
-    given = read_images(value_at(row, columns.image)) if columns.image else ()
+    target = reading.target_reader.read(value_at(row, columns.target), index)
+    originals = read_images(value_at(row, columns.image)) if columns.image else ()
     asked = value_at(row, columns.instruction)
-    messages = read_prompt(asked, reading.wording, len(given))
+    messages = read_prompt(asked, reading.wording, len(originals))
     source = reading.source or _source(row, columns)
-    seen = [reading.look(image) for image in given]
-    images = tuple(image.within(reading.folder) for image in given)
-    size = _size(row, reading, target, seen[-1] if seen else None)
+    infos = [reading.look(image) for image in originals]
+    images = tuple(image.within(reading.folder) for image in originals)
+    size = _size(row, reading, target, infos[-1] if infos else None)
     name = _name(row, reading, target)
     if name is None:
-        content = [image.data or image.path for image in given]
+        content = [image.data or image.path for image in originals]
         image = content[0] if len(content) == 1 else content or None
         name = sample_id(source=source, image=image, instruction=asked, target=to_wire(target) or None)
     target = with_facts(target, size, name)
     _check_texts(name, source, *(message.text for message in messages), *(image.path for image in images))
-    turned = sum(each is not None and each.turned for each in seen)
+    turned = sum(info is not None and info.turned for info in infos)
     return Sample(index, source or reading.unnamed, target, written(target), messages, images, reading.split, turned)
 
 
-def _size(row: Mapping[str, Any], reading: Reading, target: Target, seen: Seen | None) -> Size | None:
-    """The size that columns or the target say, which must agree where both do; else that of the image itself."""
-    columns, said = ",".join(reading.columns.image_size), _said(row, reading.columns)
-    if said and target.image_size and said != target.image_size:
-        raise ConvertError(f"image size: the target says {list(target.image_size)}, the column {list(said)}")
-    if seen is None:
-        return said or target.image_size
-    if said and not target.image_size and "image-size" not in reading.chosen and seen.size != said:
+def _size(row: Mapping[str, Any], reading: Reading, target: Target, info: ImageInfo | None) -> Size | None:
+    """Return the size by columns or the target, which must agree, else that of the image itself."""
+    columns, stated = ",".join(reading.columns.image_size), _size_of(row, reading.columns)
+    if stated and target.image_size and stated != target.image_size:
+        raise ConvertError(f"image size: the target says {list(target.image_size)}, the column {list(stated)}")
+    if info is None:
+        return stated or target.image_size
+    if stated and not target.image_size and "image-size" not in reading.chosen and info.size != stated:
         raise ConvertError(
-            f"image size ({columns}, by its name): got {plain_numbers(said)}, and the image is "
-            f"{plain_numbers(seen.size)}; if the column is right, name it by --image-size-column {columns}, else "
+            f"image size ({columns}, by its name): got {plain_numbers(stated)}, and the image is "
+            f"{plain_numbers(info.size)}; if the column is right, name it by --image-size-column {columns}, else "
             "give --image-size-column none"
         )
-    return said or target.image_size or seen.size
+    return stated or target.image_size or info.size
 
 
-def _said(row: Mapping[str, Any], columns: Columns) -> Size | None:
+def _size_of(row: Mapping[str, Any], columns: ColumnNames) -> Size | None:
     values = [value_at(row, name) for name in columns.image_size]
     if all(value is None for value in values):
         return None
     came = values[0] if len(values) == 1 else values
-    said = read_size(came)
-    if said is None:
+    stated = read_size(came)
+    if stated is None:
         names = ",".join(columns.image_size)
         raise ConvertError(
             f"image size ({names}): got {came!r:.80}; expected [width, height]; --image-size-column names another, or "
             "none"
         )
-    return said
+    return stated
 
 
 def _name(row: Mapping[str, Any], reading: Reading, target: Target) -> str | int | None:
-    """The name that the row has: an option's column, then the target's own, then a column of a usual name."""
+    """Return the row's name: of an option's column, else the target's own, else of a guessed column."""
     given = value_at(row, reading.columns.id)
     if given is not None and (isinstance(given, bool) or not isinstance(given, str | int) or given == ""):
         raise ConvertError(
@@ -201,7 +207,7 @@ def _name(row: Mapping[str, Any], reading: Reading, target: Target) -> str | int
     return second if first is None else first
 
 
-def _source(row: Mapping[str, Any], columns: Columns) -> str | None:
+def _source(row: Mapping[str, Any], columns: ColumnNames) -> str | None:
     value = value_at(row, columns.source)
     if value is not None and not isinstance(value, str):
         raise ConvertError(
@@ -219,3 +225,32 @@ def _check_texts(*texts: str | int | None) -> None:
                 f"got {text!r:.80}; half a surrogate pair is no character, and cannot be read; a file or folder "
                 "of such a name needs another one"
             ) from None
+
+
+class SampleNames:
+    """Names of samples, kept as 16 bytes each, to count repeated ones."""
+
+    def __init__(self) -> None:
+        self._digests, self._rows = array("Q"), array("Q")
+
+    def add(self, samples: Iterable[Sample]) -> None:
+        """Add samples."""
+        for sample in samples:
+            digest = blake2b(sample.name.encode(), digest_size=8).digest()
+            self._digests.append(int.from_bytes(digest, "little"))
+            self._rows.append(sample.index)
+
+    def repeated(self, most: int = 5) -> tuple[int, list[tuple[int, int]]]:
+        """Count the samples with an earlier one's name, and list the row of each beside that of its namesake.
+
+        >>> from grounding_rewards.targets.target import Target
+        >>> names = SampleNames()
+        >>> names.add([Sample(row, "", Target(id=name), "", ()) for row, name in enumerate("abcb")])
+        >>> names.repeated()
+        (1, [(1, 3)])
+        """
+        digests, rows = (np.array(column, dtype=np.uint64) for column in (self._digests, self._rows))
+        order = np.argsort(digests, kind="stable")
+        again = np.flatnonzero(digests[order][1:] == digests[order][:-1])
+        first = again[np.argsort(rows[order][again + 1], kind="stable")][:most]
+        return len(again), [(int(rows[order][place]), int(rows[order][place + 1])) for place in first]

@@ -1,4 +1,4 @@
-"""Targets as somebody's rows have them into targets that name their space and can be packed as JSON."""
+"""Read the targets of a data set, and write them as JSON that names its space."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFU
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.findings import Finding, findings
 from grounding_rewards.targets.read import PLACES, read_target
-from grounding_rewards.targets.requirements import Use, unusable
+from grounding_rewards.targets.requirements import Requirements, violations
 from grounding_rewards.targets.target import NativeForm, Target
 from grounding_rewards.targets.write import to_wire
 
@@ -26,16 +26,16 @@ _SIZES = ("image_size", "model_image_size")
 
 
 @dataclass(frozen=True)
-class Truths:
-    """How targets are read.
+class TargetReader:
+    """Settings for reading targets.
 
     Attributes:
         native: a recipe's own form, tried first.
         space: the space of targets that do not name one; None where each must.
-        accepts: the kinds that are wanted.
-        label_free: whether targets need not say what is right.
-        recipe: the recipe that will judge, where one is known.
-        place: the kind of place that a bare list of numbers is, where the column's name tells; else None.
+        accepts: the accepted kinds of targets.
+        label_free: True where targets may be empty.
+        recipe: the recipe that will score them, if known.
+        place: the kind of place of a bare list of numbers, where the column is named after one; else None.
     """
 
     native: NativeForm | None = None
@@ -46,15 +46,15 @@ class Truths:
     recipe: Recipe | None = None
 
     @classmethod
-    def of(cls, recipe: Recipe | None, space: CoordSpace | None, column: str | None) -> Truths:
-        """As a recipe reads them; without one in wire form, or as what the column's name says."""
+    def of(cls, recipe: Recipe | None, space: CoordSpace | None, column: str | None) -> TargetReader:
+        """Return a recipe's own reading, else that of the wire form, or of the place that the column is named after."""
         if recipe is None:
             name = (column or "").rpartition(".")[2]
             return cls(space=space, place=name if name in PLACES else None)
         return cls(recipe.native, space or recipe.target_space, recipe.accepts, recipe.label_free, recipe=recipe)
 
     def read(self, value: Any, row: int) -> Target:
-        """One target.
+        """Read one target.
 
         Raises:
             TargetError: it cannot be read.
@@ -64,10 +64,10 @@ class Truths:
         return read_target(value, row=row, native=self.native, space=self.space, label_free=self.label_free)
 
     def check(self, texts: Sequence[str], targets: Sequence[Target]) -> tuple[dict[int, str], list[Finding]]:
-        """Return what is wrong with targets that could be read and written, by place in the list, and what looks wrong.
+        """Return the errors of targets that could be read and written, by place in the list, and suspicious targets.
 
-        Wrong is: it does not read back as the same target; nobody names its space; its coordinates belong to another
-        space; it is of a kind that is not wanted. A size that is not known yet is not wrong.
+        An error is: it does not read back as the same target; its space is unknown; its coordinates belong to another
+        space; its kind is not accepted. A size that is not known yet is no error.
         """
         if self.label_free:
             again: Sequence[Target | None] = [read_target(text, native=self.native, label_free=True) for text in texts]
@@ -77,7 +77,7 @@ class Truths:
             table = Targets.from_list(texts, native=self.native, space=self.space, bad_target="abstain")
             again = table.rows
             into = next((target.space for target in targets if target.space is not None), PIXEL)
-            errors = unusable(table, Use(into, None, self.accepts))
+            errors = violations(table, Requirements(into, None, self.accepts))
             errors = {row: error for row, error in errors.items() if not _lacks_size(error)}
             noticed = findings(replace(table, errors={**table.errors, **errors}, _ready={}), self.recipe)
         found = {row: _why(error) for row, error in errors.items()}
@@ -90,10 +90,10 @@ class Truths:
 
 
 def written(target: Target) -> str:
-    """A target as the JSON of its wire form.
+    """Return a target as the JSON of its wire form.
 
     Raises:
-        ConvertError: something in ``extra`` is nothing that JSON has.
+        ConvertError: ``extra`` holds a value that JSON lacks.
 
     >>> written(Target(space=CoordSpace.UNIT, id="ä"))
     '{"space": "unit", "id": "ä"}'
@@ -102,7 +102,7 @@ def written(target: Target) -> str:
     try:
         text = json.dumps(wire, ensure_ascii=False, allow_nan=False)
         text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair, for which JSON has an escape
+    except UnicodeEncodeError:  # half a surrogate pair: written as a JSON escape
         return json.dumps(wire)
     except (TypeError, ValueError, RecursionError) as error:
         raise ConvertError(f"target: cannot be written as JSON ({error})") from None
@@ -110,7 +110,7 @@ def written(target: Target) -> str:
 
 
 def with_facts(target: Target, size: tuple[float, float] | None, name: str | int) -> Target:
-    """A target with what the row says beside it."""
+    """Return a target with the size and the name that its row has."""
     return replace(target, image_size=size or target.image_size, id=name)
 
 

@@ -1,17 +1,17 @@
-"""TRL: columns, each of which its trainers hand to the reward function under its own name."""
+"""TRL's rows: columns that its trainers hand to the reward function by name."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from grounding_rewards.converting.layout import Form, messages_type
+from grounding_rewards.converting.layout import Layout, messages_type
 from grounding_rewards.converting.prompts import IMAGE
 from grounding_rewards.converting.samples import Sample
 from grounding_rewards.errors import ConvertError
 
 
 def row(sample: Sample) -> dict[str, Any]:
-    """One row: ``prompt``, ``target`` and ``sample_id``. The trainer itself puts images before the first user's text.
+    """Return one row: ``prompt``, ``target`` and ``sample_id``; TRL itself puts images before the first user's text.
 
     Raises:
         ConvertError: an image's place is somewhere else.
@@ -25,7 +25,7 @@ def row(sample: Sample) -> dict[str, Any]:
 
 
 def types() -> dict[str, Any]:
-    """The Arrow types of its columns."""
+    """Return the Arrow types of its columns."""
     import pyarrow as pa
 
     return {"prompt": messages_type(), "target": pa.string(), "sample_id": pa.string()}
@@ -35,4 +35,4 @@ _OWN = (
     "prompts", "completion", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric",
     "environments", "image",
 )  # fmt: skip
-FORM = Form("trl", row, types, reserved=frozenset(_OWN), decoded=True)
+LAYOUT = Layout("trl", row, types, reserved=frozenset(_OWN), decoded=True)

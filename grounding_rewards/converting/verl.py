@@ -1,10 +1,10 @@
-"""verl: what ``RLHFDataset`` reads, and what it passes on to ``compute_score``."""
+"""verl's rows: the columns that ``RLHFDataset`` reads and passes on to ``compute_score``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from grounding_rewards.converting.layout import Form, messages_type
+from grounding_rewards.converting.layout import Layout, messages_type
 from grounding_rewards.converting.prompts import IMAGE
 from grounding_rewards.converting.samples import Sample
 from grounding_rewards.errors import ConvertError
@@ -14,7 +14,7 @@ _OTHER_MEDIA = ("<video>", "<audio>")
 
 
 def row(sample: Sample) -> dict[str, Any]:
-    """One row: ``data_source``, ``prompt``, ``reward_model`` and ``extra_info``.
+    """Return one row: ``data_source``, ``prompt``, ``reward_model`` and ``extra_info``.
 
     Raises:
         ConvertError: a text beside images names a video or a sound, which verl would look for.
@@ -39,7 +39,7 @@ def row(sample: Sample) -> dict[str, Any]:
 
 
 def types() -> dict[str, Any]:
-    """The Arrow types of its columns."""
+    """Return the Arrow types of its columns."""
     import pyarrow as pa
 
     about = {"index": pa.int64(), "id": pa.string(), "image_size": pa.list_(pa.float64()), "split": pa.string()}
@@ -65,7 +65,7 @@ _PRODUCED = (
     "tool_extra_fields", "metrics", "num_turns", "__num_turns__", "prompt_len", "response_len", "multi_modal_data",
     "multi_modal_inputs", "mm_processor_kwargs", "mm_processor_output",
 )  # fmt: skip
-FORM = Form(
+LAYOUT = Layout(
     "verl", row, types, reserved=frozenset((*_LOADED, *_CALLED, *_PRODUCED)), merged=("extra_info", "reward_model"),
     steering=frozenset(("agent_name", "__rollout_n__")),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The size of an image from the first bytes of its file, and which way up it is, without decoding it."""
+"""Read an image's size and orientation from the first bytes of its file, without decoding it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from struct import unpack_from
 Size = tuple[int, int]
 
 ENOUGH = 1 << 16
-"""So many bytes tell the size of nearly every image; the frame of a JPEG may lie further on, behind its metadata."""
+"""Bytes that hold the size of nearly every image; the frame of a JPEG may lie further on, behind its metadata."""
 
 _PNG = b"\x89PNG\r\n\x1a\n"
+# Start of frame, but for Huffman tables, a reserved marker and arithmetic coding.
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-_BMP_HEADERS = (12, 16, 40, 52, 56, 64, 108, 124)
-_JPEG_ALONE = frozenset((0x01, *range(0xD0, 0xD9)))
+_BMP_HEADERS = (12, 16, 40, 52, 56, 64, 108, 124)  # sizes of the headers that BMP files have had
+_JPEG_ALONE = frozenset((0x01, *range(0xD0, 0xD9)))  # markers without a length
 
 
 def image_size(data: bytes) -> Size | None:
-    r"""Width and height as stored, of a PNG, JPEG, WebP, GIF or BMP.
+    r"""Read width and height, as stored, of a PNG, JPEG, WebP, GIF or BMP.
 
-    That it is to be turned is another matter; see ``orientation``.
+    EXIF data may ask viewers to turn the image: see ``orientation``.
 
     Args:
         data: the file, or its beginning; ``ENOUGH`` bytes nearly always will do.
@@ -51,15 +52,15 @@ def image_format(data: bytes) -> str | None:
 
 
 def orientation(data: bytes) -> int:
-    """How a JPEG, PNG or WebP is to be turned, as its EXIF data say.
+    """Read the EXIF orientation of a JPEG, PNG or WebP.
 
-    Screenshots say nothing of it; photographs of screens do.
+    Screenshots have none; photographs of screens do.
 
     Args:
         data: the file, or its beginning.
 
     Returns:
-        1 where it stands as it is or nothing is said; 2 to 8 as EXIF counts them: from 5, the sides change places.
+        1 for an upright image, or without such data; 2 to 8 as EXIF numbers them: from 5, width and height are swapped.
     """
     try:
         return _orientation(_exif(data))
@@ -68,14 +69,14 @@ def orientation(data: bytes) -> int:
 
 
 def _exif(data: bytes) -> bytes:
-    """The EXIF data, which are a TIFF file without images; empty where there are none."""
+    """Return the EXIF data, which are a TIFF file without images; empty where there are none."""
     if data.startswith(_PNG):
         place = len(_PNG)
         while place + 8 <= len(data):
             length, kind = int.from_bytes(data[place : place + 4], "big"), data[place + 4 : place + 8]
             if kind == b"eXIf":
                 return data[place + 8 : place + 8 + length]
-            place += 12 + length
+            place += 12 + length  # 4 bytes each of length, name and checksum
     if data.startswith(b"\xff\xd8"):
         for marker, place, length in _segments(data):
             if marker == 0xE1 and data[place : place + 6] == b"Exif\0\0":
@@ -86,7 +87,7 @@ def _exif(data: bytes) -> bytes:
             kind, length = data[place : place + 4], int.from_bytes(data[place + 4 : place + 8], "little")
             if kind == b"EXIF":
                 return data[place + 8 : place + 8 + length].removeprefix(b"Exif\0\0")
-            place += 8 + length + length % 2
+            place += 8 + length + length % 2  # chunks of RIFF begin at even bytes
     return b""
 
 
@@ -96,7 +97,7 @@ def _orientation(tiff: bytes) -> int:
     (entries,) = unpack_from(f"{order}H", tiff, directory)
     for index in range(entries):
         tag, kind, count, value = unpack_from(f"{order}HHIH", tiff, directory + 2 + 12 * index)
-        if (tag, kind, count) == (0x0112, 3, 1):
+        if (tag, kind, count) == (0x0112, 3, 1):  # Orientation: one 16-bit number
             return int(value) if 1 <= value <= 8 else 1
     return 1
 
@@ -134,6 +135,7 @@ def _webp(data: bytes) -> Size | None:
     if kind == b"VP8 " and data[23:26] == b"\x9d\x01\x2a":
         width, height = _pair("<HH", data, 26)
         return width & 0x3FFF, height & 0x3FFF
+    # VP8 has 14 bits for each side; VP8L and VP8X store the sides less 1.
     if kind == b"VP8L" and data[20] == 0x2F and len(data) >= 25:
         bits = int.from_bytes(data[21:25], "little")
         return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
@@ -151,7 +153,7 @@ def _jpeg(data: bytes) -> Size | None:
 
 
 def _segments(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """A JPEG's markers, where what each holds begins, and how long it is."""
+    """Yield a JPEG's markers, each with the start and the length of its data."""
     place = 2
     while place + 4 <= len(data) and data[place] == 0xFF:
         marker = data[place + 1]

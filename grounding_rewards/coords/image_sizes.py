@@ -1,4 +1,4 @@
-"""The sizes of images, as data sets, files, configs and callers write them."""
+"""Image sizes, as data sets, files, configs and callers write them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grounding_rewards.errors import RecipeError
 
 
 def read_size(value: Any) -> tuple[float, float] | None:
-    """A width and a height, from a list, tuple or array of the two, or from its JSON; None where it is none of them.
+    """Read a width and a height from a list, tuple or array of the two, or from its JSON; None for anything else.
 
     >>> read_size([1920, 1080]), read_size("[16, 16]"), read_size("large"), read_size([0, 5])
     ((1920.0, 1080.0), (16.0, 16.0), None, None)
@@ -38,7 +38,7 @@ def read_sizes(name: str, sizes: Any, rows: int) -> Floats:
     """Return (n, 2) sizes of a caller's (n, 2), one for all, or a list with None where a row has none, which is NaN.
 
     Raises:
-        RecipeError: they are none of these; names ``name``.
+        RecipeError: the shape fits none of these; names ``name``.
     """
     table = size_table(sizes)
     if rows == 0 and table.size == 0:

@@ -1,4 +1,4 @@
-"""The size that a model saw: what trainers and image processors make of an image's width and height.
+"""Image sizes as the model sees them: the resizing of trainers and image processors, computed from width and height.
 
 A *pipeline* is a trainer's own resize, if it has one, and the model's image processor after it.
 
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -38,13 +38,13 @@ from grounding_rewards.errors import ResizeError, SpaceError, near
 Size = tuple[int, int]
 Step = Callable[[int, int], Size]
 
-_LARGEST = 10**12
-_LARGEST_RATIO = 200
+_LARGEST = 10**12  # no image is larger
+_LARGEST_RATIO = 200  # transformers and qwen_vl_utils refuse longer strips
 
 
 @dataclass(frozen=True)
 class _Processor:
-    """A model's image processor: sides are multiples of ``factor``, their product within the bounds."""
+    """Image processor of a model: sides are multiples of ``factor``, their product within the bounds."""
 
     factor: int
     min_pixels: int
@@ -68,7 +68,7 @@ def model_image_size(
     processor_min_pixels: int | None = None,
     processor_max_pixels: int | None = None,
 ) -> Size:
-    """Width and height of the image that the model saw.
+    """Compute width and height of the image that the model saw.
 
     Args:
         width: width of the original image, in pixels; a whole number from 1.
@@ -108,7 +108,7 @@ def model_image_sizes(
     processor_min_pixels: int | None = None,
     processor_max_pixels: int | None = None,
 ) -> tuple[NDArray[np.float64], dict[int, str]]:
-    """The same for n images, each size computed once.
+    """Compute ``model_image_size`` of n images, each size once.
 
     Args:
         image_sizes: (n, 2) width and height of the original images in pixels; NaN where unknown, or, in a list, None.
@@ -131,23 +131,56 @@ def model_image_sizes(
     """
     steps = _steps(pipeline, min_pixels, max_pixels, processor_min_pixels, processor_max_pixels)
     table = _table(image_sizes)
-    seen: NDArray[np.float64] = np.full((len(table), 2), np.nan)
+    resized: NDArray[np.float64] = np.full((len(table), 2), np.nan)
     known: dict[tuple[float, float], Size | str] = {}
     refused: dict[int, str] = {}
     for row in np.flatnonzero(~np.isnan(table).any(axis=1)).tolist():
         width, height = table[row].tolist()
         if (width, height) not in known:
             known[width, height] = _size_or_refusal(width, height, pipeline, steps)
-        found = known[width, height]
-        if isinstance(found, str):
-            refused[row] = found
+        size = known[width, height]
+        if isinstance(size, str):
+            refused[row] = size
         else:
-            seen[row] = found
-    return seen, refused
+            resized[row] = size
+    return resized, refused
+
+
+@dataclass(frozen=True)
+class Resizing:
+    """The way of images into a model: a pipeline and its bounds, as ``model_image_size`` takes them.
+
+    Attributes:
+        model: one of ``PIPELINES``; a model's bare name is the pipeline that resizes once.
+        min_pixels: least number of pixels after the first step.
+        max_pixels: the most.
+        processor_min_pixels: least number of pixels after the processor.
+        processor_max_pixels: the most.
+
+    Raises:
+        SpaceError: the pipeline is unknown, or does not take such bounds.
+    """
+
+    model: str
+    min_pixels: int | None = None
+    max_pixels: int | None = None
+    processor_min_pixels: int | None = None
+    processor_max_pixels: int | None = None
+
+    def __post_init__(self) -> None:
+        _steps(*vars(self).values())
+
+    def sizes(self, image_sizes: Any) -> tuple[NDArray[np.float64], dict[int, str]]:
+        """Return what ``model_image_sizes`` returns for n images."""
+        return model_image_sizes(image_sizes, *vars(self).values())
+
+
+RESIZING = tuple(each.name for each in fields(Resizing))
+"""The options of every recipe that say how images are resized."""
 
 
 def _table(image_sizes: Any) -> NDArray[np.float64]:
-    """(n, 2) sizes, NaN where unknown."""
+    """Return (n, 2) sizes, NaN where unknown."""
     table = size_table(image_sizes)
     if table.shape == (0,):
         return np.zeros((0, 2))
@@ -157,7 +190,7 @@ def _table(image_sizes: Any) -> NDArray[np.float64]:
 
 
 def size_table(sizes: Any) -> NDArray[np.float64]:
-    """Return sizes as an array of floats, NaN where there is None; of shape (1,) where they are no numbers."""
+    """Return sizes as an array of floats, NaN where there is None; of shape (1,) where they are not numbers."""
     if isinstance(sizes, list | tuple) or getattr(sizes, "dtype", None) == np.object_:
         sizes = [(np.nan, np.nan) if size is None else size for size in sizes]
     try:
@@ -174,7 +207,7 @@ def _size_or_refusal(width: float, height: float, pipeline: str, steps: tuple[St
 
 
 def _resized(size: Size, pipeline: str, steps: tuple[Step, ...]) -> Size:
-    """A size after all steps; an error names the image, what it had become, and what to do."""
+    """Return a size after all steps; an error names the image, its size so far, and how to fix it."""
     now = size
     for step in steps:
         try:
@@ -189,7 +222,7 @@ def _resized(size: Size, pipeline: str, steps: tuple[Step, ...]) -> Size:
 
 
 class _Refused(Exception):
-    """Why a step does not take an image."""
+    """A step refuses an image; the message says why."""
 
 
 def _steps(
@@ -199,7 +232,7 @@ def _steps(
     processor_min_pixels: int | None,
     processor_max_pixels: int | None,
 ) -> tuple[Step, ...]:
-    """What a pipeline does, one step after the other."""
+    """Return the steps of a pipeline, in order."""
     if pipeline not in PIPELINES:
         hint = near(pipeline, PIPELINES) or "."
         raise SpaceError(f"unknown pipeline {pipeline!r}{hint} There are: {', '.join(PIPELINES)}")
@@ -227,7 +260,7 @@ def _steps(
 
 
 def _either(name: str, given: int | None, processors: int | None, pipeline: str) -> int | None:
-    """The bound of a pipeline that has no first step, under whichever of its two names it came."""
+    """Return the bound of a pipeline that has no first step, whichever of its two names was used."""
     if given and processors and given != processors:
         raise SpaceError(
             f"pipeline {pipeline!r} resizes once: got {name} {given} and processor_{name} {processors}; give one"
@@ -236,7 +269,7 @@ def _either(name: str, given: int | None, processors: int | None, pipeline: str)
 
 
 def _process(width: int, height: int, factor: int, least: int, most: int) -> Size:
-    """What the image processor makes of a size.
+    """Resize as the image processor does.
 
     Sides to the nearest multiple of the factor f, halves to the even one. Where their product is above ``most``,
     floor(side / beta / f) · f, at least f, with beta = √(w · h / most); below ``least``, ceil(side · beta / f) · f
@@ -253,7 +286,7 @@ def _process(width: int, height: int, factor: int, least: int, most: int) -> Siz
 
 
 def _fetch(width: int, height: int, factor: int, least: int, most: int) -> Size:
-    """What ``fetch_image`` makes of a size: the same, but only the nearest multiples are at least f."""
+    """Resize as ``fetch_image`` does: like ``_process``, but only the nearest multiples are at least f."""
     _check_ratio(width, height)
     near_width, near_height = (max(factor, round(side / factor) * factor) for side in (width, height))
     if near_width * near_height > most:
@@ -264,7 +297,7 @@ def _fetch(width: int, height: int, factor: int, least: int, most: int) -> Size:
 
 
 def _scale(width: int, height: int, least: int | None, most: int | None) -> Size:
-    """What EasyR1 makes of a size: int(side · √(bound / (w · h))), for the upper bound, then for the lower."""
+    """Resize as EasyR1 does: int(side · √(bound / (w · h))), for the upper bound, then for the lower."""
     if most is not None and width * height > most:
         scale = math.sqrt(most / (width * height))
         width, height = _not_empty(int(width * scale), int(height * scale))
@@ -301,7 +334,7 @@ def _bound(name: str, value: Any) -> int | None:
 
 
 def _whole(name: str, value: Any) -> int:
-    """A whole number from 1, of Python or numpy, as int or float."""
+    """Read a whole number from 1, of Python or numpy, as int or float."""
     number = value.item() if isinstance(value, np.generic) else value
     if type(number) not in (int, float) or not 1 <= number <= _LARGEST or number != int(number):
         raise SpaceError(f"{name}: got {value!r:.80}; expected a whole number from 1")

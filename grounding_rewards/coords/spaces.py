@@ -1,4 +1,4 @@
-"""Coordinate spaces: the only place where coordinates change units.
+"""Coordinate spaces, and the only code in which coordinates change units.
 
 ==============  ====================================================  ==================
 space           coordinates run over                                  extent (w, h)
@@ -28,7 +28,7 @@ from grounding_rewards.coords.resizing import model_image_size as model_image_si
 from grounding_rewards.coords.resizing import model_image_sizes as model_image_sizes
 from grounding_rewards.errors import SpaceError
 
-COORDINATE_LIMIT = 1e12
+COORDINATE_LIMIT = 1e12  # far beyond any screen, and small enough that squares and areas stay finite
 """Numbers beyond this, positive or negative, belong to no screen: responses' are read as this, targets' are errors."""
 
 
@@ -61,7 +61,7 @@ UNDECLARED = -1
 MODELS: Mapping[str, CoordSpace] = MappingProxyType(
     {"qwen2_vl": THOUSANDTHS, "qwen2_5_vl": MODEL_PIXEL, "qwen3_vl": THOUSANDTHS}
 )
-"""Models by the name that ``PIPELINES`` have for them, and the space in which each answers."""
+"""Models, named as in ``PIPELINES``, and the space in which each answers."""
 
 _FIXED = {CoordSpace.UNIT: 1.0, CoordSpace.THOUSANDTHS: 1000.0}
 _SIZE_FIELD = {CoordSpace.PIXEL: "image_size", CoordSpace.MODEL_PIXEL: "model_image_size"}
@@ -88,7 +88,7 @@ def as_space(name: Any) -> CoordSpace:
 
 @cache
 def sizes_needed(*spaces: CoordSpace | None, into: CoordSpace) -> tuple[str, ...]:
-    """Names of the size fields that converting from ``spaces`` into ``into`` reads.
+    """Return names of the size fields that converting from ``spaces`` into ``into`` reads.
 
     >>> sizes_needed(CoordSpace.THOUSANDTHS, into=CoordSpace.UNIT)
     ()
@@ -102,7 +102,7 @@ def sizes_needed(*spaces: CoordSpace | None, into: CoordSpace) -> tuple[str, ...
 
 
 def extents(space: CoordSpace, image_sizes: Floats, model_image_sizes: Floats) -> Floats:
-    """Width and height of the image in ``space``, one row a sample: (n, 2), NaN where unknown."""
+    """Return width and height of the image in ``space``, one row a sample: (n, 2), NaN where unknown."""
     if space.extent is not None:
         return np.full(image_sizes.shape, space.extent)
     return image_sizes if space == CoordSpace.PIXEL else model_image_sizes
@@ -137,13 +137,14 @@ def convert(
     if source is into:
         return coordinates
     old = _extents(source, image_sizes, model_image_sizes, coordinates)
-    if into is UNIT:
+    if into is UNIT:  # x / w rounds once; x * (1 / w) would round twice
         return coordinates / old
+    # In this order: (x * W) / w differs in the last bit, and on a border the last bit decides.
     return coordinates * (_extents(into, image_sizes, model_image_sizes, coordinates) / old)
 
 
 def _extents(space: CoordSpace, image_sizes: Floats, model_image_sizes: Floats, like: Floats) -> Floats | float:
-    """The extent that each column of ``like`` runs over."""
+    """Return the extent that each column of ``like`` runs over."""
     fixed = space.extent
     if fixed is not None:
         return fixed

@@ -16,8 +16,8 @@ from grounding_rewards.groups import voting as votes
 from grounding_rewards.recipes.published._btl_ui_blink import Blink, read_boxes
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import Consensus, DastLength, Exploration, InConsensus, Verifier
-from grounding_rewards.verifiers.collinear import collinear
 from grounding_rewards.verifiers.consensus import clicks
+from grounding_rewards.verifiers.exploration import collinear
 
 MOST_BOXES = 8
 """Boxes of a list that are described one by one, at most."""

@@ -202,7 +202,7 @@ def read_response(recipe: Recipe, response: str | None, reason: Reason | None = 
         left_out=length - kept,
         cut=max(0, kept - MAX_LENGTH),
         action=str(parsed.actions[0]) or None,
-        arguments={name: plain(value) for name, value in parsed.arguments.said(1)[0].items()},
+        arguments={name: plain(value) for name, value in parsed.arguments.by_row(1)[0].items()},
         point=numbers_of(parsed.xy[0]),
         box=numbers_of(parsed.box[0]),
         found=_points(parsed if recipe.answers == "all" else _parsed(recipe, response, "all")),

@@ -13,7 +13,7 @@ from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.labels import acc_made_by, made_by, plain
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import ACTION, Example, Recipe
-from grounding_rewards.targets.requirements import Use
+from grounding_rewards.targets.requirements import Requirements
 from grounding_rewards.verifiers import Verifier
 
 Facts = dict[str, Any]
@@ -35,7 +35,7 @@ def recipe(name: str, options: Mapping[str, Any]) -> Facts:
         RecipeError: the name or an option does not fit.
         SpaceError: a space is unknown.
     """
-    options = {**catalogue.shown_with(name), **options}
+    options = catalogue.shown_with(name, options)
     return facts(name, catalogue.recipe(name, **options), options)
 
 
@@ -51,7 +51,7 @@ def facts(name: str, built: Recipe, options: Mapping[str, Any]) -> Facts:
         "accepts": sorted(built.accepts),
         "native": built.native.description if built.native else None,
         "actions": _actions(built),
-        "options": _options(name, options),
+        "options": _options(name, built, options),
         "repository": source.repository,
         "commit": source.commit,
         "files": list(source.files),
@@ -62,7 +62,9 @@ def facts(name: str, built: Recipe, options: Mapping[str, Any]) -> Facts:
 
 
 def _summary(built: Recipe, options: Mapping[str, Any]) -> Facts:
-    use = Use(built.space, built.response_space, built.accepts, "screen" in built.needs, label_free=built.label_free)
+    use = Requirements(
+        built.space, built.response_space, built.accepts, "screen" in built.needs, label_free=built.label_free
+    )
     return {
         "name": built.name,
         "answers": built.example.response if built.example else None,
@@ -72,10 +74,16 @@ def _summary(built: Recipe, options: Mapping[str, Any]) -> Facts:
         "space": built.space.value,
         "low": built.low,
         "high": built.high,
-        "needs": [*use.sizes(built.target_space), *sorted(built.needs - {"screen"})],
+        "needs": [*_sizes(built, use), *sorted(built.needs - {"screen"})],
         "paper": built.source.paper,
         "with": plain(options),
     }
+
+
+def _sizes(found: Recipe, use: Requirements) -> list[str]:
+    """The sizes that a recipe needs; where it makes that of the model's image, the original's in its place."""
+    made = {} if found.resizing is None else {"model_image_size": "image_size"}
+    return list(dict.fromkeys(made.get(name, name) for name in use.sizes(found.target_space)))
 
 
 def _parts(term: Verifier) -> list[Facts]:
@@ -112,16 +120,16 @@ ACTION_FIELDS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
 """Each field of an action in a target: its meaning, and a target that has it."""
 
 
-def _options(name: str, options: Mapping[str, Any]) -> Facts:
+def _options(name: str, built: Recipe, options: Mapping[str, Any]) -> Facts:
     """Return each option's default; null where it must be given, or is for the recipe to choose."""
     own = {
         key: None if default is inspect.Parameter.empty else default
         for key, default in catalogue.own_options(name).items()
     }
-    left = {key: value for key, value in options.items() if key in own}
+    left = {key: value for key, value in {"response_space": built.response_space, **options}.items() if key in own}
     bare = catalogue.recipe(name, **left)
     idle = set() if ACTION in bare.accepts else {"action_names"}
-    shared = {key: getattr(bare, key) for key in catalogue.SHARED if key not in {*own, *idle}}
+    shared = {key: catalogue.shared_option(bare, key) for key in catalogue.SHARED if key not in {*own, *idle}}
     return {key: plain(value) for key, value in {**own, **shared}.items()}
 
 

@@ -11,10 +11,10 @@ from grounding_rewards.explain.case import Case
 from grounding_rewards.tables import Batch, Table, open_table
 
 if TYPE_CHECKING:
-    from grounding_rewards.batch.row_scoring import Scorer
+    from grounding_rewards.batch.row_scoring import TableScorer
 
 
-def row_of(file: Path, row: int, scorers: Sequence[Scorer]) -> Case:
+def row_of(file: Path, row: int, scorers: Sequence[TableScorer]) -> Case:
     """Read a row of a table, with the rows of its group or trajectory where a recipe needs these.
 
     Args:
@@ -38,7 +38,13 @@ def row_of(file: Path, row: int, scorers: Sequence[Scorer]) -> Case:
 
 
 def _case(
-    table: Table, scorers: Sequence[Scorer], grouped: Scorer | None, batch: Batch, index: int, *, further: bool
+    table: Table,
+    scorers: Sequence[TableScorer],
+    grouped: TableScorer | None,
+    batch: Batch,
+    index: int,
+    *,
+    further: bool,
 ) -> Case:
     scorer, chosen, groups = scorers[0], {index}, None
     targets = batch.column(scorer.columns.target)

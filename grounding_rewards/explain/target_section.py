@@ -95,8 +95,12 @@ def extents(case: Case, rollouts: Rollouts) -> tuple[Extent, ...]:
     for space, column, beside in columns:
         size = numbers_of(column[case.row])
         if size is not None:
-            own = beside is None or beside[case.row] is None
-            origin = f"{space.size_field} {'of the target' if own else BESIDE}"
+            field, target = str(space.size_field), rollouts.targets.rows[case.row]
+            if beside is not None and beside[case.row] is not None:
+                origin = f"{field} {BESIDE}"
+            else:
+                own = target is not None and getattr(target, field) is not None
+                origin = f"{field} of the target" if own else "made from image_size by the option model"
             known.append(Extent(space.value, size[0], size[1], origin))
     return tuple(known)
 

@@ -1,4 +1,4 @@
-"""Rows of equal groups side by side, so that whole groups are compared at once, and in bounded memory."""
+"""Blocks of groups of equal size, so that whole groups are compared at once, in bounded memory."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from grounding_rewards.arrays import Floats
 Ints = NDArray[np.int64]
 
 CELLS = 2**19
-"""Comparisons that are held at once: 4 MiB a table."""
+"""Comparisons held at once: 4 MiB a table."""
 
 LARGE = 256
-"""A group of so many rows is compared by itself: each distinct place once, and only with those near it."""
+"""Groups from this size on are compared by themselves: each distinct place once, and only with those near it."""
 
-_CACHED = 2**15
+_CACHED = 2**15  # comparisons: 256 KiB a table
 
 
 def by_size(groups: NDArray[np.int64], rows: Ints) -> Iterator[Ints]:
-    """The rows of each group, for as many groups of one size at a time as memory allows.
+    """Yield the rows of each group, for as many groups of one size at a time as memory allows.
 
     Args:
         groups: (n,) the group of every row.

@@ -1,6 +1,6 @@
-"""Many answers to one sample as one click: the region that most of them share, for inference and for labels.
+"""Consensus of many answers to one sample: the region that most of them share, for inference and for labels.
 
-What a region holds, v and v_max are those of ``votes``.
+Regions, v and v_max are those of ``voting``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ConsensusRegion:
 def consensus_region(
     places: ArrayLike | Predictions, size: float = SIZE, image_size: tuple[float, float] | None = None
 ) -> ConsensusRegion | None:
-    """Many answers to one sample as one click: the middle of the region that most of them share.
+    """Merge many answers to one sample into one click: the middle of the region that most of them share.
 
     The region is the largest contiguous one with v = v_max; parts that touch along an edge are contiguous, at a corner
     they are not. Of equally large ones it is the topmost, then the leftmost. Nothing is trained and no label is needed.
@@ -61,7 +61,7 @@ def consensus_region(
         image_size: (w, h) of the image, in the same pixels: regions end at its border.
 
     Returns:
-        The region; None where nobody answered with a place.
+        The region; None where no answer is a place.
 
     Raises:
         RecipeError: ``places``, ``size`` or ``image_size`` do not fit.
@@ -103,7 +103,7 @@ def consensus_region(
 
 
 def _answers(places: ArrayLike | Predictions) -> tuple[Floats, Floats]:
-    """Points and boxes: (n, 2) and (n, 4), NaN where there is no answer that counts."""
+    """Return points and boxes: (n, 2) and (n, 4), NaN where there is no answer that counts."""
     if isinstance(places, Predictions):
         return np.where((places.reason == Reason.OK)[:, None], places.xy, np.nan), places.box
     try:
@@ -123,7 +123,7 @@ def _answers(places: ArrayLike | Predictions) -> tuple[Floats, Floats]:
 
 
 def _clipped(regions: Floats, image_size: tuple[float, float] | None) -> Floats:
-    """The regions inside the image; NaN for those that lie beside it."""
+    """Clip regions to the image; NaN for those that lie beside it."""
     if image_size is None:
         return regions
     sides = np.array(image_size, dtype=np.float64) if np.shape(image_size) == (2,) else np.zeros(2)
@@ -135,19 +135,19 @@ def _clipped(regions: Floats, image_size: tuple[float, float] | None) -> Floats:
 
 
 def _deepest_cells(boxes: Floats, depth: int) -> Floats:
-    """The places with v = v_max as boxes that share no more than edges: (m, 4), from left to right."""
-    lines, found = np.unique(boxes[:, 1::2]), []
+    """Return the places with v = v_max as boxes that share no more than edges: (m, 4), from left to right."""
+    lines, cells = np.unique(boxes[:, 1::2]), []
     for x1, x2 in pairwise(np.unique(boxes[:, 0::2]).tolist()):
         spans = boxes[(boxes[:, 0] <= x1) & (x1 < boxes[:, 2])]
         begin, end = (np.bincount(np.searchsorted(lines, spans[:, side]), minlength=len(lines)) for side in (1, 3))
         deepest = np.append(False, np.cumsum(begin - end) == depth)
         edges = np.flatnonzero(deepest[1:] != deepest[:-1])  # v is 0 below the last line
-        found += [(x1, y1, x2, y2) for y1, y2 in lines[edges].reshape(-1, 2).tolist()]
-    return np.array(found)
+        cells += [(x1, y1, x2, y2) for y1, y2 in lines[edges].reshape(-1, 2).tolist()]
+    return np.array(cells)
 
 
 def _largest(cells: Floats) -> Polygon:
-    """The largest contiguous part, the topmost and leftmost of those that are equally large but for rounding."""
+    """Return the largest contiguous part, of equally large ones (but for rounding) the topmost, then the leftmost."""
     import shapely
 
     parts = shapely.get_parts(shapely.union_all(shapely.box(*cells.T)))
@@ -159,17 +159,17 @@ def _largest(cells: Floats) -> Polygon:
 
 
 def _inside(part: Polygon, cells: Floats, boxes: Floats, depth: int) -> tuple[float, float]:
-    """The centre of a part, or another point in it."""
+    """Return the centre of a part, or another point in it."""
     for point in (part.centroid, part.representative_point()):
         if part.contains(point) and np.count_nonzero(holds(boxes, np.array([point.x, point.y]))) == depth:
             return point.x, point.y
-    x1, y1, x2, y2 = part.bounds  # so small that its middle rounds to its border
+    x1, y1, x2, y2 = part.bounds  # a part so small that its middle rounds to its border
     within = cells[(cells[:, 0] >= x1) & (cells[:, 1] >= y1) & (cells[:, 2] <= x2) & (cells[:, 3] <= y2)]
     return float(within[0, 0]), float(within[0, 1])
 
 
 def _corners(part: Polygon) -> tuple[float, ...]:
-    """The outline, whose edges are level or upright, without the points between two edges of one direction."""
+    """Return the corners of an outline of level and upright edges, without points amid a straight edge."""
     ring = np.array(part.exterior.coords)[:-1]
     before, after = np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0)
     ring = ring[~((before == ring) & (ring == after)).any(axis=1)]

@@ -1,4 +1,4 @@
-"""From the rewards of single steps to those of whole trajectories: discounted returns, and advantages of both.
+"""Returns of trajectories: discounted sums of step rewards, and advantages of steps and episodes.
 
 A trajectory is one task's demonstration, a step is its place in it, and a rollout is one attempt at the trajectory:
 the rows of a rollout are one response to each step. Rows come in any order.
@@ -23,10 +23,10 @@ GAMMA = 0.5
 """The usual discount."""
 
 EPSILON = 1e-6
-"""What is added to a standard deviation that divides."""
+"""Added to standard deviations before dividing by them."""
 
 NO_SIGNAL = 1e-6
-"""A group whose largest and smallest value are no farther apart is without variance."""
+"""Groups whose largest and smallest value are no farther apart count as without variance."""
 
 _FINITE = float(np.finfo(np.float64).max)
 _SQUARABLE = 400  # powers of two; the squares of millions of such numbers add up to a float
@@ -41,14 +41,14 @@ def step_returns(
     *,
     gamma: float = GAMMA,
 ) -> Floats:
-    """The discounted sum of what a rollout earns from each step on, up to its first step that did not match.
+    """Return the discounted sum of a rollout's rewards from each step on, up to its first step that did not match.
 
     R(t) = r(t) + gamma · R(t + 1) where step t matched and the rollout has a step t + 1 in the batch, else r(t). So
     the step that did not match counts, and those after it do not: there the policy was on a path of its own. A gap in
-    the steps ends the sum, too, for nobody knows whether the missing step matched; steps may start at any number.
+    the steps ends the sum, too, as it is unknown whether the missing step matched; steps may start at any number.
 
     Args:
-        rewards: (n,) what each step earned.
+        rewards: (n,) the reward of each step.
         matched: (n,) whether it did what the demonstration did: True, or a number above 0.
         trajectories: (n,) the trajectory of each row, as text or numbers.
         steps: (n,) whole numbers, the place of each row in its trajectory.
@@ -60,9 +60,9 @@ def step_returns(
         (n,) returns, in the order of the rows; sums that no float holds are the largest, or the least.
 
     Raises:
-        RecipeError: lengths differ; rewards or steps are not finite or not whole; gamma is no number from 0 to 1; a
+        RecipeError: lengths differ; rewards or steps are not finite or not whole; gamma is not a number from 0 to 1; a
             name cannot be looked up, such as a list; two rows are the same step of one rollout; or, without
-            ``rollouts``, one step of a trajectory has more rows than another, so that nobody knows which goes on.
+            ``rollouts``, one step of a trajectory has more rows than another, so that their rollouts are ambiguous.
 
     >>> step_returns([1, 1, 0, 1], [1, 1, 0, 1], ["a"] * 4, [0, 1, 2, 3])
     array([1.5, 1. , 0. , 1. ])
@@ -86,9 +86,9 @@ def step_returns(
     sums = earned[order].tolist()
     for here in reversed(np.flatnonzero(linked).tolist()):
         sums[here] += gamma * sums[here + 1]
-    found = np.empty(rows)
-    found[order] = sums
-    return np.clip(found, -_FINITE, _FINITE)
+    returns = np.empty(rows)
+    returns[order] = sums
+    return np.clip(returns, -_FINITE, _FINITE)
 
 
 def step_and_episode_advantages(
@@ -101,7 +101,7 @@ def step_and_episode_advantages(
     step_weight: float = 1.0,
     epsilon: float = EPSILON,
 ) -> Floats:
-    """A = w_e · A_episode + w_s · A_step: how much better a rollout is as a whole, and its step among like steps.
+    """Return A = w_e · A_episode + w_s · A_step, the advantage of a whole rollout and of its step among like steps.
 
     A_step is a row's return among the rows of the same step of the same trajectory. A_episode, the same for all rows of
     a rollout, is the return of its first step in the batch among those of the trajectory's other rollouts, each of
@@ -123,7 +123,7 @@ def step_and_episode_advantages(
         (n,) advantages, in the order of the rows.
 
     Raises:
-        RecipeError: as in ``step_returns``; or a weight is no such number, or epsilon not above 0.
+        RecipeError: as in ``step_returns``; or a weight is not such a number, or epsilon not above 0.
 
     >>> step_and_episode_advantages([1.5, 0.0, 1.0, 1.0], ["a"] * 4, [0, 0, 1, 1]).round(3)
     array([ 1.414, -1.414,  0.707, -0.707])
@@ -146,7 +146,7 @@ def step_and_episode_advantages(
 
 
 def _normalised(value: Floats, group: Codes, epsilon: float) -> Floats:
-    """(value - mean) / (std + epsilon) within each group, 0.0 where the group has no variance; codes are from 0."""
+    """Return (value - mean) / (std + epsilon) within each group, 0.0 in groups without variance; codes are from 0."""
     size = np.bincount(group)
     scale = _scale(value, group, len(size))
     value = value / scale[group]
@@ -160,7 +160,7 @@ def _normalised(value: Floats, group: Codes, epsilon: float) -> Floats:
 
 
 def _scale(value: Floats, group: Codes, groups: int) -> Floats:
-    """What each group is divided by so that no square overflows: mostly 1, else a power of two, for exactness."""
+    """Return divisors that keep squares from overflowing: mostly 1, else a power of two, which divides exactly."""
     largest = np.zeros(groups)
     np.maximum.at(largest, group, np.abs(value))
     _, exponent = np.frexp(largest)
@@ -168,10 +168,10 @@ def _scale(value: Floats, group: Codes, groups: int) -> Floats:
     return scale
 
 
-def _rollouts(trajectory: Codes, step: Codes, given: Names | None) -> Codes:
-    """The rollout of each row: as given, else how many rows before it are the same step of the same trajectory."""
-    if given is not None:
-        return _codes("rollouts", given, len(step))
+def _rollouts(trajectory: Codes, step: Codes, names: Names | None) -> Codes:
+    """Return each row's rollout: by name, else the number of earlier rows of the same step of its trajectory."""
+    if names is not None:
+        return _codes("rollouts", names, len(step))
     same = _pairs(trajectory, step)
     rows, most = np.bincount(same)[same], np.zeros(len(same), dtype=np.int64)
     np.maximum.at(most, trajectory, rows)
@@ -185,56 +185,57 @@ def _rollouts(trajectory: Codes, step: Codes, given: Names | None) -> Codes:
         )
     order = np.argsort(same, kind="stable")
     start = np.searchsorted(same[order], same[order])
-    found = np.empty(len(step), dtype=np.int64)
-    found[order] = np.arange(len(step)) - start
-    return found
+    codes = np.empty(len(step), dtype=np.int64)
+    codes[order] = np.arange(len(step)) - start
+    return codes
 
 
 def _pairs(first: Codes, second: Codes) -> Codes:
-    """One code for each pair that occurs, from 0."""
+    """Number the distinct pairs, from 0."""
     order = np.lexsort((second, first))
     first, second = first[order], second[order]
     new = np.ones(len(order), dtype=np.int64)
     new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
-    found = np.empty_like(new)
-    found[order] = np.cumsum(new) - 1
-    return found
+    codes = np.empty_like(new)
+    codes[order] = np.cumsum(new) - 1
+    return codes
 
 
 def _codes(name: str, values: Names, rows: int) -> Codes:
-    """Whole numbers from 0 that are equal where the values are."""
+    """Number the distinct values, from 0."""
     if len(values) != rows:
         raise RecipeError(f"{name}: got {len(values)}; expected one for each of {rows} rows")
-    seen: dict[Hashable, int] = {}
+    numbers: dict[Hashable, int] = {}
     plain = values.tolist() if isinstance(values, np.ndarray) else values
     try:
-        return np.array([seen.setdefault(value, len(seen)) for value in plain], dtype=np.int64)
+        return np.array([numbers.setdefault(value, len(numbers)) for value in plain], dtype=np.int64)
     except TypeError:
         raise RecipeError(f"{name}: got {plain!r:.80}; expected texts or numbers") from None
 
 
 def _numbers(name: str, values: ArrayLike) -> Floats:
-    """(n,) finite numbers."""
+    """Read (n,) finite numbers."""
     try:
-        found = np.asarray(values, dtype=np.float64)
+        numbers = np.asarray(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
-        found = np.full(1, np.nan)
-    if found.ndim != 1 or not np.isfinite(found).all():
+        numbers = np.full(1, np.nan)
+    if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise RecipeError(f"{name}: got {values!r:.80}; expected one finite number for each row")
-    return found
+    return numbers
 
 
 def _column(name: str, values: ArrayLike, rows: int) -> Floats:
-    """(n,) finite numbers, one for each row."""
-    found = _numbers(name, values)
-    if len(found) != rows:
-        raise RecipeError(f"{name}: got {len(found)}; expected one for each of {rows} rows")
-    return found
+    """Read (n,) finite numbers, one for each row."""
+    numbers = _numbers(name, values)
+    if len(numbers) != rows:
+        raise RecipeError(f"{name}: got {len(numbers)}; expected one for each of {rows} rows")
+    return numbers
 
 
 def _whole(name: str, values: ArrayLike, rows: int) -> Codes:
-    """(n,) whole numbers, one for each row."""
-    found = _column(name, values, rows)
-    if (found != np.floor(found)).any() or (np.abs(found) > 2.0**53).any():
+    """Read (n,) whole numbers, one for each row."""
+    numbers = _column(name, values, rows)
+    # Beyond 2**53 floats skip whole numbers, so that two steps could become one.
+    if (numbers != np.floor(numbers)).any() or (np.abs(numbers) > 2.0**53).any():
         raise RecipeError(f"{name}: got {values!r:.80}; expected whole numbers")
-    return found.astype(np.int64)
+    return numbers.astype(np.int64)

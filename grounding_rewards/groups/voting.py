@@ -1,4 +1,4 @@
-"""Where the rollouts of a group agree. Pure functions on places: each votes for the region around it.
+"""Voting in groups of rollouts: pure functions on places, each of which votes for the region around it.
 
 A region is a box that holds its left and top edges, and neither its right nor its bottom one, so that regions that
 merely touch share nothing. v(x, y) is the number of a group's regions that hold (x, y), and v_max its largest value.
@@ -15,11 +15,11 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.groups.blocks import LARGE, Ints, by_size, neighbours
 
 SIZE = 50.0
-"""The side of the square about a point, in pixels, as in the paper."""
+"""Side of the square about a point, in pixels, as in the paper."""
 
 
 def voting_regions(xy: Floats, box: Floats, size: float) -> Floats:
-    """What each answer votes for: the box answered, else a square about the point.
+    """Return the region that each answer votes for: the box answered, else a square about the point.
 
     Args:
         xy: (n, 2) the point answered, or the centre of the box; NaN where there is none.
@@ -42,7 +42,7 @@ def voting_regions(xy: Floats, box: Floats, size: float) -> Floats:
 
 
 def consensus_scores(regions: Floats, groups: Ints) -> Floats:
-    """(1 / (|R| · v_max)) · ∫_R v: how large a share of the largest agreement each region finds on average.
+    """Return (1 / (|R| · v_max)) · ∫_R v, the mean agreement over each region as a share of the largest.
 
     The integral is Σ_j |R_j ∩ R| over the regions of the group, itself included: exact, without a grid. From ``LARGE``
     rows on, a group takes time as its pairs of distinct regions that meet along x.
@@ -58,16 +58,16 @@ def consensus_scores(regions: Floats, groups: Ints) -> Floats:
     >>> consensus_scores(squares, np.zeros(3, dtype=np.int64))
     array([0.75, 0.75, 0.5 ])
     """
-    found = np.zeros(len(regions))
+    scores = np.zeros(len(regions))
     for block in by_size(groups, voters(regions)):
         boxes = regions[block]
         covered = _covered(boxes, boxes).sum(axis=2) if boxes.shape[1] < LARGE else _covered_by_all(boxes[0])
-        found[block] = np.minimum(covered / depth_of(boxes)[:, None], 1.0)
-    return found
+        scores[block] = np.minimum(covered / depth_of(boxes)[:, None], 1.0)
+    return scores
 
 
 def votes_at(xy: Floats, regions: Floats, groups: Ints) -> tuple[Ints, Ints]:
-    """How many regions of its group hold each row's point, and how many agree most.
+    """Count the regions of its group that hold each row's point, and the most that agree anywhere.
 
     Args:
         xy: (n, 2) a point for each row.
@@ -93,23 +93,24 @@ def votes_at(xy: Floats, regions: Floats, groups: Ints) -> tuple[Ints, Ints]:
 
 
 def holds(regions: Floats, xy: Floats) -> NDArray[np.bool_]:
-    """x1 <= x < x2 and y1 <= y < y2: (..., 4) regions and (..., 2) points, which broadcast.
+    """Test x1 <= x < x2 and y1 <= y < y2: (..., 4) regions and (..., 2) points, which broadcast.
 
     >>> holds(np.array([0., 0., 10., 10.]), np.array([[0., 0.], [10., 5.]]))
     array([ True, False])
     """
     (x1, y1, x2, y2), (x, y) = np.moveaxis(regions, -1, 0), np.moveaxis(xy, -1, 0)
+    # Half-open, so that regions that merely touch share no vote.
     inside: NDArray[np.bool_] = (x1 <= x) & (x < x2) & (y1 <= y) & (y < y2)
     return inside
 
 
 def voters(regions: Floats) -> Ints:
-    """The rows that vote: (m,)."""
+    """Return the rows that vote: (m,)."""
     return np.flatnonzero(~np.isnan(regions[:, 0]))
 
 
 def _covered(boxes: Floats, others: Floats) -> Floats:
-    """The share of each box that each other one of its group covers: (g, c, 4) and (g, k, 4) to (g, c, k)."""
+    """Return the share of each box that each other of its group covers: (g, c, 4) and (g, k, 4) to (g, c, k)."""
     share = np.ones((*boxes.shape[:2], others.shape[1]))
     for axis in (0, 1):
         low, high = boxes[:, :, None, axis], boxes[:, :, None, axis + 2]
@@ -123,14 +124,14 @@ def _covered(boxes: Floats, others: Floats) -> Floats:
 def _covered_by_all(boxes: Floats) -> Floats:
     """Count how often the boxes of a large group cover each of them, itself included: (k, 4) to (k,)."""
     boxes, where, votes = np.unique(boxes, axis=0, return_inverse=True, return_counts=True)
-    found = np.empty(len(boxes))
+    covered = np.empty(len(boxes))
     for part, near in neighbours(boxes[:, 0], boxes[:, 2]):
-        found[part] = (_covered(boxes[None, part], boxes[None, near])[0] * votes[near]).sum(axis=1)
-    return found[where.reshape(-1)]
+        covered[part] = (_covered(boxes[None, part], boxes[None, near])[0] * votes[near]).sum(axis=1)
+    return covered[where.reshape(-1)]
 
 
 def depth_of(boxes: Floats) -> Ints:
-    """v_max of each group: (g, k, 4) to (g,).
+    """Return v_max of each group: (g, k, 4) to (g,).
 
     A vertical line sweeps over the left and right edges, and counts at each top edge how many boxes on the line hold
     it: somewhere on a left and a top edge v is largest.

@@ -57,9 +57,18 @@ def parse(
     (array([[30., 40.],
            [nan, nan]]), ['OK', 'SEVERAL_ANSWERS'])
     """
-    whole = read_responses(responses)
+    texts = read_responses(responses)
+    return parse_texts(texts, dialect, space=space, answers=answers, thinking=thinking, action_names=action_names)[0]
+
+
+def parse_texts(
+    whole: Texts, dialect: Dialect, *, space: CoordSpace, answers: Answers, thinking: Thinking,
+    action_names: Collection[str],
+) -> tuple[Predictions, Texts]:  # fmt: skip
+    """Return what ``parse`` does of the same arguments, and the last 64 KiB of each text, thinking and all."""
     texts, unfinished = answer_texts(whole, thinking)
-    texts = texts.capped(MAX_LENGTH)
+    capped = whole.capped(MAX_LENGTH)
+    texts = capped if texts is whole else texts.capped(MAX_LENGTH)
     found = find(dialect, texts, answers)
     xy, box, names = found.xy + 0.0, found.box + 0.0, found.actions  # + 0.0: one zero, where "-0" may be -0.0 or 0
     arguments: dict[str, NDArray[Any]] = {
@@ -76,7 +85,7 @@ def parse(
     points, offsets = (None, None) if found.points is None else _ragged(found, reason)
     if getattr(dialect, "vocabulary", False):
         names = _in_vocabulary(names, reason, action_names)
-    return Predictions(
+    predictions = Predictions(
         xy=xy,
         box=box,
         reason=reason,
@@ -89,6 +98,7 @@ def parse(
         usual=found.usual if texts is whole else None,
         arguments=Arguments(**arguments) if arguments else NO_ARGUMENTS,
     )
+    return predictions, capped
 
 
 def _blanked(name: str, column: NDArray[Any], rows: NDArray[np.bool_]) -> NDArray[Any]:

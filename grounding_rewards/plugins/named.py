@@ -13,7 +13,7 @@ from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.plugins.loading import current, load, names_code
 from grounding_rewards.plugins.registry import left_out, origin, registry
 from grounding_rewards.verifiers.base import Verifier, judges_of, reads_of, verifier
-from grounding_rewards.verifiers.contract import SELECTOR, VERIFIER, complaint, is_bound
+from grounding_rewards.verifiers.contract import SELECTOR, VERIFIER, is_bound, why_invalid
 
 if TYPE_CHECKING:
     from grounding_rewards.pool import SampleStats, Selector
@@ -150,7 +150,7 @@ class NamedTerm:
             raise RecipeError(f"{name} is built already; got {', '.join(arguments)}, expected no arguments")
         else:
             built = thing
-        if wrong := complaint(built, cls.keys):
+        if wrong := why_invalid(built, cls.keys):
             what = f"a {type(built).__name__}" if callable(built) else short_repr(built)
             raise RecipeError(
                 f"{name} is {what}; expected a {cls.noun} with finite bounds low <= high, a class of them, or a "

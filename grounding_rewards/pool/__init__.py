@@ -1,4 +1,4 @@
-"""Which samples to train on next: statistics of rollouts by sample, and selectors that weigh them.
+"""Choose the samples to train on next: statistics of rollouts by sample, and selectors that weigh samples.
 
 >>> stats = sample_stats(["a", "a", "b", "b"], acc=[1, 1, 0, 1])
 >>> select(stats, selector("unsolved")).tolist()

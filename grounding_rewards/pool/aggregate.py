@@ -1,4 +1,4 @@
-"""A rollout table grouped by sample: the statistics that selection, transitions and reports start from."""
+"""Aggregate rollouts by sample: the statistics for selection, transitions and reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from grounding_rewards.arrays import read_only
 from grounding_rewards.catalogue import RecordedName
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TargetError, near
-from grounding_rewards.pool.sql import LARGEST, TOTAL, chosen, counted, further
+from grounding_rewards.pool.sql import LARGEST_TOTAL, TOTAL, counts, other_columns, sample_columns
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import not_installed, shares, target_boxes
 from grounding_rewards.scoring import Recipe
@@ -25,12 +25,12 @@ from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.rollout_parquet import quoted
 from grounding_rewards.tables.rollout_table import RolloutTable
 
-ALL = tuple(each.name for each in fields(SampleStats))
+ALL = tuple(column.name for column in fields(SampleStats))
 """Every column of statistics."""
 
 _TARGETS = ("target_area", "target_diagonal")
-_LOOKED_AT = ("n", "num_correct", "source", "unnamed", "several", "other", "unclear")
-_PAID = {"mean", "variance", "lowest", "highest"}
+_CHECKED = ("n", "num_correct", "source", "unnamed", "several", "other", "unclear")
+_OF_TOTALS = {"mean", "variance", "lowest", "highest"}
 _READ = ("target", "image_size", "recipe")
 _KEY = ("sample_id", "acc", "total", "round", "rollout", "temperature")
 _USED = (*_KEY, "reason", "x_unit", "y_unit", "response", *_READ)
@@ -47,27 +47,27 @@ def stats_of(
     recipe: Recipe | None = None,
     warn: Note = lambda text: None,
 ) -> SampleStats:
-    r"""Statistics of the samples of a rollout table, one row a sample, sorted by its name.
+    r"""Return statistics of the samples of a rollout table, one row a sample, sorted by name.
 
-    Rollouts of all rounds count together, unless ``rounds`` chooses some. The order of rollouts changes nothing, to the
-    last bit: means and variances are those of totals rounded to 2^-60 and 2^-40 of the largest, of 1 at least, summed
-    exactly.
+    Rollouts of all rounds count together, unless ``rounds`` chooses some. Results do not depend on the order of
+    rollouts, to the last bit: means and variances are exact sums of totals rounded to 2^-60 and 2^-40 of the largest,
+    of 1 at least.
 
     Args:
         table: rollouts; they need ``sample_id`` and ``acc``.
-        rounds: those that count.
-        temperature: only rollouts sampled at this one count.
-        by: the column that becomes ``source``; it may be any.
-        columns: which columns are wanted beside ``n``, ``num_correct`` and ``unscored``; the fewer, the quicker.
-            Without ``sample_id`` there are neither names nor an order.
-        target_space: the space of targets that name none; else it is their recipe's.
-        recipe: the recipe whose form and space targets have, where rollouts name none that is built in or installed. A
-            name in the table is only looked up; it never loads code.
-        warn: takes a line on recipes that are not installed, whose targets are not read.
+        rounds: the rounds that count; None for all.
+        temperature: the sampling temperature that counts; None for all.
+        by: the column that becomes ``source``, any of the table.
+        columns: the columns to compute beside ``n``, ``num_correct`` and ``unscored``; fewer are faster. Without
+            ``sample_id`` there are neither names nor an order.
+        target_space: the space of targets that name none; None for their recipe's.
+        recipe: the recipe whose form and space targets have, where rollouts name none that is built in or installed.
+            A name in the table is only looked up; it never loads code.
+        warn: takes a warning on recipes that are not installed, whose targets are not read.
 
     Raises:
         TableError: a file cannot be read, or lacks a column.
-        PoolError: a rollout is there twice, has no sample, or its ``acc`` is neither 0, 1 nor null; no rollout is left.
+        PoolError: a rollout comes twice, has no sample, or its ``acc`` is neither 0, 1 nor null; no rollout is left.
 
     >>> import pathlib, tempfile
     >>> from grounding_rewards.tables.rollout_table import open_rollouts
@@ -83,26 +83,26 @@ def stats_of(
     table.need("sample_id", "acc", *(name for name, value in chosen_by.items() if value is not None))
     where = _where(rounds, temperature)
     wanted = {*columns, *(_READ if set(_TARGETS) & set(columns) else ())}
-    largest, rounds_differ = _extent(table, where, paid=bool(wanted & _PAID))
+    largest, rounds_differ = _extent(table, where, totals=bool(wanted & _OF_TOTALS))
     table.check_names()
-    inner = counted(table.columns, by if "source" in wanted else None, rounds=rounds_differ)
-    more = {name: sql for name, sql in further(table.columns, largest).items() if name in wanted}
-    outer = chosen(inner, more, names="sample_id" in wanted)
+    inner = counts(table.columns, by if "source" in wanted else None, rounds=rounds_differ)
+    more = {name: sql for name, sql in other_columns(table.columns, largest).items() if name in wanted}
+    outer = sample_columns(inner, more, names="sample_id" in wanted)
     order = " ORDER BY sample_id" if "sample_id" in wanted else ""
     used = [name for name in dict.fromkeys((*_USED, by)) if name in table.columns]
     sql = f"SELECT sample_id, {_listed({**inner, **more})} FROM {{rollouts}}{where} GROUP BY sample_id"
     with closing(table.stream(f"SELECT {_listed(outer)} FROM ({sql}){order}", used)) as batches:
-        parts, odd = _gathered(batches, _Reading(target_space, recipe, warn))
+        parts, suspicious = _gathered(batches, _Reading(target_space, recipe, warn))
     if not parts:
         raise PoolError(_none_left(table, rounds, temperature))
-    _check(table, where, odd, by)
+    _check(table, where, suspicious, by)
     return _stats(parts)
 
 
 def _check_arguments(rounds: Collection[Any] | None, temperature: Any, columns: Collection[str]) -> None:
-    for each in rounds or ():
-        if isinstance(each, bool) or not isinstance(each, int | np.integer):
-            raise PoolError(f"rounds: got {each!r:.80}; expected whole numbers")
+    for number in rounds or ():
+        if isinstance(number, bool) or not isinstance(number, int | np.integer):
+            raise PoolError(f"rounds: got {number!r:.80}; expected whole numbers")
     if temperature is not None and not math.isfinite(temperature):
         raise PoolError(f"temperature: got {temperature}; expected a finite number")
     for name in [columns] if isinstance(columns, str) else columns:
@@ -118,27 +118,29 @@ def _listed(columns: Mapping[str, str]) -> str:
 def _where(rounds: Collection[int] | None, temperature: float | None) -> str:
     found = []
     if rounds is not None:
-        found.append(f"round IN ({', '.join(str(int(each)) for each in rounds) or 'NULL'})")
+        found.append(f"round IN ({', '.join(str(int(number)) for number in rounds) or 'NULL'})")
     if temperature is not None:
         found.append(f"abs(temperature - {float(temperature)!r}) < 1e-6")
     return f" WHERE {' AND '.join(found)}" if found else ""
 
 
-def _extent(table: RolloutTable, where: str, *, paid: bool) -> tuple[float, bool]:
-    """The size of the largest total, where it is asked for, and whether there are several rounds."""
-    needed = [name for name in ("acc", "round", "temperature", *(["total"] if paid else ())) if name in table.columns]
+def _extent(table: RolloutTable, where: str, *, totals: bool) -> tuple[float, bool]:
+    """Return the size of the largest total, if totals are needed, and True for rollouts of several rounds."""
+    needed = [name for name in ("acc", "round", "temperature", *(["total"] if totals else ())) if name in table.columns]
     largest = f"max(abs({TOTAL}))" if "total" in needed else "0.0"
     number = "coalesce(round, -1)" if "round" in needed else "0"
     sql = f"SELECT {largest} AS largest, min({number}) <> max({number}) AS rounds FROM {{rollouts}}{where}"
     found = table.query(sql, needed).to_pylist()[0]
-    if found["largest"] and not found["largest"] < LARGEST:
-        raise _wrong(table, where, "total", f"abs({TOTAL}) >= {LARGEST!r}", "a number of a size below 1e12, or null")
+    if found["largest"] and not found["largest"] < LARGEST_TOTAL:
+        raise _wrong(
+            table, where, "total", f"abs({TOTAL}) >= {LARGEST_TOTAL!r}", "a number of a size below 1e12, or null"
+        )
     return float(found["largest"] or 0.0), bool(found["rounds"])
 
 
 def _wrong(table: RolloutTable, where: str, name: str, condition: str, expected: str) -> PoolError:
     joined = f"{where} AND" if where else " WHERE"
-    needed = [each for each in _KEY if each in table.columns]
+    needed = [name for name in _KEY if name in table.columns]
     sql = f"SELECT sample_id, {name} AS found FROM {{rollouts}}{joined} {condition} ORDER BY 1, 2 LIMIT 1"
     first = table.query(sql, needed).to_pylist()[0]
     return PoolError(
@@ -154,14 +156,14 @@ def _paths(table: RolloutTable) -> str:
 def _gathered(
     batches: Iterable[pa.RecordBatch], reading: _Reading
 ) -> tuple[dict[str, list[Any]], list[dict[str, Any]]]:
-    """Columns of statistics in parts, batch by batch, for tables of all samples are large; and rows that look wrong."""
+    """Gather columns of statistics batch by batch (whole tables are large), and the rows that need a check."""
     parts: dict[str, list[Any]] = {}
-    odd: list[dict[str, Any]] = []
+    suspicious: list[dict[str, Any]] = []
     for batch in batches:
         grouped = pa.Table.from_batches([batch])
-        odd += (
-            grouped.filter(_odd(grouped))
-            .select([name for name in _LOOKED_AT if name in grouped.column_names])
+        suspicious += (
+            grouped.filter(_suspicious(grouped))
+            .select([name for name in _CHECKED if name in grouped.column_names])
             .to_pylist()
         )
         found = {name: _array(name, grouped[name]) for name in grouped.column_names if name in ALL}
@@ -171,11 +173,11 @@ def _gathered(
         for name, column in found.items():
             parts.setdefault(name, []).append(column)
     reading.describe()
-    return parts, odd
+    return parts, suspicious
 
 
-def _odd(grouped: pa.Table) -> pa.ChunkedArray:
-    """Which samples have no name, a rollout neither right nor wrong, several sources, or rollouts that may be twice."""
+def _suspicious(grouped: pa.Table) -> pa.ChunkedArray:
+    """Mark samples without a name, with an ``acc`` neither 0 nor 1, with several sources, or with repeated rollouts."""
     wrong = pc.greater(grouped["num_correct"], grouped["n"]).fill_null(True)
     found = pc.or_(grouped["unnamed"], wrong)
     for name in ("several", "unclear"):
@@ -183,21 +185,21 @@ def _odd(grouped: pa.Table) -> pa.ChunkedArray:
     return found
 
 
-def _check(table: RolloutTable, where: str, odd: list[dict[str, Any]], by: str) -> None:
+def _check(table: RolloutTable, where: str, suspicious: list[dict[str, Any]], by: str) -> None:
     """Check that every rollout has a sample, is right or not, and is there once, and each sample one source."""
-    if any(found["unnamed"] for found in odd):
+    if any(row["unnamed"] for row in suspicious):
         raise PoolError(f"{_paths(table)}: some rollouts have no sample_id; expected the name of the sample in each")
-    if any(found["n"] is None or found["num_correct"] > found["n"] for found in odd):
+    if any(row["n"] is None or row["num_correct"] > row["n"] for row in suspicious):
         raise _wrong(table, where, "acc", "acc <> 0 AND acc <> 1", "0 or 1, or null where it was not scored")
-    several = [found for found in odd if found.get("several") is not None]
-    for found in sorted(several, key=itemgetter("several"))[:1]:
+    several = [row for row in suspicious if row.get("several") is not None]
+    for row in sorted(several, key=itemgetter("several"))[:1]:
         raise PoolError(
-            f"{_paths(table)}: sample {found['several']!r} has several values of {by}, {found['source']!r} and "
-            f"{found['other']!r}; expected one: samples of one name count as one, so tell them apart by their names"
+            f"{_paths(table)}: sample {row['several']!r} has several values of {by}, {row['source']!r} and "
+            f"{row['other']!r}; expected one: samples of one name count as one, so tell them apart by their names"
         )
-    unclear = [found["unclear"] for found in odd if found.get("unclear") is not None]
+    unclear = [row["unclear"] for row in suspicious if row.get("unclear") is not None]
     if unclear:
-        table.check_once(where, unclear)  # numbers modulo 64 do not say so
+        table.check_once(where, unclear)  # numbers that are equal modulo 64 need not be equal
 
 
 def _none_left(table: RolloutTable, rounds: Collection[int] | None, temperature: float | None) -> str:
@@ -213,7 +215,7 @@ def _none_left(table: RolloutTable, rounds: Collection[int] | None, temperature:
 
 
 def _known(found: Iterable[float | None]) -> str:
-    return ", ".join(f"{each:g}" for each in found if each is not None) or "none"
+    return ", ".join(f"{value:g}" for value in found if value is not None) or "none"
 
 
 def _stats(parts: dict[str, list[Any]]) -> SampleStats:
@@ -224,7 +226,7 @@ def _stats(parts: dict[str, list[Any]]) -> SampleStats:
 
 
 def _array(name: str, column: pa.ChunkedArray) -> Any:
-    if name == "source":  # few texts of many samples: each is made once
+    if name == "source":  # few texts for many samples: decode each once
         coded = column.combine_chunks().dictionary_encode()
         texts = np.array([*coded.dictionary.to_pylist(), None], dtype=np.object_)
         return texts[coded.indices.fill_null(len(texts) - 1).to_numpy()]
@@ -232,12 +234,12 @@ def _array(name: str, column: pa.ChunkedArray) -> Any:
         return column.to_numpy(zero_copy_only=False).astype(np.object_, copy=False)
     if name in ("distinct", "round"):
         column = column.fill_null(-1)
-    return np.array(column.to_numpy(zero_copy_only=False))  # a view would keep all of its batch
+    return np.array(column.to_numpy(zero_copy_only=False))  # a copy, for a view would keep the whole batch in memory
 
 
 @dataclass
 class _Reading:
-    """Targets of a table, read batch by batch; remembers which recipes are not installed."""
+    """Reader of a table's targets, batch by batch; collects recipes that are not installed."""
 
     target_space: CoordSpace | str | None
     recipe: Recipe | None

@@ -1,4 +1,4 @@
-"""The files of a pool: its rows, what was set aside, and the manifest that says how they came about."""
+"""Write the files of a pool: its rows, the samples set aside, and the manifest."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _ASIDE = ("easy", "suspects", "control")
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
-    """Training rows, and which samples they are.
+class NamedRows:
+    """Training rows with the name of each row's sample.
 
     Attributes:
         table: the rows.
@@ -34,11 +34,11 @@ class Data:
 
     @property
     def files(self) -> list[Path]:
-        """The files that hold the rows."""
-        return [each.path for each in getattr(self.table, "tables", [self.table])]
+        """Return the files that hold the rows."""
+        return [table.path for table in getattr(self.table, "tables", [self.table])]
 
     def join(self, stats: SampleStats) -> dict[str, int]:
-        """How many samples there are in rollouts, in the data, and in both.
+        """Count the samples in the rollouts, in the data, and in both.
 
         Raises:
             PoolError: none is in both; shows names of both.
@@ -61,7 +61,7 @@ class Data:
 
 
 def pool_paths(out: Path) -> dict[str, Path]:
-    """Where the pool, what is set aside, and the manifest are written.
+    """Return the paths of the pool, of the samples set aside, and of the manifest.
 
     >>> [str(path) for path in pool_paths(Path("a/pool.parquet")).values()]
     ['a/pool.parquet', 'a/pool.easy.parquet', 'a/pool.suspects.parquet', 'a/pool.control.parquet', \
@@ -75,45 +75,45 @@ def check_paths(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> Non
     """Check that a pool can be written.
 
     Raises:
-        TableError: a path has another suffix, lies in no directory or in an input, or is one; or a file is there that
-            no run set aside.
+        TableError: a path has another suffix, lies in no directory or in an input, or is an input; or a file exists
+            that no run set aside.
     """
     from grounding_rewards.tables.files import check_output, check_place
 
     check_output(out, files)
-    paths, inside = pool_paths(out), [each for each in inputs if each.is_dir()]
+    paths, inside = pool_paths(out), [path for path in inputs if path.is_dir()]
     ours = _listed(paths)
     for name, path in paths.items():
         check_place(path, files)
-        for each in inside:
-            if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(each)):
+        for folder in inside:
+            if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
                 raise TableError(
-                    f"{path}: lies in the input {each}, of which it would become a part; write somewhere else"
+                    f"{path}: lies in the input {folder}, of which it would become a part; write somewhere else"
                 )
         if name in _ASIDE and path.name not in ours and path.exists():
             raise TableError(
-                f"{path}: is there, and no {paths['manifest'].name} lists it, so it is not replaced; move it away, or "
+                f"{path}: exists, and no {paths['manifest'].name} lists it, so it is not replaced; move it away, or "
                 "write to another file"
             )
 
 
 def write_pool(
     out: Path,
-    found: NextPool,
-    data: Data | None,
-    said: dict[str, Any],
+    pool: NextPool,
+    data: NamedRows | None,
+    facts: dict[str, Any],
     note: Callable[[str], None] = lambda text: None,
     advance: Callable[[float], None] = lambda done: None,
 ) -> dict[str, Any]:
-    """Write all files of a pool, its manifest last; what an earlier run set aside and this one does not is removed.
+    """Write all files of a pool, its manifest last; files that only an earlier run set aside are removed.
 
     Args:
         out: the pool's own file.
-        found: the pool.
-        data: the rows that are written; None writes names and statistics.
-        said: what the manifest says beside counts.
+        pool: the pool.
+        data: the training rows to write; None writes names and statistics.
+        facts: fields of the manifest beside the counts.
         note: takes remarks.
-        advance: is told the share that is done.
+        advance: takes the share that is done.
 
     Returns:
         The manifest.
@@ -123,40 +123,40 @@ def write_pool(
     from grounding_rewards.tables.parted import write_parts, write_tables
 
     paths = pool_paths(out)
-    rows = {"pool": found.kept, "easy": found.easy, "suspects": found.suspects, "control": found.control}
+    rows = {"pool": pool.kept, "easy": pool.easy, "suspects": pool.suspects, "control": pool.control}
     parts = {paths[name]: chosen for name, chosen in rows.items() if chosen is not None}
     with atomic_files() as files:
         opened = files.open(paths["manifest"])
         if data is None:
-            written = write_tables(files, ((path, in_tables(found.stats, chosen)) for path, chosen in parts.items()))
+            written = write_tables(files, ((path, in_tables(pool.stats, chosen)) for path, chosen in parts.items()))
         else:
-            ids = {path: found.stats.sample_id[chosen].tolist() for path, chosen in parts.items()}
+            ids = {path: pool.stats.sample_id[chosen].tolist() for path, chosen in parts.items()}
             written = write_parts(files, ids, data.table, data.names, note=note, advance=advance)
         manifest = {
-            **found.to_json(),
-            **said,
-            "outputs": [{"path": each.path.name, "rows": each.rows, "sha256": each.sha256} for each in written],
+            **pool.to_json(),
+            **facts,
+            "outputs": [{"path": file.path.name, "rows": file.rows, "sha256": file.sha256} for file in written],
             "version": __version__,
             "schema_version": SCHEMA_VERSION,
         }
         opened.write((json.dumps(manifest, indent=2, sort_keys=True, allow_nan=False) + "\n").encode())
-        there = {each.path for each in written}
+        there = {file.path for file in written}
         files.removed = [paths[name] for name in _ASIDE if paths[name] not in there]
     return manifest
 
 
 def _listed(paths: Mapping[str, Path]) -> set[str]:
-    """The files that former runs wrote: by the manifest, and by those of runs that were killed before it had its name.
+    """Return the names of files that earlier runs wrote, by their manifest or by one of a run killed before the rename.
 
-    What such a run has left would be taken for this one's.
+    Files left by such a run would be mistaken for those of this one.
     """
     from grounding_rewards.tables.atomic import leftovers
     from grounding_rewards.tables.manifests import read_manifest
 
     found = set[str]()
-    for each in (paths["manifest"], *leftovers(paths["manifest"])):
+    for manifest in (paths["manifest"], *leftovers(paths["manifest"])):
         with suppress(TableError, KeyError, TypeError):
-            found |= {str(output["path"]) for output in read_manifest(each)["outputs"]}
+            found |= {str(output["path"]) for output in read_manifest(manifest)["outputs"]}
     return found
 
 

@@ -1,139 +1,210 @@
-"""What ``pool next`` starts from: rollouts, or statistics of samples that ``pool stats --out`` wrote of them."""
+"""Rollouts or statistics of samples as commands name them: ``PATH``, ``PATH@ROUND`` or ``TEMPERATURE=PATH``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.errors import TableError
+from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats
-from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.base import Note
-from grounding_rewards.tables.manifests import fingerprint
+from grounding_rewards.pool.transitions.paired import temperatures
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 
 
-class Measured(Protocol):
-    """Samples that were measured by rollouts."""
+class Input(NamedTuple):
+    """Rollouts or statistics to compare with others.
 
-    @property
-    def files(self) -> Sequence[Path]:
-        """The files that are read."""
-        ...
+    Attributes:
+        path: rollouts or statistics.
+        round: the only round that counts; None where none is named.
+        temperature: the sampling temperature; None where none is named.
+    """
 
-    def stats(self) -> SampleStats:
-        """Statistics of the samples."""
-        ...
-
-    def told(self, stats: SampleStats) -> dict[str, Any]:
-        """What the manifest says of rounds and temperatures, None among them where one is unknown, and of ``by``.
-
-        Statistics do not say which rounds they are of, nor what they were counted by: None.
-        """
-        ...
-
-    def inputs(self) -> list[dict[str, Any]]:
-        """What the manifest says of the files."""
-        ...
+    path: Path
+    round: int | None = None
+    temperature: float | None = None
 
 
-def open_measured(
-    paths: Sequence[Path],
-    rounds: Sequence[int] | None = None,
-    target_space: CoordSpace | None = None,
-    by: str = "source",
-    recipe: Recipe | None = None,
-    *,
-    warn: Note = lambda text: None,
-) -> Measured:
-    """Open rollouts, or one file of statistics.
-
-    Args:
-        paths: of rollouts, or of the statistics.
-        rounds: the only ones that count; None for all.
-        target_space: the space of targets that name none.
-        by: the column that samples are counted by.
-        recipe: the recipe whose form targets have, where rollouts name none that is installed.
-        warn: takes what rollouts lack.
+def read_input(text: str) -> Input:
+    """Parse ``PATH``, ``PATH@ROUND`` or either behind ``TEMPERATURE=``; a path that exists as written names no more.
 
     Raises:
-        TableError: a path cannot be read; or it holds statistics, and there are other paths, or something is asked
-            for that only rollouts can tell.
+        PoolError: the temperature is infinite, NaN or below 0.
+
+    >>> read_input("1.4=hot.jsonl@1")
+    Input(path=PosixPath('hot.jsonl'), round=1, temperature=1.4)
+    >>> read_input("a@b.parquet").path.name
+    'a@b.parquet'
     """
-    for path in paths:
-        if is_stats(path):
-            asked: dict[str, Any] = {
-                "other inputs": len(paths) > 1,
-                "--round": rounds is not None,
-                "--target-space": target_space,
-            }
-            asked |= {"--by": by != "source", "--recipe": recipe}
-            for name, given in asked.items():
-                if given:
-                    raise TableError(f"{path}: holds statistics of samples, which do not go with {name}; give rollouts")
-            return _Counted(path)
+    if Path(text).exists():
+        return Input(Path(text))
+    number, equals, rest = text.partition("=")
+    try:
+        warm = rounded(float(number)) if equals else None
+    except ValueError:
+        warm = None
+    if warm is not None and not 0 <= warm < math.inf:
+        raise PoolError(f"{text}: got temperature {number}; expected a number from 0, such as 1.2")
+    word = text if warm is None else rest
+    path, at, number = word.rpartition("@")
+    if not at or not path or not (number.isascii() and number.isdigit()) or Path(word).exists():
+        return Input(Path(word), temperature=warm)
+    return Input(Path(path), int(number), warm)
+
+
+def stats_of_input(source: Input, by: str) -> SampleStats:
+    """Return statistics of the samples of one input, without clicks and targets.
+
+    Raises:
+        TableError: the input cannot be read.
+        PoolError: its rollouts are of several rounds and none is named, or of other temperatures than the named one; or
+            it holds statistics, which cannot be counted by another column.
+    """
+    if is_stats(source.path):
+        if by != "source":
+            raise PoolError(
+                f"{source.path}: holds statistics of samples, counted by source; --by {by} takes rollouts, or "
+                f"statistics of `pool stats --by {by}` and no --by here"
+            )
+        return _read_statistics(source)
+    table = open_rollouts([source.path])
+    rounds = one_round(table, [source.path], source.round)
+    columns = ("sample_id", "source", "round", "temperature")
+    if source.temperature is None:
+        return stats_of(table, rounds=rounds, by=by, columns=columns)
+    return _stats_at(source, table, rounds, by=by, columns=columns)
+
+
+def stats_by_temperature(inputs: Sequence[Input]) -> dict[float, SampleStats]:
+    """Return statistics by temperature; files of one round with a temperature column are read as one table.
+
+    Raises:
+        TableError: a file cannot be read.
+        PoolError: a temperature is unknown, or comes twice.
+    """
+    found: dict[float, SampleStats] = {}
+    origin: dict[float, str] = {}
+    for group in grouped(inputs, lambda source: is_stats(source.path)):
+        paths = ", ".join(str(source.path) for source in group)
+        for warm, stats in _temperatures_of(group):
+            if warm in found:
+                raise PoolError(
+                    f"temperature {warm:g} is in {origin[warm]} and in {paths}; give each temperature once, or "
+                    "all of its files in the same way"
+                )
+            found[warm], origin[warm] = stats, paths
+    return found
+
+
+def grouped(inputs: Sequence[Input], alone: Callable[[Input], bool]) -> list[list[Input]]:
+    """Group inputs of the same named temperature and round, but for those that stand ``alone``."""
+    groups: dict[tuple[object, ...], list[Input]] = {}
+    for place, source in enumerate(inputs):
+        groups.setdefault((source.temperature, source.round, place if alone(source) else None), []).append(source)
+    return list(groups.values())
+
+
+def one_round(table: RolloutTable, paths: Sequence[Path], number: int | None) -> list[int] | None:
+    """Return the round that counts; None where rollouts have no rounds.
+
+    Raises:
+        PoolError: there are several, and none is named.
+    """
+    if number is not None:
+        return [number]
+    found = sorted(value for value in table.rounds() if value is not None)
+    if len(found) > 1:
+        raise PoolError(
+            f"{_listed(paths)}: holds rounds {_listed(found)}; name the one that counts, as {paths[0]}@{found[-1]}"
+        )
+    return None
+
+
+def rollouts_by_temperature(table: RolloutTable, rounds: Sequence[int] | None) -> dict[float | None, int]:
+    """Count the rollouts of some rounds by temperature."""
+    found: dict[float | None, int] = {}
+    for warm, rows in table.temperatures(rounds).items():
+        key = None if warm is None else rounded(warm)
+        found[key] = found.get(key, 0) + rows
+    return found
+
+
+def only_temperature(source: Input, there: Sequence[float]) -> float:
+    """Return the temperature of an input that has one.
+
+    Raises:
+        PoolError: it has none or several, or another than the named one.
+    """
+    known = {rounded(value) for value in (*there, *([] if source.temperature is None else [source.temperature]))}
+    if len(known) != 1:
+        shown = ", ".join(f"{value:g}" for value in sorted(set(there))) or "none"
+        named = "" if source.temperature is None else f", and is given as {source.temperature:g}"
+        raise PoolError(f"{source.path}: its temperature is {shown}{named}; expected one, as 1.4={source.path}")
+    return known.pop()
+
+
+def rounded(temperature: float) -> float:
+    """Round to six places, so that 0.7 in 32 bits is 0.7 in 64.
+
+    >>> rounded(float(np.float32(0.7)))
+    0.7
+    """
+    return round(temperature, 6)
+
+
+def _read_statistics(source: Input) -> SampleStats:
+    stats = read_stats(source.path, rounds=None if source.round is None else [source.round])
+    if source.temperature is None:
+        return stats
+    return with_temperature(stats, only_temperature(source, temperatures(stats)))
+
+
+def _stats_at(source: Input, table: RolloutTable, rounds: Sequence[int] | None, **options: Any) -> SampleStats:
+    """Return statistics at the named temperature, which chooses among several, or names that of rollouts without one.
+
+    Raises:
+        PoolError: rollouts are of other temperatures.
+    """
+    there = [value for value in rollouts_by_temperature(table, rounds) if value is not None]
+    if len(there) > 1 and source.temperature in there:
+        return stats_of(table, rounds=rounds, temperature=source.temperature, **options)
+    warm = only_temperature(source, there)
+    return with_temperature(stats_of(table, rounds=rounds, **options), warm)
+
+
+def with_temperature(stats: SampleStats, temperature: float) -> SampleStats:
+    """Return the same statistics, all at one temperature."""
+    return replace(stats, temperature=np.full(len(stats), temperature))
+
+
+def _temperatures_of(group: Sequence[Input]) -> Iterator[tuple[float, SampleStats]]:
+    source, paths = group[0], [member.path for member in group]
+    if is_stats(source.path):
+        stats = _read_statistics(source)
+        yield only_temperature(source, temperatures(stats)), stats
+        return
     table = open_rollouts(paths)
-    if rounds is not None:
-        table.need("round")
-    return _Rollouts(table, rounds, target_space, by, recipe, warn)
+    rounds = one_round(table, paths, source.round)
+    if source.temperature is not None:
+        yield source.temperature, _stats_at(source, table, rounds)
+        return
+    there = rollouts_by_temperature(table, rounds)
+    if None in there:
+        raise PoolError(
+            f"{_listed(paths)}: {there[None]} rollouts name no temperature; expected it in a column temperature, or "
+            f"before the path, as 1.4={source.path}"
+        )
+    for warm in there:
+        if warm is not None:
+            yield warm, stats_of(table, rounds=rounds, temperature=warm)
 
 
-@dataclass(frozen=True)
-class _Counted:
-    path: Path
-
-    @property
-    def files(self) -> Sequence[Path]:
-        return [self.path]
-
-    def stats(self) -> SampleStats:
-        return read_stats(self.path)
-
-    def told(self, stats: SampleStats) -> dict[str, Any]:
-        return {"rounds": None, "temperatures": _temperatures(stats), "by": None}  # of a sample's rounds they know one
-
-    def inputs(self) -> list[dict[str, Any]]:
-        return [{"role": "statistics", **fingerprint(self.path, self.files)}]
-
-
-@dataclass(frozen=True)
-class _Rollouts:
-    table: RolloutTable
-    rounds: Sequence[int] | None
-    target_space: CoordSpace | None
-    by: str
-    recipe: Recipe | None
-    warn: Note
-
-    @property
-    def files(self) -> Sequence[Path]:
-        return self.table.files
-
-    def stats(self) -> SampleStats:
-        return stats_of(
-            self.table, rounds=self.rounds, by=self.by, target_space=self.target_space, recipe=self.recipe,
-            warn=self.warn,
-        )  # fmt: skip
-
-    def told(self, stats: SampleStats) -> dict[str, Any]:
-        if self.rounds is None:
-            rounds, temperatures = list(self.table.rounds()), list(self.table.temperatures())
-        else:
-            rounds, temperatures = list(self.rounds), _temperatures(stats)
-        return {"rounds": rounds, "temperatures": temperatures, "by": self.by}
-
-    def inputs(self) -> list[dict[str, Any]]:
-        return [{"role": "rollouts", **each} for each in self.table.inputs()]
-
-
-def _temperatures(stats: SampleStats) -> list[float | None]:
-    """Those of the samples; None where one is unknown, or a sample has several."""
-    known = sorted({each for each in stats.temperature.tolist() if each == each})
-    return [None, *known] if np.isnan(stats.temperature).any() else known
+def _listed(values: Sequence[object]) -> str:
+    return ", ".join(map(str, values))

@@ -1,4 +1,4 @@
-"""Columns of ``SampleStats`` in SQL, over rollouts grouped by sample; the order of rollouts changes nothing."""
+"""Columns of ``SampleStats`` in SQL, over rollouts grouped by sample; independent of the order of rollouts."""
 
 from __future__ import annotations
 
@@ -8,35 +8,36 @@ from collections.abc import Collection
 from grounding_rewards.rollouts import PARSED, Reason
 from grounding_rewards.tables.rollout_parquet import quoted
 
-LARGEST = 1e12
-"""Totals of this size or beyond belong to no reward."""
+LARGEST_TOTAL = 1e12
+"""Totals of this size or beyond are errors: no reward is that large."""
 
 RIGHT = 1 << 32
-"""What a right rollout adds to the packed counts, beside 1."""
+"""Added to the packed counts by a right rollout, beside 1."""
 
 _PARSED, _REASONS = (", ".join(f"'{reason.name}'" for reason in some) for some in (PARSED, Reason))
 TOTAL = "CASE WHEN acc IS NOT NULL THEN total END"
-"""What a rollout was paid, if it counts."""
+"""Total of a scored rollout."""
 
 _CLICK = "x_unit IS NOT NULL AND y_unit IS NOT NULL"
 _SIDE = "image_size[{0}] > 0 AND isfinite(image_size[{0}])"
 _SIZED = f"{_CLICK} AND {_SIDE.format(1)} AND {_SIDE.format(2)}"
 _ACROSS = "sqrt(image_size[1] * image_size[1] + image_size[2] * image_size[2])"
 _FAR, _FAR_BITS = 1000.0, 10
-"""Points farther out than so many images count as being so far."""
+"""Points are clipped to so many image sizes, so that sums of integers do not overflow."""
 
 
-def counted(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, str]:
-    """What all statistics have, by sample.
+def counts(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, str]:
+    """Return the SQL of the counts that all statistics need, by name.
 
-    ``scored`` packs two counts into one sum, n in its lower 32 bits and num_correct above; an ``acc`` that is neither 0
-    nor 1 makes num_correct exceed n, several make both null. ``other`` differs from ``source`` where a sample has
-    several. ``bits`` of ``rollouts`` are set where their numbers differ modulo 64.
+    ``scored`` packs two counts into one sum, for DuckDB aggregates one column faster than two: n in its lower 32 bits
+    and num_correct above. An ``acc`` that is neither 0 nor 1 makes num_correct exceed n, several make both null.
+    ``other`` differs from ``source`` where a sample has several. ``bits`` counts distinct rollout numbers modulo 64:
+    fewer than ``rollouts`` may mean a repeated one.
 
     Args:
         has: the columns of the table.
         by: the column that becomes ``source``; None for none.
-        rounds: whether rollouts are of several rounds.
+        rounds: True for rollouts of several rounds.
     """
     both = (
         f"CASE WHEN acc = 1 THEN {RIGHT + 1} WHEN acc = 0 THEN 1 WHEN acc IS NULL THEN 0 ELSE {RIGHT * RIGHT // 4} END"
@@ -50,10 +51,10 @@ def counted(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, 
     return found
 
 
-def chosen(inner: Collection[str], further: Collection[str], *, names: bool) -> dict[str, str]:
-    """What is taken of a sample's row with the columns of ``counted`` and ``further``.
+def sample_columns(inner: Collection[str], other_columns: Collection[str], *, names: bool) -> dict[str, str]:
+    """Return the SQL of a sample's row, over the columns of ``counts`` and ``other_columns``.
 
-    ``unclear`` names samples whose rollouts may be there twice, ``several`` those with several sources.
+    ``unclear`` names samples with rollouts that may be repeated, ``several`` those with several sources.
     """
     found = {"sample_id": "sample_id"} if names else {}
     found |= {"unnamed": "coalesce(sample_id, '') = ''"}
@@ -67,11 +68,11 @@ def chosen(inner: Collection[str], further: Collection[str], *, names: bool) -> 
         }
     if "bits" in inner:
         found["unclear"] = "CASE WHEN bits <> rollouts THEN sample_id END"
-    return found | {name: quoted(name) for name in further}
+    return found | {name: quoted(name) for name in other_columns}
 
 
-def further(has: Collection[str], largest: float) -> dict[str, str]:
-    """All other columns that can be told from the columns that a table has.
+def other_columns(has: Collection[str], largest: float) -> dict[str, str]:
+    """Return the SQL of all other columns that a table's columns allow.
 
     Args:
         has: the columns of the table.
@@ -114,13 +115,13 @@ def _near(name: str, condition: str, times: str = "") -> str:
 
 
 def _mean(value: str, bits: int) -> str:
-    """The mean of values below 2^bits, rounded to 2^(bits - 60): a sum of whole numbers, which has no order."""
+    """Return the SQL of the mean of values below 2^bits, rounded to 2^(bits - 60): sums of integers have no order."""
     fine = f"{2.0 ** (60 - bits)!r}::DOUBLE"
     return f"sum((({value}) * {fine})::HUGEINT)::DOUBLE / count({value}) / {fine}"
 
 
 def _variance(value: str, bits: int) -> str:
-    """Their variance, rounded to 2^(bits - 40), likewise: (n Σx² - (Σx)²) / n²."""
+    """Return the SQL of the variance, rounded to 2^(bits - 40), likewise: (n Σx² - (Σx)²) / n²."""
     whole = f"(({value}) * {2.0 ** (40 - bits)!r}::DOUBLE)::HUGEINT"
     of_squares = f"count({value}) * sum({whole} * {whole}) - sum({whole}) * sum({whole})"
     return f"({of_squares})::DOUBLE / count({value}) / count({value}) / {2.0 ** (80 - 2 * bits)!r}"

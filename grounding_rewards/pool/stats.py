@@ -1,4 +1,4 @@
-"""Rollouts by sample: how many there are, how many were right, mean and variance of what they were paid."""
+"""Statistics of rollouts by sample: counts, pass rates, means and variances of totals."""
 
 from __future__ import annotations
 
@@ -14,37 +14,36 @@ from grounding_rewards.errors import PoolError
 
 _ABSENT: Any = None
 _NAN, _NONE, _ZERO, _NO_NUMBER = ({"unknown": value} for value in (np.nan, None, 0, -1))
-"""What columns that are absent are filled with."""
+"""Values for absent columns."""
 
 
 @dataclass(frozen=True, eq=False)
 class SampleStats:
-    """What the rollouts of m samples say, one row a sample.
+    """Statistics of the rollouts of m samples, one row a sample.
 
-    Only the first three columns are always known. Any other that is not given is filled with what stands for unknown:
-    NaN, -1 or None.
+    Only the first three columns are required. An absent one is filled with the value for unknown: NaN, -1 or None.
 
     Attributes:
-        sample_id: (m,) names of the samples, as they came.
-        n: (m,) how many rollouts were scored.
-        num_correct: (m,) how many of them were right.
+        sample_id: (m,) names of the samples.
+        n: (m,) number of scored rollouts.
+        num_correct: (m,) number of right ones among them.
         mean: (m,) the mean total of the scored rollouts; NaN where there is none.
         variance: (m,) the variance of their totals, divided by their number; NaN where there is none.
         lowest: (m,) the lowest of their totals; NaN where there is none.
         highest: (m,) the highest of them.
-        unscored: (m,) how many rollouts beside these have no ``acc``.
-        parse_rate: (m,) the share of its rollouts with a known ``Reason`` in which an answer was read; NaN without one.
-        clicks: (m,) how many of all its rollouts have a point.
+        unscored: (m,) number of further rollouts, without ``acc``.
+        parse_rate: (m,) the share of parsed answers among rollouts with a known ``Reason``; NaN without one.
+        clicks: (m,) number of rollouts with a point, scored or not.
         x_unit: (m,) the mean of these points, in shares of the image; NaN where there is none.
         y_unit: (m,) the same from top to bottom.
         dispersion: (m,) the root mean square distance of its points from their mean, in pixels of the image, over the
             image's diagonal; NaN with fewer than two points, or without an image size.
         target_area: (m,) the area of the target's bounds over the image's; NaN where there is none.
         target_diagonal: (m,) the diagonal of the target's bounds over the image's diagonal; NaN likewise.
-        distinct: (m,) how many different responses there are, -1 where none is known.
-        source: (m,) where samples come from, or what else they were asked to be counted by; None where unknown.
+        distinct: (m,) number of different responses; -1 where none is known.
+        source: (m,) the samples' source, or another column that they are counted by; None where unknown.
         round: (m,) the latest round among its rollouts; -1 where unknown.
-        temperature: (m,) that its rollouts were sampled at; NaN where unknown, or where they disagree.
+        temperature: (m,) the sampling temperature; NaN where unknown, or where rollouts disagree.
 
     Raises:
         PoolError: the columns differ in length.
@@ -71,10 +70,10 @@ class SampleStats:
     temperature: Floats = field(default=_ABSENT, metadata=_NAN)
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            if getattr(self, each.name) is None:
-                object.__setattr__(self, each.name, np.broadcast_to(each.metadata["unknown"], len(self.n)))
-        lengths = {each.name: len(getattr(self, each.name)) for each in fields(self)}
+        for column in fields(self):
+            if getattr(self, column.name) is None:
+                object.__setattr__(self, column.name, np.broadcast_to(column.metadata["unknown"], len(self.n)))
+        lengths = {column.name: len(getattr(self, column.name)) for column in fields(self)}
         if len(set(lengths.values())) > 1:
             raise PoolError(f"statistics of samples: got {lengths} rows; expected as many of each")
 
@@ -82,36 +81,36 @@ class SampleStats:
         return len(self.n)
 
     def named(self, row: int) -> str:
-        """How errors call a sample."""
+        """Return the name of a sample for errors."""
         return f"sample {self.sample_id[row]!r}"
 
     @property
     def pass_rate(self) -> Floats:
-        """(m,) num_correct / n; NaN where no rollout was scored."""
+        """Return num_correct / n, (m,); NaN where no rollout was scored."""
         return _ratio(self.num_correct, self.n)
 
     @property
     def spread(self) -> Floats:
-        """(m,) highest - lowest total; NaN where no rollout has one."""
+        """Return highest - lowest total, (m,); NaN where no rollout has one."""
         return self.highest - self.lowest
 
     @property
     def all_correct(self) -> NDArray[np.bool_]:
-        """(m,) whether every scored rollout was right, of one at least."""
+        """Mark samples, (m,), with one scored rollout or more, all of them right."""
         return np.asarray((self.n > 0) & (self.num_correct == self.n))
 
     @property
     def none_correct(self) -> NDArray[np.bool_]:
-        """(m,) whether no scored rollout was right, of one at least."""
+        """Mark samples, (m,), with one scored rollout or more, none of them right."""
         return np.asarray((self.n > 0) & (self.num_correct == 0))
 
     @property
     def mixed(self) -> NDArray[np.bool_]:
-        """(m,) whether some scored rollouts were right and some were not."""
+        """Mark samples, (m,), with right and wrong rollouts."""
         return np.asarray((self.num_correct > 0) & (self.num_correct < self.n))
 
     def taken(self, rows: Sequence[int] | NDArray[Any]) -> SampleStats:
-        """The samples of some rows, in this order, or those for which ``rows`` is true."""
+        """Return the samples of some rows, in this order, or those for which ``rows`` is true."""
         chosen = np.asarray(rows)
         chosen = chosen if chosen.dtype == np.bool_ else chosen.astype(np.int64)
         found = SampleStats(**{name: column[chosen] for name, column in vars(self).items()})
@@ -124,12 +123,12 @@ def sample_stats(
     acc: Sequence[float | None] | NDArray[Any],
     total: Sequence[float | None] | NDArray[Any] | None = None,
 ) -> SampleStats:
-    """Statistics of samples from a table with a row a rollout.
+    """Compute statistics of samples from columns with a row a rollout.
 
     Args:
-        sample_ids: (n,) which sample each rollout belongs to.
+        sample_ids: (n,) the sample of each rollout.
         acc: (n,) 1 where it was right, 0 where it was not; None or NaN where it was not scored.
-        total: (n,) what it was paid; None or NaN where it was not. Rollouts that were not scored do not count.
+        total: (n,) its total reward; None or NaN where unknown. Unscored rollouts do not count.
 
     Returns:
         One row a sample, in the order in which they first appear. The columns cannot be written into.
@@ -143,31 +142,31 @@ def sample_stats(
     """
     names, code = _codes(sample_ids)
     right = _numbers("acc", acc, len(code))
-    paid = _numbers("total", [None] * len(code) if total is None else total, len(code))
+    totals = _numbers("total", [None] * len(code) if total is None else total, len(code))
     for row in np.flatnonzero(~np.isin(right, (0.0, 1.0)) & ~np.isnan(right))[:1]:
         raise PoolError(f"acc of row {row}: got {right[row]}; expected 0 or 1, or None where it was not scored")
     scored = ~np.isnan(right)
-    summed = scored & ~np.isnan(paid)
-    mean = _mean(code[summed], paid[summed], len(names))
+    summed = scored & ~np.isnan(totals)
+    mean = _mean(code[summed], totals[summed], len(names))
     lowest, highest = np.full((2, len(names)), np.nan)
-    np.fmin.at(lowest, code[summed], paid[summed])
-    np.fmax.at(highest, code[summed], paid[summed])
+    np.fmin.at(lowest, code[summed], totals[summed])
+    np.fmax.at(highest, code[summed], totals[summed])
     found = SampleStats(
         sample_id=names,
         n=np.bincount(code[scored], minlength=len(names)).astype(np.int64),
         num_correct=np.bincount(code[right == 1.0], minlength=len(names)).astype(np.int64),
         mean=mean,
-        variance=_mean(code[summed], (paid[summed] - mean[code[summed]]) ** 2, len(names)),
+        variance=_mean(code[summed], (totals[summed] - mean[code[summed]]) ** 2, len(names)),
         lowest=lowest,
         highest=highest,
         unscored=np.bincount(code[~scored], minlength=len(names)).astype(np.int64),
     )
-    read_only(*vars(found).values())  # a selector that wrote into them would change what the next one sees
+    read_only(*vars(found).values())  # a selector that wrote into them would change the input of the next one
     return found
 
 
 def _codes(sample_ids: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
-    """The samples in order of first appearance, and the place of each row's among them."""
+    """Return the samples in order of first appearance, and each row's index among them."""
     ids = sample_ids.tolist() if isinstance(sample_ids, np.ndarray) else list(sample_ids)
     try:
         places = {name: place for place, name in enumerate(dict.fromkeys(ids))}
@@ -202,6 +201,6 @@ def _mean(code: NDArray[np.int64], values: Floats, samples: int) -> Floats:
 
 
 def _ratio(sums: NDArray[Any], counts: NDArray[np.int64]) -> Floats:
-    """Sums / counts; NaN where there is nothing to count."""
+    """Divide sums by counts; NaN where a count is 0."""
     found: Floats = np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
     return found

@@ -1,11 +1,12 @@
-"""Statistics of samples as a table: what ``pool stats --out`` writes, and what is read back from it."""
+"""Tables of statistics: the file of ``pool stats --out``, written and read."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import read_only
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TableError, near
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.summary import SUMMED, summary
+from grounding_rewards.scoring import Recipe
 from grounding_rewards.stats.intervals import pass_at_k, wilson
-from grounding_rewards.tables.files import JSON_LINES, PARQUET, open_table
+from grounding_rewards.tables.files import JSON_LINES, PARQUET, check_output, open_table
+from grounding_rewards.tables.parted import write_file
+from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rollout_rows import CORRECT
 from grounding_rewards.tables.rollout_table import open_rollouts
 
@@ -28,11 +34,11 @@ _WHOLE = {"n": 0, "num_correct": 0, "unscored": 0, "clicks": 0, "distinct": -1, 
 
 _AT_ONCE = 1 << 17
 
-_COLUMNS = tuple(each.name for each in fields(SampleStats))
+_COLUMNS = tuple(column.name for column in fields(SampleStats))
 
 
 def to_table(stats: SampleStats, ks: Sequence[int] = ()) -> pa.Table:
-    """All columns of statistics, and what follows from them; null for what is not known.
+    """Return all columns of statistics as a table, with derived ones; null for unknown values.
 
     Beside those of ``SampleStats``: ``pass_rate`` with ``wilson_low`` and ``wilson_high`` (95 %), ``spread``,
     ``dispersion_target`` (the dispersion of clicks over the target's diagonal), and ``pass_at_K`` for each of ``ks``.
@@ -52,14 +58,14 @@ def to_table(stats: SampleStats, ks: Sequence[int] = ()) -> pa.Table:
 
 
 def in_tables(stats: SampleStats, rows: NDArray[np.int64] | None = None, ks: Sequence[int] = ()) -> Iterator[pa.Table]:
-    """The same for some rows, or all, some 100,000 a table: one of all takes several times their memory."""
+    """Yield tables of some rows, or all, about 100,000 rows each: a single table takes several times their memory."""
     rows = np.arange(len(stats)) if rows is None else rows
     for start in range(0, len(rows) or 1, _AT_ONCE):
         yield to_table(stats.taken(rows[start : start + _AT_ONCE]), ks)
 
 
 def from_table(table: pa.Table) -> SampleStats:
-    """Statistics from a table of them; columns that it lacks are unknown.
+    """Read statistics from a table; missing columns are unknown.
 
     Raises:
         PoolError: a column is missing or holds something else, counts make no sense, or two rows are of one sample.
@@ -89,8 +95,61 @@ def from_table(table: pa.Table) -> SampleStats:
     return stats
 
 
+def count_rollouts(
+    rollouts: Sequence[Path],
+    out: Path | None = None,
+    *,
+    rounds: Sequence[int] | None = None,
+    by: str = "source",
+    ks: Sequence[int] = (),
+    target_space: CoordSpace | str | None = None,
+    recipe: Recipe | None = None,
+    reporting: Reporting = SILENT,
+) -> dict[str, Any]:
+    """Count rollouts by sample, as ``grounding-rewards pool stats`` does.
+
+    Args:
+        rollouts: files and directories of rollouts.
+        out: the file to write, a row a sample; None writes none.
+        rounds: see ``stats_of``, as for ``by``, ``target_space`` and ``recipe``.
+        by: the column that becomes the samples' source.
+        ks: for each k, also pass@k.
+        target_space: the space of targets that name none.
+        recipe: the recipe whose form targets have.
+        reporting: takes warnings and progress.
+
+    Returns:
+        See ``summary``; with the rollouts by round and by temperature, and ``out``.
+
+    Raises:
+        TableError: a file cannot be read or written, or holds statistics already.
+        PoolError: as of ``stats_of``.
+    """
+    for path in rollouts:
+        if is_stats(path):
+            raise TableError(f"{path}: holds statistics of samples; give the rollouts that they were counted from")
+    with reporting.progress("counting rollouts") as advance:
+        table = open_rollouts(rollouts)
+        if out is not None:
+            check_output(out, [*rollouts, *table.files])
+        stats = stats_of(
+            table, rounds=rounds, by=by, columns=SUMMED if out is None else _COLUMNS, target_space=target_space,
+            recipe=recipe, warn=reporting.warn,
+        )  # fmt: skip
+        advance(0.8)
+        at = {"rounds": _by_name(table.rounds(rounds)), "temperatures": _by_name(table.temperatures(rounds))}
+        if out is not None:
+            write_file(out, in_tables(stats, ks=ks))
+    return {**summary(stats, ks), **at, **({} if out is None else {"out": str(out)})}
+
+
+def _by_name(counts: Mapping[Any, int]) -> dict[str, int]:
+    """Name counts by round or temperature as JSON does."""
+    return {"unknown" if key is None else str(key): count for key, count in counts.items()}
+
+
 def read_stats(path: str | os.PathLike[str], *, by: str = "source", rounds: Sequence[int] | None = None) -> SampleStats:
-    """Statistics from a file of them (it has ``n`` and ``num_correct``, and no ``acc``), or from rollouts.
+    """Read a file of statistics (it has ``n`` and ``num_correct``, and no ``acc``), or count rollouts.
 
     Raises:
         TableError: the path cannot be read.
@@ -107,7 +166,7 @@ def read_stats(path: str | os.PathLike[str], *, by: str = "source", rounds: Sequ
 
 
 def is_stats(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a file of statistics, such as ``pool stats --out`` writes, and not one of rollouts."""
+    """True for a file of statistics, such as ``pool stats --out`` writes; False for rollouts."""
     if not os.path.isfile(path) or not os.fspath(path).lower().endswith((*PARQUET, *JSON_LINES)):
         return False
     columns = open_table(path).columns
@@ -130,7 +189,7 @@ def _read(path: str | os.PathLike[str]) -> pa.Table:
 
 def _array(name: str, column: Any) -> pa.Array:
     if name in _TEXTS:
-        return pa.array([None if each is None else str(each) for each in column.tolist()], pa.string())
+        return pa.array([None if text is None else str(text) for text in column.tolist()], pa.string())
     if name in ("distinct", "round"):
         return pa.array(np.asarray(column), mask=np.asarray(column) < 0)
     return pa.array(np.ascontiguousarray(column), from_pandas=True)
@@ -139,7 +198,7 @@ def _array(name: str, column: Any) -> pa.Array:
 def _column(name: str, column: pa.ChunkedArray) -> Any:
     if name in _TEXTS:
         found = np.empty(len(column), dtype=np.object_)
-        found[:] = [None if each is None else str(each) for each in column.to_pylist()]
+        found[:] = [None if text is None else str(text) for text in column.to_pylist()]
         return found
     try:
         numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False).astype(np.float64)

@@ -1,4 +1,4 @@
-"""What statistics of samples come to: how many are solved, by whom they are, and how much of them can teach."""
+"""Summary of statistics of samples: counts, accuracy, and the share of samples without signal."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.stats.intervals import pass_at_k
 
 NO_SIGNAL = 1e-6
-"""Totals of a group that differ by no more teach nothing: equal ones may differ in their last bits."""
+"""Totals that differ by no more count as equal, for equal rewards may differ in their last bits."""
 
 SUMMED = ("source", "mean", "lowest", "highest", "parse_rate", "dispersion")
-"""Columns of statistics that a summary looks at, beside the counts."""
+"""Columns of statistics that a summary needs, beside the counts."""
 
 
 def summary(stats: SampleStats, ks: Sequence[int] = ()) -> dict[str, Any]:
-    """Counts and means over m samples, as plain values.
+    """Return counts and means over m samples as plain values.
 
     ``accuracy`` is the mean of the samples' pass rates, whatever their n; ``parse_rate`` and ``dispersion`` are means
     over the samples for which they are known, None where that is none. A sample is ``zero_signal`` where its highest
@@ -42,7 +42,7 @@ def summary(stats: SampleStats, ks: Sequence[int] = ()) -> dict[str, Any]:
 
 
 def counts(stats: SampleStats) -> dict[str, Any]:
-    """How many samples and rollouts there are, and how they fared."""
+    """Count samples and rollouts by outcome."""
     scored = stats.n > 0
     return {
         "samples": len(stats),
@@ -61,7 +61,7 @@ def counts(stats: SampleStats) -> dict[str, Any]:
 
 
 def by_source(stats: SampleStats) -> list[tuple[str | None, np.ndarray[Any, Any]]]:
-    """The rows of each source, by its name; nothing where no source is known."""
+    """Return the rows of each source, by name; nothing where no source is known."""
     names = [name for name in dict.fromkeys(stats.source.tolist()) if name is not None]
     if not names:
         return []
@@ -78,7 +78,7 @@ def _zero_signal(stats: SampleStats) -> int | None:
 
 
 def _histogram(stats: SampleStats) -> list[dict[str, int]]:
-    """How many samples have num_correct of n, for each n and num_correct that is there."""
+    """Count the samples with num_correct of n, for each n and num_correct that occurs."""
     scored = stats.n > 0
     step = int(stats.num_correct.max(initial=0)) + 1
     codes, found = np.unique(stats.n[scored] * step + stats.num_correct[scored], return_counts=True)

@@ -1,4 +1,4 @@
-"""How large targets are and where they lie, as far as a rollout table tells."""
+"""Places and sizes of targets in a rollout table."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.catalogue import RecordedName, list_recipes, recorded_recipe
-from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.errors import TargetError
+from grounding_rewards.coords.spaces import UNIT, CoordSpace
+from grounding_rewards.errors import GroundingRewardsError, TargetError
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe
 from grounding_rewards.targets.columns import Targets
-from grounding_rewards.targets.target import NativeForm
+from grounding_rewards.targets.regions import Regions
+from grounding_rewards.targets.target import NativeForm, RegionKind
 
 ACCEPTED = frozenset({ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL})
-"""Kinds of targets that are read: all; some have no place."""
+"""All kinds of targets; some have no place."""
 
 Form = tuple[NativeForm | None, CoordSpace | str | None]
 """The native form of bare targets, and the space of those that name none."""
@@ -29,20 +30,20 @@ def target_boxes(
     recipe: Recipe | None = None,
     errors: dict[int, TargetError] | None = None,
 ) -> Floats:
-    """The bounds of each target's first place: (m, 4) x1 y1 x2 y2 in shares of the image.
+    """Return the bounds of each target's first place: (m, 4) x1 y1 x2 y2 in shares of the image.
 
-    NaN where a target has no place or cannot be read, and where neither it, ``target_space`` nor its recipe says in
-    which space it is.
+    NaN where a target has no place, cannot be read, or has a space that neither it, ``target_space`` nor its recipe
+    names.
 
     Args:
         targets: m targets as JSON.
-        image_sizes: (m, 2) width and height in pixels; NaN where the targets themselves say.
+        image_sizes: (m, 2) width and height in pixels; NaN for the size that the target names.
         names: m names of recipes, whose native forms and spaces hold where ``target_space`` is None. They are data:
             only built-in and installed recipes are looked up.
         target_space: the space of targets that name none.
         recipe: the caller's, whose native form and space hold for targets without a name, or whose recipe is not
             installed.
-        errors: takes why targets cannot be read, by row.
+        errors: takes the errors of unreadable targets, by row.
 
     >>> sizes = np.array([[200.0, 100.0], [200.0, 100.0]])
     >>> target_boxes(['{"bbox": [20, 10, 40, 30]}', '{"refusal": true}'], sizes, target_space="pixel").tolist()
@@ -52,7 +53,7 @@ def target_boxes(
     of_each: list[RecordedName | None] = [None] * len(targets) if names is None else list(names)
     forms = {name: target_form(name, target_space, recipe) for name in set(of_each)}
     alike: dict[Form, list[int]] = {}
-    for row, name in enumerate(of_each):  # names may be as many as rows; forms are few
+    for row, name in enumerate(of_each):  # there may be as many names as rows, but few forms
         alike.setdefault(forms[name], []).append(row)
     for (native, space), rows in alike.items():
         read = Targets.from_list([targets[row] for row in rows], native=native, space=space, bad_target="abstain")
@@ -86,7 +87,7 @@ def not_installed(names: Collection[RecordedName | None]) -> list[str]:
     ['os:abort']
     """
     known = list_recipes()
-    return sorted({each.text for each in names if each is not None and each.text not in known})
+    return sorted({name.text for name in names if name is not None and name.text not in known})
 
 
 def _boxes(read: Targets, image_sizes: Floats) -> Floats:
@@ -103,7 +104,7 @@ def _boxes(read: Targets, image_sizes: Floats) -> Floats:
 
 
 def shares(boxes: Floats, image_sizes: Floats) -> tuple[Floats, Floats]:
-    """The areas of boxes over their images', and their diagonals over their images' diagonals: (m,) each.
+    """Return the areas and diagonals of boxes over those of their images: (m,) each.
 
     Args:
         boxes: (m, 4) in shares of the image.
@@ -112,3 +113,55 @@ def shares(boxes: Floats, image_sizes: Floats) -> tuple[Floats, Floats]:
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
     across = np.hypot(image_sizes[:, 0], image_sizes[:, 1])
     return width * height, np.hypot(width * image_sizes[:, 0], height * image_sizes[:, 1]) / across
+
+
+_CORNERS = 72  # of the polygon that stands for a circle
+
+Size = tuple[float, float]
+
+
+def outlines(
+    target: str | None,
+    image_size: Size | None,
+    *,
+    name: RecordedName | None = None,
+    target_space: CoordSpace | str | None = None,
+    recipe: Recipe | None = None,
+) -> tuple[Floats, ...]:
+    """Return each place of a target as corners (k, 2) in shares of the image; a single corner is a point.
+
+    Empty where the target has no place, cannot be read, or its space or image size is unknown.
+
+    Args:
+        target: as JSON.
+        image_size: width and height in pixels; None for the size that the target names.
+        name: the recipe that the data name, whose form and space it has; only looked up.
+        target_space: the space of a target that names none; goes before the recipe's.
+        recipe: the caller's recipe, where the data name none that is installed.
+
+    >>> [corners.tolist() for corners in outlines('{"bbox": [20, 10, 40, 30]}', (200, 100), target_space="pixel")]
+    [[[0.1, 0.1], [0.2, 0.1], [0.2, 0.3], [0.1, 0.3]]]
+    >>> outlines('{"refusal": true}', None)
+    ()
+    """
+    native, space = target_form(name, target_space, recipe)
+    sizes = None if image_size is None else np.array([image_size], dtype=np.float64)
+    try:
+        read = Targets.from_list([target], native=native, space=space)
+        found = read.prepare(UNIT, default=None, response_space=None, accepts=ACCEPTED, image_sizes=sizes)
+    except GroundingRewardsError:
+        return ()
+    return tuple(_corners(found.regions, place) for place in range(len(found.regions.row)))
+
+
+def _corners(regions: Regions, place: int) -> Floats:
+    kind, (x1, y1, x2, y2) = regions.kind[place], regions.box[place].tolist()
+    if kind == RegionKind.POLYGON:
+        return regions.vertices[regions.offsets[place] : regions.offsets[place + 1]]
+    if kind == RegionKind.POINT:
+        return np.asarray(regions.point[place][None], dtype=np.float64)
+    if kind == RegionKind.CIRCLE:
+        turns = np.linspace(0.0, 2 * np.pi, _CORNERS, endpoint=False)[:, None]
+        middle, reach = np.array([x1 + x2, y1 + y2]) / 2, np.array([x2 - x1, y2 - y1]) / 2
+        return np.asarray(middle + reach * np.hstack((np.cos(turns), np.sin(turns))))
+    return np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]])

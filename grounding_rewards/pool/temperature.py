@@ -1,4 +1,4 @@
-"""The highest temperature whose accuracy has not collapsed, with what else a temperature does to rollouts."""
+"""Temperature sweep: choose the highest temperature whose accuracy has not collapsed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.selection.quotas import check_seed
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.transitions.paired import exact_mean, in_common, number
+from grounding_rewards.pool.transitions.paired import exact_mean, in_common, none_for_nan
 from grounding_rewards.pool.transitions.warnings import of_temperatures
 from grounding_rewards.stats.bootstrap import Bootstrap
 
@@ -23,15 +23,15 @@ _SLACK = 1e-12
 
 @dataclass(frozen=True)
 class AtTemperature:
-    """What rollouts at one temperature say of the samples that all temperatures have.
+    """Numbers of one temperature, over the samples that all temperatures have.
 
     Attributes:
-        temperature: of sampling.
-        rollouts: how many were scored.
+        temperature: the sampling temperature.
+        rollouts: number of scored rollouts.
         accuracy: the mean over samples of their pass rates.
         low: the lower end of its bootstrap interval over samples.
         high: the upper end.
-        parse_rate: the share of rollouts in which an answer was read; NaN where unknown.
+        parse_rate: the share of rollouts with a parsed answer; NaN where unknown.
         mixed_share: the share of samples with right and wrong rollouts, which give a signal.
         zero_share: the share of never-solved samples.
         dispersion: the mean over samples of their clicks' dispersion, in shares of the diagonal; NaN where unknown.
@@ -39,8 +39,8 @@ class AtTemperature:
         difference: its accuracy less that of the temperature it is compared with.
         difference_low: the lower end of the paired bootstrap interval.
         difference_high: the upper end.
-        collapsed: whether its accuracy has.
-        why: in words.
+        collapsed: True for a collapsed accuracy.
+        why: the reason in words.
     """
 
     temperature: float
@@ -60,23 +60,23 @@ class AtTemperature:
     why: str
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; None for NaN."""
-        return {name: number(value) if isinstance(value, float) else value for name, value in vars(self).items()}
+        """Return plain values; None for NaN."""
+        return {name: none_for_nan(value) if isinstance(value, float) else value for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Temperatures compared.
+    """Comparison of temperatures.
 
     Attributes:
-        chosen: the highest temperature that has not collapsed, nor lies above one that has.
+        chosen: the highest temperature that neither has collapsed nor lies above one that has.
         compared_with: the temperature that the others are compared with: the best, or the reference.
         rule: "bootstrap" or "tolerance".
-        samples: how many all temperatures have scored.
-        left_out: how many others some of them have.
+        samples: number of samples that all temperatures have scored.
+        left_out: number of other samples.
         rows: a row a temperature, ascending.
-        settings: what the rule was told.
-        warnings: what to keep in mind.
+        settings: settings of the rule.
+        warnings: sentences for the reader.
     """
 
     chosen: float
@@ -89,13 +89,13 @@ class Sweep:
     warnings: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; None for NaN."""
+        """Return plain values; None for NaN."""
         rows = [row.to_json() for row in self.rows]
         return {**vars(self), "rows": rows, "settings": dict(self.settings), "warnings": list(self.warnings)}
 
 
 def highest(accuracies: Mapping[float, float], *, tolerance: float = 0.02, reference: float | None = None) -> float:
-    """The highest temperature up to which no accuracy is more than ``tolerance`` below that at the reference.
+    """Return the highest temperature up to which no accuracy is more than ``tolerance`` below the reference's.
 
     Args:
         accuracies: by temperature.
@@ -103,7 +103,7 @@ def highest(accuracies: Mapping[float, float], *, tolerance: float = 0.02, refer
         reference: a temperature among them; the lowest by default.
 
     Raises:
-        PoolError: there are fewer than two temperatures, or the reference is none of them.
+        PoolError: there are fewer than two temperatures, or the reference is not among them.
 
     >>> highest({1.1: 0.631, 1.4: 0.634, 1.7: 0.628, 2.0: 0.550})
     1.7
@@ -113,7 +113,7 @@ def highest(accuracies: Mapping[float, float], *, tolerance: float = 0.02, refer
     temperatures = _sorted(accuracies, reference)
     start = 0 if reference is None else temperatures.index(reference)
     floor = accuracies[temperatures[start]] - _from_0_to_1("tolerance", tolerance) - _SLACK
-    return temperatures[_top([accuracies[each] >= floor for each in temperatures], start)]
+    return temperatures[_top([accuracies[value] >= floor for value in temperatures], start)]
 
 
 def sweep(
@@ -130,25 +130,25 @@ def sweep(
     """Compare temperatures over the samples that all of them have scored, and choose one.
 
     ``bootstrap``: a temperature has collapsed where the paired bootstrap interval of its accuracy less the best one's
-    ends below ``-margin``. Samples are drawn again, with all their rollouts. The best is taken as it came, and its luck
-    makes the rule strict: of four temperatures that are the same (400 samples, 8 rollouts each, pass rates uniform,
-    Beta(.5, .5) or Beta(1, 3)) it leaves the highest for a lower one in 9 to 11 % of trials without a margin, in 0 to
-    3 % with 0.01. ``tolerance``: a temperature has collapsed
-    where its accuracy is more than ``tolerance`` below the reference's. Either way a temperature above a collapsed one
-    is never chosen: the search climbs from the one compared with.
+    ends below ``-margin``. Samples are resampled with all their rollouts. The best is chosen from the same data, a bias
+    that makes the rule strict: among four equal temperatures (400 samples, 8 rollouts each, pass rates uniform,
+    Beta(.5, .5) or Beta(1, 3)) it rejects the highest in 9 to 11 % of trials without a margin, in 0 to 3 % with 0.01.
+
+    ``tolerance``: a temperature has collapsed where its accuracy is more than ``tolerance`` below the reference's.
+    Either way the search climbs from the temperature compared with, so one above a collapsed one is never chosen.
 
     Args:
         stats_by_temperature: statistics of the same samples at each of two or more temperatures.
         rule: "bootstrap" or "tolerance".
         reference: the temperature to compare with; by default the best for bootstrap, the lowest for tolerance.
         tolerance: accuracy that may be lost, 0 to 1.
-        margin: the same for bootstrap, beyond what chance explains.
-        draws: how often samples are drawn.
-        seed: of the draws.
-        confidence: of the intervals, above 0 and below 1.
+        margin: the same for bootstrap, beyond the interval.
+        draws: number of bootstrap draws.
+        seed: seed of the draws.
+        confidence: level of the intervals, above 0 and below 1.
 
     Raises:
-        PoolError: fewer than two temperatures, a reference that is none of them, no sample that all have scored, or a
+        PoolError: fewer than two temperatures, a reference that is not among them, no sample that all have scored, or a
             setting out of range.
 
     >>> from grounding_rewards.pool import sample_stats
@@ -162,7 +162,7 @@ def sweep(
     check_seed(seed)
     temperatures = _sorted(stats_by_temperature, reference)
     _from_0_to_1("tolerance", tolerance)
-    common, every = _common([stats_by_temperature[each] for each in temperatures], temperatures)
+    common, every = _common([stats_by_temperature[value] for value in temperatures], temperatures)
     rates = np.stack([stats.pass_rate for stats in common])
     accuracies = [exact_mean(rate) for rate in rates]
     against = _against(temperatures, accuracies, rule, reference)
@@ -184,14 +184,14 @@ def sweep(
             int(stats.n.sum()),
             accuracies[row],
             *rng.interval(rates[row]),
-            *_beside(stats),
+            *_further(stats),
             *gaps[row],
             collapsed=not held[row],
             why=reasons[row],
         )
         for row, stats in enumerate(common)
     )
-    told = {"margin": margin, "draws": draws, "seed": seed} if rule == BOOTSTRAP else {"tolerance": tolerance}
+    settings = {"margin": margin, "draws": draws, "seed": seed} if rule == BOOTSTRAP else {"tolerance": tolerance}
     return Sweep(
         chosen=temperatures[top],
         compared_with=temperatures[against],
@@ -199,43 +199,43 @@ def sweep(
         samples=rates.shape[1],
         left_out=every - rates.shape[1],
         rows=rows,
-        settings={**told, "confidence": confidence},
+        settings={**settings, "confidence": confidence},
         warnings=tuple(of_temperatures(common)),
     )
 
 
 def _common(several: Sequence[SampleStats], temperatures: Sequence[float]) -> tuple[list[SampleStats], int]:
-    """The samples that all have scored, in one order, and how many samples there are in any."""
+    """Return the samples that all temperatures have scored, in one order, and the number of samples in any."""
     scored = [stats.taken(stats.n > 0) for stats in several]
-    rows = in_common(scored, [f"the scored rollouts at temperature {each:g}" for each in temperatures])
+    rows = in_common(scored, [f"the scored rollouts at temperature {value:g}" for value in temperatures])
     every = set().union(*(stats.sample_id.tolist() for stats in several))
     return [stats.taken(chosen) for stats, chosen in zip(scored, rows, strict=True)], len(every)
 
 
 def _against(temperatures: Sequence[float], accuracies: Sequence[float], rule: str, reference: float | None) -> int:
-    """The place of the temperature to compare with; of equally good ones the lowest."""
+    """Return the index of the temperature to compare with; of equally good ones the lowest."""
     if reference is not None:
         return temperatures.index(reference)
     return accuracies.index(max(accuracies)) if rule == BOOTSTRAP else 0
 
 
 def _top(held: Sequence[bool], start: int) -> int:
-    """The last place that is reached from ``start`` over places that hold."""
+    """Return the last index that is reached from ``start`` over held temperatures."""
     top = start
     while top + 1 < len(held) and held[top + 1]:
         top += 1
     return top
 
 
-def _beside(stats: SampleStats) -> tuple[float, float, float, float, float]:
-    """Parse rate, shares of mixed and of never-solved samples, dispersion of clicks, share of different responses."""
+def _further(stats: SampleStats) -> tuple[float, float, float, float, float]:
+    """Return the parse rate, shares of mixed and never-solved samples, dispersion, and share of distinct responses."""
     rollouts = stats.n + stats.unscored
     read = ~np.isnan(stats.parse_rate)
     parsed = (
         exact_mean(stats.parse_rate[read] * rollouts[read]) / exact_mean(rollouts[read]) if read.any() else math.nan
     )
-    told = stats.distinct >= 0
-    distinct = float(stats.distinct[told].sum() / rollouts[told].sum()) if told.any() else math.nan
+    known = stats.distinct >= 0
+    distinct = float(stats.distinct[known].sum() / rollouts[known].sum()) if known.any() else math.nan
     dispersion = exact_mean(stats.dispersion[~np.isnan(stats.dispersion)])
     return parsed, float(stats.mixed.mean()), float(stats.none_correct.mean()), dispersion, distinct
 
@@ -247,17 +247,17 @@ def _why(gap: tuple[float, float, float], compared_with: float, rule: str, block
 
 
 def _sorted(by_temperature: Mapping[float, Any], reference: float | None) -> list[float]:
-    wrong = [each for each in by_temperature if not (math.isfinite(each) and each >= 0)]
+    wrong = [value for value in by_temperature if not (math.isfinite(value) and value >= 0)]
     if wrong:
         raise PoolError(f"temperature: got {wrong[0]}; expected a number from 0")
     found = sorted(by_temperature)
     if len(found) < 2:
         raise PoolError(
-            f"temperatures: got {', '.join(f'{each:g}' for each in found) or 'none'}; expected rollouts of the same "
+            f"temperatures: got {', '.join(f'{value:g}' for value in found) or 'none'}; expected rollouts of the same "
             "samples at two or more"
         )
     if reference is not None and reference not in found:
-        shown = ", ".join(f"{each:g}" for each in found)
+        shown = ", ".join(f"{value:g}" for value in found)
         raise PoolError(f"reference: got {reference:g}; expected one of the temperatures there are, {shown}")
     return found
 

@@ -96,7 +96,8 @@ def action(
         RecipeError: another option does not fit.
     """
     if response_space is None:
-        raise SpaceError(f"action needs response_space, the space that the model answers in: {', '.join(CoordSpace)}")
+        spaces = ", ".join(CoordSpace)
+        raise SpaceError(f"action needs response_space, the space that the model answers in: {spaces}; or model")
     form, kind = share("format_weight", format_weight), share("type_weight", type_weight)
     _check_text(text, text_threshold, text_case)
     match = ActionMatch(

@@ -51,7 +51,8 @@ def click(
         RecipeError: another option does not fit.
     """
     if response_space is None:
-        raise SpaceError(f"click needs response_space, the space that the model answers in: {', '.join(CoordSpace)}")
+        spaces = ", ".join(CoordSpace)
+        raise SpaceError(f"click needs response_space, the space that the model answers in: {spaces}; or model")
     weight = share("format_weight", format_weight)
     if point_radius is not None:
         point_radius = length("point_radius", point_radius)

@@ -109,7 +109,7 @@ def composite(
     """
     if response_space is None:
         spaces = ", ".join(CoordSpace)
-        raise SpaceError(f"composite needs response_space, the space that the model answers in: {spaces}")
+        raise SpaceError(f"composite needs response_space, the space that the model answers in: {spaces}; or model")
     if not isinstance(label_free, bool):
         raise RecipeError(f"composite: option label_free: got {label_free!r:.80}; expected true or false")
     fields = part_fields(parts)

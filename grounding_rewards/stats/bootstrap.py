@@ -1,4 +1,4 @@
-"""Intervals of means by drawing samples again."""
+"""Bootstrap intervals of means."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 
-_HELD = 1 << 22
+_HELD = 1 << 22  # numbers in memory at once
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Percentile intervals of means; a draw of samples is a draw of how often each different value comes.
+    """Percentile intervals of means; multinomial draws of the distinct values' counts, which equal draws of samples.
 
     Args:
-        draws: how many.
-        seed: of all of them; the same values have the same interval.
-        confidence: above 0 and below 1.
+        draws: number of draws.
+        seed: seed of the draws, so that the same values have the same interval.
+        confidence: level of the interval, above 0 and below 1.
 
     >>> low, high = Bootstrap(2000, 0, 0.95).interval(np.array([0.0, 1.0] * 50))
     >>> 0.39 < low < 0.42, 0.58 < high < 0.61
@@ -30,7 +30,7 @@ class Bootstrap:
     confidence: float
 
     def interval(self, values: Floats) -> tuple[float, float]:
-        """The interval of the mean of (m,) values; the order of samples plays no part."""
+        """Return the interval of the mean of (m,) values, in any order."""
         different, counts = np.unique(values, return_counts=True)
         rng, samples = np.random.default_rng(self.seed), len(values)
         at_once = max(1, _HELD // len(different))

@@ -1,4 +1,4 @@
-"""How far counts of right rollouts can be trusted: intervals, pass@k, what a second look shows by chance, paired tests.
+"""Intervals of counts, pass@k, beta-binomial predictions and paired tests.
 
 Numpy alone: none of these needs a statistics package.
 """
@@ -19,20 +19,20 @@ Z = 1.959964
 
 
 def wilson(correct: ArrayLike, n: ArrayLike, z: float = Z) -> tuple[Floats, Floats]:
-    """Wilson's interval of a share: ``(centre - half, centre + half)``.
+    """Return Wilson's interval of a share: ``(centre - half, centre + half)``.
 
     With p = correct / n: centre = (p + z²/2n) / (1 + z²/n), half = z sqrt(p(1-p)/n + z²/4n²) / (1 + z²/n).
 
     Args:
-        correct: how many were right, any shape.
-        n: of how many; it broadcasts against ``correct``. 0 says nothing: the interval is 0 to 1.
+        correct: numbers of right rollouts, any shape.
+        n: numbers of scored rollouts, which broadcast against ``correct``; for 0 the interval is 0 to 1.
         z: standard deviations; 1.959964 gives 95 %.
 
     Returns:
         The lower and the upper ends, from 0 to 1; exactly 0 below none right, exactly 1 above all right.
 
     Raises:
-        PoolError: a count is no whole number from 0 to its n, or z is no number from 0.
+        PoolError: a count is not a whole number from 0 to its n, or z is not a number from 0.
 
     Source: Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927).
 
@@ -44,30 +44,33 @@ def wilson(correct: ArrayLike, n: ArrayLike, z: float = Z) -> tuple[Floats, Floa
     right, of = _counts(correct, n)
     if not (np.isfinite(z) and z >= 0):
         raise PoolError(f"z: got {z}; expected a number from 0, such as 1.959964 for 95 %")
-    looked = np.maximum(of, 1)
-    rate, width = right / looked, z * z / looked
-    half = z * np.sqrt(rate * (1 - rate) / looked + width / (4 * looked))
+    low, high = wilson_of_rate(right / np.maximum(of, 1), np.maximum(of, 1), z)
+    return np.where(right == 0, 0.0, low), np.where(right == of, 1.0, high)
+
+
+def wilson_of_rate(rate: Floats, n: NDArray[np.int64], z: float = Z) -> tuple[Floats, Floats]:
+    """Return Wilson's interval for a rate of n trials, from 1, clipped to 0 to 1 and to hold the rate."""
+    width = z * z / n
+    half = z * np.sqrt(rate * (1 - rate) / n + width / (4 * n))
     low, high = (rate + width / 2 - half) / (1 + width), (rate + width / 2 + half) / (1 + width)
-    low = np.where(right == 0, 0.0, np.clip(low, 0.0, rate))
-    high = np.where(right == of, 1.0, np.clip(high, rate, 1.0))
-    return low, high
+    return np.clip(low, 0.0, rate), np.clip(high, rate, 1.0)
 
 
 def pass_at_k(n: ArrayLike, correct: ArrayLike, k: int) -> Floats:
-    """The chance that k of a sample's n rollouts, drawn without replacement, hold a right one; without bias.
+    """Return the unbiased chance that k of a sample's n rollouts, drawn without replacement, hold a right one.
 
     ``1 - C(n - correct, k) / C(n, k)``, as the product ``1 - prod over i < k of (n - correct - i) / (n - i)``.
 
     Args:
-        n: how many rollouts were scored: one number or an array.
-        correct: how many of them were right, of the same shape.
-        k: how many are drawn, from 1.
+        n: number of scored rollouts: one number or an array.
+        correct: number of right ones, of the same shape.
+        k: number of drawn rollouts, from 1.
 
     Returns:
         0 to 1, of the shape of ``n``; in arrays NaN where n < k.
 
     Raises:
-        PoolError: one number n < k, a count is no whole number from 0 to its n, or k is below 1.
+        PoolError: one number n < k, a count is not a whole number from 0 to its n, or k is below 1.
 
     Source: Chen et al., Evaluating large language models trained on code, arXiv 2107.03374, equation 1.
 
@@ -87,24 +90,24 @@ def pass_at_k(n: ArrayLike, correct: ArrayLike, k: int) -> Floats:
 
 
 def beta_binomial(n_after: int, correct: ArrayLike, n: ArrayLike, a: float, b: float) -> Floats:
-    """What a second look at the same policy shows: the chances of 0 to n_after right rollouts after ``correct`` of n.
+    """Return the chances of 0 to n_after right rollouts in a second measurement, after ``correct`` of n in the first.
 
-    Beta(a, b) before the first look makes Beta(correct + a, n - correct + b) after it, and the second look is
+    The prior Beta(a, b) becomes Beta(correct + a, n - correct + b) after the first measurement, and the second one is
     beta-binomial: P(j) = C(n_after, j) B(j + correct + a, n_after - j + n - correct + b) / B(correct + a, n - correct +
     b).
 
     Args:
-        n_after: rollouts of the second look.
-        correct: how many were right in the first: one number or (m,).
-        n: of how many, likewise; 0 leaves the prior alone.
+        n_after: number of rollouts in the second measurement.
+        correct: number of right ones in the first: one number or (m,).
+        n: number of rollouts in the first, likewise; 0 leaves the prior alone.
         a: the prior's weight of a right rollout, above 0; a = b = 0.5 is Jeffreys' prior, a = b = 1 the uniform one.
-        b: the same of a wrong one.
+        b: the prior's weight of a wrong one.
 
     Returns:
         (n_after + 1,), or (m, n_after + 1) for m samples; each row sums to 1.
 
     Raises:
-        PoolError: a count is no whole number from 0 to its n, or the prior is no two numbers above 0.
+        PoolError: a count is not a whole number from 0 to its n, or the prior is not two numbers above 0.
 
     >>> [round(float(beta_binomial(8, 0, 8, prior, prior)[0]), 4) for prior in (0.5, 1)]
     [0.7126, 0.5294]
@@ -112,10 +115,10 @@ def beta_binomial(n_after: int, correct: ArrayLike, n: ArrayLike, a: float, b: f
     right, of = _counts(correct, n)
     check_prior(a, b)
     if n_after != int(n_after) or n_after < 0:
-        raise PoolError(f"rollouts of the second look: got {n_after}; expected a whole number from 0")
+        raise PoolError(f"rollouts of the second measurement: got {n_after}; expected a whole number from 0")
     alpha, beta = (right + a)[..., None], (of - right + b)[..., None]
     next_right = np.arange(int(n_after))
-    # P(j + 1) / P(j): sums of logarithms reach where gamma functions overflow
+    # Sums of log P(j + 1) / P(j), for gamma functions overflow.
     steps = np.log((n_after - next_right) / (next_right + 1) * (alpha + next_right) / (beta + n_after - 1 - next_right))
     logs = np.concatenate([np.zeros(alpha.shape), np.cumsum(steps, axis=-1)], axis=-1)
     shares = np.exp(logs - logs.max(axis=-1, keepdims=True))
@@ -127,7 +130,7 @@ def check_prior(a: Any, b: Any) -> None:
     """Check that a and b are those of a Beta distribution.
 
     Raises:
-        PoolError: they are no two finite numbers above 0.
+        PoolError: they are not two finite numbers above 0.
     """
     good = all(isinstance(each, int | float | np.number) and math.isfinite(each) and each > 0 for each in (a, b))
     if not good:
@@ -135,10 +138,10 @@ def check_prior(a: Any, b: Any) -> None:
 
 
 def mcnemar(only_before: int, only_after: int) -> float:
-    """McNemar's exact test of two 0/1 columns over the same samples: how likely chance alone splits them so unevenly.
+    """Return the p-value of McNemar's exact test of two 0/1 columns over the same samples.
 
     Of the ``only_before + only_after`` samples that differ each goes either way with probability 1/2:
-    ``min(1, 2 P(X <= min(only_before, only_after)))``, X binomial. Samples that agree say nothing.
+    ``min(1, 2 P(X <= min(only_before, only_after)))``, X binomial. Samples that agree do not count.
 
     Args:
         only_before: samples that were right in the first column alone.
@@ -152,27 +155,34 @@ def mcnemar(only_before: int, only_after: int) -> float:
     >>> mcnemar(0, 5), mcnemar(3, 3)
     (0.0625, 1.0)
     """
-    fewer, total = min(only_before, only_after), only_before + only_after
-    if 2 * fewer == total:
+    if only_before == only_after:
         return 1.0
-    places = np.arange(1, fewer + 1)
+    return min(1.0, 2 * sign_test(max(only_before, only_after), min(only_before, only_after)))
+
+
+def sign_test(wins: int, losses: int) -> float:
+    """Return P(X >= wins) for X ~ Binomial(wins + losses, 1/2), the chance of a fair coin; 1.0 without any toss.
+
+    >>> sign_test(10, 0) * 1024, sign_test(3, 1)
+    (1.0, 0.3125)
+    """
+    total = wins + losses
+    places = np.arange(1, losses + 1)  # P(X >= wins) = P(losses or fewer), by ratios of binomial coefficients
     logs = np.concatenate([np.zeros(1), np.cumsum(np.log((total - places + 1) / places))])
     largest = logs.max()
-    logged = largest + math.log(np.exp(logs - largest).sum()) - (total - 1) * math.log(2)
-    return min(1.0, math.exp(logged))
+    return math.exp(largest + math.log(np.exp(logs - largest).sum()) - total * math.log(2))
 
 
 def _counts(correct: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Both as whole numbers of one shape.
+    """Return both as whole numbers of one shape.
 
     Raises:
-        PoolError: one is none, or not from 0 to its n.
+        PoolError: one is not a whole number, or not from 0 to its n.
     """
     try:
-        given = np.broadcast_arrays(np.asarray(correct, np.float64), np.asarray(n, np.float64))
+        right, of = np.broadcast_arrays(np.asarray(correct, np.float64), np.asarray(n, np.float64))
     except (TypeError, ValueError) as error:
         raise PoolError(f"counts of right rollouts: {error}; expected whole numbers of one shape") from None
-    right, of = given
     bad = ~((right >= 0) & (right <= of) & (right == np.floor(right)) & (of == np.floor(of)) & np.isfinite(of))
     if bad.any():
         place = int(np.argmax(bad))

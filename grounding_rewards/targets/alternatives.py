@@ -1,4 +1,4 @@
-"""What would be right, as one table: every place with the action to do there, and actions that need no place."""
+"""Alternatives of targets as one table: every place with its action, and actions that need no place."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _NOWHERE = (float("nan"), float("nan"))
 
 @dataclass(frozen=True, eq=False)
 class Alternatives(PerSample):
-    """What would be right, k rows in sample order; a refusal and a target that cannot be read have none.
+    """Right answers, k rows in sample order; a refusal and a target that cannot be read have none.
 
     Attributes:
         row: (k,) the sample that each belongs to, ascending.
         place: (k,) index into ``Targets.regions``; -1 where the action needs no place.
         names: (k,) the action as the target has it; "" is a place alone, which asks for a click.
-        arguments: what the action says beside that; ``to`` is (k, 4), and ``raw`` the target's ``extra``.
+        arguments: the action's arguments; ``to`` is (k, 4), and ``raw`` the target's ``extra``.
         aligned: whether every sample has exactly one.
         bare: whether each is a place alone, in the order of ``Targets.regions``: most targets are, and are quicker.
         starts: (k, 2) where a drag or swipe with another end begins, in the target's own space; NaN elsewhere.
@@ -49,7 +49,7 @@ class Alternatives(PerSample):
         return len(self.row)
 
     def place_scores(self, scores: NDArray[Any]) -> Floats:
-        """The scores of places, (m,) in the order of ``Targets.regions``, as (k,); 0.0 where there is no place."""
+        """Spread scores of places, (m,) in the order of ``Targets.regions``, to (k,); 0.0 where there is no place."""
         if self.bare:
             return scores
         if not len(scores):
@@ -58,7 +58,7 @@ class Alternatives(PerSample):
 
     @cached_property
     def normal(self) -> Alternatives:
-        """The same in the vocabulary: names and arguments as ``actions.normalised`` has them; "" is ``click``."""
+        """Names and arguments in the shared vocabulary, by ``actions.normalised``; "" is ``click``."""
         if self.bare:
             return replace(self, names=np.full(len(self), "click", dtype=np.object_))
         names, fields = [], []
@@ -70,22 +70,22 @@ class Alternatives(PerSample):
         return replace(self, names=_objects(names), arguments=found)
 
     def with_ends(self, ends: Floats) -> Alternatives:
-        """The same with the ends of drags in another space; directions stay those of the targets as written."""
+        """Replace the ends of drags by those in another space; directions stay those of the targets as written."""
         moved = replace(self, arguments=replace(self.arguments, to=ends))
         vars(moved)["normal"] = replace(self.normal, arguments=replace(self.normal.arguments, to=ends))
         return moved
 
     def _fields(self) -> list[dict[str, Any]]:
-        """Each row's arguments by name."""
-        given = [(name, getattr(self.arguments, name)) for name in ARGUMENTS]
-        there = [(name, column) for name, column in given if column is not None]
+        """Return each row's arguments by name."""
+        every = [(name, getattr(self.arguments, name)) for name in ARGUMENTS]
+        there = [(name, column) for name, column in every if column is not None]
         return [
             {name: column[row] for name, column in there if _is_there(name, column[row])} for row in range(len(self))
         ]
 
 
 def alternatives_of(targets: Sequence[Target | None]) -> Alternatives:
-    """The alternatives of n targets, in their own spaces."""
+    """Collect the alternatives of n targets, in their own spaces."""
     owners, places, starts, found, extras, place = [], [], [], list[Action | None](), [], 0
     for row, target in enumerate(targets):
         if target is None:
@@ -131,7 +131,7 @@ def bare_places(targets: Sequence[Target | None], regions: Regions) -> Alternati
 
 
 def _start(target: Target, place: int, action: Action | None) -> tuple[float, ...]:
-    """The centre of a target's place, for a drag or a swipe that ends elsewhere."""
+    """Return the centre of a target's place, for a drag or a swipe that ends elsewhere."""
     if action is None or action.to is None or place < 0:
         return _NOWHERE
     x1, y1, x2, y2 = bounding_box(target.regions[place])
@@ -149,7 +149,7 @@ def _arguments(action: Action | None, extra: Any) -> dict[str, Any]:
 
 
 def _is_there(name: str, value: Any) -> bool:
-    """Whether a row has an argument; nothing is asked of ``raw``, which may be anything."""
+    """Return True where a row has an argument; ``raw``, which may be anything, is not compared."""
     if name in ("to", "duration"):
         return not bool(np.isnan(value).any())
     return value is not None

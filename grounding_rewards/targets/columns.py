@@ -1,4 +1,4 @@
-"""What counts as right, as columns: one row a sample, its places as one ragged table."""
+"""Targets as columns: one row a sample, its places as one ragged table."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, nowhere, read_only
+from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import CODES, SPACES, UNDECLARED, CoordSpace, as_space, convert
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.targets.alternatives import Alternatives, alternatives_of, bare_places
 from grounding_rewards.targets.read import read_target
 from grounding_rewards.targets.regions import Regions, bounding_box, converted, regions_of
-from grounding_rewards.targets.requirements import Use, unusable
+from grounding_rewards.targets.requirements import Requirements, violations
 from grounding_rewards.targets.target import NativeForm, Target
 
 BadTarget = Literal["raise", "abstain"]
@@ -40,7 +41,7 @@ class Targets:
         into: the space into which all places were brought; None before that.
         span: the least number of all boxes, the largest x and y, and the least of each box's largest.
         special: whether any row is unreadable, a refusal, or has an action.
-        odd: whether any row is unreadable, a refusal, or has an action with another end.
+        needs_row_checks: whether any row is unreadable, a refusal, or has an action with another end.
         with_ends: rows of which an action has another end, which is a place, too.
     """
 
@@ -52,12 +53,13 @@ class Targets:
     spaces: frozenset[CoordSpace | None]
     span: tuple[float, float, float, float]
     special: bool
-    odd: bool = False
+    needs_row_checks: bool = False
     with_ends: tuple[int, ...] = ()
     default: CoordSpace | None = None
     into: CoordSpace | None = None
     _ready: dict[Any, Targets] = field(default_factory=dict, repr=False)
     _warned: set[str] = field(default_factory=set, repr=False)  # shared by what is prepared of the same targets
+    _refused: Mapping[int, TargetError] = field(default_factory=dict, repr=False)  # why images cannot be resized
     _as_written: list[Alternatives] = field(default_factory=list, repr=False)  # of the rows, whatever the space
 
     def __len__(self) -> int:
@@ -70,22 +72,22 @@ class Targets:
 
     @property
     def model_image_sizes(self) -> Floats:
-        """(n, 2) the same of the image that the model saw."""
+        """(n, 2) width and height of the image that the model saw; NaN where unknown."""
         return nowhere(len(self.rows), 2) if self.known_model_image_sizes is None else self.known_model_image_sizes
 
     @cached_property
     def refusal(self) -> NDArray[np.bool_]:
         """(n,) True where nothing on the screen fits."""
-        found = np.array([row is not None and row.refusal for row in self.rows], dtype=np.bool_)
-        read_only(found)
-        return found
+        refusals = np.array([row is not None and row.refusal for row in self.rows], dtype=np.bool_)
+        read_only(refusals)
+        return refusals
 
     @cached_property
     def acts(self) -> NDArray[np.bool_]:
         """(n,) True where the target names an action (``rows`` has it)."""
-        found = np.array([row is not None and row.acts for row in self.rows], dtype=np.bool_)
-        read_only(found)
-        return found
+        acts = np.array([row is not None and row.acts for row in self.rows], dtype=np.bool_)
+        read_only(acts)
+        return acts
 
     @cached_property
     def alternatives(self) -> Alternatives:
@@ -140,8 +142,8 @@ class Targets:
             native: a recipe's own form (``Recipe.native``), tried first.
             space: the space of targets that do not name one; None leaves that to the recipe.
             bad_target: ``"raise"``, or ``"abstain"`` to keep unreadable rows as invalid.
-            label_free: for recipes that compare nothing with targets: they need not say what is right, None will do,
-                and what they say of it is left out.
+            label_free: for recipes that compare nothing with targets: they need no right answer, None will do, and
+                right answers are dropped.
 
         Raises:
             TargetError: a target cannot be read and ``bad_target`` is ``"raise"``.
@@ -173,11 +175,11 @@ class Targets:
                     raise
                 errors[index] = error
                 rows.append(None)
-        found = _columns(tuple(rows), errors)
-        return found.unlabelled() if label_free else found
+        targets = _columns(tuple(rows), errors)
+        return targets.unlabelled() if label_free else targets
 
     def unlabelled(self) -> Targets:
-        """The same without what would be right: names and sizes alone.
+        """Strip right answers, leaving names and sizes alone.
 
         >>> Targets.from_list([{"bbox": [0, 0, 10, 20], "id": "a"}]).unlabelled().rows[0]
         Target(regions=(), refusal=False, action=None, space=None, image_size=None, model_image_size=None, id='a', \
@@ -186,12 +188,12 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         if not self.special and not len(self.regions.row):
             return self
         blank = [row and replace(row, regions=(), refusal=False, action=None, actions=()) for row in self.rows]
-        found = _columns(tuple(blank), dict(self.errors))
+        stripped = _columns(tuple(blank), dict(self.errors))
         sizes = self._known
-        return replace(found, known_image_sizes=sizes[0], known_model_image_sizes=sizes[1], default=self.default)
+        return replace(stripped, known_image_sizes=sizes[0], known_model_image_sizes=sizes[1], default=self.default)
 
     def sample(self, row: int) -> str | int:
-        """How errors name a row: the target's id, else the row number."""
+        """Return the name of a row in errors: the target's id, else the row number."""
         target = self.rows[row]
         return row if target is None or target.id is None else str(target.id)
 
@@ -207,9 +209,10 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         label_free: bool = False,
         image_sizes: Floats | None = None,
         model_image_sizes: Floats | None = None,
+        resizing: Resizing | None = None,
         bad_target: BadTarget = "raise",
     ) -> Targets:
-        """Bring all places into one space, checking what a recipe needs of them; nobody can write into the result.
+        """Convert all places into one space and check them against a recipe's requirements; the result is read-only.
 
         Args:
             into: the space in which the recipe's formula works.
@@ -221,17 +224,18 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
             label_free: whether rows need no place, so that sizes are demanded for the responses alone.
             image_sizes: (n, 2) sizes from outside; they go before the targets' own.
             model_image_sizes: (n, 2) the same for the images that the model saw.
+            resizing: makes the sizes of the images that the model saw, where nothing says them.
             bad_target: what to do with a row that lacks something, or that could not be read before.
 
         Raises:
             TargetError: a row lacks a size or a space, lies far outside its image, or is of a kind not accepted.
         """
         _check_choice(bad_target)
-        use = Use(into, response_space, accepts, screen, trajectories, label_free)
+        needs = Requirements(into, response_space, accepts, screen, trajectories, label_free)
         if image_sizes is None and model_image_sizes is None:
-            key = use, default, bad_target
+            key = needs, default, resizing, bad_target
             if key not in self._ready:
-                self._ready[key] = self._prepared(into, default, use, bad_target)
+                self._ready[key] = self._resized(resizing)._prepared(into, default, needs, bad_target)
             return self._ready[key]
         sized = replace(
             self,
@@ -239,23 +243,41 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
             known_model_image_sizes=_override(self.known_model_image_sizes, model_image_sizes),
             _ready={},
         )
-        return sized._prepared(into, default, use, bad_target)
+        return sized._resized(resizing)._prepared(into, default, needs, bad_target)
 
-    def _prepared(self, into: CoordSpace, default: CoordSpace | None, use: Use, bad_target: BadTarget) -> Targets:
+    def _resized(self, resizing: Resizing | None) -> Targets:
+        """Compute the size that the model saw where only the original's is known."""
+        if resizing is None or self.known_image_sizes is None:
+            return self
+        known = self.model_image_sizes
+        missing = np.where(np.isnan(known), self.known_image_sizes, np.nan)
+        made, refused = resizing.sizes(missing)
+        why = {
+            row: TargetError(self.sample(row), "image_size", missing[row].tolist(), f"what can be resized: {text}")
+            for row, text in refused.items()
+        }
+        return replace(self, known_model_image_sizes=np.where(np.isnan(known), made, known), _refused=why, _ready={})
+
+    def _prepared(
+        self, into: CoordSpace, default: CoordSpace | None, needs: Requirements, bad_target: BadTarget
+    ) -> Targets:
         declared = self if default is None or None not in self.spaces else self._declared(default)
-        found = declared._checked(use, bad_target)._converted(into)
-        read_only(*found._known)
-        found.regions.make_read_only()
-        return found
+        prepared = declared._checked(needs, bad_target)._converted(into)
+        read_only(*prepared._known)
+        prepared.regions.make_read_only()
+        return prepared
 
     def _declared(self, space: CoordSpace) -> Targets:
-        """The same with a space for rows that named none."""
+        """Set the space of rows that name none."""
         return replace(self, default=space, spaces=self.spaces - {None} | {space}, _ready={})
 
-    def _checked(self, use: Use, bad_target: BadTarget) -> Targets:
-        found = unusable(self, use)
+    def _checked(self, needs: Requirements, bad_target: BadTarget) -> Targets:
+        found = violations(self, needs)
         if not found and not self.errors:
             return self
+        for row in found.keys() & self._refused.keys():
+            if found[row].field == "model_image_size":
+                found[row] = self._refused[row]
         errors = dict(sorted({**found, **self.errors}.items()))
         if bad_target == "raise":
             raise next(iter(errors.values()))
@@ -287,17 +309,17 @@ def _check_choice(bad_target: str) -> None:
         raise RecipeError(f"bad_target: got {bad_target!r}; expected one of {', '.join(_BAD_TARGETS)}")
 
 
-def _override(own: Floats | None, given: Floats | None) -> Floats | None:
-    if own is None or given is None:
-        return own if given is None else given
-    return np.where(np.isnan(given), own, given)
+def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
+    if own is None or outside is None:
+        return own if outside is None else outside
+    return np.where(np.isnan(outside), own, outside)
 
 
 def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) -> Targets:
-    owners, places, boxes, with_ends, odd, acts = [], [], [], [], False, False
+    owners, places, boxes, with_ends, irregular, acts = [], [], [], [], False, False
     spaces: set[CoordSpace | None] = set()
     for row, target in enumerate(rows):
-        odd = odd or target is None or target.refusal
+        irregular = irregular or target is None or target.refusal
         if target is None:
             continue
         if target.acts:
@@ -319,8 +341,8 @@ def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) ->
         _sizes([row.model_image_size if row else None for row in rows]),
         frozenset(spaces),
         _span(boxes),
-        odd or acts,
-        odd or bool(with_ends),
+        irregular or acts,
+        irregular or bool(with_ends),
         tuple(with_ends),
     )
 

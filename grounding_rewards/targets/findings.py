@@ -1,11 +1,11 @@
-"""Findings: targets that a recipe can use and that look wrong. Nothing is refused, and somebody should look.
+"""Findings: targets that a recipe can use and that look wrong. Nothing is refused; each deserves a look.
 
-Two things are. An **action** of a name that neither the vocabulary nor the recipe knows, such as ``clik``: no response
-that names the right action agrees with it. A **place** whose centre lies outside its image. Boxes may reach over the
-border, for elements at the edge of a screen are often half visible, and a box wholly beside the image is a
-``TargetError``. Between them the centre decides: shaped rewards are highest there, and no click can reach it; where
-it lies outside, less than half of the box can be seen along an axis, and mostly its space or the image's size is wrong.
-Where no size is known, only what lies left of the image or above it is seen.
+There are two kinds. An **action** of a name that neither the vocabulary nor the recipe knows, such as ``clik``: no
+response that names the right action agrees with it. A **place** whose centre lies outside its image. Boxes may reach
+over the border, for elements at the edge of a screen are often half visible, and a box wholly beside the image is a
+``TargetError``. Between them the centre decides: shaped rewards are highest there, and no click can reach it; where it
+lies outside, less than half of the box can be seen along an axis, and mostly its space or the image's size is wrong.
+Where no size is known, only places left of the image or above it are noticed.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
     from grounding_rewards.targets.columns import Targets
 
 NAMED = 5
-"""So many unknown names of actions are listed, the commonest first."""
+"""Number of unknown names of actions listed, the commonest first."""
 
-_ROUNDING = 1e-9
+_ROUNDING = 1e-9  # a place on the border may round beyond it when converted
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that looks wrong with some targets.
+    """One suspected error of some targets.
 
     Attributes:
-        recipe: the recipe's name; "" where none will judge that is known.
-        action: the name that nobody knows; "" where a place is at fault.
+        recipe: the recipe's name; "" where it is not known.
+        action: the unknown name; "" where a place is at fault.
         place: the first place whose centre lies outside its image, as written; "" where an action is at fault.
         image: what that image covers.
         count: how many targets.
         row: the first of them.
-        first: how to find it.
+        first: that target's name, for messages.
         known: names of actions that the recipe knows beside the vocabulary.
     """
 
@@ -70,11 +70,11 @@ class Finding:
 
 
 def findings(targets: Targets, recipe: Recipe | None, rows: int | None = None) -> list[Finding]:
-    """Look at targets, read or prepared, of rows that the recipe can use, or with None of any.
+    """Find suspected errors in targets, read or prepared, that the recipe can use, or with None in any.
 
     Args:
         targets: n targets.
-        recipe: which will judge.
+        recipe: the recipe that will score them.
         rows: only the first so many; None for all.
 
     >>> from grounding_rewards import recipe
@@ -90,23 +90,23 @@ Declare names of your own: option action_names
     return [*_actions(targets, recipe, rows), *_places(targets, recipe, rows)]
 
 
-def merged(found: Iterable[Finding]) -> list[Finding]:
-    """The findings of several batches as one each: counts added up, the first example kept."""
+def merged(several: Iterable[Finding]) -> list[Finding]:
+    """Merge the findings of several batches: counts add up, the first example stays."""
     known: dict[tuple[str, str], Finding] = {}
-    for each in found:
+    for each in several:
         key = each.recipe, each.action
         known[key] = replace(known[key], count=known[key].count + each.count) if key in known else each
     return list(known.values())
 
 
-def described(found: Iterable[Finding]) -> list[str]:
-    """One line for each finding; of unknown names the commonest.
+def described(several: Iterable[Finding]) -> list[str]:
+    """Return one line for each finding; of unknown names the commonest.
 
     >>> found = [Finding("action", 10 - row, row, f"row {row}", action=f"act{row}") for row in range(7)]
     >>> described(found)[-1]
     "2 further names of actions are no known ones, nor of recipe 'action', in 9 targets"
     """
-    every = merged(found)
+    every = merged(several)
     names = sorted((each for each in every if each.action), key=lambda each: -each.count)
     lines = [str(each) for each in names[:NAMED]]
     if rest := names[NAMED:]:
@@ -120,7 +120,7 @@ def described(found: Iterable[Finding]) -> list[str]:
 
 
 def _actions(targets: Targets, recipe: Recipe | None, within: int) -> list[Finding]:
-    """Names of actions that neither the vocabulary nor the recipe knows, one finding each."""
+    """Return one finding for each name of an action that neither the vocabulary nor the recipe knows."""
     if not targets.special or (recipe is not None and "action" not in recipe.accepts):
         return []
     known = () if recipe is None else recipe.action_names
@@ -136,7 +136,7 @@ def _actions(targets: Targets, recipe: Recipe | None, within: int) -> list[Findi
 
 
 def _places(targets: Targets, recipe: Recipe | None, within: int) -> list[Finding]:
-    """Places whose centre lies outside their image, as one finding."""
+    """Return one finding for all places whose centre lies outside their image."""
     regions = targets.regions
     if not len(regions.row):
         return []
@@ -145,16 +145,16 @@ def _places(targets: Targets, recipe: Recipe | None, within: int) -> list[Findin
     if not beyond.any():
         return []
     outside = np.flatnonzero(beyond.any(axis=1) & (regions.row < within)).tolist()
-    found = [index for index in outside if int(regions.row[index]) not in targets.errors]
-    if not found:
+    wrong = [index for index in outside if int(regions.row[index]) not in targets.errors]
+    if not wrong:
         return []
-    rows = list(dict.fromkeys(regions.row[found].tolist()))
-    place = found[0] - int(np.searchsorted(regions.row, rows[0]))
+    rows = list(dict.fromkeys(regions.row[wrong].tolist()))
+    place = wrong[0] - int(np.searchsorted(regions.row, rows[0]))
     return [_finding(targets, recipe, rows, **_written(targets, rows[0], place))]
 
 
 def _written(targets: Targets, row: int, place: int) -> dict[str, str]:
-    """One place of a row and its image, in the space in which the target has them."""
+    """Describe one place of a row and its image, in the target's own space."""
     target = targets.rows[row]
     assert target is not None  # it has places
     region, space = target.regions[place], SPACES[targets.space_codes[row]]
@@ -164,14 +164,14 @@ def _written(targets: Targets, row: int, place: int) -> dict[str, str]:
 
 
 def _reach(targets: Targets) -> Floats:
-    """(m, 2) the width and height of each place's image, in the place's space; NaN where unknown."""
+    """Return (m, 2) width and height of each place's image, in the place's space; NaN where unknown."""
     rows = targets.regions.row
     codes = targets.space_codes[rows]
-    found = nowhere(len(codes), 2)
+    reach = nowhere(len(codes), 2)
     for code in set(codes.tolist()) - {UNDECLARED}:
         every = extents(SPACES[code], targets.image_sizes, targets.model_image_sizes)[rows]
-        found = np.where((codes == code)[:, None], every, found)
-    return found
+        reach = np.where((codes == code)[:, None], every, reach)
+    return reach
 
 
 def _finding(targets: Targets, recipe: Recipe | None, rows: list[int], **what: Any) -> Finding:

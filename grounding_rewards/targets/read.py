@@ -38,7 +38,7 @@ PLACES = {
     "circle": RegionKind.CIRCLE,
     "point": RegionKind.POINT,
 }
-_LARGEST_COUNT = 2**53
+_LARGEST_COUNT = 2**53  # a float holds every whole number up to here
 _NUMBERS = {int, float}
 _SCALARS = {str, int, float, bool}
 _BBOX = RegionKind.BBOX
@@ -66,7 +66,7 @@ def read_target(
         row: names the sample in errors where the target has no ``id``.
         native: the recipe's own form, tried first; without one a bare list of 4 is a bbox.
         space: the space of a target that does not name one.
-        label_free: whether it need not say what is right: None will do, and so will a text that is no JSON.
+        label_free: whether it needs no right answer: None will do, and so will a text that is not JSON.
 
     Returns:
         The target, all numbers finite, -0.0 as 0.0, box corners in order.
@@ -101,7 +101,7 @@ def _sample_name(fields: Mapping[str, Any], row: int) -> str | int:
 
 
 def _as_mapping(value: Any, row: int, native: NativeForm | None) -> dict[str, Any]:
-    """Bring whatever came into the wire form's dict, the native form first."""
+    """Convert a value into the wire form's dict, the native form first."""
     plain = _plain(value)
     read = _own(plain, row, native)
     if read is None and isinstance(plain, str):
@@ -122,7 +122,7 @@ def _as_mapping(value: Any, row: int, native: NativeForm | None) -> dict[str, An
 
 
 def _own(value: Any, row: int, native: NativeForm | None) -> dict[str, Any] | None:
-    """What a recipe's own reader makes of a value; where it fails, the value does not fit."""
+    """Read a value by the recipe's own reader; where that raises, the value does not fit."""
     try:
         return native.read(value) if native else None
     except Exception as error:
@@ -132,13 +132,14 @@ def _own(value: Any, row: int, native: NativeForm | None) -> dict[str, Any] | No
 
 def _from_json(text: str, row: int) -> Any:
     try:
+        # json alone keeps the last of two equal keys: of two boxes, one would be lost in silence.
         return _plain(json.loads(text, object_pairs_hook=unique_keys))
     except (ValueError, RecursionError) as error:
         raise TargetError(row, "target", text, f"JSON of a target ({error}), such as {_WIRE}") from None
 
 
 def _plain(value: Any) -> Any:
-    """Numpy to Python, and without the None-filled keys that Arrow adds."""
+    """Convert numpy to Python, and drop the None-filled keys that Arrow adds."""
     if type(value) in _SCALARS or (type(value) is list and _NUMBERS.issuperset(map(type, value))):
         return value
     if isinstance(value, np.ndarray | np.generic):
@@ -157,14 +158,14 @@ def _plain(value: Any) -> Any:
 
 
 def _is_hollow(value: Any) -> bool:
-    """A mapping of nothing but None: how Arrow writes that there is none where other rows have one."""
+    """Return True for a mapping of None alone, which Arrow writes for a row that lacks what other rows have."""
     if type(value) in _SCALARS or not isinstance(value, Mapping):
         return False
     return bool(value) and all(item is None for item in value.values())
 
 
 class _Reader:
-    """Checks the fields of one sample; every complaint names the sample."""
+    """Reader of one sample's fields; every error names the sample."""
 
     def __init__(self, sample: str | int) -> None:
         self.sample = sample
@@ -198,7 +199,7 @@ class _Reader:
                 raise self.fail(f"{prefix}{key}", fields[key], f"one of the keys of {where} ({', '.join(keys)}){hint}")
 
     def regions(self, fields: Mapping[str, Any]) -> tuple[tuple[Region, ...], tuple[Action, ...]]:
-        """The places, and the actions in their list that need none."""
+        """Read the places, and the actions in their list that need none."""
         if "regions" in fields:
             extra = [key for key in PLACES if key in fields]
             if extra:
@@ -210,7 +211,7 @@ class _Reader:
     def region_list(self, value: Any) -> tuple[tuple[Region, ...], tuple[Action, ...]]:
         if not isinstance(value, list) or not value:
             raise self.fail("regions", value, 'a list of places such as [{"bbox": [x1, y1, x2, y2]}]')
-        found, actions = [], []
+        regions, actions = [], []
         for index, item in enumerate(value):
             where = f"regions[{index}]"
             place = {"bbox": item} if isinstance(item, list) and len(item) == 4 else item
@@ -220,12 +221,12 @@ class _Reader:
             region = self.region(place, f"{where}.")
             action = self.action(place["action"], f"{where}.") if "action" in place else None
             if region is not None:
-                found.append(region if action is None else replace(region, action=action))
+                regions.append(region if action is None else replace(region, action=action))
             elif action is not None:
                 actions.append(action)
             else:
                 raise self.fail(where, item, 'a place such as {"bbox": [x1, y1, x2, y2]}, or an action')
-        return tuple(found), tuple(actions)
+        return tuple(regions), tuple(actions)
 
     def region(self, fields: Mapping[str, Any], prefix: str) -> Region | None:
         names = [name for name in PLACES if name in fields]
@@ -243,14 +244,15 @@ class _Reader:
     def _bbox(self, field: str, value: Any) -> tuple[float, ...]:
         x1, y1, x2, y2 = box = self.numbers(field, value, 4, "4 numbers x1 y1 x2 y2")
         if x1 > x2 or y1 > y2:
-            mended = [min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)]
-            raise self.fail(field, value, f"x1 <= x2 and y1 <= y2 (not x y w h); if two corners are swapped: {mended}")
+            fixed = [min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)]
+            raise self.fail(field, value, f"x1 <= x2 and y1 <= y2 (not x y w h); if two corners are swapped: {fixed}")
         return box
 
     def _polygon(self, field: str, value: Any) -> tuple[float, ...]:
         flat = self.numbers(field, value, None, "a flat list x1 y1 x2 y2 x3 y3 ... of at least 3 points")
         if len(flat) < 6 or len(flat) % 2:
             raise self.fail(field, value, "an even count of numbers, at least 6: x1 y1 x2 y2 x3 y3 ...")
+        # All corners on one line: every offset from the first is parallel to one of them, and the area is 0.
         offsets = [(x - flat[0], y - flat[1]) for x, y in zip(flat[2::2], flat[3::2], strict=True)]
         a, b = next((offset for offset in offsets if offset != (0.0, 0.0)), (0.0, 0.0))
         if all(a * d == b * c for c, d in offsets):
@@ -268,16 +270,16 @@ class _Reader:
         return (x, y)
 
     def numbers(self, field: str, value: Any, count: int | None, expected: str) -> tuple[float, ...]:
-        """Finite numbers and nothing else: no strings, booleans or nested lists."""
+        """Read finite numbers; strings, booleans and nested lists are errors."""
         if not isinstance(value, list) or (count is not None and len(value) != count):
             raise self.fail(field, value, expected)
         if {int}.issuperset(map(type, value)) and value and max(map(abs, value)) <= COORDINATE_LIMIT:
-            return tuple(map(float, value))  # as below, sooner
+            return tuple(map(float, value))  # a fast path with the result of the general one below
         return tuple([self.number(field, item, value, expected) for item in value])
 
     def number(self, field: str, item: Any, came: Any, expected: str) -> float:
         if type(item) is float and -COORDINATE_LIMIT <= item <= COORDINATE_LIMIT:
-            return item + 0.0  # -0.0 is 0.0
+            return item + 0.0  # -0.0 + 0.0 is 0.0
         if type(item) not in (int, float):
             raise self.fail(field, came, f"{expected}, as numbers ({item!r:.40} is {_kind(item)})")
         try:
@@ -379,6 +381,7 @@ class _Reader:
 
 
 def _is_whole(value: Any) -> bool:
+    # Columns of tables hold 64 bits, and a number of 5,000 digits cannot even be printed.
     return isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 64
 
 

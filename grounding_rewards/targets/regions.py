@@ -19,10 +19,7 @@ _BOXES = frozenset({_BBOX})
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """What places have beyond a box: ``Regions`` of plain boxes go without.
-
-    Attributes are those of ``Regions``.
-    """
+    """Columns of places beyond their boxes, absent where all are plain boxes. Attributes are those of ``Regions``."""
 
     kind: NDArray[np.int8]
     point: Floats
@@ -32,20 +29,20 @@ class Shapes:
 
 
 class PerSample:
-    """What a table of several rows a sample has: ``row`` says which sample, ``aligned`` that each has exactly one."""
+    """Base of tables with several rows a sample: ``row`` is each row's sample; ``aligned``: each has one."""
 
     row: NDArray[np.int64]
     aligned: bool
 
     def each(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Each sample's value for each of its rows: (n, ...) to (m, ...)."""
+        """Repeat each sample's value for each of its rows: (n, ...) to (m, ...)."""
         return values if self.aligned else values[self.row]
 
     def best(self, scores: Floats, rows: int) -> Floats:
-        """The best row's score of each sample: (m,) to (n,), 0.0 for a sample without any."""
+        """Return the best row's score of each sample: (m,) to (n,), 0.0 for a sample without rows."""
         if self.aligned:
             return scores
-        best = np.full(rows, -np.inf)
+        best = np.full(rows, -np.inf)  # stays where a sample has no rows
         np.maximum.at(best, self.row, scores)
         return np.where(np.isneginf(best), 0.0, best)
 
@@ -84,7 +81,7 @@ class Regions(PerSample):
 
     @property
     def plain(self) -> bool:
-        """Whether every place is a box."""
+        """True where every place is a box."""
         return self.kinds <= _BOXES
 
     @property
@@ -110,7 +107,7 @@ class Regions(PerSample):
 
 
 def regions_of(owners: list[int], places: list[Region], boxes: list[tuple[float, ...]], rows: int) -> Regions:
-    """The places of ``rows`` samples: whose each is, and its box or bounding box."""
+    """Build the places of ``rows`` samples from each place's sample and its box or bounding box."""
     kinds = frozenset([place.kind for place in places])
     boxed = kinds <= _BOXES and not any(place.point for place in places)
     aligned = len(owners) == rows and owners == list(range(rows))
@@ -136,7 +133,7 @@ def _shapes(places: Sequence[Region]) -> Shapes:
 
 
 def bounding_box(region: Region) -> tuple[float, ...]:
-    """x1 y1 x2 y2 around a place."""
+    """Return x1 y1 x2 y2 around a place."""
     numbers = region.numbers
     if region.kind == RegionKind.BBOX:
         return numbers
@@ -164,7 +161,7 @@ def converted(
     image_sizes: Floats,
     model_image_sizes: Floats,
 ) -> Regions:
-    """The regions with the chosen (m,) places converted; the others are in another space and have their own turn."""
+    """Convert the chosen (m,) places; the others are in another space and are converted in their own call."""
     sizes = regions.each(image_sizes), regions.each(model_image_sizes)
     every = bool(chosen.all())
 

@@ -1,4 +1,4 @@
-"""What a recipe needs of targets, and what is wrong with those that it cannot use."""
+"""Requirements of a recipe on targets, and their violations."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from grounding_rewards.targets.target import RegionKind
 if TYPE_CHECKING:
     from grounding_rewards.targets.columns import Targets
 
-Found = list[tuple[int, TargetError]]
+Violations = list[tuple[int, TargetError]]
 
 
 @dataclass(frozen=True)
-class Use:
-    """What a recipe wants targets for.
+class Requirements:
+    """Requirements of a recipe on its targets.
 
     Attributes:
         into: the space in which it works.
-        response_space: the space of the responses; None where nothing is known of them.
+        response_space: the space of the responses; None where it is unknown.
         accepts: the kinds of target that it can judge.
         screen: whether it measures in shares of the screen.
         trajectories: whether it needs each row's trajectory and step.
@@ -49,48 +49,48 @@ class Use:
     label_free: bool = False
 
     def sizes(self, space: CoordSpace | None) -> tuple[str, ...]:
-        """The size fields that targets in ``space``, or without a place (None), need."""
+        """Return the size fields that targets in ``space``, or without a place (None), need."""
         converting = sizes_needed(None if self.label_free else space, self.response_space, into=self.into)
         own = self.into.size_field if self.screen else None
         return converting if own is None or own in converting else (*converting, own)
 
 
-def unusable(targets: Targets, use: Use) -> dict[int, TargetError]:
-    """What a recipe cannot use, by row: the first complaint about each.
+def violations(targets: Targets, needs: Requirements) -> dict[int, TargetError]:
+    """Return the first violation of each row that a recipe cannot use, by row.
 
     Args:
         targets: as read, with the space of every row declared where it can be.
-        use: what the recipe wants them for.
+        needs: the recipe's requirements.
 
     Returns:
         An error for each row that is of a kind not accepted, lacks a space or a size that is needed, has the size of
         no image, or lies a whole image away from its image.
     """
-    if _plainly_usable(targets, use):
+    if _surely_usable(targets, needs):
         return {}
-    found = _kind_errors(targets, use.accepts) + _action_errors(targets, use.accepts) + _space_errors(targets)
-    found += _circle_errors(targets) + _unusable_sizes(targets)
-    found += _place_errors(targets) if use.trajectories else []
-    found += _size_errors(targets, None, use) if use.label_free else []
+    errors = _kind_errors(targets, needs.accepts) + _action_errors(targets, needs.accepts) + _space_errors(targets)
+    errors += _circle_errors(targets) + _unusable_sizes(targets)
+    errors += _place_errors(targets) if needs.trajectories else []
+    errors += _size_errors(targets, None, needs) if needs.label_free else []
     for code in np.unique(targets.space_codes[targets.valid]):
         if code != UNDECLARED:
             space = SPACES[code]
-            found += _size_errors(targets, space, use) + _range_errors(targets, space)
-    return dict(reversed(found))
+            errors += _size_errors(targets, space, needs) + _range_errors(targets, space)
+    return dict(reversed(errors))  # of a row's violations the first stays
 
 
-def _plainly_usable(targets: Targets, use: Use) -> bool:
-    """Whether a few looks at the whole table show that no row can be unusable, as is the rule."""
-    if use.trajectories or use.label_free or "bbox" not in use.accepts:
+def _surely_usable(targets: Targets, needs: Requirements) -> bool:
+    """Return True where a few checks of the whole table rule out every violation, which is the usual case."""
+    if needs.trajectories or needs.label_free or "bbox" not in needs.accepts:
         return False
-    if targets.odd or targets.errors or not targets.regions.plain:
+    if targets.needs_row_checks or targets.errors or not targets.regions.plain:
         return False
-    if (targets.special and "action" not in use.accepts) or len(targets.spaces) > 1 or None in targets.spaces:
+    if (targets.special and "action" not in needs.accepts) or len(targets.spaces) > 1 or None in targets.spaces:
         return False
     space = next(iter(targets.spaces), None)
     if space is None:  # no place anywhere
         return targets.known_image_sizes is None and targets.known_model_image_sizes is None
-    needed = use.sizes(space)
+    needed = needs.sizes(space)
     least, right, bottom, end = targets.span
     for field, sizes in (
         ("image_size", targets.known_image_sizes), ("model_image_size", targets.known_model_image_sizes),
@@ -106,14 +106,14 @@ def _plainly_usable(targets: Targets, use: Use) -> bool:
 
 
 def _covers(sizes: Floats, right: float, bottom: float) -> bool:
-    """Whether even the smallest image reaches that far."""
+    """Return True where even the smallest image reaches that far."""
     width, height = sizes.min(axis=0).tolist()
     return bool(right <= width and bottom <= height)
 
 
-def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:
-    """Places and refusals that the recipe has no rule for."""
-    found: Found = []
+def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Violations:
+    """List places and refusals that the recipe has no rule for."""
+    errors: Violations = []
     names = [kind.name.lower() for kind in RegionKind]
     expected = f"one of {', '.join(sorted(accepts))}: this recipe judges nothing else"
     for kind in RegionKind:
@@ -121,18 +121,18 @@ def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Found:
             hint = "; an option point_radius, where a recipe has one, gives points a reach"
             hint = hint if kind == RegionKind.POINT else ""
             for index in np.flatnonzero(targets.regions.kind == kind):
-                found.append(_region_error(targets, int(index), expected + hint))
+                errors.append(_region_error(targets, int(index), expected + hint))
     if "refusal" not in accepts:
         for row in np.flatnonzero(targets.refusal):
-            found.append((int(row), TargetError(targets.sample(int(row)), "refusal", True, expected)))
-    return found
+            errors.append((int(row), TargetError(targets.sample(int(row)), "refusal", True, expected)))
+    return errors
 
 
-def _action_errors(targets: Targets, accepts: frozenset[str]) -> Found:
-    """Actions that a recipe of places would pass over: all but clicks, which a place alone stands for."""
-    found: Found = []
+def _action_errors(targets: Targets, accepts: frozenset[str]) -> Violations:
+    """List actions that a recipe of places would ignore: all but clicks, which a place alone stands for."""
+    errors: Violations = []
     if "action" in accepts:
-        return found
+        return errors
     expected = f"a click on one of {', '.join(sorted(accepts - {'refusal'}))}: this recipe judges no other action"
     for row in map(int, np.flatnonzero(targets.acts)):
         target = targets.rows[row]
@@ -140,12 +140,12 @@ def _action_errors(targets: Targets, accepts: frozenset[str]) -> Found:
         other = next((name for name in names if name not in CLICKS), names[0] if target and target.placeless else None)
         if other is not None:
             hint = "" if is_known(other) else near(other, CLICKS).rstrip(".")
-            found.append((row, TargetError(targets.sample(row), "action", other, expected + hint)))
-    return found
+            errors.append((row, TargetError(targets.sample(row), "action", other, expected + hint)))
+    return errors
 
 
 def _region_error(targets: Targets, index: int, expected: str) -> tuple[int, TargetError]:
-    """The error about one place, with its numbers as they came."""
+    """Return the error about one place, with its numbers as they came."""
     row = int(targets.regions.row[index])
     target = targets.rows[row]
     place = index - int(np.searchsorted(targets.regions.row, row))
@@ -153,87 +153,89 @@ def _region_error(targets: Targets, index: int, expected: str) -> tuple[int, Tar
     return row, TargetError(targets.sample(row), RegionKind(targets.regions.kind[index]).name.lower(), came, expected)
 
 
-def _circle_errors(targets: Targets) -> Found:
-    """Circles in a space where they are none."""
-    found: Found = []
+def _circle_errors(targets: Targets) -> Violations:
+    """List circles in spaces that distort them."""
+    errors: Violations = []
     for index in np.flatnonzero(targets.regions.kind == RegionKind.CIRCLE):
         code = targets.space_codes[targets.regions.row[index]]
         if code != UNDECLARED and SPACES[code].extent is not None:
             expected = f"a pixel space; a circle in {SPACES[code]} is no circle"
-            found.append(_region_error(targets, int(index), expected))
-    return found
+            errors.append(_region_error(targets, int(index), expected))
+    return errors
 
 
-def _place_errors(targets: Targets) -> Found:
-    """Rows that do not say which step of which trajectory they are."""
-    found: Found = []
+def _place_errors(targets: Targets) -> Violations:
+    """List rows without their trajectory or step."""
+    errors: Violations = []
     for row, target in enumerate(targets.rows):
         for field in ("step", "trajectory") if target else ():
             if getattr(target, field) is None:
                 expected = "the trajectory's name and the number of the step in it: this recipe adds up trajectories"
-                found.append((row, TargetError(targets.sample(row), field, MISSING, expected)))
-    return found
+                errors.append((row, TargetError(targets.sample(row), field, MISSING, expected)))
+    return errors
 
 
-def _space_errors(targets: Targets) -> Found:
+def _space_errors(targets: Targets) -> Violations:
     placed = np.unique(targets.regions.row)
     bare = placed[targets.space_codes[placed] == UNDECLARED]
     expected = f"one of {', '.join(CoordSpace)} (or the option target_space)"
     return [(int(row), TargetError(targets.sample(int(row)), "space", MISSING, expected)) for row in bare]
 
 
-def _size_errors(targets: Targets, space: CoordSpace | None, use: Use) -> Found:
-    """Rows whose size is needed, to convert the target or the response or to measure by it, and unknown.
+def _size_errors(targets: Targets, space: CoordSpace | None, needs: Requirements) -> Violations:
+    """List rows whose size is unknown, and needed to convert the target or the response or to measure by it.
 
-    With None for the space, those of a recipe that looks at no place: every row.
+    With None for the space, of a recipe that needs no places: every row.
     """
-    found: Found = []
+    errors: Violations = []
     placed = np.full(len(targets), space is None, dtype=np.bool_)
     placed[targets.regions.row] = True
     placed[list(targets.with_ends)] = True
     rows = targets.valid & placed & ((targets.space_codes == CODES[space]) if space else True)
-    converting = sizes_needed(space, use.response_space, into=use.into)
-    for field in use.sizes(space):
+    converting = sizes_needed(space, needs.response_space, into=needs.into)
+    for field in needs.sizes(space):
         sizes = targets.image_sizes if field == "image_size" else targets.model_image_sizes
-        brought = [f"responses in {use.response_space}"] if use.response_space not in (None, use.into) else []
-        brings = f"brings {', '.join([*brought, *([f'targets in {space}'] if space else [])])} into {use.into}"
+        brought = [f"responses in {needs.response_space}"] if needs.response_space not in (None, needs.into) else []
+        brings = f"brings {', '.join([*brought, *([f'targets in {space}'] if space else [])])} into {needs.into}"
         why = brings if field in converting else "measures in shares of the screen"
         for row in np.flatnonzero(rows & np.isnan(sizes).any(axis=1)):
             expected = f"[width, height], because the recipe {why}"
-            found.append((int(row), TargetError(targets.sample(int(row)), field, MISSING, expected)))
-    return found
+            errors.append((int(row), TargetError(targets.sample(int(row)), field, MISSING, expected)))
+    return errors
 
 
-def _unusable_sizes(targets: Targets) -> Found:
-    """Rows whose size, given from outside, is that of no image; sizes in targets were checked when read."""
-    found: Found = []
+def _unusable_sizes(targets: Targets) -> Violations:
+    """List rows whose size from outside cannot be an image's; sizes in targets are checked when read."""
+    errors: Violations = []
     for field, sizes in (("image_size", targets.image_sizes), ("model_image_size", targets.model_image_sizes)):
         wrong = (sizes < 1) | (sizes > COORDINATE_LIMIT)
         for row in np.flatnonzero(targets.valid & wrong.any(axis=1)) if wrong.any() else ():
             came, expected = sizes[row].tolist(), "[width, height], both finite and at least 1 pixel"
-            found.append((int(row), TargetError(targets.sample(int(row)), field, came, expected)))
-    return found
+            errors.append((int(row), TargetError(targets.sample(int(row)), field, came, expected)))
+    return errors
 
 
-def _range_errors(targets: Targets, space: CoordSpace) -> Found:
-    """Places that no click can reach, or that are surely written in another space."""
+def _range_errors(targets: Targets, space: CoordSpace) -> Violations:
+    """List places that no click can reach, or that are surely written in another space."""
     regions = targets.regions
     mine = (targets.space_codes[regions.row] == CODES[space]) & targets.valid[regions.row]
     x1, y1, x2, y2 = regions.box.T
     width, height = extents(space, targets.image_sizes, targets.model_image_sizes)[regions.row].T
     with np.errstate(invalid="ignore"):
+        # Windows hang over edges; a place that reaches a whole image beyond, or lies beside it, is in another space.
         far = (x1 < -width) | (y1 < -height) | (x2 > 2 * width) | (y2 > 2 * height)
         beside = (x2 < 0) | (y2 < 0) | (x1 > width) | (y1 > height)
+    # A box below one pixel either way is one in shares of the image.
     tiny = (x1 >= 0) & (y1 >= 0) & (x2 <= 1) & (y2 <= 1) & (x2 - x1 > 0) & (x2 - x1 < 1) & (y2 - y1 > 0) & (y2 - y1 < 1)
-    found: Found = []
+    errors: Violations = []
     for index in np.flatnonzero(mine & (far | beside)):
         unknown = np.isnan(width[index] + height[index])
         reach = "from 0" if unknown else f"within (or near) 0..{width[index]:g} by 0..{height[index]:g}"
         expected = (
             f"coordinates in {space} {reach}; name the right `space` in the target, or by the option target_space"
         )
-        found.append(_region_error(targets, int(index), expected))
+        errors.append(_region_error(targets, int(index), expected))
     for index in np.flatnonzero(mine & tiny) if space != CoordSpace.UNIT else ():
         expected = f"coordinates in {space}; these look like unit: name the `space`, or set the option target_space"
-        found.append(_region_error(targets, int(index), expected))
-    return found
+        errors.append(_region_error(targets, int(index), expected))
+    return errors

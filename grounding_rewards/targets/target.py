@@ -1,4 +1,4 @@
-"""What one target says once it is read: places, an action or a refusal, and the sizes and names beside them."""
+"""One target, as read: places, an action or a refusal, and the sizes and names beside them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 
 
 class RegionKind(IntEnum):
-    """The shapes that a place can have."""
+    """Shapes of places."""
 
     BBOX = 0
     POLYGON = 1
@@ -21,7 +21,7 @@ class RegionKind(IntEnum):
 
 @dataclass(frozen=True)
 class Action:
-    """What should be done at the place, or without one. ``to`` is the other end of a drag, in the target's space."""
+    """An action to do at a place, or without one. ``to`` is the other end of a drag, in the target's space."""
 
     name: str
     text: str | None = None
@@ -46,7 +46,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Target:
-    """One sample's truth, as read.
+    """Right answers to one sample, as read.
 
     ``action`` is what to do at the places that have no action of their own, or without a place; ``actions`` are those
     that would be right in place of all others, at no place. ``space`` is None where the wire form did not name one.
@@ -67,31 +67,31 @@ class Target:
     actions: tuple[Action, ...] = ()
 
     def every_action(self) -> tuple[Action, ...]:
-        """All actions that it names, in order."""
+        """Return all actions that it names, in order."""
         own = (self.action, *(region.action for region in self.regions))
         return (*[action for action in own if action is not None], *self.actions)
 
     @property
     def acts(self) -> bool:
-        """Whether it names an action."""
+        """True where it names an action."""
         if self.action is not None or self.actions:
             return True
         return any([region.action is not None for region in self.regions])  # noqa: C419 (faster so)
 
     @property
     def placeless(self) -> bool:
-        """Whether an action would do at no place."""
+        """True where an action that needs no place is right."""
         return bool(self.actions) or not self.regions
 
     @property
     def ends(self) -> bool:
-        """Whether an action has another end, which is a place, too."""
+        """True where an action has another end, which is a place, too."""
         return any(action.to is not None for action in self.every_action())
 
 
 @dataclass(frozen=True)
 class NativeForm:
-    """A source's own target rows: what they look like, and how one becomes the wire form.
+    """A source's own form of targets: its description, and the conversion of one into the wire form.
 
     ``read`` gets the bare value and returns the wire dict, or None where the value is not in this form.
     """

@@ -11,9 +11,9 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     Raises:
         ValueError: a key comes twice.
     """
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        earlier: set[str] = set()
+        twice = next(name for name, _ in pairs if name in earlier or earlier.add(name))  # type: ignore[func-returns-value]
         raise ValueError(f"the key {twice!r:.80} comes twice in one object")
-    return found
+    return fields

@@ -1,4 +1,4 @@
-"""One target as plain values in its JSON wire form: what ``wire.read_target`` reads back as the same target."""
+"""Write one target in its JSON wire form, which ``read.read_target`` reads back as the same target."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def to_wire(target: Target) -> dict[str, Any]:
         target: what was read; its numbers stay in its own space, which is named where it has one.
 
     Returns:
-        Strings, numbers, lists and dicts, whole numbers without a point; ``extra`` is what the target has there.
+        Strings, numbers, lists and dicts, whole numbers without a point; ``extra`` is the target's own.
         ``read_target(to_wire(target)) == target``.
 
     >>> from grounding_rewards.targets.read import read_target
@@ -42,7 +42,7 @@ def to_wire(target: Target) -> dict[str, Any]:
 
 
 def plain_numbers(numbers: Sequence[float]) -> list[float]:
-    """Numbers in a list, whole ones without a point.
+    """List numbers, whole ones without a point.
 
     >>> plain_numbers((1920.0, 0.5))
     [1920, 0.5]
@@ -67,12 +67,12 @@ def _place(region: Region) -> dict[str, Any]:
 
 
 def _action(action: Action) -> str | dict[str, Any]:
-    said = {each.name: getattr(action, each.name) for each in fields(action)}
-    wire = {name: _written(value) for name, value in said.items() if value is not None}
+    values = {item.name: getattr(action, item.name) for item in fields(action)}
+    wire = {name: _written(value) for name, value in values.items() if value is not None}
     return action.name if len(wire) == 1 else wire
 
 
 def _written(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [each if isinstance(each, str) else plain_numbers([each])[0] for each in value]
+        return [item if isinstance(item, str) else plain_numbers([item])[0] for item in value]
     return value

@@ -9,11 +9,10 @@ it depends on no test framework.
 
 from grounding_rewards.testing.dialects import check_dialect
 from grounding_rewards.testing.formats import ANSWER_FORMATS, AnswerFormat
-from grounding_rewards.testing.hostile import hostile_responses
+from grounding_rewards.testing.hostile import hostile_responses, hostile_shapes
 from grounding_rewards.testing.linear import check_linear
 from grounding_rewards.testing.recipes import check_recipe
 from grounding_rewards.testing.selectors import check_selector
-from grounding_rewards.testing.shapes import hostile_shapes
 from grounding_rewards.testing.verifiers import check_verifier
 
 __all__ = [

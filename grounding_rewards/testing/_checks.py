@@ -1,4 +1,4 @@
-"""What all checks share: running what must not raise, and naming what failed."""
+"""Parts of all checks: calls that must not raise, and messages that name the fault."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.verifiers.contract import complaint
+from grounding_rewards.verifiers.contract import why_invalid
 
 T = TypeVar("T")
 
 TOLERANCE = 1e-9
-"""How far sums over a group, and scores of moved places, may differ: the order of additions rounds."""
+"""Largest difference of sums over a group, and of scores of moved places: the order of additions rounds."""
 
 
 def brief(value: Any, length: int = 300) -> str:
-    """The beginning of a repr, whatever the value."""
+    """Return the beginning of a repr, whatever the value."""
     if isinstance(value, str | list):
         value = value[: length + 1]
     try:
@@ -34,12 +34,12 @@ def brief(value: Any, length: int = 300) -> str:
 
 
 def quietly(what: str, run: Callable[[], T], *, settled: bool = False) -> T:
-    """The result of something that must neither raise, warn nor print.
+    """Return the result of a call that must neither raise, warn nor print.
 
     Args:
         what: how errors begin.
         run: does it.
-        settled: also look whether it changes what all code of the process shares, which takes some time.
+        settled: also check that it leaves the process's shared state alone, which takes some time.
 
     Raises:
         AssertionError: it does; the message begins with ``what``.
@@ -64,7 +64,7 @@ def quietly(what: str, run: Callable[[], T], *, settled: bool = False) -> T:
 
 
 def _shared() -> dict[str, Any]:
-    """What a verifier could change for everybody else."""
+    """Return the state of the process that a verifier could change for all other code."""
     drawn: Any = np.random.get_state(legacy=False)  # noqa: NPY002
     return {
         "the state of random": random.getstate(),
@@ -75,7 +75,7 @@ def _shared() -> dict[str, Any]:
 
 
 def same_bits(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[np.bool_]:
-    """Row by row: equal to the last bit? NaN equals NaN, and -0.0 is not 0.0. No row of two lengths is equal."""
+    """Compare rows to the last bit: NaN equals NaN, and -0.0 is not 0.0. No row of two lengths is equal."""
     if len(ours) != len(theirs):
         return np.zeros(max(len(ours), len(theirs)), dtype=np.bool_)
     if len(ours) == 0 or ours.dtype == np.object_:
@@ -87,13 +87,13 @@ def same_bits(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def close(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[np.bool_]:
-    """Row by row: equal but for rounding?"""
+    """Compare rows up to rounding."""
     equal: NDArray[np.bool_] = np.abs(ours - theirs) <= TOLERANCE * np.maximum(1.0, np.abs(theirs))
     return equal
 
 
 def survives_copies(name: str, thing: Any) -> None:
-    """Trainers send rewards to other processes: a pickled or copied one must work, and equal the first."""
+    """Check that a pickled or copied reward works and equals the first: trainers send rewards to other processes."""
     ways: dict[str, Callable[[], Any]] = {
         "pickled": lambda: pickle.loads(pickle.dumps(thing)),  # nosec B301
         "copied": lambda: copy.deepcopy(thing),
@@ -116,28 +116,28 @@ def survives_copies(name: str, thing: Any) -> None:
 
 
 def declared(name: str, keys: Sequence[str], thing: Any) -> tuple[Any, ...]:
-    """What a verifier or a selector declares.
+    """Return the declared attributes of a verifier or a selector.
 
     Raises:
-        AssertionError: it is none, such as a class or a plain function, or what it declares makes no sense.
+        AssertionError: it is neither, such as a class or a plain function, or declares nonsense.
     """
-    if wrong := complaint(thing, keys):
+    if wrong := why_invalid(thing, keys):
         raise AssertionError(f"{name} {wrong}")
     return tuple(getattr(thing, key) for key in keys)
 
 
 def check_unchanged(name: str, keys: Sequence[str], thing: Any, before: tuple[Any, ...]) -> None:
-    """Does it declare what it declared before?"""
+    """Check that the declared attributes are those of before."""
     after = tuple(getattr(thing, key) for key in keys)
     if after != before:
         raise AssertionError(f"{name} declares {', '.join(keys)} as {after}, and {before} before: expected the same")
 
 
 def members(groups: Sequence[int] | None, rows: int) -> list[list[int]]:
-    """What can be scored alone: the rows of each group, in order, or each row where there are no groups."""
+    """List the units that can be scored alone: the rows of each group, in order, or single rows without groups."""
     if groups is None:
         return [[row] for row in range(rows)]
-    found: dict[int, list[int]] = {}
+    rows_of: dict[int, list[int]] = {}
     for row, group in enumerate(groups):
-        found.setdefault(group, []).append(row)
-    return list(found.values())
+        rows_of.setdefault(group, []).append(row)
+    return list(rows_of.values())

@@ -1,4 +1,4 @@
-"""Rollouts by row, made without a parser: each kind of target met by each kind of prediction."""
+"""Rollouts by row, made without a parser: each kind of target with each kind of prediction."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Row:
         point: the point predicted, or None.
         box: the box predicted, or None.
         more: further points answered, after the first.
-        reason: what became of the response.
+        reason: the outcome of reading the response.
         action: the action's name.
-        arguments: what else it says, as in ``actions.Act``.
+        arguments: the action's arguments, as in ``actions.Act``.
         text: the response; it need not fit the prediction.
         image_size: of the original image; NaN where unknown. The model sees half of it.
         group: the sample that the row belongs to.
@@ -65,7 +65,7 @@ class Row:
     extras: Mapping[str, Any] = field(default_factory=dict)
 
     def moved(self, factor: float, shift: Pair) -> Row:
-        """The same rollout on a screen that is ``factor`` times as large, with all places shifted."""
+        """Return the same rollout on a screen that is ``factor`` times as large, with all places shifted."""
         return replace(
             self,
             target=_moved_target(self.target, factor, shift),
@@ -78,7 +78,7 @@ class Row:
 
 
 def generated_rows(seed: int = 0) -> list[Row]:
-    """Every target with every prediction, in an order that the seed decides; groups of mixed sizes."""
+    """Pair every target with every prediction, in an order that the seed decides; groups are of mixed sizes."""
     rng = np.random.default_rng(seed)
     texts = [text or "" for text in short_responses() if len(text or "") < 10_000]
     pairs = [(target, make) for target in _TARGETS for make in _PREDICTIONS]
@@ -100,7 +100,7 @@ def generated_rows(seed: int = 0) -> list[Row]:
 
 
 def with_extras(rows: list[Row], extras: Mapping[str, Sequence[Any]]) -> list[Row]:
-    """The rows with further columns, whose values they have in turn."""
+    """Add further columns to rows, which take their values in turn."""
     return [
         replace(row, extras={name: values[place % len(values)] for name, values in extras.items()})
         for place, row in enumerate(rows)
@@ -108,7 +108,7 @@ def with_extras(rows: list[Row], extras: Mapping[str, Sequence[Any]]) -> list[Ro
 
 
 def _bounds(target: Any) -> Box:
-    """Roughly where a target is; the middle of the screen where it has no place."""
+    """Return a box around a target, roughly; one in the middle of the screen where it has no place."""
     if not isinstance(target, Mapping) or target.get("space"):
         return (200.0, 150.0, 300.0, 200.0)
     place = target["regions"][0] if "regions" in target else target
@@ -120,7 +120,7 @@ def _bounds(target: Any) -> Box:
 
 
 def _more_points(point: Pair | None, place: int) -> tuple[Pair, ...]:
-    """None, the same again, on one line with the first, others, or all that are read (256)."""
+    """Return no further points, the same again, some on one line with the first, others, or all that are read (256)."""
     if point is None:
         return ()
     x, y = point
@@ -140,18 +140,18 @@ def _moved_arguments(fields: Mapping[str, Any], factor: float, shift: Pair) -> d
 def _moved_target(target: Any, factor: float, shift: Pair) -> Any:
     if not isinstance(target, Mapping) or target.get("space"):
         return target
-    found = dict(target)
+    moved = dict(target)
     for name in ("bbox", "polygon", "point", "to"):
-        if name in found:
-            found[name] = list(_moved(tuple(found[name]), factor, shift))
-    if "circle" in found:
-        x, y, r = found["circle"]
-        found["circle"] = [*_moved((x, y), factor, shift), r * factor]
-    if "regions" in found:
-        found["regions"] = [_moved_target(place, factor, shift) for place in found["regions"]]
-    if "action" in found:
-        found["action"] = _moved_target(found["action"], factor, shift)
-    return found
+        if name in moved:
+            moved[name] = list(_moved(tuple(moved[name]), factor, shift))
+    if "circle" in moved:
+        x, y, r = moved["circle"]
+        moved["circle"] = [*_moved((x, y), factor, shift), r * factor]
+    if "regions" in moved:
+        moved["regions"] = [_moved_target(place, factor, shift) for place in moved["regions"]]
+    if "action" in moved:
+        moved["action"] = _moved_target(moved["action"], factor, shift)
+    return moved
 
 
 _TARGETS: tuple[Any, ...] = (
@@ -179,7 +179,7 @@ Make = Callable[[Box], tuple[Pair | None, Box | None, Reason]]
 
 
 def _at(u: float, v: float, dx: float = 0.0, dy: float = 0.0) -> Make:
-    """A point in shares of the target's bounds, shifted by some pixels."""
+    """Return a prediction at a point in shares of the target's bounds, shifted by some pixels."""
     return lambda b: ((b[0] + u * (b[2] - b[0]) + dx, b[1] + v * (b[3] - b[1]) + dy), None, Reason.OK)
 
 

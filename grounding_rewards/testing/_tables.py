@@ -1,4 +1,4 @@
-"""Generated rows as the tables that verifiers see."""
+"""Tables of generated rows, as verifiers read them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _KINDS = frozenset({BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION})
 def rollouts(
     rows: Sequence[Row], space: CoordSpace, *, bare: frozenset[str] | None = None, extras: Sequence[str] = ()
 ) -> Rollouts:
-    """The rows as a verifier of a recipe that works in ``space`` sees them.
+    """Return rows as a verifier of a recipe that works in ``space`` reads them.
 
     Args:
         rows: any of ``generated_rows``.
         space: into which predictions and targets are brought.
-        bare: names of what must be there (``needs``): the rest of what a recipe may not have is left out.
+        bare: names of the required columns (``needs``): the other optional ones are left out.
         extras: names of the further columns.
     """
     sizes = np.array([row.image_size for row in rows], dtype=np.float64).reshape(-1, 2)

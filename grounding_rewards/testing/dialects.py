@@ -1,4 +1,4 @@
-"""Does a dialect keep its promises?"""
+"""Check that a dialect keeps its promises."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_dialect(dialect: Dialect, responses: Sequence[str | None] | None = Non
     wherever one was; places are finite and within ``COORDINATE_LIMIT``;
     under ``"all"`` the list of answers begins with that place; it can be pickled, and copies equal it. The first few
     texts are also read with a line feed behind them, and with their digits, spaces and small i as other scripts have
-    them: there patterns mean two things.
+    them: there engines read patterns differently.
 
     Args:
         dialect: what to check.
@@ -65,51 +65,55 @@ def _check(name: str, dialect: Dialect, texts: list[str | None], answers: Answer
 
     alone = []
     for text in texts:
-        found = read([text], brief(text))
-        _sound(name, text, found)
-        alone.append(_row(found, 0))
+        predictions = read([text], brief(text))
+        _sound(name, text, predictions)
+        alone.append(_row(predictions, 0))
     # The short ones so often that those which one dialect leaves for the next are many again.
     short = [place for place, text in enumerate(texts) if len(text or "") < _SHORT]
     many = short * VECTOR_ROWS if len(short) < VECTOR_ROWS else short
     for chosen in [[*many, *range(len(texts))]] + [
         list(range(start, min(start + _FEW, len(texts)))) for start in range(0, len(texts), _FEW)
     ]:
-        found = read([texts[place] for place in chosen], f"{len(chosen)} texts")
+        predictions = read([texts[place] for place in chosen], f"{len(chosen)} texts")
         for row, place in enumerate(chosen):
-            together = _row(found, row)
+            together = _row(predictions, row)
             for column in together:
                 if together[column] != alone[place][column]:
                     both = f"{together[column]} among {len(chosen)} texts and {alone[place][column]} alone"
                     raise AssertionError(f"{name} reads {column} {both} from {brief(texts[place])}")
 
 
-def _sound(name: str, text: str | None, found: Predictions) -> None:
-    xy, box = found.xy[0], found.box[0]
+def _sound(name: str, text: str | None, predictions: Predictions) -> None:
+    xy, box = predictions.xy[0], predictions.box[0]
     place = not np.isnan(xy).any()
     wrong = None
-    answered = found.reason[0] in (*CLICKED, Reason.UNKNOWN_ACTION)
-    if place > answered or (answered and not place and not found.actions[0]):
+    answered = predictions.reason[0] in (*CLICKED, Reason.UNKNOWN_ACTION)
+    if place > answered or (answered and not place and not predictions.actions[0]):
         wrong = "returns a place without an answer, or an answer without a place or an action"
     elif (np.abs([*xy, *box]) > COORDINATE_LIMIT).any():
         wrong = f"returns numbers beyond {COORDINATE_LIMIT:g}"
-    elif not -1 <= found.dialect[0] < len(found.dialects):
-        wrong = f"says that dialect {found.dialect[0]} of {found.dialects} matched"
-    elif found.points is not None and place and not (len(found.points) and (found.points[0] == xy).all()):
-        wrong = f"lists the answers {found.points.tolist()}"
+    elif not -1 <= predictions.dialect[0] < len(predictions.dialects):
+        wrong = f"says that dialect {predictions.dialect[0]} of {predictions.dialects} matched"
+    elif (
+        predictions.points is not None
+        and place
+        and not (len(predictions.points) and (predictions.points[0] == xy).all())
+    ):
+        wrong = f"lists the answers {predictions.points.tolist()}"
     if wrong:
-        came = f"{xy.tolist()}, box {box.tolist()}, reason {found.reason[0]}"
+        came = f"{xy.tolist()}, box {box.tolist()}, reason {predictions.reason[0]}"
         raise AssertionError(f"{name} {wrong}: {came} from {brief(text)}")
 
 
-def _row(found: Predictions, row: int) -> dict[str, str]:
-    """A row as texts: a float's repr is exact, -0.0 is not 0.0, and NaN is NaN."""
-    columns = {name: repr(getattr(found, name)[row : row + 1].tolist()) for name in _COLUMNS}
+def _row(predictions: Predictions, row: int) -> dict[str, str]:
+    """Return a row as texts: a float's repr is exact, -0.0 is not 0.0, and NaN is NaN."""
+    columns = {name: repr(getattr(predictions, name)[row : row + 1].tolist()) for name in _COLUMNS}
     for name in _ARGUMENTS:
-        column = getattr(found.arguments, name)
+        column = getattr(predictions.arguments, name)
         columns[name] = repr((empty(name, 1) if column is None else column[row : row + 1]).tolist())
-    if found.points is not None and found.offsets is not None:
-        start, end = found.offsets[row : row + 2]
-        columns["points"] = repr(found.points[start:end].tolist())
+    if predictions.points is not None and predictions.offsets is not None:
+        start, end = predictions.offsets[row : row + 2]
+        columns["points"] = repr(predictions.points[start:end].tolist())
     return columns
 
 

@@ -1,4 +1,4 @@
-"""Every way of writing an answer that published models use, each once right and once broken."""
+"""Answer formats of published models, each once right and once broken."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class AnswerFormat:
     """One way of writing an answer.
 
     Attributes:
-        name: what it is called.
+        name: its name.
         right: an answer as it should be; where the format has a place, it is around (512, 384).
         broken: the same with a slip that a model makes: cut off, a number missing, a wrong type.
     """

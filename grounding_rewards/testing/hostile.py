@@ -1,12 +1,13 @@
-"""Responses that break reward functions: what no parser should raise, hang or pay for."""
+"""Responses that break reward functions: no parser may raise, hang or reward them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 from grounding_rewards.testing.formats import ANSWER_FORMATS
-from grounding_rewards.testing.shapes import MEGABYTE, hostile_shapes
 
+MEGABYTE = 1_000_000
 _MIDDLING = 4 * 1024
 
 PROMPT = "You are a GUI grounding expert. Output the coordinate pair exactly:\n(x,y)\nClick the button: save."
@@ -16,7 +17,7 @@ _FAR, _FARTHER = "9" * 400, "9" * 5000
 
 
 def hostile_responses(length: int = MEGABYTE) -> list[str | None]:
-    """Some hundreds of responses, None among them: every answer format right and broken, and all that goes wrong.
+    """Return some hundreds of responses, None among them: every answer format right and broken, and known errors.
 
     Huge and non-ASCII digits, lone surrogates, NUL, not-a-number, inverted and empty boxes, prompts repeated, thinking
     in every state, text that hopes for ``eval``, calls with everything wrong, ``hostile_shapes``, and some of these as
@@ -33,7 +34,7 @@ def hostile_responses(length: int = MEGABYTE) -> list[str | None]:
 
 @cache
 def short_responses() -> tuple[str | None, ...]:
-    """Those of ``hostile_responses`` that are as short as an answer, each once."""
+    """Return those of ``hostile_responses`` that are as short as an answer, each once."""
     formats = [text for form in ANSWER_FORMATS for text in (form.right, form.broken)]
     return tuple(dict.fromkeys([*formats, *_WORDS, *_NUMBERS, *_BOXES, *_THOUGHTS, *BAITS, *_CALLS]))
 
@@ -157,3 +158,72 @@ _ALSO_LONG = frozenset({
     "[", "(", "{", "[]", "1", " ", '"', "\x00", "\ud800", "(1, 2)", '{"point_2d": [', "<think>", "</think>",
     "<tool_call>", "nested JSON", "(512, 384) …", " …(512, 384)",
 })  # fmt: skip
+
+
+def hostile_shapes(length: int = MEGABYTE) -> Iterator[tuple[str, str]]:
+    """Yield names and texts of about ``length`` characters each that make careless parsers slow, one at a time.
+
+    >>> dict(hostile_shapes(20))["(1, 2)"]
+    '(1, 2)(1, 2)(1, 2)'
+    """
+    for unit in _UNITS:
+        yield unit, repeated(unit, length)
+    for head, body, tail in _LONG:
+        yield f"{head}{body}…{tail}", head + repeated(body, length) + tail
+    depth = max(length // 6, 1)
+    yield "nested JSON", '{"a":' * depth + "1" + "}" * depth
+    yield "nested lists", "[" * (3 * depth) + "1" + "]" * (3 * depth)
+    for form in ANSWER_FORMATS:
+        yield f"{form.name}, again and again", repeated(form.right + "\n", length)
+
+
+def shapes_of(answer: str, length: int) -> dict[str, str]:
+    """Lengthen an answer in hostile ways: repeated as a whole or in part, its numbers and gaps blown up.
+
+    >>> shapes_of("at (5, 6)", 8)["digits"]
+    'at (55555555, 6)'
+    """
+    digits = [place for place, sign in enumerate(answer) if sign.isdigit()] or [len(answer) // 2]
+    first, last = digits[0], digits[-1] + 1
+    return {
+        "answers": repeated(answer, length),
+        "beginnings": repeated(answer[:first] or "(", length),
+        "beginnings before the end": repeated(answer[:first] or "(", length) + answer[first:],
+        "ends": answer[:last] + repeated(answer[last:] or ")", length),
+        "digits": answer[:first] + repeated(answer[first : first + 1] or "1", length) + answer[first + 1 :],
+        "gaps": answer[:first] + " " * length + answer[first:],
+        "gaps cut off": answer[:first] + " " * length,
+        "gaps before the end": answer[:last] + " " * length + answer[last:],
+        "words before": repeated("the save button is at the top, ", length) + answer,
+        "words after": answer + repeated(" or so, I think", length),
+    }
+
+
+def repeated(unit: str, length: int) -> str:
+    """Repeat a unit as often as it fits, at least once."""
+    return unit * max(length // len(unit), 1)
+
+
+_UNITS = [
+    "[", "(", "{", "]", ")", "}", "[]", "()", "{}", "[[", "[{", '"', "'", "\\", '\\"', ",", ":", "-", ".", "1", "0.",
+    "-1", "１", "a", " ", "\n", "\t", "\u3000", "\x00", "\ud800", "é", "\U0001f5b1", "(1, 2)", "(1,", "(1, ",
+    "[1, 2], ", "[1,", "[[1, 2], ", "1, ", "1 2 ", "{'a': ", '{"a": [', '{"point_2d": [', '{"point_2d": [1, ',
+    '"bbox_2d": [', "'coordinate': [", "'coordinate': ", "{'action': 'click', ", "'action': 'click", "<think>",
+    "</think>", "<think></think>", "<think>a</think>", "<answer>", "</answer>", "<answer></answer>", "<answer>[",
+    "<answer>{", "<tool_call>", "</tool_call>", "<tool_call>{", "<tool_call></tool_call>", "<tool_call>{[1, 2",
+    "```json\n", "```", "```json\n[", "<action>", "<action>{", "<blink>", "<link>```json", "<|box_start|>(",
+    "<point>1 ", "assistant\n", "assistant\n[1,", '"arguments": {', '"arguments": {"coordinate": [', "a b ",
+    "pyautogui.click(", "Action: click(", "save ] the [ ", "nan, ", "1e9, ",
+]  # fmt: skip
+_LONG = [
+    ("(512, 384)", " ", ""), ("", " ", "(512, 384)"), ("(", " ", "512, 384)"), ("(512", " ", ", 384)"),
+    ("(512, 384", " ", ""), ("[512,", " ", "384]"), ("<think>", "a b ", "</think>(512, 384)"), ("<think>", "(1", ""),
+    ("<think>", "a", "<answer>"), ("<think>", "</think", "</think>(1, 2)"), ("(512, 384)", "</think>", ""),
+    ("<answer>", "a", ""), ("<tool_call>", "a", ""), ("<tool_call>{", "[1, 2", ""), ("<tool_call>", "{[1, 2]}", ""),
+    ("<tool_call>{", "[1", "]}"), ("<think>a</think><answer>", " ", ""),
+    ("<think>a</think><answer>[", "{'action': 'click', 'coordinate': [1, 2]}, ", "]</answer>"),
+    ("<think>a</think>[", '{"point_2d": [1, 2]}, ', '{"point_2d": [1, 2]}]'),
+    ('{"point_2d": [512, 384], "label": "', "a", '"}'), ('{"label": "', '\\"', '", "point_2d": [512, 384]}'),
+    ('{"point_2d": [', "9", ", 1]}"), ("```json\n", "[", "\n```"), ("```json\n", "a\n", "```"), ("[", "9,", "9]"),
+    ("[", "0.", "]"), ('{"TYPE":"', "ab ", '"}'), ("[", "[512, 384], ", "[1, 2]]"),
+]  # fmt: skip

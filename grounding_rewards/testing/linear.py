@@ -1,4 +1,4 @@
-"""Does work grow as the rows do? Counted, not timed: the lines of Python that run, and the memory that they take."""
+"""Check that work grows linearly in the rows, by counting lines of Python run and memory taken, not by time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STEEPEST = 4.5
 
 _CRUMBS = 512
 _LINES, _BYTES = 1, 64
-"""For each row: less than this is no growth worth an error."""
+"""Growth for each row below which there is no error."""
 
 Run = Callable[[], Any]
 Grouping = Callable[[int], int]
@@ -79,7 +79,7 @@ def check_linear(
     AssertionError: FunctionVerifier(...) runs ... lines of Python for 256 rows and ... for 64 (each row alone): ...
     """
     for how, count, make in _batches(thing, examples, rows, extras or {}):
-        make(1)()  # what is done once, such as compiling patterns, is no work of the rows
+        make(1)()  # work done once, such as compiling patterns, does not count
         few, many = work(make(1)), work(make(4))
         for what, least, ours, theirs in zip(_WHAT, (_LINES, _BYTES), few, many, strict=True):
             if theirs > STEEPEST * max(ours, least * count):
@@ -130,7 +130,7 @@ def work(run: Run) -> Work:
 def _batches(
     thing: Any, examples: Sequence[Example] | None, rows: int, extras: Mapping[str, Sequence[Any]]
 ) -> Iterator[tuple[str, int, Callable[[int], Run]]]:
-    """Batches of each kind: what it is called, its rows, and what makes a call with so many times as many."""
+    """Yield batches of each kind: a name, its rows, and a function that makes a call with so many times as many."""
     if hasattr(thing, "find"):
         texts = _repeated([text for form in ANSWER_FORMATS for text in (form.right, form.broken)], rows)
         for answers in get_args(Answers):
@@ -150,12 +150,12 @@ _GROUPINGS: dict[str, Grouping] = {"groups of eight": lambda row: row // 8, "one
 
 
 def _repeated(some: Sequence[Any], rows: int) -> list[Any]:
-    """All of them, as often as it takes: four times as many are then the same mix."""
+    """Repeat items as often as it takes: four times as many are then the same mix."""
     return list(some) * -(-rows // len(some))
 
 
 def _varied(texts: list[str], turn: int) -> list[str]:
-    """The texts, in each second turn with action names that no other row has: distinct values must cost no more."""
+    """Repeat texts, in each second turn with action names that no other row has: distinct values must cost no more."""
     return [text.replace("click", f"tap{row}") if row // turn % 2 else text for row, text in enumerate(texts)]
 
 
@@ -172,12 +172,12 @@ def _scoring(recipe: Recipe, cases: list[Example], group: Grouping) -> Callable[
         rows = cases * times
         texts = _varied([row.response for row in rows], max(len(rows) // 8, 1))
         targets = [row.target for row in rows]
-        given: dict[str, Any] = {
+        options: dict[str, Any] = {
             "image_sizes": [row.image_size for row in rows],
             "model_image_sizes": [row.model_image_size for row in rows],
             "groups": [group(row) for row in range(len(rows))],
         }
-        return lambda: recipe.score(texts, targets, **given)
+        return lambda: recipe.score(texts, targets, **options)
 
     return make
 
@@ -196,10 +196,10 @@ def _judging(
 
 
 def _cases(recipe: Recipe) -> list[Example]:
-    """Its own examples, and each answer format that it reads, with each target of ``examples_of``."""
+    """Pair the recipe's examples, and each answer format that it reads, with each target of ``examples_of``."""
     own = [*([recipe.example] if recipe.example else []), *(each.example for each in recipe.exploits if each.example)]
     forms = [form.right for form in ANSWER_FORMATS]
-    found = parse(forms, recipe.dialect, space=recipe.response_space, answers=recipe.answers, thinking=recipe.thinking)
-    read = [text for text, reason in zip(forms, found.reason, strict=True) if reason in PARSED]
+    parsed = parse(forms, recipe.dialect, space=recipe.response_space, answers=recipe.answers, thinking=recipe.thinking)
+    read = [text for text, reason in zip(forms, parsed.reason, strict=True) if reason in PARSED]
     texts = dict.fromkeys([*(each.response for each in own), *read, "no idea"])
     return own + [replace(example, response=text) for example in examples_of(recipe) for text in texts]

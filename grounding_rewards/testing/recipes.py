@@ -1,4 +1,4 @@
-"""Does a recipe keep its promises, whatever the response?"""
+"""Check that a recipe keeps its promises, whatever the response."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.rollouts import Reason, Scores
 from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Example, Recipe
 from grounding_rewards.testing._checks import brief, close, members, quietly, same_bits, survives_copies
-from grounding_rewards.testing.hostile import hostile_responses
-from grounding_rewards.testing.shapes import shapes_of
+from grounding_rewards.testing.hostile import hostile_responses, shapes_of
 from grounding_rewards.testing.timing import check_time
 
 _WIRE = {"space": "pixel", "image_size": [1024, 512], "model_image_size": [512, 256]}
@@ -89,9 +88,9 @@ def check_recipe(
 
 
 def examples_of(recipe: Recipe) -> list[Example]:
-    """The recipe's own example, and a target in the wire form of each kind that it accepts.
+    """Return the recipe's own example, and a target in the wire form of each kind that it accepts.
 
-    Of a recipe without labels, the kinds are no target at all, and one that says no more than a name and sizes.
+    Of a recipe without labels, the kinds are no target at all, and one with no more than a name and sizes.
 
     >>> from grounding_rewards import recipe
     >>> [list(example.target)[0] for example in examples_of(recipe("click", response_space="unit"))][-1]
@@ -113,7 +112,7 @@ class _Check:
 
     @property
     def groups(self) -> list[int] | None:
-        """A group for each case where the recipe needs one, of about four cases each."""
+        """Return a group for each case where the recipe needs one, of about four cases each."""
         if "groups" not in self.recipe.needs:
             return None
         rng = np.random.default_rng(self.seed)
@@ -121,7 +120,7 @@ class _Check:
         return codes
 
     def agreement(self) -> None:
-        """Alone, in small batches, in a large one and in another order: the same scores."""
+        """Check for equal scores alone, in small batches, in a large one and in another order."""
         everything = range(len(self.cases))
         batch = self.score(everything, "in a batch")
         for rows in members(self.groups, len(self.cases)):
@@ -133,7 +132,7 @@ class _Check:
         self.agree(batch, order, "in another order")
 
     def agree(self, batch: Columns, rows: Sequence[int], how: str) -> None:
-        """The chosen cases have the scores that they have in the batch."""
+        """Check that the chosen cases score as in the batch."""
         equal = same_bits if self.groups is None else close
         for name, column in self.score(rows, how).items():
             for place in np.flatnonzero(~equal(batch[name][list(rows)], column))[:1]:
@@ -141,7 +140,7 @@ class _Check:
                 raise AssertionError(f"{self.recipe!r}: {name} is {both} for {self.case(rows[place])}")
 
     def score(self, rows: Sequence[int], how: str) -> Columns:
-        """The columns of these cases, each checked by itself; where something is wrong, the case is named."""
+        """Return the columns of these cases, each checked by itself; errors name the case."""
         try:
             return self.sound(rows, how)
         except AssertionError:
@@ -179,7 +178,7 @@ class _Check:
 
 
 def _columns(name: str, recipe: Recipe, scores: Scores, rows: int) -> Columns:
-    """All columns by name, of the right names, types and shapes."""
+    """Return all columns by name, checked for names, types and shapes."""
     if tuple(scores.parts) != recipe.parts:
         raise AssertionError(f"{name} has parts {tuple(scores.parts)}: expected {recipe.parts}")
     floats: Columns = {"total": scores.total, "acc": scores.acc, "valid": scores.valid, **scores.parts}
@@ -190,7 +189,7 @@ def _columns(name: str, recipe: Recipe, scores: Scores, rows: int) -> Columns:
 
 
 def _faults(recipe: Recipe, columns: Columns) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """What can be wrong, and in which rows it is."""
+    """Yield each possible fault with the rows that have it."""
     total = columns["total"]
     yield "returns a number that is not finite", ~np.all([np.isfinite(column) for column in columns.values()], axis=0)
     yield f"returns a total outside {recipe.low} to {recipe.high}", (total < recipe.low) | (total > recipe.high)

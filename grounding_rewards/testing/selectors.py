@@ -1,4 +1,4 @@
-"""Does a selector keep its promises?"""
+"""Check that a selector keeps its promises."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_selector(selector: Selector, *, seed: int = 0) -> None:
         seed: order of the samples, and their rollouts.
 
     Raises:
-        AssertionError: a promise is broken; names the selector, the sample and what is known of it.
+        AssertionError: a promise is broken; names the selector, the sample and its statistics.
 
     >>> from grounding_rewards.pool import Band
     >>> check_selector(Band(0.25, 0.75))
@@ -51,7 +51,7 @@ def check_selector(selector: Selector, *, seed: int = 0) -> None:
 
 
 def generated_stats(seed: int = 0) -> SampleStats:
-    """Statistics of samples of all kinds, in an order that the seed decides."""
+    """Return statistics of samples of all kinds, in an order that the seed decides."""
     rng = np.random.default_rng(seed)
     ids, acc, total = list[str](), list[float | None](), list[float | None]()
     for sample in range(300):
@@ -60,14 +60,14 @@ def generated_stats(seed: int = 0) -> SampleStats:
         ids += [f"s{sample}"] * (n + 1)
         acc += [None, *right]
         total += [None, *(None if sample % 7 == 0 else scale * value for value in right)]
-    found = sample_stats(ids, acc, total)
-    found = replace(found, **_seen(found, np.random.default_rng([seed, 1])))
+    stats = sample_stats(ids, acc, total)
+    stats = replace(stats, **_seen(stats, np.random.default_rng([seed, 1])))
     order = rng.permutation(300)
-    return SampleStats(**{name: column[order] for name, column in vars(found).items()})  # to be written into, or not
+    return SampleStats(**{name: column[order] for name, column in vars(stats).items()})  # to be written into, or not
 
 
 def _seen(stats: SampleStats, rng: np.random.Generator) -> dict[str, Any]:
-    """What is known of some samples beside what they were paid: clicks, targets, responses, where they come from."""
+    """Return further statistics of some samples: clicks, targets, responses, and where they come from."""
 
     def some(values: Any, unknown: Any) -> Any:
         return np.where(rng.random(len(stats)) < 0.2, unknown, values)
@@ -91,7 +91,7 @@ def _seen(stats: SampleStats, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _weights(name: str, selector: Selector, stats: SampleStats) -> Floats:
-    """The weights, checked by themselves."""
+    """Return the weights, checked by themselves."""
     what = f"{name} on {len(stats)} samples" if len(stats) != 1 else f"{name} on {_shown(stats, 0)}"
     before = {column: values.copy() for column, values in vars(stats).items()}
     weights: Any = quietly(what, lambda: selector(stats), settled=True)

@@ -1,4 +1,4 @@
-"""How long a hostile response takes: seconds for a megabyte, and how they grow."""
+"""Time of hostile responses: seconds for a megabyte, and their growth with the length."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from grounding_rewards.scoring import Example, Recipe
-from grounding_rewards.testing.shapes import MEGABYTE, hostile_shapes, shapes_of
+from grounding_rewards.testing.hostile import MEGABYTE, hostile_shapes, shapes_of
 
 SHORTER, LONGER = 15 * 1024, 60 * 1024
 """Characters: as much as is read of a response (64 KiB), but for what stands around the repeated part."""
@@ -26,23 +26,23 @@ def check_time(recipe: Recipe, example: Example, limit: float) -> dict[str, floa
     Raises:
         AssertionError: a shape is too slow, or takes 12 times as long for 60 KiB as for 15 KiB; names the shape.
     """
-    found = {}
+    times = {}
     for name, text in shapes(recipe, MEGABYTE):
-        found[name] = seconds(recipe, example, text, 1)
-        if limit < found[name] < 10 * limit:  # or was it chance?
-            found[name] = seconds(recipe, example, text, 5)
-        if found[name] > limit:
-            came = f"{found[name]:.3f} s for 1 MB of {name!r}"
+        times[name] = seconds(recipe, example, text, 1)
+        if limit < times[name] < 10 * limit:  # measure again: it may have been chance
+            times[name] = seconds(recipe, example, text, 5)
+        if times[name] > limit:
+            came = f"{times[name]:.3f} s for 1 MB of {name!r}"
             raise AssertionError(f"{recipe!r} takes {came}: expected at most {limit:g} s")
     for name, ratio in growth(recipe, example).items():
         if ratio >= STEEPEST:
             came = f"{ratio:.1f} times as long for 60 KiB as for 15 KiB"
             raise AssertionError(f"{recipe!r} takes {came} of {name!r}: time must grow linearly")
-    return found
+    return times
 
 
 def megabyte_seconds(recipe: Recipe, example: Example, length: int = MEGABYTE, repeats: int = 1) -> dict[str, float]:
-    """Processor seconds for one response of ``length`` characters, by shape, the best of so many calls.
+    """Return processor seconds for one response of ``length`` characters, by shape, the best of so many calls.
 
     >>> from grounding_rewards import recipe
     >>> seconds = megabyte_seconds(recipe("gelato"), Example("(1, 2)", [0.1, 0.1, 0.3, 0.2]), length=1000)
@@ -53,20 +53,22 @@ def megabyte_seconds(recipe: Recipe, example: Example, length: int = MEGABYTE, r
 
 
 def growth(recipe: Recipe, example: Example) -> dict[str, float]:
-    """How many times as long 60 KiB take as 15 KiB, by shape; shapes too fast to tell are left out."""
+    """Return the time of 60 KiB over that of 15 KiB, by shape; shapes too fast to measure are left out."""
     shorter = dict(shapes(recipe, SHORTER))
-    found = {}
+    ratios = {}
     for name, text in shapes(recipe, LONGER):
         if seconds(recipe, example, text, 1) > _NOISE:
             for repeats in (1, 8):  # the second time only where it may have been chance
-                found[name] = seconds(recipe, example, text, repeats) / seconds(recipe, example, shorter[name], repeats)
-                if found[name] < STEEPEST:
+                ratios[name] = seconds(recipe, example, text, repeats) / seconds(
+                    recipe, example, shorter[name], repeats
+                )
+                if ratios[name] < STEEPEST:
                     break
-    return found
+    return ratios
 
 
 def seconds(recipe: Recipe, example: Example, text: str, repeats: int) -> float:
-    """Processor seconds for one call with one response, the best of several: what else runs does not count."""
+    """Return processor seconds for one call with one response, the best of several, free of other processes' load."""
     groups = [0] if "groups" in recipe.needs else None
     best = float("inf")
     for _ in range(repeats):
@@ -83,7 +85,7 @@ def seconds(recipe: Recipe, example: Example, text: str, repeats: int) -> float:
 
 
 def shapes(recipe: Recipe, length: int) -> Iterator[tuple[str, str]]:
-    """Name and text of ``hostile_shapes``, and of the recipe's own example made long."""
+    """Yield name and text of ``hostile_shapes``, and of the recipe's own example made long."""
     yield from hostile_shapes(length)
     if recipe.example:
         for name, text in shapes_of(recipe.example.response, length).items():

@@ -1,4 +1,4 @@
-"""Does a verifier keep its promises?"""
+"""Check that a verifier keeps its promises."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def check_verifier(
     seed: int = 0,
     extras: Mapping[str, Sequence[Any]] | None = None,
 ) -> None:
-    """Check what every verifier promises, over rollouts of all kinds in all four spaces.
+    """Check the promises of every verifier, over rollouts of all kinds in all four spaces.
 
     Some 900 rollouts: boxes (also without extent, beside the image, with a marked point), polygons, circles, points,
     several places, refusals, actions with arguments and unusable targets; points on, in, beside and far from them (up
     to ``COORDINATE_LIMIT``), boxes (inverted, empty, huge), ragged lists of answers, and no place for every reason.
     Responses have up to 64 KiB.
 
-    Checked: it declares finite ``low`` <= ``high`` and known ``needs``, and the same ones ever after; it returns (n,)
+    Checked: it declares finite ``low`` <= ``high`` and known ``needs``, the same ones at every call; it returns (n,)
     float64, finite and within these bounds, also for no rows; it neither raises, warns, prints, writes into its inputs
     (arrays cannot be written into) nor changes what all code shares, such as seeds; rows in another order have the same
     scores; each row alone (each group, where it needs groups) scores as in the batch, to the last bit (but for rounding
@@ -104,7 +104,7 @@ class _Check:
         return self.scores(range(len(self.rows)), CoordSpace.PIXEL, "in a batch")
 
     def space(self, space: CoordSpace) -> None:
-        """What can be checked in one space."""
+        """Run the checks of one space."""
         rows = range(len(self.rows))
         batch = self.scores(rows, space, "in a batch")
         groups = members([row.group for row in self.rows] if self.grouped else None, len(rows))
@@ -121,7 +121,7 @@ class _Check:
         self.scores(rows, space, "with nothing but its needs", bare=self.verifier.needs)
 
     def without_sizes(self) -> None:
-        """A size that a formula cannot do without is a TargetError, and nothing else is an error."""
+        """Check that a missing size that the formula needs is a TargetError, and that nothing else is an error."""
         unknown = [replace(row, image_size=(NAN, NAN)) for row in self.rows]
         try:
             self.sound(self.table(unknown, CoordSpace.PIXEL), unknown, "without image sizes")
@@ -130,7 +130,7 @@ class _Check:
                 raise
 
     def moved(self, how: str, factor: float, shift: tuple[float, float]) -> None:
-        """Moved out of the image, a point keeps its reason: only where it lies relative to its target matters here."""
+        """Check moved rollouts. A point moved off the image keeps its reason: its offset from the target counts."""
         table = self.table([row.moved(factor, shift) for row in self.rows], CoordSpace.PIXEL)
         reason = self.table(self.rows, CoordSpace.PIXEL).predictions.reason
         table = replace(table, predictions=replace(table.predictions, reason=reason))
@@ -138,7 +138,7 @@ class _Check:
         self.agree(self.first, range(len(self.rows)), after, f"as it was and {how}", close)
 
     def scores(self, chosen: Sequence[int], space: CoordSpace, how: str, bare: frozenset[str] | None = None) -> Floats:
-        """The scores, checked by themselves; where something is wrong and can be seen in one row, it is named."""
+        """Return the scores, checked by themselves; an error that one row alone shows names that row."""
         rows = [self.rows[row] for row in chosen]
         try:
             return self.sound(self.table(rows, space, bare), rows, f"{space}, {how}")
@@ -149,7 +149,7 @@ class _Check:
             raise
 
     def table(self, rows: Sequence[Row], space: CoordSpace, bare: frozenset[str] | None = None) -> Rollouts:
-        """The rows as the verifier sees them."""
+        """Return the rows as the verifier reads them."""
         return rollouts(rows, space, bare=bare, extras=self.columns)
 
     def sound(self, table: Rollouts, rows: Sequence[Row], how: str) -> Floats:
@@ -169,7 +169,7 @@ class _Check:
         return np.asarray(scores, dtype=np.float64)
 
     def agree(self, batch: Floats, rows: Sequence[int], theirs: Floats, what: str, equal: Equal | None = None) -> None:
-        """The chosen rows have the scores that they have in the batch."""
+        """Check that the chosen rows score as in the batch."""
         equal = equal or (close if self.grouped else same_bits)
         ours = batch[list(rows)]
         for place in np.flatnonzero(~equal(ours, theirs))[:1]:
@@ -178,7 +178,7 @@ class _Check:
 
 
 def _inputs(table: Rollouts, whole: bool) -> Iterator[tuple[str, Any]]:
-    """What could be written into, by where it is: all of a table, or what no array protects."""
+    """Yield writable parts by their paths: all of a table, or only those that no read-only array protects."""
     if whole:
         yield from _arrays("rollouts", table)
     else:
@@ -187,7 +187,7 @@ def _inputs(table: Rollouts, whole: bool) -> Iterator[tuple[str, Any]]:
 
 
 def _arrays(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """All arrays and sequences of texts inside a table, by where they are."""
+    """Yield all arrays and sequences of texts inside a table, by their paths."""
     if is_dataclass(value) and not isinstance(value, type):
         for item in fields(value):
             if item.name.startswith("_"):  # what a table keeps for itself, once it is asked for

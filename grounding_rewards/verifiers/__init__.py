@@ -9,27 +9,27 @@ from grounding_rewards.verifiers.action_match import ActionMatch, RefusalMatch
 from grounding_rewards.verifiers.any_of import any_of, if_placed, same_action
 from grounding_rewards.verifiers.arguments import ArgumentMatch, DurationMatch, EndHit, KeysMatch
 from grounding_rewards.verifiers.base import Verifier, verifier
-from grounding_rewards.verifiers.box_size import BoxSize
-from grounding_rewards.verifiers.centredness import Centredness
-from grounding_rewards.verifiers.collinear import NotCollinear
 from grounding_rewards.verifiers.consensus import Consensus, InConsensus
-from grounding_rewards.verifiers.corner_distance import CornerDistance
-from grounding_rewards.verifiers.dast_length import DastLength
 from grounding_rewards.verifiers.difficulty import Difficulty
 from grounding_rewards.verifiers.direction import DirectionMatch
-from grounding_rewards.verifiers.distance import DenseDistance, InsideDistance, ScreenDistance
-from grounding_rewards.verifiers.exploration import Exploration
-from grounding_rewards.verifiers.format import Format, GradedFormat
+from grounding_rewards.verifiers.distance import (
+    Centredness,
+    CornerDistance,
+    DenseDistance,
+    InsideDistance,
+    ScreenDistance,
+)
+from grounding_rewards.verifiers.exploration import Exploration, NotCollinear
+from grounding_rewards.verifiers.format import Format, GradedFormat, JudgedFormat
 from grounding_rewards.verifiers.gaussian import GaussianCoverage, GaussianPoint
 from grounding_rewards.verifiers.hit import Hit, NearPoint
-from grounding_rewards.verifiers.judged_format import JudgedFormat
+from grounding_rewards.verifiers.length import DastLength, ThinkingLength
 from grounding_rewards.verifiers.noise import Noise
-from grounding_rewards.verifiers.overlap import Overlap
+from grounding_rewards.verifiers.overlap import BoxSize, Overlap
 from grounding_rewards.verifiers.refusal import CorrectRefusal, FalseClick, FalseRefusal
 from grounding_rewards.verifiers.repetition import Novelty, Repetition
 from grounding_rewards.verifiers.step_return import StepReturn
 from grounding_rewards.verifiers.text import TextMatch
-from grounding_rewards.verifiers.thinking_length import ThinkingLength
 
 __all__ = [
     "ActionMatch",

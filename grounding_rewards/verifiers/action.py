@@ -1,4 +1,4 @@
-"""Is it the right kind of action?"""
+"""Type of the action."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ActionType(OfAlternatives):
         names: how names are compared. ``"vocabulary"``: equal once both are words of ``actions.ACTIONS``, for dialects
             that share the vocabulary (from others, names are looked up, but a swipe does not become a scroll).
             ``"written"``: equal. ``"lower"``: equal when lower-cased. ``"contained"``: the target's name is part of the
-            response's, as in code that pays ``notclick`` for ``click``.
+            response's, as in code that scores ``notclick`` for ``click``.
 
     Raises:
         RecipeError: the option does not fit.
@@ -59,13 +59,13 @@ class ActionType(OfAlternatives):
 
 
 def acted(predictions: Predictions) -> NDArray[np.bool_]:
-    """(n,) True where an action was read: neither a refusal nor nothing."""
+    """Return (n,) True where an action was read: neither a refusal nor nothing."""
     did: NDArray[np.bool_] = _ACTED[predictions.reason]
     return did
 
 
 def in_vocabulary(predictions: Predictions) -> NDArray[np.object_]:
-    """(n,) the actions in the words of ``actions.ACTIONS``; a place without one is ``click``."""
+    """Return (n,) the actions in the words of ``actions.ACTIONS``; a place without one is ``click``."""
     names = predictions.actions.tolist()
     known = {name: canonical(name) for name in set(names)}
     found = np.array([known[name] for name in names], dtype=np.object_)

@@ -1,4 +1,4 @@
-"""Is it the right action, at the right place, with the right arguments?"""
+"""The whole action: type, place and arguments."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ IMPOSSIBLE = frozenset({
     "impossible", "infeasible", "failure", "fail", "failed", "unachievable", "not_feasible", "unsuccessful", "error",
     "task_impossible",
 })  # fmt: skip
-"""What the status of ``finished`` is called where the task cannot be done."""
+"""Statuses of ``finished`` where the task cannot be done."""
 
 DONE = frozenset({
     "", "success", "successful", "succeeded", "complete", "completed", "done", "finish", "finished", "ok", "satisfied",
     "task_complete",
 })  # fmt: skip
-"""What it is called where the task is done, as it is where there is no status."""
+"""Statuses of ``finished`` where the task is done; without a status it is done."""
 
 _TYPE = ActionType()
 _REFUSED = np.int8(Reason.REFUSED)
@@ -66,7 +66,7 @@ class RefusalMatch(BaseVerifier):
 
 
 def _impossible(rollouts: Rollouts) -> NDArray[np.bool_]:
-    """(n,) True where the target is a refusal, or an action that finishes as impossible would do."""
+    """Return (n,) True where the target is a refusal, or an action that finishes as impossible would do."""
     targets = rollouts.targets
     if not targets.special:
         return np.zeros(len(rollouts), dtype=np.bool_)
@@ -168,7 +168,7 @@ class ActionMatch(BaseVerifier):
         return score
 
     def _placed(self, rollouts: Rollouts) -> geometry.Bools:
-        """Which alternatives' place and end are hit, as far as they have them."""
+        """Test place and end of alternatives, as far as they have them."""
         regions, alternatives = rollouts.targets.regions, rollouts.targets.alternatives
         hit = inside_regions(rollouts.predictions.xy, regions, point_radius=self.point_radius, enlarge=self.enlarge)
         if self.point_share is not None:
@@ -179,7 +179,7 @@ class ActionMatch(BaseVerifier):
         return placed
 
     def _loose(self, alternatives: Alternatives) -> geometry.Bools:
-        """Which alternatives are scrolls whose direction is all that counts."""
+        """Return True for alternatives that are scrolls of which the direction alone counts."""
         directions = alternatives.arguments.direction
         if self.scroll == "all" or directions is None:
             return np.zeros(len(alternatives), dtype=np.bool_)
@@ -187,7 +187,7 @@ class ActionMatch(BaseVerifier):
         return np.array([name == "scroll" and direction is not None for name, direction in pairs], dtype=np.bool_)
 
     def _rules(self) -> tuple[tuple[str, Callable[[Columns, int], Floats]], ...]:
-        """How each argument is compared; the end of a drag is a place, and the outcome is not an argument alone."""
+        """Return the comparison of each argument but ``to``, which is a place, and status, which has its own rule."""
         threshold = 1.0 if self.text_threshold is None else self.text_threshold
         rules = (
             ("text", _each(text_rule(self.text, threshold, self.text_case))),
@@ -205,7 +205,7 @@ def _each(compare: Callable[[Any, Any], float]) -> Callable[[Columns, int], Floa
 
 
 def _same_outcome(rollouts: Rollouts, alternatives: Alternatives, rows: NDArray[np.int64]) -> geometry.Bools:
-    """Which of the chosen alternatives have the response's outcome, where they finish; else its status, if any."""
+    """Compare the chosen alternatives' outcome, where they finish, else their status, if any, with the response's."""
     given, wanted = argument(rollouts, "status", alternatives)
     same = np.ones(len(rows), dtype=np.bool_)
     if given is None and wanted is None:
@@ -219,7 +219,7 @@ def _same_outcome(rollouts: Rollouts, alternatives: Alternatives, rows: NDArray[
 
 
 def outcome(status: str | None) -> str:
-    """What a status says: done (also where there is none), impossible, or itself.
+    """Return the outcome of a status: done (also where there is none), impossible, or itself.
 
     >>> outcome(None), outcome("Success"), outcome("infeasible"), outcome("need_feedback")
     ('done', 'done', 'impossible', 'need_feedback')

@@ -64,7 +64,7 @@ Columns = tuple[NDArray[Any] | None, NDArray[Any] | None]
 
 
 def argument(rollouts: Rollouts, name: str, alternatives: Alternatives | None = None) -> Columns:
-    """An argument of each alternative: what its sample's response says, and what it wants itself.
+    """Return an argument of each alternative: its sample's response's, and the one that it wants itself.
 
     Args:
         rollouts: n rollouts.

@@ -19,7 +19,7 @@ from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action import ActionType, Names, lowered, same_names
 from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives
 from grounding_rewards.verifiers.base import called, judges_of, reads_of
-from grounding_rewards.verifiers.contract import VERIFIER, complaint, within
+from grounding_rewards.verifiers.contract import VERIFIER, checked_scores, why_invalid
 
 Term = Any
 """A verifier with ``each``, or a combination of such."""
@@ -36,7 +36,9 @@ def each_of(term: Term, rollouts: Rollouts, among: Mask = None) -> Floats:
         return returned  # type: ignore[no-any-return]  # a combination of what is checked already
     alternatives = rollouts.targets.alternatives
     try:
-        return within(returned, term.low, term.high, len(alternatives), lambda index: _called(alternatives.row, index))
+        return checked_scores(
+            returned, term.low, term.high, len(alternatives), lambda index: _called(alternatives.row, index)
+        )
     except ValueError as error:
         wrong = VerifierError(f"verifier {called(term)} {error}")
         wrong.term = term
@@ -70,7 +72,7 @@ def nested(term: Term) -> Iterator[Term]:
 
 def _check(owner: str, term: Term) -> None:
     """Raise a RecipeError that names the first verifier within a term that cannot score alternatives."""
-    if wrong := complaint(term, VERIFIER):
+    if wrong := why_invalid(term, VERIFIER):
         raise RecipeError(f"{owner}: got {short_repr(term)}, which {wrong}")
     if isinstance(term, AnyOf) or not hasattr(term, "each"):
         raise RecipeError(

@@ -1,4 +1,4 @@
-"""Are the other arguments of an action right: app, status, button, keys, duration, and where a drag ends?"""
+"""Arguments of an action beside its text: app, status, button, keys, duration, and the end of a drag."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class KeysMatch(OfAlternatives):
 
 
 def same_keys(given: Iterable[str], wanted: Iterable[str]) -> float:
-    """1.0 where these are the same keys, in any order and case.
+    """Return 1.0 for the same keys, in any order and case, else 0.0.
 
     >>> same_keys(("C", "Control"), ("ctrl", "c")), same_keys(("ctrl",), ("ctrl", "c"))
     (1.0, 0.0)
@@ -90,7 +90,7 @@ def _pressed(keys: Iterable[str]) -> list[str]:
 
 
 def _with_enter(keys: Objects, names: Objects) -> Objects:
-    """The keys of each action, with that of the action ``enter``."""
+    """Return the keys of each action, with that of the action ``enter``."""
     entered = names == "enter"
     if not np.count_nonzero(entered):
         return keys
@@ -138,14 +138,14 @@ class DurationMatch(OfAlternatives):
         return durations(argument(rollouts, "duration"), len(rollouts.targets.alternatives), self.holds)
 
     def holds(self, given: Floats, wanted: Floats) -> geometry.Bools:
-        """Which of k durations are right; NaN is none."""
+        """Test k durations; NaN is none."""
         if self.tolerance is not None:
             return np.abs(given - wanted) <= self.tolerance
         return (given >= self.shortest) & (given <= (math.inf if self.longest is None else self.longest))
 
 
 def durations(columns: Columns, rows: int, holds: Callable[[Floats, Floats], geometry.Bools]) -> Floats:
-    """1.0 where no duration is wanted or the one given holds, else 0.0: (k,)."""
+    """Return 1.0 where no duration is wanted or the response's holds, else 0.0: (k,)."""
     given, wanted = columns
     if wanted is None:
         return np.ones(rows)

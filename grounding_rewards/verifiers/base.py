@@ -1,4 +1,4 @@
-"""What a verifier is, and a lift from a plain function to one."""
+"""The protocol of verifiers, and a lift from a plain function to one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, TargetError, VerifierError, short_repr
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers.contract import KNOWN, is_bound, known_names, within
+from grounding_rewards.verifiers.contract import KNOWN, checked_scores, is_bound, known_names
 
 NEEDS_NOTHING: frozenset[str] = frozenset()
 NO_TARGET: frozenset[str] = frozenset()
@@ -20,7 +20,7 @@ NEEDS_SCREEN = frozenset({"screen"})
 
 
 class Verifier(Protocol):
-    """n rollouts to n scores between ``low`` and ``high``.
+    """Function of n rollouts to n scores between ``low`` and ``high``.
 
     ``needs``: "groups", "screen" (the size of the image), "trajectories" (all steps of each, named in the targets).
 
@@ -88,20 +88,20 @@ class FunctionVerifier:
 
 
 def called(verifier: Verifier) -> str:
-    """What errors call a verifier: the function that it lifts, the place that a config names, or its class."""
+    """Return a verifier's name in errors: the function that it lifts, the place that a config names, or its class."""
     thing = getattr(verifier, "fn", verifier)
     name = getattr(thing, "__name__", None) or getattr(thing, "name", None)
     return name if isinstance(name, str) else type(thing).__name__
 
 
 def checked(term: Verifier, returned: Any, rows: int) -> Floats:
-    """What a verifier returned, as n float64 scores.
+    """Return the result of a verifier as n float64 scores.
 
     Raises:
-        VerifierError: it is no array of n numbers between ``low`` and ``high``; names the verifier and the row.
+        VerifierError: it is not an array of n numbers between ``low`` and ``high``; names the verifier and the row.
     """
     try:
-        return within(returned, term.low, term.high, rows)
+        return checked_scores(returned, term.low, term.high, rows)
     except ValueError as error:
         raise VerifierError(f"verifier {called(term)} {error}") from None
 
@@ -126,13 +126,13 @@ def scored(term: Verifier, rollouts: Rollouts, label: str) -> Floats:
     except TargetError:
         raise
     except (VerifierError, RecipeError) as error:
-        said, cause = str(error), error.__cause__ or error
+        fault, cause = str(error), error.__cause__ or error
         kind = RecipeError if isinstance(error, RecipeError) else VerifierError
         culprit = term if error.term is None else error.term  # a verifier inside of this one
     except (Exception, SystemExit) as error:
-        said, cause = f"verifier {called(term)} raised {type(error).__name__}: {error}", error
+        fault, cause = f"verifier {called(term)} raised {type(error).__name__}: {error}", error
     where = label if label in ("reward", "success") else f"part {label!r}"
-    named = kind(f"{where}: {said}")
+    named = kind(f"{where}: {fault}")
     named.term = culprit
     raise named from cause
 
@@ -146,7 +146,7 @@ def verifier(
         fn: maps ``Rollouts`` of n rows to n scores. A module-level function keeps the recipe picklable.
         low: the lowest score it can return.
         high: the highest.
-        needs: what it must be given beside the rows themselves: ``"groups"``, ``"screen"``, ``"trajectories"``, or
+        needs: its requirements beside the rows themselves: ``"groups"``, ``"screen"``, ``"trajectories"``, or
             several. A verifier in the place of ``fn`` adds its own.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Does the click lie where most rollouts of its group click? No label is needed."""
+"""Consensus scores: the agreement of a rollout with its group, without any label."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
 
 NEEDS_GROUPS = frozenset({"groups"})
-"""Compares the rollouts of one sample: it must be known which those are."""
+"""Compares the rollouts of one sample, and so needs the sample of each row."""
 
 
 @dataclass(frozen=True)
 class Consensus(BaseVerifier):
-    """(1 / (|R| · v_max)) · ∫_R v: how far the region about this rollout is the one that its group agrees on most.
+    """(1 / (|R| · v_max)) · ∫_R v: the agreement on the region about this rollout, as a share of the largest there is.
 
     Each rollout votes for its region R: the square of side ``size`` about its point, or the box that it answered (the
     square about its centre where that box has no area). v(x, y) counts the regions of the group that hold (x, y),
@@ -83,7 +83,7 @@ class InConsensus(BaseVerifier):
 
 
 def clicks(rollouts: Rollouts) -> Floats:
-    """The points answered in the image: (n, 2), NaN in all other rows."""
+    """Return the points answered in the image: (n, 2), NaN in all other rows."""
     predictions = rollouts.predictions
     return np.where((predictions.reason == Reason.OK)[:, None], predictions.xy, np.nan)
 

@@ -1,4 +1,4 @@
-"""What verifiers and selectors declare and return: one check of each for all that build, call or test them."""
+"""Contract of verifiers and selectors: one check of declarations and one of results, wherever they are used."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from grounding_rewards.errors import RecipeError, near, short_repr
 
 VERIFIER = ("low", "high", "needs")
 SELECTOR = ("low", "high")
-"""What each declares."""
+"""Attributes that each declares."""
 
 KNOWN = {
     "needs": ("groups", "screen", "trajectories"),
     "reads": ("extras", "token_lengths"),
     "judges": ("bbox", "polygon", "circle", "point", "refusal", "action"),
 }
-"""Names that a verifier declares: what it must be given beside the rows themselves, what it reads of the rest, and the
+"""Names that a verifier declares: its needs beside the rows themselves, the further columns that it reads, and the
 kinds of target that it judges. The last two may be left out."""
 
 _LIFT = {"verifier": "verifier(fn, low=, high=)", "selector": 'selector("module:fn", low=, high=)'}
@@ -31,7 +31,7 @@ _NUMBERS = "fiub"  # kinds of dtype
 
 
 def is_bound(value: Any) -> bool:
-    """Whether a value can be a bound: a finite number, numpy's included, and no boolean.
+    """Return True for a finite number, numpy's included, but no boolean: a possible bound.
 
     >>> is_bound(np.float32(0.5)), is_bound(10**400), is_bound(False)
     (True, False, False)
@@ -45,10 +45,10 @@ def is_bound(value: Any) -> bool:
 
 
 def known_names(key: str, given: Any) -> frozenset[str]:
-    """Return names of ``KNOWN[key]``: one as a text, or several.
+    """Read names of ``KNOWN[key]``: one as a text, or several.
 
     Raises:
-        RecipeError: one is unknown, or they are no names.
+        RecipeError: one is unknown, or not a name.
 
     >>> known_names("needs", "groups")
     frozenset({'groups'})
@@ -65,15 +65,15 @@ trajectories
     return frozenset(names)
 
 
-def complaint(thing: Any, keys: Sequence[str]) -> str:
-    """What keeps a thing from being a verifier or a selector, as the end of a sentence about it; "" where nothing does.
+def why_invalid(thing: Any, keys: Sequence[str]) -> str:
+    """Return why a thing is not a verifier or a selector, as the end of a sentence about it; "" where it is one.
 
     Args:
         thing: anything.
-        keys: what it declares: ``VERIFIER`` or ``SELECTOR``.
+        keys: the attributes to declare: ``VERIFIER`` or ``SELECTOR``.
 
     >>> from grounding_rewards.verifiers import Hit
-    >>> complaint(Hit(), VERIFIER), complaint(Hit, VERIFIER)
+    >>> why_invalid(Hit(), VERIFIER), why_invalid(Hit, VERIFIER)
     ('', 'is a class: build it, such as Hit()')
     """
     noun = "verifier" if "needs" in keys else "selector"
@@ -96,7 +96,7 @@ def complaint(thing: Any, keys: Sequence[str]) -> str:
             known_names(key, declared)
     except RecipeError as error:
         return f"declares unknown {error}"
-    except Exception as error:  # a property of somebody's class
+    except Exception as error:  # a property of a third-party class
         return f"cannot say what it declares ({type(error).__name__}: {error})"
     return ""
 
@@ -105,22 +105,22 @@ def _row(row: int) -> str:
     return f"row {row}"
 
 
-def within(returned: Any, low: float, high: float, rows: int, named: Callable[[int], str] = _row) -> Floats:
-    """What a verifier or a selector returned, as n float64 numbers between its bounds.
+def checked_scores(returned: Any, low: float, high: float, rows: int, named: Callable[[int], str] = _row) -> Floats:
+    """Read the result of a verifier or a selector as n float64 numbers between its bounds.
 
     Args:
         returned: anything.
-        low: the lowest number that was promised.
+        low: the lowest number that it declared.
         high: the highest.
         rows: how many.
-        named: how errors call a row.
+        named: names a row in errors.
 
     Raises:
-        ValueError: it is anything else; says what came, and what was expected.
+        ValueError: it is anything else; the message has the value and the expectation.
 
-    >>> within([0, True], 0.0, 1.0, rows=2)
+    >>> checked_scores([0, True], 0.0, 1.0, rows=2)
     array([0., 1.])
-    >>> within(["0.5"], 0.0, 1.0, rows=1)
+    >>> checked_scores(["0.5"], 0.0, 1.0, rows=1)
     Traceback (most recent call last):
     ValueError: returned ['0.5']; expected 1 numbers
     """
@@ -139,13 +139,13 @@ def within(returned: Any, low: float, high: float, rows: int, named: Callable[[i
 
 
 def _numbers(returned: Any, rows: int) -> Floats:
-    """Anything that stands for numbers, as float64; a text or a masked value does not."""
+    """Convert values that stand for numbers to float64; texts and masked arrays are refused."""
     try:
-        found = np.asarray(returned)
-        if found.dtype == np.object_ and not any(isinstance(each, str | bytes) for each in found.flat):
-            found = found.astype(np.float64)  # None becomes NaN
-        if returned is not None and found.dtype.kind in _NUMBERS and not isinstance(returned, np.ma.MaskedArray):
-            return found.astype(np.float64)
-    except Exception:  # ragged, or somebody's class
-        found = None
+        scores = np.asarray(returned)
+        if scores.dtype == np.object_ and not any(isinstance(each, str | bytes) for each in scores.flat):
+            scores = scores.astype(np.float64)  # None becomes NaN
+        if returned is not None and scores.dtype.kind in _NUMBERS and not isinstance(returned, np.ma.MaskedArray):
+            return scores.astype(np.float64)
+    except Exception:  # ragged, or a third-party class
+        scores = None
     raise ValueError(f"returned {short_repr(returned)}; expected {rows} numbers")

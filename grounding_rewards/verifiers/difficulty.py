@@ -1,4 +1,4 @@
-"""How much does this sample count?"""
+"""A factor for each sample, such as its difficulty."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Difficulty(BaseVerifier):
         key: where the factor stands.
 
     Raises:
-        TargetError: a factor is no number.
+        TargetError: a factor is not a number.
         RecipeError: ``extras[key]`` has another length than the responses.
 
     >>> from grounding_rewards.combine import product
@@ -83,8 +83,8 @@ def _field(extra: Any, key: str) -> Any:
 
 
 def _numbers(values: Iterable[Any], valid: list[bool], field: str, sample: Callable[[int], str | int]) -> Floats:
-    """The factors of all rows, NaN where there is none and where the target is not valid."""
-    found = np.full(len(valid), np.nan)
+    """Read the factors of all rows, NaN where there is none and where the target is not valid."""
+    factors = np.full(len(valid), np.nan)
     for row, value in enumerate(values):
         value = value.item() if isinstance(value, np.generic) else value
         if value is None or not valid[row]:
@@ -92,5 +92,5 @@ def _numbers(values: Iterable[Any], valid: list[bool], field: str, sample: Calla
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise TargetError(sample(row), field, value, "a number, or nothing")
         # In this order a NaN stays one; a whole number of 400 digits would not fit into a float.
-        found[row] = max(min(value, sys.float_info.max), -sys.float_info.max)
-    return found
+        factors[row] = max(min(value, sys.float_info.max), -sys.float_info.max)
+    return factors

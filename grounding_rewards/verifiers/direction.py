@@ -1,4 +1,4 @@
-"""Does the scroll or the swipe go the right way?"""
+"""Direction of scrolls and swipes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class DirectionMatch(OfAlternatives):
 
 
 def _content(directions: Objects | None, swiped: Objects | None, convention: Convention) -> Objects | None:
-    """Directions as ways that the view goes; those of swipes are that already."""
+    """Return directions as those of the view; those of swipes already are."""
     if directions is None or convention == "content":
         return directions
     surely = [None] * len(directions) if swiped is None else swiped.tolist()

@@ -1,8 +1,9 @@
-"""How close to the centre does the click land?"""
+"""Distance scores: by the way from the click to the target's centre, border or corners."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -75,8 +76,8 @@ class DenseDistance(OfPlaces):
     target: 0.0, less than any miss. Several places: the best one's score.
 
     Args:
-        floor: what a hit on the border is worth, above 0 to 1. 1 pays all hits alike.
-        reach: how far misses are told apart, as a share of the screen's diagonal; above 0.
+        floor: what a hit on the border is worth, above 0 to 1. 1 scores all hits alike.
+        reach: the range over which misses differ, as a share of the screen's diagonal; above 0.
         polygon: border rule of polygons, as in ``Hit``.
         point_radius: reach around a target that is only a point, as in ``Hit``.
         point_share: the same as a share of the screen, as in ``Hit``.
@@ -112,12 +113,13 @@ class DenseDistance(OfPlaces):
             depth, gap = self._measure(regions.each(xy), regions, screen)
         scale = geometry.diagonal(regions.box) + self.reach * geometry.lengths(screen)
         hit = self.floor + (1.0 - self.floor) * (1.0 - np.fmin(depth, 1.0))
+        # The largest float below the floor, so that no miss equals a hit on the border.
         miss = np.minimum(self.floor * (scale / (scale + gap)), math.nextafter(self.floor, 0.0))
         # fmax reads a NaN, which a row without a point has, as 0.0.
         return np.where(inside, hit, np.fmax(miss, 0.0))
 
     def _measure(self, points: Floats, regions: Regions, screen: Floats) -> tuple[Floats, Floats]:
-        """Depth and gap of each place's point: (m,) each, the depth of use inside and the gap outside."""
+        """Return depth and gap of each place's point: (m,) each, the depth of use inside and the gap outside."""
         offset = np.abs(points - regions.centre)
         half = (regions.box[:, 2:] - regions.box[:, :2]) / 2
         shares = offset / np.where(half > 0, half, 1.0)
@@ -132,7 +134,7 @@ class DenseDistance(OfPlaces):
     def _measure_round(
         self, offset: Floats, regions: Regions, screen: Floats, depth: Floats, gap: Floats
     ) -> tuple[Floats, Floats]:
-        """The same, with circles, and points that have a reach, measured from the centre through the border."""
+        """Replace depth and gap of circles and of points with a reach, measured from the centre through the border."""
         chosen, radii = regions.kind == CIRCLE, regions.radii
         if self.point_radius or self.point_share:
             reach = self.point_radius or (self.point_share or 0.0) * screen
@@ -183,9 +185,133 @@ class ScreenDistance(OfPlaces):
 
 
 def _centres(regions: Regions) -> Floats:
-    """Centres of boxes, circles and points, and the means of polygons' corners: (m, 2)."""
+    """Return centres of boxes, circles and points, and the means of polygons' corners: (m, 2)."""
     if RegionKind.POLYGON not in regions.kinds:
         return regions.centre
     polygons = regions.kind == POLYGON
     means = geometry.polygon_means(regions.vertices, regions.offsets)
     return np.where(polygons[:, None], means, regions.centre)
+
+
+Shape = Literal[
+    "gaussian", "linear", "quadratic", "inverse_quadratic", "exponential", "cosine", "sigmoid", "step", "cubic", "sqrt"
+]
+
+SHAPES: dict[str, Callable[[Floats], Floats]] = {
+    "gaussian": lambda n: np.exp(-4.0 * (n * n)),
+    "linear": lambda n: 1.0 - n,
+    "quadratic": lambda n: 1.0 - n * n,
+    "inverse_quadratic": lambda n: 1.0 / (1.0 + n * n),
+    "exponential": lambda n: np.exp(-n),
+    "cosine": lambda n: 0.5 * (1.0 + np.cos(np.pi * n)),
+    "sigmoid": lambda n: 2.0 / (1.0 + np.exp(4.0 * n)),
+    "step": lambda n: (n <= 0.5).astype(np.float64),
+    "cubic": lambda n: 1.0 - n * n * n,
+    "sqrt": lambda n: 1.0 - np.sqrt(n),
+}
+"""Functions f(n), falling from f(0) = 1, for n from 0 at the centre to 1 on the border."""
+
+
+@dataclass(frozen=True)
+class Centredness(OfPlaces):
+    """f(n) for a point inside the target's box, n = max(|x - cx| / (width / 2), |y - cy| / (height / 2)); else 0.0.
+
+    1.0 at the centre, f(1) on the border, which is inside; 0.0 without a predicted point, and for a box without width
+    or height. f: gaussian exp(-4 n²); linear 1 - n; quadratic 1 - n²; inverse_quadratic 1 / (1 + n²); exponential
+    exp(-n); cosine (1 + cos πn) / 2; sigmoid 2 / (1 + exp(4 n)); step 1 up to n = 1/2, then 0; cubic 1 - n³; sqrt
+    1 - √n. A circle or polygon counts as its bounding box. Several places: the best one's score.
+
+    Args:
+        shape: which f.
+
+    Raises:
+        RecipeError: there is none of that name.
+
+    Source: UI-AGILE a8f7658, ``train/src/trl_train/src/open_r1/reward.py``. Its values for the gaussian are known; of
+    the other shapes the names alone are, and these are the functions that such names have.
+    """
+
+    shape: Shape = "gaussian"
+
+    low = 0.0
+    high = 1.0
+
+    def __post_init__(self) -> None:
+        options.choice(self, "shape", Shape)
+
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
+        regions = rollouts.targets.regions
+        points = regions.each(rollouts.predictions.xy)
+        return centredness(points, regions.box, self.shape)
+
+
+def centredness(points: Floats, box: Floats, shape: str, outside: float = 0.0) -> Floats:
+    """Return f(n) of each point in its box, ``outside`` elsewhere: (m, 2) and (m, 4) to (m,).
+
+    >>> centredness(np.array([[200.0, 150.0], [250.0, 150.0], [301.0, 150.0]]), np.array([[100.0, 100, 300, 200]] * 3),
+    ...             "linear")
+    array([1. , 0.5, 0. ])
+    """
+    if len(points) == 1:  # plain floats give the same last bit, and much sooner
+        ratio = _ratio(*points[0].tolist(), *box[0].tolist())
+        return np.array([outside]) if ratio is None else SHAPES[shape](np.array([ratio]))
+    half = (box[:, 2:] - box[:, :2]) / 2
+    off = np.abs(points - (box[:, :2] + box[:, 2:]) / 2) / np.where(half > 0.0, half, 1.0)
+    n = np.minimum(np.maximum(off[:, 0], off[:, 1]), 1.0)
+    inside = geometry.in_box(points, box) & (half[:, 0] > 0.0) & (half[:, 1] > 0.0)
+    return np.where(inside, SHAPES[shape](n), outside)
+
+
+def _ratio(x: float, y: float, x1: float, y1: float, x2: float, y2: float) -> float | None:
+    """Return n of one point; None outside."""
+    width, height = (x2 - x1) / 2, (y2 - y1) / 2
+    if not (x1 <= x <= x2 and y1 <= y <= y2 and width > 0.0 and height > 0.0):
+        return None
+    return min(max(abs(x - (x1 + x2) / 2) / width, abs(y - (y1 + y2) / 2) / height), 1.0)
+
+
+@dataclass(frozen=True)
+class CornerDistance(OfPlaces):
+    """2 · (distance to the nearest corner) / diagonal inside the box; below 0 outside, by the distance to it.
+
+    Inside, borders included: 1.0 at the centre, 0.0 at a corner, and nearly 1.0 at the middle of a long edge. Outside:
+    -dist(p, box) / (the largest dist(q, box) of a corner q of the image), at least -1.0. No predicted point, or a box
+    without width or height: -1.0. Circles and polygons count as their bounding boxes. Several places: the best one's
+    score.
+
+    Raises:
+        TargetError: the recipe works in a pixel space, and a target's image size is unknown.
+
+    Source: GroundCUA 81136d4, ``training/rl/recipe/groundnext/reward_clipped.py``.
+    """
+
+    low = -1.0
+    high = 1.0
+    needs = NEEDS_SCREEN
+
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
+        regions = rollouts.targets.regions
+        size = screens(rollouts, type(self).__name__)
+        upper, lower = regions.box[:, :2], regions.box[:, 2:]
+        xy, extent = rollouts.predictions.xy.take(regions.row, axis=0), lower - upper
+        margin = np.minimum(xy - upper, lower - xy)
+        inside = np.minimum(margin[:, 0], margin[:, 1]) >= 0
+        length = _length(np.where(inside[:, None], margin, np.minimum(margin, 0.0)))
+        farthest = _length(np.maximum(np.maximum(upper, size - lower), 0.0))
+        flat = np.minimum(extent[:, 0], extent[:, 1]) <= 0
+        whole = np.maximum(np.where(inside & ~flat, _length(extent) / 2, farthest), _NEARLY_NOTHING)
+        share = np.fmin(length / whole, 1.0)  # fmin takes the 1.0 where there is no point
+        score = np.where(flat, -1.0, np.where(inside, share, -share))
+        return score
+
+
+_NEARLY_NOTHING = 1e-9
+"""Divisor in place of 0, the distance from the image's corners to a box that covers them."""
+
+
+def _length(offsets: Floats) -> Floats:
+    squares = offsets * offsets
+    length: Floats = np.sqrt(squares[:, 0] + squares[:, 1])
+    return length

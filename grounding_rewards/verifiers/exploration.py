@@ -1,18 +1,19 @@
-"""How soon does one of several clicks land on the target?"""
+"""Scores of several answers: the rank of the first hit, and points that lie on one line."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import PLACES, BaseVerifier
-from grounding_rewards.verifiers.collinear import Bools, Ints, collinear
+from grounding_rewards.verifiers.base import NO_TARGET, PLACES, BaseVerifier
 from grounding_rewards.verifiers.hit import PolygonRule, inside_regions
 
 _BBOX = np.int8(RegionKind.BBOX)
@@ -57,7 +58,7 @@ class Exploration(BaseVerifier):
         return score
 
     def _several(self, rollouts: Rollouts, points: Floats, offsets: Ints, rows: Ints) -> Floats:
-        """The scores of the rows that answered with more than one point."""
+        """Score the rows that answered with more than one point."""
         count = offsets[rows + 1] - offsets[rows]
         ends = np.cumsum(count)
         chosen = points[ranges(offsets[rows], count)]
@@ -69,7 +70,7 @@ class Exploration(BaseVerifier):
         return score
 
     def _hits(self, rollouts: Rollouts, points: Floats, owner: Ints, rank: Ints) -> Bools:
-        """Which of the points, in order of the rows that they belong to, lie in any of their row's places?"""
+        """Test points, in order of the rows that they belong to, against all of their row's places."""
         regions = rollouts.targets.regions
         if (regions.kind == _BBOX).all():
             start = np.searchsorted(regions.row, owner)
@@ -86,14 +87,14 @@ class Exploration(BaseVerifier):
         return hit
 
     def _first_hits(self, rollouts: Rollouts, xy: Floats) -> Floats:
-        """1.0 for each row whose point in ``xy`` lies in any of its places, else 0.0."""
+        """Return 1.0 for each row whose point in ``xy`` lies in any of its places, else 0.0."""
         regions = rollouts.targets.regions
         inside = inside_regions(xy, regions, self.polygon, self.point_radius)
         return regions.best(inside.astype(np.float64), len(rollouts))
 
 
 def ranges(start: Ints, count: Ints) -> Ints:
-    """Whole numbers from each start on, so many of each, one after the other.
+    """Concatenate runs of whole numbers, each with its start and count.
 
     >>> ranges(np.array([5, 0]), np.array([2, 3]))
     array([5, 6, 0, 1, 2])
@@ -101,3 +102,110 @@ def ranges(start: Ints, count: Ints) -> Ints:
     ends = np.cumsum(count)
     numbers: Ints = np.arange(ends[-1] if len(ends) else 0) + np.repeat(start - ends + count, count)
     return numbers
+
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+TOLERANCE = 1e-9
+"""Largest difference of the two products of a cross product, relative to the larger, of points on one line."""
+
+_FEW = 6
+_TINY = 1e-100
+_CELLS = 1 << 18
+
+
+@dataclass(frozen=True)
+class NotCollinear(BaseVerifier):
+    """1.0 where an answer was read and no three of its points lie on one line, else 0.0.
+
+    The rule is that of ``collinear``. A single point, two points and a refusal lie on no line.
+
+    Source: InfiGUI-G1 22208e4, ``recipe/infigui-g1/reward_fn.py``.
+    """
+
+    low = 0.0
+    high = 1.0
+    judges = NO_TARGET
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        predictions = rollouts.predictions
+        score = predictions.parsed.astype(np.float64)
+        if predictions.points is not None and predictions.offsets is not None and len(predictions.points) > 2:
+            score[collinear(predictions.points, predictions.offsets)] = 0.0
+        return score
+
+
+def collinear(points: Floats, offsets: Ints) -> Bools:
+    """Return True for rows of which any three points lie on one line.
+
+    Three points do where a = (x2 - x1)(y3 - y1) and b = (y2 - y1)(x3 - x1), the first of them in order being 1, are
+    within 1e-9 of each other, relative to the larger: |a - b| <= 1e-9 · max(|a|, |b|), as ``math.isclose`` has it. Two
+    points in the same place therefore lie on one line with any third.
+
+    Args:
+        points: (k, 2) the points of all rows, one after the other.
+        offsets: (n + 1,) where each row's points start and end.
+
+    Returns:
+        (n,) booleans. N points take time N² log N.
+
+    >>> collinear(np.array([[0., 0.], [1., 1.], [2., 2.], [0., 0.], [1., 1.], [2., 3.]]), np.array([0, 3, 6]))
+    array([ True, False])
+    """
+    counts = offsets[1:] - offsets[:-1]
+    flags = np.zeros(len(counts), dtype=np.bool_)
+    for count in np.unique(counts[counts > 2]):
+        for rows in _portions(np.flatnonzero(counts == count), int(count)):
+            flags[rows] = _any_line(points[offsets[rows, None] + np.arange(count)])
+    return flags
+
+
+def _portions(rows: Ints, count: int) -> Iterator[Ints]:
+    """Split rows so that the arrays over pairs of points stay small."""
+    size = max(1, _CELLS // (count * count))
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
+def _any_line(points: Floats) -> Bools:
+    """Test rows of equally many points: (r, c, 2) to (r,)."""
+    if points.shape[1] <= _FEW:
+        return _by_definition(points)
+    flags = _by_slope(points)
+    size = np.abs(points)
+    tiny = ((size > 0) & (size < _TINY)).any(axis=(1, 2))  # their products are no longer exact to 16 digits, or 0
+    if tiny.any():
+        flags[tiny] = _by_definition(points[tiny])
+    return flags
+
+
+def _by_definition(points: Floats) -> Bools:
+    """Test every three points."""
+    flags = np.zeros(len(points), dtype=np.bool_)
+    for first in range(points.shape[1] - 2):
+        away = points[:, first + 1 :] - points[:, first, None]
+        x, y = away[..., 0], away[..., 1]
+        second, third = np.triu_indices(x.shape[1], 1)
+        flags |= _close(x[:, second] * y[:, third], y[:, second] * x[:, third]).any(axis=1)
+    return flags
+
+
+def _by_slope(points: Floats) -> Bools:
+    """Test only neighbours in the order of slopes from each point: if any two are close, two neighbours are."""
+    away = points[:, None] - points[:, :, None]
+    later = np.triu(np.ones(away.shape[1:3], dtype=np.bool_), 1)
+    x, y = (np.where(later, away[..., axis], np.nan) for axis in (0, 1))
+    same = ((x == 0) & (y == 0)).any(axis=(1, 2))
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        slope = np.where(x == 0, np.inf, y / x)
+    order = np.argsort(slope, axis=2)
+    x, y = (np.take_along_axis(side, order, axis=2) for side in (x, y))
+    close = _close(x[..., :-1] * y[..., 1:], y[..., :-1] * x[..., 1:])
+    flags: Bools = same | close.any(axis=(1, 2))
+    return flags
+
+
+def _close(a: Floats, b: Floats) -> Bools:
+    close: Bools = np.abs(a - b) <= TOLERANCE * np.maximum(np.abs(a), np.abs(b))
+    return close

@@ -1,18 +1,20 @@
-"""Is the response written as the recipe asks?"""
+"""Scores of a response's form: an answer was read, patterns occur, or a function finds it well formed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing.patterns import why_invalid
-from grounding_rewards.parsing.texts import as_texts, matches
+from grounding_rewards.parsing.texts import Texts, as_texts, contains, matches
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
@@ -49,8 +51,8 @@ class GradedFormat(BaseVerifier):
     """Partial credit: the weight of the patterns that occur and of a parsed answer, as a share of all weights.
 
     score = (Σ weight · [pattern occurs] + parsed · [an answer was read]) / (Σ weight + parsed), in 0..1. A response
-    that gets one tag right is told from one that gets none, which an exact format cannot do early in training. Tags
-    without an answer are paid too: that is the idea, and what it can be exploited for.
+    that gets one tag right scores more than one that gets none, which an exact format cannot do early in training.
+    Tags without an answer score too: that is the idea, and what it can be exploited for.
 
     Args:
         steps: the patterns, each alone (of weight 1) or with its weight, as (pattern, weight).
@@ -87,9 +89,9 @@ class GradedFormat(BaseVerifier):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         texts = as_texts(rollouts.text)
-        found = [*(matches(texts, pattern) for pattern, _ in self._pairs), rollouts.predictions.parsed]
+        present = [*(matches(texts, pattern) for pattern, _ in self._pairs), rollouts.predictions.parsed]
         # Both sums add up from left to right, so that all elements together make exactly 1.
-        part = reduce(add, [weight * each for weight, each in zip(self._weights, found, strict=True)])
+        part = reduce(add, [weight * each for weight, each in zip(self._weights, present, strict=True)])
         return np.asarray(part / reduce(add, self._weights), dtype=np.float64)
 
 
@@ -101,3 +103,46 @@ def _step(step: Any) -> tuple[str, float]:
     if wrong:
         raise RecipeError(f"GradedFormat(steps=): got {step!r:.80}; expected {wrong}")
     return str(pattern), float(weight)
+
+
+@dataclass(frozen=True)
+class JudgedFormat(BaseVerifier):
+    """``high`` where a function finds the text well formed, else ``low``.
+
+    Args:
+        judge: says of one text whether it is well formed. It is called with texts that contain the signs; it must not
+            raise, whatever the text. A module-level function keeps the recipe picklable.
+        signs: substrings of every well-formed text.
+        pattern: texts that surely are well formed: ``judge`` must be True wherever it matches. Used for many texts
+            only. Without it these are the texts in the usual form of the recipe's dialect.
+        low: the score of other texts.
+        high: the score of well-formed texts.
+    """
+
+    judge: Callable[[str], bool]
+    signs: tuple[str, ...]
+    pattern: str = field(default="", repr=False)
+    low: float = 0.0
+    high: float = 1.0
+
+    judges = NO_TARGET
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        texts = as_texts(rollouts.text)
+        if not texts.vectorised:
+            formed = [all(sign in text for sign in self.signs) and self.judge(text) for text in texts.values]
+            return np.where(formed, self.high, self.low)
+        well = self._usual(rollouts, texts)
+        left = np.flatnonzero(~well)
+        for sign in self.signs:
+            left = left[contains(texts.take(left), sign)]
+        for row in left.tolist():
+            well[row] = self.judge(texts.values[row])
+        return np.where(well, self.high, self.low)
+
+    def _usual(self, rollouts: Rollouts, texts: Texts) -> NDArray[np.bool_]:
+        """Return True for texts that are surely well formed."""
+        if self.pattern:
+            return matches(texts, self.pattern)
+        usual = rollouts.predictions.usual
+        return np.zeros(len(texts), dtype=np.bool_) if usual is None else usual.copy()

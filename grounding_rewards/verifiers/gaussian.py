@@ -1,4 +1,4 @@
-"""How likely is the answer under a Gaussian of the target's place and size?"""
+"""Gaussian scores: the answer's density under a Gaussian of the target's place and size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import OfPlaces
 
 _NARROWEST = 1e-100
-"""A Gaussian narrower than this is a point: its density is at its centre, and nowhere else."""
+"""Gaussians narrower than this count as points; squares of smaller numbers would be 0."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class _Gaussian(OfPlaces):
             raise options.wrong(self, "digits", "a whole number from 0 to 15, or None")
 
     def _sigma(self, box: Floats) -> Floats:
-        """σ along x and y: (n, 2)."""
+        """Return σ along x and y: (n, 2)."""
         sigma = self.alpha * np.abs(box[:, 2:] - box[:, :2])
         return np.maximum(sigma, self.least) if self.least else sigma
 
@@ -49,7 +49,7 @@ class GaussianPoint(_Gaussian):
     (x, y) is the predicted point, or the centre of a predicted box, and (cx, cy) the centre of the target's box, or of
     the bounding box of a polygon or circle. From 1.0 at the centre, with alpha 0.5, through 0.607 in the middle of an
     edge and 0.368 at a corner towards 0.0 far away; without a predicted point 0.0. A target without extent along an
-    axis pays where the point is exactly there. Several places: the best one's score.
+    axis scores only where the point is exactly there. Several places: the best one's score.
 
     Args:
         alpha: σ as a share of the target's sides; above 0.

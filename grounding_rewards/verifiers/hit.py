@@ -1,4 +1,4 @@
-"""Does the click land on the target?"""
+"""Hits: the predicted point in, or near, the target's places."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def inside_regions(
     strict: bool = False,
     enlarge: float = 1.0,
 ) -> geometry.Bools:
-    """Does each sample's point lie in each of its places? (n, 2) points to (m,) booleans; options as for ``Hit``."""
+    """Test each sample's point against each of its places: (n, 2) to (m,) booleans; options as for ``Hit``."""
     points = regions.each(xy)
     box = np.trunc(regions.box) if whole_edges else regions.box
     if enlarge != 1.0:
@@ -175,7 +175,7 @@ def _in_polygon(points: Floats, regions: Regions, rule: PolygonRule) -> geometry
 def near_points(
     rollouts: Rollouts, verifier: str, wanted: geometry.Bools, share: float, *, strict: bool = False
 ) -> geometry.Bools:
-    """Which wanted places' marked point is at most a share of the screen away from the predicted one? (m,) booleans."""
+    """Return True for wanted places whose marked point is within a share of the screen of the predicted one: (m,)."""
     if not wanted.any():
         return wanted
     regions = rollouts.targets.regions
@@ -185,9 +185,9 @@ def near_points(
 
 
 def within(points: Floats, centres: Floats, reach: float | None, *, strict: bool = False) -> geometry.Bools:
-    """||p - c|| <= reach, or < where ``strict``; nothing is within None. (m,) booleans."""
+    """Test ||p - c|| <= reach, or < where ``strict``; nothing is within None: (m,) booleans."""
     away = geometry.distance(points, centres)
-    limit = np.nan if reach is None else reach
+    limit = np.nan if reach is None else reach  # a NaN compares False
     return away < limit if strict else away <= limit
 
 
@@ -202,8 +202,8 @@ def check_reach(owner: object, radius: str, share: str) -> None:
     Raises:
         RecipeError: they are not.
     """
-    given = [name for name in (radius, share) if getattr(owner, name) is not None]
-    for name in given:
+    names = [name for name in (radius, share) if getattr(owner, name) is not None]
+    for name in names:
         options.number(owner, name)
-    if len(given) == 2:
+    if len(names) == 2:
         raise RecipeError(f"{type(owner).__name__}: got both {radius} and {share}; give one of them")

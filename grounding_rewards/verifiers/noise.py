@@ -1,4 +1,4 @@
-"""Small seeded noise that breaks ties between scores."""
+"""Noise, small and seeded, that breaks ties between scores."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Noise(BaseVerifier):
 
 
 def uniform(texts: Sequence[str], seed: int) -> Floats:
-    """A number in [-1, 1) for each text: the first 53 bits of a keyed BLAKE2b hash of its UTF-8 form.
+    """Return a number in [-1, 1) for each text: the first 53 bits of a keyed BLAKE2b hash of its UTF-8 form.
 
     >>> uniform(["(10, 20)", "(10, 21)", "(10, 20)"], seed=0).round(4)
     array([-0.7512,  0.8974, -0.7512])
@@ -70,5 +70,6 @@ def uniform(texts: Sequence[str], seed: int) -> Floats:
 
     key = seed.to_bytes(8, "little", signed=True)
     digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest() for text in texts]
+    # 53 bits, as many as a float holds exactly, times 2^-52: from 0 to below 2.
     bits = np.frombuffer(b"".join(digests), dtype="<u8") >> np.uint64(11)
     return bits.astype(np.float64) * 2.0**-52 - 1.0

@@ -1,4 +1,4 @@
-"""Checks of verifiers' options: what does not fit is a RecipeError when the verifier is built."""
+"""Checks of verifiers' options: a value that does not fit is a RecipeError when the verifier is built."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from grounding_rewards.errors import RecipeError
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a finite number, and no boolean."""
+    """Return True for a finite number up to ±1e12; booleans are not numbers."""
+    # The limit also refuses NaN and infinities.
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= COORDINATE_LIMIT
 
 
@@ -52,5 +53,5 @@ def names(owner: Any, name: str) -> None:
 
 
 def wrong(owner: object, name: str, expected: str) -> RecipeError:
-    """The error about an option."""
+    """Return the error about an option."""
     return RecipeError(f"{type(owner).__name__}({name}=): got {getattr(owner, name)!r:.80}; expected {expected}")

@@ -1,4 +1,4 @@
-"""How much of the answered box is the target's?"""
+"""Scores of answered boxes: their overlap with the target's box, and the distance of their edges."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import OfPlaces
+from grounding_rewards.verifiers.base import NEEDS_SCREEN
+from grounding_rewards.verifiers.screen import screens
 
 Kind = Literal["iou", "giou", "diou", "ciou"]
 
@@ -33,7 +35,7 @@ class Overlap(OfPlaces):
 
     Equal boxes score 1, with area or without. Other boxes without area share nothing: iou 0. A predicted box with
     corners out of order (x1 > x2 or y1 > y2) is no box; no box, or no predicted box, scores the lowest value, so that
-    no miss is paid less. A circle or polygon counts as its bounding box. Several places: the best one's score.
+    no miss scores less. A circle or polygon counts as its bounding box. Several places: the best one's score.
 
     Args:
         kind: which of the four.
@@ -63,10 +65,10 @@ class Overlap(OfPlaces):
         return self.between(regions.each(rollouts.predictions.box), regions.box)
 
     def between(self, box: Floats, truth: Floats) -> Floats:
-        """The score of each predicted box with the target's: (m, 4) and (m, 4) to (m,)."""
+        """Score each predicted box against the target's: (m, 4) and (m, 4) to (m,)."""
         shared = geometry.shared_area(box, truth, least=1.0 if self.pixel_convention else 0.0)
         score = self._score(box, truth, shared)
-        if np.count_nonzero(shared) < len(shared):
+        if np.count_nonzero(shared) < len(shared):  # equal boxes without area share nothing, and are equal
             score = np.where((box == truth).all(axis=1), 1.0, score)
         return score
 
@@ -88,7 +90,7 @@ class Overlap(OfPlaces):
 
 
 def _share(part: Floats, whole: Floats) -> Floats:
-    """Part / whole, 0.0 where the whole is nothing."""
+    """Return part / whole, 0.0 where the whole is 0."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
@@ -97,7 +99,39 @@ def _squares(vectors: Floats) -> Floats:
 
 
 def _aspect(box: Floats, truth: Floats, iou: Floats) -> Floats:
-    """What ciou takes off for another aspect ratio; that of a box without sides is 0."""
+    """Return the penalty of ciou for another aspect ratio; the angle of a box without sides is 0."""
     angles = [np.arctan2(each[:, 2] - each[:, 0], each[:, 3] - each[:, 1]) for each in (truth, box)]
     v = (2.0 / math.pi * (angles[0] - angles[1])) ** 2
     return _share(v * v, 1.0 - iou + v)
+
+
+@dataclass(frozen=True)
+class BoxSize(OfPlaces):
+    """Harmonic mean of the nearness of each edge: 4 / Σ 1 / t_k, with t_k = 1 - |P_k - B_k| / side of the image.
+
+    P and B are the predicted box and the target's, x1 y1 x2 y2; the side is the image's width for x and its height
+    for y. 1.0 for equal boxes, towards 0.0 where an edge is a whole image away, and 0.0 from there on and without a
+    predicted box. Any box on the screen is worth something. A circle or polygon counts as its bounding box. Several
+    places: the best one's score.
+
+    Raises:
+        TargetError: the recipe works in a pixel space, and a target's image size is unknown.
+
+    Source: GUI-G1 e581fe9, ``open_r1/grpo_rec.py``, ``box_reward``; there it is neither limited nor 0 beyond an image.
+    """
+
+    low = 0.0
+    high = 1.0
+    needs = NEEDS_SCREEN
+
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Score m places."""
+        regions = rollouts.targets.regions
+        screen = screens(rollouts, "BoxSize")
+        away = np.abs(regions.each(rollouts.predictions.box) - regions.box)
+        near = 1.0 - away / np.concatenate((screen, screen), axis=1)
+        reaches = near.min(axis=1) > 0
+        parts = 1.0 / np.where(reaches[:, None], near, 1.0)
+        score = 4.0 / (parts[:, 0] + parts[:, 1] + parts[:, 2] + parts[:, 3])
+        close: Floats = score * reaches
+        return close

@@ -1,4 +1,4 @@
-"""Did the model refuse exactly where nothing on the screen fits?"""
+"""Scores of refusals: right ones, and wrong ones of either kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the rollouts of a group click the same place, or look around?"""
+"""Repetition and novelty of the clicks of a group."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from grounding_rewards.verifiers.hit import check_reach, within
 
 @dataclass(frozen=True)
 class _Near(BaseVerifier):
-    """What ``Repetition`` and ``Novelty`` share."""
+    """Base of ``Repetition`` and ``Novelty``."""
 
     radius: float | None = None
     share: float | None = None
@@ -38,14 +38,14 @@ class _Near(BaseVerifier):
             raise RecipeError(f"{type(self).__name__}: got neither radius nor share; give one of them")
 
     def repeated(self, rollouts: Rollouts, xy: Floats) -> Floats:
-        """The share of the other rollouts of the group that click near each point: (n,), 0.0 without one."""
+        """Return the share of the other rollouts of the group that click near each point: (n,), 0.0 without one."""
         scale = np.ones((1, 2)) if self.share is None else _screens(rollouts, type(self).__name__, xy)
         scale, reach = np.broadcast_to(scale, xy.shape), self.radius if self.share is None else self.share
-        found = np.zeros(len(xy))
+        near = np.zeros(len(xy))
         for block in by_size(rollouts.groups, np.flatnonzero(~np.isnan((xy + scale).sum(axis=1)))):
-            found[block] = _near(xy[block], scale[block], reach or 0.0) - 1  # itself is none of the others
+            near[block] = _near(xy[block], scale[block], reach or 0.0) - 1  # itself is none of the others
         others = np.bincount(rollouts.groups)[rollouts.groups] - 1
-        return found / np.maximum(others, 1)
+        return near / np.maximum(others, 1)
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class Repetition(_Near):
 class Novelty(_Near):
     """1 - repetition for rows that click in the image, else 0.0: the share of the others that click elsewhere.
 
-    1.0 in a group of one. By itself, or with a weight of its own in ``weighted`` or ``composite``, it pays a miss for
-    being alone: gate it by a hit, so that among right clicks those that no other rollout found are worth more.
+    1.0 in a group of one. By itself, or with a weight of its own in ``weighted`` or ``composite``, it rewards a miss
+    for being alone: gate it by a hit, so that among right clicks those that no other rollout found are worth more.
 
     Args:
         radius: the reach, and
@@ -117,21 +117,21 @@ def _near(xy: Floats, scale: Floats, reach: float) -> NDArray[np.int64]:
     span = reach * rows[:, 2]
     order = np.argsort(rows[:, 0] - span, kind="stable")
     points, scale, span, counts = rows[None, order, :2], rows[None, order, 2:], span[order], counts[order]
-    found = np.empty(len(rows), dtype=np.int64)
+    counts_near = np.empty(len(rows), dtype=np.int64)
     for part, others in neighbours(points[0, :, 0] - span, points[0, :, 0] + span):
         near = _is_near(points[:, part], scale[:, part], points[:, others], reach)[0]
-        found[order[part]] = (near * counts[others]).sum(axis=1)
-    return found[where].reshape(1, -1)
+        counts_near[order[part]] = (near * counts[others]).sum(axis=1)
+    return counts_near[where].reshape(1, -1)
 
 
 def _is_near(xy: Floats, scale: Floats, others: Floats, reach: float) -> NDArray[np.bool_]:
-    """Which of the others lie within reach of each point: (g, c, 2) and (g, k, 2) to (g, c, k)."""
+    """Test which others lie within reach of each point: (g, c, 2) and (g, k, 2) to (g, c, k)."""
     away = (xy[:, :, None] - others[:, None]) / scale[:, :, None]
     return within(away.reshape(-1, 2), np.zeros((1, 2)), reach).reshape(away.shape[:3])
 
 
 def _screens(rollouts: Rollouts, verifier: str, xy: Floats) -> Floats:
-    """Width and height of each row's image, in the space of the points; demanded of rows that click."""
+    """Return width and height of each row's image, in the space of the points; rows that click need them."""
     space = rollouts.predictions.space
     sizes = extents(space, rollouts.image_sizes, rollouts.model_image_sizes)
     lacking = np.isnan(sizes).any(axis=1) & ~np.isnan(xy[:, 0]) & rollouts.targets.valid

@@ -1,4 +1,4 @@
-"""The screen as a verifier sees it: width and height in the space in which points and places come."""
+"""The screen of each place: width and height in the space of the predictions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from grounding_rewards.targets.regions import PerSample
 def screens(
     rollouts: Rollouts, verifier: str, wanted: NDArray[np.bool_] | None = None, *, of: PerSample | None = None
 ) -> Floats:
-    """Width and height of each place's image, in the space of the predictions.
+    """Return width and height of each place's image, in the space of the predictions.
 
     Args:
         rollouts: n rollouts with m places.
-        verifier: who asks, for the error.
+        verifier: the name of the verifier that asks, for the error.
         wanted: (m,) the places that need it; None for all.
         of: another table of m rows than ``targets.regions``, such as the alternatives.
 

@@ -1,4 +1,4 @@
-"""What does a step earn together with those that follow it?"""
+"""Returns of steps: a step's reward together with those of the steps that follow it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import BaseVerifier, Verifier, reads_of
 
 NEEDS_TRAJECTORIES = frozenset({"trajectories"})
-"""Adds up the steps of a rollout: every target says its ``trajectory`` and ``step``, and all steps are in one batch."""
+"""Adds up the steps of a rollout: every target has its ``trajectory`` and ``step``, and all steps are in one batch."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,9 @@ class StepReturn(BaseVerifier):
     """The discounted sum of a rollout's rewards from each step on, up to its first step that did not match.
 
     R(t) = r(t) + gamma · R(t + 1) where step t matched and the batch has the rollout's step t + 1, else r(t): see
-    ``returns.step_returns``. Which rollout of its trajectory a row belongs to is said by ``extras["rollout"]``; without
+    ``returns.step_returns``. The rollout of its trajectory to which a row belongs is in ``extras["rollout"]``; without
     it the k-th row of a step is rollout k, and all steps of a trajectory must have as many rows (unless some rows of
-    the batch cannot be used). A row whose target
-    cannot be used belongs to none, and is worth its r alone.
+    the batch cannot be used). A row whose target cannot be used belongs to none, and is worth its r alone.
 
     Args:
         reward: the verifier or composition that makes r.
@@ -73,14 +72,14 @@ class StepReturn(BaseVerifier):
         rewards, matched = self.reward(rollouts), self.match(rollouts) > 0
         usable = np.flatnonzero(rollouts.targets.valid)
         places = [_place(rollouts, row) for row in usable.tolist()]
-        given = rollouts.extras.get("rollout")
-        if given is not None and len(given) != len(rollouts):
-            raise RecipeError(f"extras['rollout']: got {len(given)}; expected one for each of {len(rollouts)} rows")
-        names = None if given is None else [given[row] for row in usable.tolist()]
+        column = rollouts.extras.get("rollout")
+        if column is not None and len(column) != len(rollouts):
+            raise RecipeError(f"extras['rollout']: got {len(column)}; expected one for each of {len(rollouts)} rows")
+        names = None if column is None else [column[row] for row in usable.tolist()]
         if names is None and len(usable) < len(rollouts):
             names = _occurrences(places)  # a row that cannot be used ends no run
-        found = rewards.copy()
-        found[usable] = step_returns(
+        returns = rewards.copy()
+        returns[usable] = step_returns(
             rewards[usable],
             matched[usable],
             [trajectory for trajectory, _ in places],
@@ -88,17 +87,17 @@ class StepReturn(BaseVerifier):
             names,
             gamma=self.gamma,
         )
-        return np.clip(found, self.low, self.high)  # a long sum may round beyond its limit
+        return np.clip(returns, self.low, self.high)  # a long sum may round beyond its limit
 
 
 def _occurrences(places: Sequence[Hashable]) -> list[int]:
-    """How often each row's step occurred before."""
+    """Count the earlier rows of the same step, for each row."""
     counts = Counter[Hashable]()
-    found = []
+    earlier = []
     for place in places:
-        found.append(counts[place])
+        earlier.append(counts[place])
         counts[place] += 1
-    return found
+    return earlier
 
 
 def _place(rollouts: Rollouts, row: int) -> tuple[Hashable, int]:

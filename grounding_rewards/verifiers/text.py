@@ -1,4 +1,4 @@
-"""Is the text typed the right one?"""
+"""Comparison of texts: typed, answered or selected."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ MOST_PAIRS = 20_000
 
 
 def token_f1(a: str, b: str) -> float:
-    """F1 of two sets of words, 2 · |A ∩ B| / (|A| + |B|), the words lower-cased and split at white space; in 0..1.
+    """Return F1 of two sets of words, 2 · |A ∩ B| / (|A| + |B|), words lower-cased and split at white space; in 0..1.
 
-    A word that is said twice counts once. Without a common word 0.0, also where neither text has any.
+    A word that occurs twice counts once. Without a common word 0.0, also where neither text has any.
 
     >>> token_f1("the red Hat", "the red shoe"), token_f1("", "")
     (0.6666666666666666, 0.0)
@@ -40,7 +40,7 @@ def token_f1(a: str, b: str) -> float:
 
 
 def either_contains(a: str, b: str) -> bool:
-    """Is one of two texts part of the other, lower-cased? Nothing at all is part of every text.
+    """Return True where one of two texts is part of the other, lower-cased; the empty text is part of every text.
 
     >>> either_contains("Restaurants nearby", "restaurants"), either_contains("e", "hello"), either_contains("a", "b")
     (True, True, False)
@@ -50,7 +50,7 @@ def either_contains(a: str, b: str) -> bool:
 
 
 def similarity(a: str, b: str) -> float:
-    """2 · M / (len(a) + len(b)), M the characters that ``difflib.SequenceMatcher(None, a, b)`` matches; in 0..1.
+    """Return 2 · M / (len(a) + len(b)), M the characters that ``difflib.SequenceMatcher(None, a, b)`` matches; in 0..1.
 
     M is counted in the first 512 characters of each text, in fewer of texts of a few characters over and over, so that
     the time is bounded; what a text has beyond counts as different, unless the texts are equal. For shorter texts this
@@ -60,7 +60,7 @@ def similarity(a: str, b: str) -> float:
     >>> similarity("hello", "hallo"), similarity("", "a"), similarity("x" * 9999, "x" * 9999)
     (0.8, 0.0, 1.0)
     """
-    import difflib  # a while to import, and few recipes need it
+    import difflib  # slow to import, and few recipes need it
 
     if a == b:
         return 1.0
@@ -69,24 +69,24 @@ def similarity(a: str, b: str) -> float:
 
 
 def _compared(a: str, b: str) -> tuple[str, str]:
-    """As much of two texts as can be compared in short time: it takes long where many pairs of characters agree."""
+    """Cut two texts to a size compared in short time, which grows with the pairs of equal characters."""
     a, b = a[:MOST_COMPARED], b[:MOST_COMPARED]
     held = Counter(b)
     pairs = sum(count * held[character] for character, count in Counter(a).items())
     if pairs <= MOST_PAIRS:
         return a, b
-    share = (MOST_PAIRS / pairs) ** 0.5
+    share = (MOST_PAIRS / pairs) ** 0.5  # pairs grow with the square of the length
     return a[: int(len(a) * share)], b[: int(len(b) * share)]
 
 
 @dataclass(frozen=True)
 class TextMatch(OfAlternatives):
-    """How well the text of the action agrees with the target's, 0.0 to 1.0.
+    """Agreement of the text of the action with the target's, 0.0 to 1.0.
 
     exact: 1.0 where they are equal, white space around them aside. f1: ``token_f1``. contains: 1.0 where one of the
-    two is part of the other, ``either_contains``, which pays single letters and nothing at all. ratio: ``similarity``.
-    Equal texts score 1.0 under every rule. 1.0 where the target has no such text, whatever the response; 0.0 where it
-    has one and the response none. Of several alternatives the best; 0.0 for a refusal.
+    two is part of the other, ``either_contains``, under which single letters and the empty text score. ratio:
+    ``similarity``. Equal texts score 1.0 under every rule. 1.0 where the target has no such text, whatever the
+    response; 0.0 where it has one and the response none. Of several alternatives the best; 0.0 for a refusal.
 
     Args:
         rule: how texts are compared.
@@ -179,7 +179,7 @@ def check_text(owner: object, rule: str, threshold: str, case: str) -> None:
 
 
 def text_rule(rule: TextRule, threshold: float | None = None, case: bool = False) -> Callable[[str, str], float]:
-    """The comparison of two texts that ``TextMatch`` of these options makes.
+    """Return the comparison of two texts that ``TextMatch`` of these options makes.
 
     >>> text_rule("f1", threshold=0.5)("red hat", "red shoe"), text_rule("exact")(" Hello ", "hello")
     (1.0, 1.0)

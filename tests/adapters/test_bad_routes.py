@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards.batch.scored import Inputs
 from grounding_rewards.tables.recorder import read_rollouts
 from grounding_rewards_adapters import _scorers, easyr1
 from grounding_rewards_adapters import verl as verl_adapter
@@ -94,8 +95,8 @@ def test_a_targets_own_task_goes_before_a_column() -> None:
     bare, wire = GROUND[1]["bbox"], json.dumps(POINT[1])
     texts = ["(250, 250)", "(20, 15)", "(20, 15)"]
     assert reward(completions=texts, target=[bare, wire, POINT[1]], task=["ground"] * 3) == [1.0, 1.0, 1.0]
-    assert [piece.recipe.name for piece in reward.scorer.score(texts, [bare, wire, POINT[1]],
-            columns={"task": ["ground"] * 3}).pieces] == ["gelato", "click"]  # fmt: skip
+    inputs = Inputs(texts, [bare, wire, POINT[1]], {"task": ["ground"] * 3})
+    assert [each.recipe.name for each in reward.scorer.score(inputs).slices] == ["gelato", "click"]
 
 
 THOUSANDTHS = {"name": "click", "response_space": "thousandths"}

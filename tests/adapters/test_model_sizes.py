@@ -115,7 +115,7 @@ def test_wiring_mistakes_say_what_to_set(options: dict[str, Any], extra: Any, co
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"modell": "qwen3_vl"}, r"unknown option 'modell'.* every recipe here takes recipe, .*did you mean 'model'"),
+        ({"modell": "qwen3_vl"}, r"unknown option 'modell'; did you mean 'model'.* every recipe here takes recipe, "),
         ({"num_generation": 8}, r"unknown option 'num_generation'.* num_generations, .*did you mean 'num_generations'"),
         ({"routes": {"source": {"a": {"format_weight": 0.1}}}}, r"set reward_funcs\(\.\.\., routes\.source\.a\.name="),
         (

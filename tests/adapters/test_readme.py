@@ -10,6 +10,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.cli.where import TRAINERS
+from grounding_rewards.coords.resizing import RESIZING
 from grounding_rewards.tables.recorder import read_rollouts
 from grounding_rewards_adapters import _scorers, easyr1, verl
 from grounding_rewards_adapters._settings import Settings
@@ -28,7 +29,8 @@ def section(title: str) -> str:
 def test_every_common_option_has_its_row() -> None:
     rows = re.findall(r"^\| (`.*?`) \|", section("Options"), flags=re.MULTILINE)
     named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
-    assert named == [field.name for field in fields(Settings) if field.name != "options"]
+    own = [field.name for field in fields(Settings) if field.name != "options"]
+    assert named == [*own[:2], *RESIZING, *own[2:]]
 
 
 def test_links_lead_somewhere() -> None:

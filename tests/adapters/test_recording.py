@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards.batch.scored import Inputs
 from grounding_rewards.tables.recorder import read_rollouts
 from grounding_rewards.tables.sample_ids import sample_id
 from grounding_rewards_adapters import _scorers, easyr1
@@ -202,7 +203,7 @@ def test_what_goes_wrong_is_logged_once_and_never_raised(tmp_path: Path, caplog:
     recording = Recording(str(tmp_path), ["hit"])
     with caplog.at_level(logging.ERROR):
         for _ in range(3):
-            recording.add(None, ["?"], [UNIT], {})  # type: ignore[arg-type]
+            recording.add(None, Inputs(["?"], [UNIT]))  # type: ignore[arg-type]
     (message,) = [record.message for record in caplog.records]
     assert message.startswith("rollouts cannot be recorded (AttributeError: 'NoneType' object has no attribute")
     recording.recorder.close()

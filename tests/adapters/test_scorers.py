@@ -13,7 +13,6 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards_adapters import _scorers, easyr1, easyr1_sequential
 from grounding_rewards_adapters import verl as verl_adapter
-from grounding_rewards_adapters._rows import Rows
 from grounding_rewards_adapters._settings import Settings
 from grounding_rewards_adapters.trl import reward_funcs
 
@@ -38,28 +37,6 @@ def scorers() -> list[_scorers.Scorer]:
 
 def verl(text: str = "(20, 15)", truth: Any = BOX, **options: Any) -> dict[str, float]:
     return verl_adapter.compute_score("s", text, truth, None, **options)
-
-
-def test_rows_that_are_taken_keep_every_columns_kind() -> None:
-    state = object()
-    columns = {
-        "array": np.array([0.5, 1.5, 2.5]), "wide": np.arange(6).reshape(3, 2), "scalar": np.array(7.0),
-        "list": ["a", "b", "c"], "tuple": (1, 2, 3), "text": "abc", "state": state, "map": {0: 1},
-    }  # fmt: skip
-    sizes, array = [(1.0, 2.0), None, (3.0, 4.0)], np.array(["x", "y", "z"], dtype=object)
-    given = Rows(array, ["t", None, "v"], columns, sizes, None, np.array([4, 5, 6]), [7, 8, 9])
-    assert given.take(None) is given
-    found = given.take(np.array([2, 0]))
-    assert (found.responses, found.targets) == (["z", "x"], ["v", "t"])
-    assert isinstance(found.columns["array"], np.ndarray)
-    assert found.columns["array"].tolist() == [2.5, 0.5]
-    assert found.columns["wide"].tolist() == [[4, 5], [0, 1]]
-    assert found.columns["scalar"] is columns["scalar"]
-    assert (found.columns["list"], found.columns["tuple"], found.columns["text"]) == (["c", "a"], [3, 1], "abc")
-    assert found.columns["state"] is state
-    assert found.columns["map"] is columns["map"]
-    assert (found.image_sizes, found.model_image_sizes) == ([(3.0, 4.0), (1.0, 2.0)], None)
-    assert (found.groups.tolist(), found.token_lengths) == ([6, 4], [9, 7])
 
 
 def test_a_verifier_of_ones_own_gets_an_array_where_the_trainer_gives_one(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.batch import Rescored, grouped_rows, rescore
+from grounding_rewards.batch import grouped_rows
+from grounding_rewards.batch.rescore import Rescored, rescore
 from grounding_rewards.tables import json_lines, parquet
 from grounding_rewards.tables.recorder import read_rollouts
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.batch import grouped_rows, rescore
+from grounding_rewards.batch import grouped_rows
+from grounding_rewards.batch.rescore import rescore
 from grounding_rewards.errors import TableError
 from tests.batch.made import HIT, contents, table, votes
 from tests.cli.command import write_rows

@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.batch import rescore
-from grounding_rewards.batch.row_scoring import Columns, Resizing
-from grounding_rewards.errors import RecipeError, SpaceError, TableError
+from grounding_rewards.batch.rescore import rescore
+from grounding_rewards.batch.row_scoring import Columns
+from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.tables.json_lines import JsonLinesTable
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from tests.batch.made import gelato, rollouts, small_shards, table
@@ -116,8 +116,6 @@ def test_arguments_that_do_not_fit(tmp_path):
         gelato(out, source, bad_target="rise")
     with pytest.raises(RecipeError, match="ui-s1 adds up a trajectory, and rollouts of a pool do not say"):
         rescore([source], gr.recipe("ui-s1", returns=True), out)
-    with pytest.raises(SpaceError, match="unknown pipeline 'qwen'; did you mean"):
-        Resizing("qwen")
     with pytest.raises(TableError, match="lies in the input"):
         gelato(source, source)
     assert names(tmp_path) == ["in.jsonl"]

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
-from grounding_rewards.checks.space_fit import Hypothesis, SpaceFit, fit_spaces, sign_test
+from grounding_rewards.checks.space_fit import Hypothesis, SpaceFit, fit_spaces
 from grounding_rewards.coords.spaces import SPACES, convert, model_image_sizes
+from grounding_rewards.stats.intervals import sign_test
 from grounding_rewards.testing.hostile import hostile_responses
 from grounding_rewards.verifiers import verifier
 

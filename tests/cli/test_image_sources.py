@@ -11,6 +11,8 @@ from tests.cli.command import write_rows
 from tests.coords.test_image_header import PNG
 from tests.image_sources import OUT, WHY, command, hostile
 
+pytestmark = pytest.mark.slow
+
 ROW = {"instruction": "Save", "bbox": [1, 2, 3, 4], "image_size": [1920, 1080]}
 TRAINERS = ("verl", "trl", "easyr1")
 

@@ -28,6 +28,8 @@ from tests.cli.pool.test_curriculum import EXAMPLE
 from tests.cli.pool.test_curriculum import rollouts as write_rollouts
 from tests.cli.test_convert import ROW
 
+pytestmark = pytest.mark.slow
+
 CODE = (
     "from grounding_rewards import recipe\n"
     "RECIPE = recipe('gelato')\n"

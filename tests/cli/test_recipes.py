@@ -12,6 +12,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards import catalogue
 from grounding_rewards.combine import weighted
+from grounding_rewards.coords.resizing import RESIZING
 from grounding_rewards.explain import describe
 from grounding_rewards.parsing import BARE_TUPLE
 from grounding_rewards.plugins import registry as plugins
@@ -45,13 +46,18 @@ Parts
   format    0 to 1  Format()
 
 Options
-  option          default      here
-  ─────────────────────────────────
-  format_weight   0.0          0.1
-  response_space  thousandths
-  target_space    unit
-  answers         only
-  thinking        read
+  option                default      here
+  ───────────────────────────────────────
+  format_weight         0.0          0.1
+  response_space        thousandths
+  target_space          unit
+  answers               only
+  thinking              read
+  model                 -
+  min_pixels            -
+  max_pixels            -
+  processor_min_pixels  -
+  processor_max_pixels  -
 
 Departs from the source
   not-text        A response that is neither a string nor None is a TypeError;
@@ -183,6 +189,7 @@ def test_one_recipe_as_json(run):
         "options": {
             "format_weight": 0.0, "response_space": "model_pixel", "target_space": "thousandths", "answers": "only",
             "thinking": "read",
+            **dict.fromkeys(RESIZING),
         },
         "repository": "GTA1",
         "commit": "81f0c4c",
@@ -312,13 +319,18 @@ def test_a_plugins_recipe_without_formula_and_example(run, plugin):
         "  hit   0 to 1  Hit(point_radius=3)",
         "",
         "Options",
-        "  option          default  here",
-        "  ─────────────────────────────",
-        "  radius          -        3",
-        "  answers         last",
-        "  response_space  pixel",
-        "  target_space    pixel",
-        "  thinking        closed",
+        "  option                default  here",
+        "  ───────────────────────────────────",
+        "  radius                -        3",
+        "  answers               last",
+        "  response_space        pixel",
+        "  target_space          pixel",
+        "  thinking              closed",
+        "  model                 -",
+        "  min_pixels            -",
+        "  max_pixels            -",
+        "  processor_min_pixels  -",
+        "  processor_max_pixels  -",
         "",
         "Known exploits",
         "  spray  0.5: many points [b]are[/b] paid",

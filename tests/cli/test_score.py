@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.cli import options
+from grounding_rewards import catalogue
 from tests.cli.command import BOX, CLICK, HIT, names, read_rows, write_rows
 
 
@@ -174,7 +174,7 @@ def test_a_recipe_that_compares_rollouts_sees_whole_groups(run, tmp_path, monkey
             return np.ones(len(rollouts))
 
     base = gr.recipe("gelato")
-    monkeypatch.setattr(options, "recipe", lambda name, **options: replace(base, reward=Lone()))
+    monkeypatch.setattr(catalogue, "recipe", lambda name, **options: replace(base, reward=Lone()))
     rows = [{**HIT, "sample_id": row % 2} for row in range(9000)]
     words = ("--recipe", "gelato", "--out", tmp_path / "out.jsonl")
     assert run("score", write_rows(tmp_path / "in.jsonl", *rows), *words).code == 0

@@ -21,7 +21,7 @@ ENDS = [
 ]
 
 
-pytestmark = pytest.mark.usefixtures("signals_as_at_a_terminal")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("signals_as_at_a_terminal")]
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from tests.children import run_child
 from tests.cli.command import names
 from tests.cli.every_command import COMMANDS, words_of, write_inputs
 
+pytestmark = pytest.mark.slow
+
 ERROR = "error: <stdout>: no space is left on the disk; free some, or write elsewhere\n"
 
 

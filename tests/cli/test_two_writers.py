@@ -13,6 +13,8 @@ from tests.cli.command import HIT, MISS, write_rows
 from tests.cli.pool.test_curriculum import EXAMPLE, rollouts
 from tests.disks import full_disk
 
+pytestmark = pytest.mark.slow
+
 ROW = {"instruction": "Save", "bbox": [1, 2, 3, 4], "image_size": [64, 48]}
 GELATO = ("--recipe", "gelato")
 PIXEL = ("--target-space", "pixel")

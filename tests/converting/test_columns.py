@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from grounding_rewards.converting.columns import Columns, find_columns, value_at
+from grounding_rewards.converting.columns import ColumnNames, find_columns, value_at
 from grounding_rewards.errors import ConvertError
 
 
@@ -17,11 +17,17 @@ def row(*names):
     [
         (
             ("bbox", "instruction", "image", "width", "height", "id"),
-            Columns("instruction", "bbox", "image", ("width", "height"), "id"),
+            ColumnNames("instruction", "bbox", "image", ("width", "height"), "id"),
         ),
-        (("target", "prompt", "img_filename", "img_size"), Columns("prompt", "target", "img_filename", ("img_size",))),
-        (("answer", "problem", "images", "data_source"), Columns("problem", "answer", "images", source="data_source")),
-        (("solution", "question", "sample_id", "id"), Columns("question", "solution", id="sample_id")),
+        (
+            ("target", "prompt", "img_filename", "img_size"),
+            ColumnNames("prompt", "target", "img_filename", ("img_size",)),
+        ),
+        (
+            ("answer", "problem", "images", "data_source"),
+            ColumnNames("problem", "answer", "images", source="data_source"),
+        ),
+        (("solution", "question", "sample_id", "id"), ColumnNames("question", "solution", id="sample_id")),
     ],
 )
 def test_usual_names_are_found(names, columns):
@@ -36,14 +42,14 @@ def test_usual_names_are_found(names, columns):
 def test_what_options_name_is_no_guess():
     given = {"target": "where", "instruction": None, "image-size": "w,h"}
     found, guesses, notes = find_columns(row("where", "bbox", "query", "w", "h"), given)
-    assert found == Columns("query", "where", image_size=("w", "h"))
+    assert found == ColumnNames("query", "where", image_size=("w", "h"))
     assert (guesses, notes) == ({"instruction": "query"}, [])
 
 
 def test_a_field_of_a_column():
     rows = [{"reward_model": {"ground_truth": [1, 2, 3, 4], "style": "rule"}, "prompt": "Save", "a,b": [1, 2]}]
     found, guesses, notes = find_columns(rows, {"image-size": "a,b"})
-    assert found == Columns("prompt", "reward_model.ground_truth", image_size=("a,b",))
+    assert found == ColumnNames("prompt", "reward_model.ground_truth", image_size=("a,b",))
     assert found.read == ("reward_model", "prompt", "a,b")
     assert (guesses["target"], notes) == ("reward_model.ground_truth", [])
     assert value_at(rows[0], "reward_model.ground_truth") == [1, 2, 3, 4]
@@ -58,8 +64,8 @@ def test_a_field_of_a_column():
         (("bbox", "answer", "query"), {}, "which column holds the target: answer or bbox? Give --target-column"),
         (("box", "query"), {"target": "bbx"}, "no column 'bbx' (--target-column); did you mean 'box'? There are: box"),
         (("box", "query"), {"image-size": "w,h"}, "no column 'w' (--image-size-column). There are: box, query"),
-        (("where", "query"), {}, "which column holds what counts as right? Give --target-column; there are: where"),
-        (("box", "ask"), {}, "holds what is asked, a text or a conversation? Give --instruction-column; there are"),
+        (("where", "query"), {}, "which column holds the target? Give --target-column; there are: where"),
+        (("box", "ask"), {}, "holds the instruction, a text or a conversation? Give --instruction-column; there are"),
         (("box", "query", "image", "img"), {}, "which column holds the image: image or img? Give --image-column"),
     ],
 )
@@ -69,23 +75,23 @@ def test_what_cannot_be_told_is_an_error_that_names_the_option(names, given, mes
 
 
 def test_a_target_that_there_need_not_be():
-    assert find_columns(row("query"), {}, optional={"target"}).columns == Columns("query")
+    assert find_columns(row("query"), {}, optional={"target"}).columns == ColumnNames("query")
 
 
 @pytest.mark.parametrize("no", ["none", ""])
 def test_a_guess_is_refused_and_a_column_of_that_name_is_not(no):
     there = row("bbox", "query", "image", "id", "source", "width", "height")
     given = dict.fromkeys(("image", "id", "source", "image-size"), no)
-    assert find_columns(there, given) == (Columns("query", "bbox"), {"target": "bbox", "instruction": "query"}, [])
+    assert find_columns(there, given) == (ColumnNames("query", "bbox"), {"target": "bbox", "instruction": "query"}, [])
     assert find_columns([{**there[0], no: "x"}], {**given, "source": no}).columns.source == no
-    with pytest.raises(ConvertError, match="which column holds what counts as right"):
+    with pytest.raises(ConvertError, match="which column holds the target"):
         find_columns(there, {"target": no})
 
 
 def test_columns_that_are_dropped_are_no_guess():
     there = [{"bbox": None, "query": None, "id": 1, "extra_info": {"id": 2, "image_size": [4, 5]}}]
     found = find_columns(there, {}, dropped=("id", "extra_info"))
-    assert found.columns == Columns("query", "bbox")
+    assert found.columns == ColumnNames("query", "bbox")
     assert find_columns(there, {"id": "id"}, dropped=("id",)).columns.id == "id"
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from grounding_rewards.converting import FORMS, Columns, Reading, Truths, Wording, read_rows
+from grounding_rewards.converting import LAYOUTS, ColumnNames, Reading, TargetReader, Wording, read_rows
 from grounding_rewards.converting.layout import images_of
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import ConvertError
@@ -14,15 +14,15 @@ WIRE = '{"bbox": [1, 2, 3, 4], "space": "pixel", "image_size": [640, 480], "id":
 
 
 def sample(row=ROW, wording=None):
-    columns = Columns("ask", "box", "img", ("size",), "id", "from")
-    reading = Reading(columns, Truths(space=CoordSpace.PIXEL), wording or Wording(), split="train")
+    columns = ColumnNames("ask", "box", "img", ("size",), "id", "from")
+    reading = Reading(columns, TargetReader(space=CoordSpace.PIXEL), wording or Wording(), split="train")
     found = read_rows([row], reading, 7)
     assert not found.problems
     return found.samples[0]
 
 
 def test_verl():
-    assert FORMS["verl"].row(sample()) == {
+    assert LAYOUTS["verl"].row(sample()) == {
         "data_source": "web",
         "prompt": [{"role": "user", "content": "<image>打开"}],
         "reward_model": {"style": "rule", "ground_truth": WIRE},
@@ -33,12 +33,12 @@ def test_verl():
 def test_trl():
     row = sample(wording=Wording(system="You click."))
     messages = [{"role": "system", "content": "You click."}, {"role": "user", "content": "打开"}]
-    assert FORMS["trl"].row(row) == {"prompt": messages, "target": WIRE, "sample_id": "a"}
+    assert LAYOUTS["trl"].row(row) == {"prompt": messages, "target": WIRE, "sample_id": "a"}
 
 
 def test_easyr1():
     row = sample(wording=Wording(template="Where? {instruction}"))
-    assert FORMS["easyr1"].row(row) == {"problem": "<image>Where? 打开", "answer": WIRE}
+    assert LAYOUTS["easyr1"].row(row) == {"problem": "<image>Where? 打开", "answer": WIRE}
 
 
 def test_images_as_paths_and_as_fields():
@@ -57,15 +57,15 @@ def test_images_as_paths_and_as_fields():
 )
 def test_what_a_trainer_would_stumble_over(trainer, ask, system, message):
     with pytest.raises(ConvertError, match=message):
-        FORMS[trainer].row(sample({**ROW, "ask": ask}, Wording(system=system)))
+        LAYOUTS[trainer].row(sample({**ROW, "ask": ask}, Wording(system=system)))
 
 
 def test_what_messages_have_beside_their_text():
     asked = {**ROW, "ask": [{"role": "user", "content": "Save", "name": "Ann"}]}
     for trainer, content in (("verl", "<image>Save"), ("trl", "Save")):
-        assert FORMS[trainer].row(sample(asked))["prompt"] == [{"role": "user", "content": content, "name": "Ann"}]
+        assert LAYOUTS[trainer].row(sample(asked))["prompt"] == [{"role": "user", "content": content, "name": "Ann"}]
     with pytest.raises(ConvertError, match="its messages have name, for which EasyR1 has no place"):
-        FORMS["easyr1"].row(sample(asked))
+        LAYOUTS["easyr1"].row(sample(asked))
 
 
 VERLS_OWN = """
@@ -79,16 +79,16 @@ VERLS_OWN = """
 
 
 def test_names_that_verl_keeps_for_itself():
-    form = FORMS["verl"]
+    form = LAYOUTS["verl"]
     assert form.reserved == {*VERLS_OWN.split()}
     assert form.taken(["agent_name", "extra_info"]) == form.reserved
     assert form.taken(["extra_info", "reward_model"]) == form.reserved - {"agent_name", "__rollout_n__"}
 
 
-@pytest.mark.parametrize("trainer", FORMS)
+@pytest.mark.parametrize("trainer", LAYOUTS)
 def test_every_column_has_a_type_and_holds_whatever_the_target_is(trainer):
     pyarrow = pytest.importorskip("pyarrow")
-    form = FORMS[trainer]
+    form = LAYOUTS[trainer]
     others = [{**ROW, "box": {"regions": [{"polygon": [0, 0, 4, 0, 0, 4]}]}}, {**ROW, "box": {"refusal": True}}]
     rows = [form.row(sample(row)) for row in [ROW, *others]]
     schema = pyarrow.schema(list(form.types().items()))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grounding_rewards.converting import FORMS, Columns, Reading, Truths, read_rows
+from grounding_rewards.converting import LAYOUTS, ColumnNames, Reading, TargetReader, read_rows
 from tests.golden import harness
 from tests.golden.test_golden import lines
 
@@ -14,12 +14,12 @@ def test_a_packed_row_scores_as_the_native_one(peer):
     for line in chosen:
         recipe, sizes = harness.build(peer, line), adapter.score_options(line)
         row = {"ask": "Save", "truth": adapter.target(line), "size": sizes.get("image_sizes")}
-        reading = Reading(Columns("ask", "truth", image_size=("size",)), Truths.of(recipe, None, "truth"))
+        reading = Reading(ColumnNames("ask", "truth", image_size=("size",)), TargetReader.of(recipe, None, "truth"))
         native = recipe.score([line["response"]], [row["truth"]], bad_target="abstain", **sizes)
         found = read_rows([row], reading)
         if found.samples[0] is None:
             continue
-        packed = FORMS["easyr1"].row(found.samples[0])["answer"]
+        packed = LAYOUTS["easyr1"].row(found.samples[0])["answer"]
         beside = {} if "model_image_sizes" not in sizes else {"model_image_sizes": sizes["model_image_sizes"]}
         again = recipe.score([line["response"]], [packed], bad_target="abstain", **beside)
         compared += 1
@@ -41,7 +41,7 @@ def test_rows_that_cannot_be_packed_are_those_whose_target_is_bad():
             native = recipe.read_targets([line["ground_truth"]], bad_target="abstain")
             found = read_rows(
                 [{"ask": "Save", "truth": line["ground_truth"]}],
-                Reading(Columns("ask", "truth"), Truths.of(recipe, None, "truth")),
+                Reading(ColumnNames("ask", "truth"), TargetReader.of(recipe, None, "truth")),
             )
             if native.errors:
                 assert found.problems

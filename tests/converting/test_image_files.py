@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
-from grounding_rewards.converting.images import Image, Seen, read_images
+from grounding_rewards.converting.images import Image, ImageInfo, read_images
 from grounding_rewards.errors import ConvertError, PictureError
 from tests.coords.test_image_header import ALL, JPEG, PNG, exif, turned_jpeg
 from tests.image_sources import python
@@ -34,14 +34,14 @@ def test_the_sides_of_what_is_turned_change_places_for_who_turns_it(way, tmp_pat
     data = turned_jpeg(exif(way))
     (tmp_path / "photo.jpg").write_bytes(data)
     for image in (Image(data=data), Image(str(tmp_path / "photo.jpg")), Image(f"file://{tmp_path}/photo.jpg")):
-        assert FILES.look(image, turning=False) == Seen((1920, 1080), way != 1)
-        assert FILES.look(image, turning=True) == Seen((1080, 1920) if way >= 5 else (1920, 1080), way != 1)
+        assert FILES.look(image, turning=False) == ImageInfo((1920, 1080), way != 1)
+        assert FILES.look(image, turning=True) == ImageInfo((1080, 1920) if way >= 5 else (1920, 1080), way != 1)
 
 
 def test_what_is_not_looked_at():
     assert FILES.look(Image("https://example.com/a.png"), turning=True) is None
     assert FILES.look(Image("gone.png"), turning=True, files=False) is None
-    assert FILES.look(Image("gone.png", PNG), turning=True, files=False) == Seen((1920, 1080))
+    assert FILES.look(Image("gone.png", PNG), turning=True, files=False) == ImageInfo((1920, 1080))
     with pytest.raises(PictureError, match="is an address on a network, which is not asked"):
         FILES.read(Image("https://example.com/a.png"))
 
@@ -64,7 +64,7 @@ def test_every_format_is_read_to_its_bounds_and_no_further(data, tmp_path):
     (tmp_path / "a").write_bytes(data)
     fits = ImageFiles(str(tmp_path), max_image_bytes=len(data), max_image_pixels=1920 * 1080)
     for image in (Image("a"), Image(str(tmp_path / "a")), Image(data=data)):
-        assert fits.look(image, turning=False) == Seen((1920, 1080))
+        assert fits.look(image, turning=False) == ImageInfo((1920, 1080))
         assert fits.read(image) == data
         with pytest.raises(PictureError, match=f"has {len(data)} bytes; max_image_bytes allows {len(data) - 1} bytes"):
             ImageFiles(str(tmp_path), max_image_bytes=len(data) - 1).look(image, turning=False)
@@ -113,10 +113,10 @@ class _Counting:
 def test_looking_reads_the_beginning_alone(tmp_path):
     (tmp_path / "a.png").write_bytes(PNG)
     os.truncate(tmp_path / "a.png", MAX_IMAGE_BYTES)
-    assert FILES.look(Image(str(tmp_path / "a.png")), turning=False) == Seen((1920, 1080))
+    assert FILES.look(Image(str(tmp_path / "a.png")), turning=False) == ImageInfo((1920, 1080))
     far = JPEG[:8] + b"\xff\xe1\xff\xfe" + bytes(0xFFFC) + b"\xff\xe1\xff\xfe" + bytes(0xFFFC) + JPEG[8:]
     (tmp_path / "far.jpg").write_bytes(far)
-    assert FILES.look(Image(str(tmp_path / "far.jpg")), turning=False) == Seen((1920, 1080))
+    assert FILES.look(Image(str(tmp_path / "far.jpg")), turning=False) == ImageInfo((1920, 1080))
 
 
 def test_a_folder_that_becomes_a_link_while_it_is_opened(tmp_path, monkeypatch):
@@ -217,7 +217,7 @@ def test_no_relative_path_reads_what_lies_outside(tree, parts):
     path = "./" + "/".join(parts)
     place = os.path.realpath(tree / path)
     if os.path.isfile(place) and Path(place).is_relative_to(tree):
-        assert ImageFiles(str(tree)).look(Image(path), turning=False) == Seen((1, 1))
+        assert ImageFiles(str(tree)).look(Image(path), turning=False) == ImageInfo((1, 1))
     else:
         with pytest.raises(PictureError, match="image: cannot read"):
             ImageFiles(str(tree)).look(Image(path), turning=False)
@@ -233,7 +233,7 @@ def test_a_snapshot_in_the_cache_of_the_hub_is_one_folder(tmp_path):
     (repository / "22").write_bytes(PNG)
     (snapshot / "a.png").symlink_to("../../../blobs/11")
     (snapshot / "b.png").symlink_to("../../../22")
-    assert ImageFiles(str(snapshot)).look(Image("a.png"), turning=False) == Seen((1920, 1080))
+    assert ImageFiles(str(snapshot)).look(Image("a.png"), turning=False) == ImageInfo((1920, 1080))
     with pytest.raises(PictureError, match="leads out of"):
         ImageFiles(str(snapshot)).look(Image("b.png"), turning=False)
 

@@ -42,9 +42,8 @@ def test_only_unit_and_thousandths_fix_their_extent():
     assert [space.size_field for space in CoordSpace] == ["image_size", "model_image_size", None, None]
 
 
-@pytest.mark.parametrize(
-    ("spaces", "into", "fields"),
-    [
+def test_sizes_are_needed_only_where_a_conversion_reads_them():
+    for spaces, into, fields in [
         ((PIXEL, PIXEL), PIXEL, ()),
         ((UNIT, THOUSANDTHS), UNIT, ()),
         ((PIXEL, THOUSANDTHS), PIXEL, ("image_size",)),
@@ -53,15 +52,12 @@ def test_only_unit_and_thousandths_fix_their_extent():
         ((UNIT, MODEL), UNIT, ("model_image_size",)),
         ((None, PIXEL), PIXEL, ()),
         ((None, UNIT), PIXEL, ("image_size",)),
-    ],
-)
-def test_sizes_are_needed_only_where_a_conversion_reads_them(spaces, into, fields):
-    assert sizes_needed(*spaces, into=into) == fields
+    ]:
+        assert sizes_needed(*spaces, into=into) == fields, (spaces, into, fields)
 
 
-@pytest.mark.parametrize(
-    ("point", "source", "into", "expected"),
-    [
+def test_a_point_converts_to_literal_values():
+    for point, source, into, expected in [
         ([500, 250], THOUSANDTHS, PIXEL, [960, 270]),
         ([500, 250], THOUSANDTHS, MODEL, [480, 135]),
         ([0.5, 0.25], UNIT, PIXEL, [960, 270]),
@@ -71,10 +67,8 @@ def test_sizes_are_needed_only_where_a_conversion_reads_them(spaces, into, field
         ([480, 135], MODEL, PIXEL, [960, 270]),
         ([480, 135], MODEL, UNIT, [0.5, 0.25]),
         ([7, 7], MODEL, MODEL, [7, 7]),
-    ],
-)
-def test_a_point_converts_to_literal_values(point, source, into, expected):
-    assert convert(np.array([point], dtype=float), source, into, SCREEN, SEEN).tolist() == [expected]
+    ]:
+        assert convert(np.array([point], dtype=float), source, into, SCREEN, SEEN).tolist() == [expected], point
 
 
 def test_thousandths_divide_exactly_into_unit():

@@ -69,11 +69,9 @@ def test_the_border_of_the_image_ends_regions():
     assert consensus_region([(900, 900)], image_size=(640, 480)) is None
 
 
-@pytest.mark.parametrize(
-    "places", [[], np.zeros((0, 4)), [[np.nan, np.nan]], [[np.inf, 1.0]], [[np.nan] * 4], [[1e300, 1e300]] * 3]
-)
-def test_no_answer_no_region(places):
-    assert consensus_region(places) is None
+def test_no_answer_no_region():
+    for places in [[], np.zeros((0, 4)), [[np.nan, np.nan]], [[np.inf, 1.0]], [[np.nan] * 4], [[1e300, 1e300]] * 3]:
+        assert consensus_region(places) is None, places
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_the_kth_row_of_a_step_is_rollout_k():
     assert found.tolist() == [2, 0, 1, 1]
 
 
-def test_rollouts_can_be_given():
+def test_rollouts_can_be_named():
     found = step_returns([1, 0, 2, 4], [1, 1, 1, 1], ["a"] * 4, [0, 0, 1, 1], ["y", "x", "x", "y"], gamma=1.0)
     assert found.tolist() == [5, 2, 2, 4]
 

@@ -22,6 +22,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 BOX = [0.0, 0.0, 0.5, 0.5]
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.xdist_group("trl"),
     pytest.mark.timeout(240),
     pytest.mark.filterwarnings("default"),  # the trainer and its dependencies warn about themselves

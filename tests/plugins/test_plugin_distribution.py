@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "examples" / "plugin"
-pytestmark = pytest.mark.xdist_group("distribution")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("distribution")]
 
 NAMES = ["touch/edge_margin", "touch/learnable", "touch/tap", "touch/tap_tag"]
 ROW = {"sample_id": "a", "response": "<tap>104, 150</tap>", "target": {"bbox": [100, 100, 300, 200]}}

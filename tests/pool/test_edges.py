@@ -5,11 +5,11 @@ import pytest
 
 from grounding_rewards.errors import SelectorError
 from grounding_rewards.pool import SampleStats, sample_stats, select, selector
-from grounding_rewards.pool.curriculum import Curriculum, Gate, RateBand, Stage, check_bands, stage_sets
+from grounding_rewards.pool.curriculum import Curriculum, RateBand, Stage, StageGate, check_bands, stage_sets
 from grounding_rewards.pool.curriculum.bands import declared_bands
 from grounding_rewards.pool.curriculum.progress import Progress
 from grounding_rewards.pool.selection import next_pool
-from grounding_rewards.pool.selection.two_models import judged
+from grounding_rewards.pool.selection.two_models import by_two_models
 from grounding_rewards.pool.selectors import FunctionSelector, MeanBand, Spread
 from grounding_rewards.pool.temperature import highest, sweep
 from grounding_rewards.stats import bootstrap
@@ -57,7 +57,7 @@ def test_a_pool_has_its_rows_in_their_order():
 def test_a_sample_that_one_judge_has_not_measured_is_not_judged():
     stats, both = of_ten(5, 5, 5), sample_stats(["s0", "s1"], [0, 0])
     strong = sample_stats(["s1", "s2"], [1, 1])
-    assert judged(stats, both, strong).measured.tolist() == [False, True, False]
+    assert by_two_models(stats, both, strong).measured.tolist() == [False, True, False]
     steps = {step.name: step.removed for step in next_pool(stats, seed=0, two_model=(both, strong)).steps}
     assert (steps["not_judged"], steps["missed_by_strong"]) == (2, 0)
 
@@ -98,15 +98,15 @@ def test_intervals_that_touch_are_not_apart():
 
 
 def test_a_gate_may_stand_at_0_and_1_and_then_nothing_passes_it():
-    gate = Gate(success_above=1.0, failure_below=0.0, last_k=2)
+    gate = StageGate(success_above=1.0, failure_below=0.0, last_k=2)
     assert [gate.decide([result] * 2) for result in (0, 1)] == ["stay", "stay"]
 
 
 @pytest.mark.parametrize("at", [0.7, 0.8, 0.9])
 def test_a_mean_on_a_threshold_passes_no_gate_however_floats_add(at):
     for last_k in range(1, 60):
-        assert Gate(at, 0.0, last_k).decide([at] * last_k) == "stay"
-        assert Gate(1.0, at, last_k).decide([at] * last_k) == "stay"
+        assert StageGate(at, 0.0, last_k).decide([at] * last_k) == "stay"
+        assert StageGate(1.0, at, last_k).decide([at] * last_k) == "stay"
 
 
 def test_parts_of_samples_add_up_to_an_epoch():

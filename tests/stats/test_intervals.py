@@ -126,7 +126,7 @@ def test_mcnemar_of_many_samples():
         (lambda: pass_at_k(4, 1, 5), "pass@5: got 4 rollouts; expected 5 or more"),
         (lambda: pass_at_k(4, 1, 0), "pass@k: got k = 0; expected a whole number from 1"),
         (lambda: beta_binomial(8, 0, 8, 0, 1), r"prior Beta\(0, 1\): expected two numbers above 0"),
-        (lambda: beta_binomial(-1, 0, 8, 1, 1), "second look: got -1"),
+        (lambda: beta_binomial(-1, 0, 8, 1, 1), "second measurement: got -1"),
     ],
 )
 def test_what_is_no_count_is_an_error(call, message):

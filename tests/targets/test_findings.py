@@ -37,11 +37,9 @@ def test_a_name_far_from_all_others_goes_without_a_suggestion():
     ]
 
 
-@pytest.mark.parametrize(
-    "name", ["click", "CLICK", "left_click", "PressBack", "DONE", "hotkey", "system_button", "swipe"]
-)
-def test_names_of_all_sources_are_known(name):
-    assert said(ACTION, [{**BOX, "action": name}]) == []
+def test_names_of_all_sources_are_known():
+    for name in ["click", "CLICK", "left_click", "PressBack", "DONE", "hotkey", "system_button", "swipe"]:
+        assert said(ACTION, [{**BOX, "action": name}]) == [], name
 
 
 @pytest.mark.parametrize("name", ["close", "close/delete", "no action"])
@@ -78,9 +76,8 @@ def test_a_recipe_that_judges_no_actions_takes_no_names():
         gr.recipe("gelato", action_names=["snap"])
 
 
-@pytest.mark.parametrize(
-    "place",
-    [
+def test_a_place_whose_centre_lies_outside_the_image_is_a_warning():
+    for place in [
         {"bbox": [-900, 100, 300, 200]},
         {"bbox": [100, 100, 2000, 200]},
         {"bbox": [100, -300, 300, 299]},
@@ -88,12 +85,12 @@ def test_a_recipe_that_judges_no_actions_takes_no_names():
         {"polygon": [900, 100, 1200, 100, 1200, 200]},
         {"circle": [1001, 100, 50]},
         {"regions": [{"bbox": [0, 0, 10, 10]}, {"bbox": [990, 0, 1020, 10]}]},
-    ],
-)
-def test_a_place_whose_centre_lies_outside_the_image_is_a_warning(place):
-    (line,) = said(ACTION, [{**place, "image_size": SIZE}, BOX])
-    assert line.startswith("1 target (first: row 0): the centre of ")
-    assert "lies outside its image (0..1000 by 0..800, in pixel); check the space and the size of the image" in line
+    ]:
+        (line,) = said(ACTION, [{**place, "image_size": SIZE}, BOX])
+        assert line.startswith("1 target (first: row 0): the centre of "), place
+        assert (
+            "lies outside its image (0..1000 by 0..800, in pixel); check the space and the size of the image" in line
+        ), place
 
 
 @pytest.mark.parametrize(

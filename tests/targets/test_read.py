@@ -25,9 +25,8 @@ def objects(*items):
     return array
 
 
-@pytest.mark.parametrize(
-    ("wire", "regions"),
-    [
+def test_every_place_reads_as_dict_and_as_json_string():
+    for wire, regions in [
         ({"bbox": [10, 20, 30, 40]}, (BOX,)),
         ({"polygon": [0, 0, 4, 0, 0, 4]}, (TRIANGLE,)),
         ({"circle": [5, 6, 7]}, (CIRCLE,)),
@@ -40,12 +39,10 @@ def objects(*items):
             (Region(RegionKind.BBOX, BOX.numbers, (11.0, 21.0)), TRIANGLE),
         ),
         ([10, 20, 30, 40], (BOX,)),
-    ],
-)
-def test_every_place_reads_as_dict_and_as_json_string(wire, regions):
-    assert read_target(wire) == Target(regions)
-    assert read_target(json.dumps(wire)) == Target(regions)
-    assert read_target(f"  {json.dumps(wire)}\n") == Target(regions)
+    ]:
+        assert read_target(wire) == Target(regions), (wire, regions)
+        assert read_target(json.dumps(wire)) == Target(regions), (wire, regions)
+        assert read_target(f"  {json.dumps(wire)}\n") == Target(regions), (wire, regions)
 
 
 def test_numbers_come_out_as_floats():
@@ -86,11 +83,9 @@ def test_every_other_field_is_read():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("step", "read"), [(3, 3), (3.0, 3), (np.int64(3), 3), (np.float32(3), 3), (0, 0), (None, None)]
-)
-def test_step_is_a_whole_number_even_where_pandas_made_it_a_float(step, read):
-    assert read_target({"bbox": [0, 0, 1, 1], "step": step}).step == read
+def test_step_is_a_whole_number_even_where_pandas_made_it_a_float():
+    for step, read in [(3, 3), (3.0, 3), (np.int64(3), 3), (np.float32(3), 3), (0, 0), (None, None)]:
+        assert read_target({"bbox": [0, 0, 1, 1], "step": step}).step == read, (step, read)
 
 
 def test_extra_is_handed_on_as_it_came():
@@ -113,9 +108,8 @@ def test_an_action_with_every_field():
     assert read_target(json.dumps({"action": FULL})).action == expected
 
 
-@pytest.mark.parametrize(
-    ("fields", "attribute", "value"),
-    [
+def test_forms_that_an_action_field_may_take():
+    for fields, attribute, value in [
         ({"to": [1, 2, 3, 4]}, "to", (1.0, 2.0, 3.0, 4.0)),
         ({"to": np.array([1, 2])}, "to", (1.0, 2.0)),
         ({"keys": "enter"}, "keys", ("enter",)),
@@ -125,19 +119,15 @@ def test_an_action_with_every_field():
         ({"text": ""}, "text", ""),
         ({"text": np.str_("a")}, "text", "a"),
         ({"direction": "left"}, "direction", "left"),
-    ],
-)
-def test_forms_that_an_action_field_may_take(fields, attribute, value):
-    assert getattr(read_target({"action": {"name": "act", **fields}}).action, attribute) == value
+    ]:
+        assert getattr(read_target({"action": {"name": "act", **fields}}).action, attribute) == value, fields
 
 
-@pytest.mark.parametrize(
-    "dtype", [np.int8, np.int32, np.uint8, np.int64, np.float16, np.float32, np.float64, np.longdouble, object]
-)
-def test_numpy_arrays_of_any_number_read_like_lists(dtype):
-    assert read_target({"bbox": np.array([10, 20, 30, 40], dtype=dtype)}) == Target((BOX,))
-    assert read_target(np.array([10, 20, 30, 40], dtype=dtype)) == Target((BOX,))
-    assert read_target({"bbox": list(np.array([10, 20, 30, 40], dtype=dtype))}) == Target((BOX,))
+def test_numpy_arrays_of_any_number_read_like_lists():
+    for dtype in [np.int8, np.int32, np.uint8, np.int64, np.float16, np.float32, np.float64, np.longdouble, object]:
+        assert read_target({"bbox": np.array([10, 20, 30, 40], dtype=dtype)}) == Target((BOX,)), dtype
+        assert read_target(np.array([10, 20, 30, 40], dtype=dtype)) == Target((BOX,)), dtype
+        assert read_target({"bbox": list(np.array([10, 20, 30, 40], dtype=dtype))}) == Target((BOX,)), dtype
 
 
 def test_numbers_of_32_bits_keep_their_own_value():

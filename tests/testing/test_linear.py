@@ -16,6 +16,8 @@ from grounding_rewards.testing import check_linear
 from grounding_rewards.testing.linear import work
 from tests.verifiers.test_all import CASES
 
+pytestmark = pytest.mark.slow
+
 DIALECTS = collect([]).parsers
 
 
@@ -129,7 +131,7 @@ def test_what_is_linear_passes_in_one_call_or_row_by_row():
     check_linear(gr.verifier(lambda rollouts: np.array([float(text > "") for text in rollouts.text]), low=0, high=1))
 
 
-def test_further_columns_are_given():
+def test_further_columns_are_there():
     def easy(rollouts):
         return np.array([0.5 if each == "hard" else 1.0 for each in rollouts.extras["difficulty"]])
 

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 import grounding_rewards_adapters
-from grounding_rewards.converting import FORMS
+from grounding_rewards.converting import LAYOUTS
 from grounding_rewards_adapters import trl as trl_adapter
 from grounding_rewards_adapters import verl as verl_adapter
 from tests.cli.command import Runner, write_rows
 from tests.contracts import easyr1
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.xdist_group("verl"),
     pytest.mark.timeout(120),
     pytest.mark.filterwarnings("default"),  # trainers and their dependencies warn about themselves
@@ -130,10 +131,10 @@ def test_verls_rollouts_take_all_columns_that_stay() -> None:
     folder = Path(spec.origin).parent  # whose agent loops need more than verl to be imported
     read = taken_names(folder / "experimental/agent_loop/agent_loop.py")
     assert read >= {"self", "sampling_params", "trajectory", "trace", "agent_name", "output", "validate"}
-    assert read <= FORMS["verl"].reserved
+    assert read <= LAYOUTS["verl"].reserved
     read = taken_names(folder / "trainer/ppo/v1/agent_loop_tq.py")
     assert read >= {"session_id", "trajectory", "trace", "validate", "global_steps", "index"}
-    assert read <= FORMS["verl"].reserved
+    assert read <= LAYOUTS["verl"].reserved
 
 
 @needs_verl

@@ -16,6 +16,7 @@ from grounding_rewards.coords.spaces import model_image_size
 from grounding_rewards.errors import ResizeError
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.xdist_group("verl"),
     pytest.mark.timeout(240),
     pytest.mark.filterwarnings("default"),  # trainers and their dependencies warn about themselves

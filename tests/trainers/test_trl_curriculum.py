@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.curriculum import Gate
+from grounding_rewards.pool.curriculum import StageGate
 from grounding_rewards_adapters.trl import reward_funcs
 from grounding_rewards_adapters.trl_curriculum import COLUMN, Stages, stages
 from tests.trainers.trl_tiny import MARKS, SETTINGS, Spy, text_policy
@@ -22,7 +22,7 @@ pytestmark = MARKS
 ALL, NONE = [0.0, 0.0, 1.0, 1.0], [0.0001, 0.0001, 0.0002, 0.0002]
 """Any click that can be read is right; none is."""
 
-GATE = Gate(success_above=0.5, failure_below=0.3, last_k=8)
+GATE = StageGate(success_above=0.5, failure_below=0.3, last_k=8)
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +146,7 @@ def test_processes_that_read_parts_of_a_generation_agree() -> None:
 
 
 def test_a_stage_that_comes_again_goes_on_where_it_was_left() -> None:
-    staged = easy_and_hard(reward_funcs("gelato"), gate=Gate(0.5, 0.3, last_k=2), places=8)
+    staged = easy_and_hard(reward_funcs("gelato"), gate=StageGate(0.5, 0.3, last_k=2), places=8)
     staged.begin(2)
     order = [staged.dataset[[0, 1]]["row"]]
     for step, (result, places) in enumerate([(1, [2, 3]), (0, [4, 5])]):
@@ -161,20 +161,20 @@ def test_a_stage_that_comes_again_goes_on_where_it_was_left() -> None:
 def test_a_run_that_is_resumed_goes_on_at_its_stage(policy: Any, tmp_path: Path, restored: bool) -> None:
     saving = {"save_strategy": "steps", "save_steps": 1, "save_total_limit": 2}
     functions = reward_funcs("gelato")
-    first = easy_and_hard(functions, gate=Gate(0.5, 0.3, last_k=12))
+    first = easy_and_hard(functions, gate=StageGate(0.5, 0.3, last_k=12))
     assert run(policy, first, functions, tmp_path, max_steps=1, **saving) == [EASY]
     kept = json.loads((tmp_path / "checkpoint-1" / "trainer_state.json").read_text())
     state = kept["stateful_callbacks"]["StageCallback"]["attributes"]["progress"]
     assert (state["stage"], len(state["results"])) == (0, 8)
 
-    again = easy_and_hard(functions, gate=Gate(0.5, 0.3, last_k=12))
+    again = easy_and_hard(functions, gate=StageGate(0.5, 0.3, last_k=12))
     flags = {"max_steps": 2, "restore_callback_states_from_checkpoint": restored, **saving}
     # 8 results of the checkpoint and 8 new ones are the 12 that the gate asks for.
     resume = str(tmp_path / "checkpoint-1")
     assert run(policy, again, functions, tmp_path, resume=resume, **flags) == [EASY]
     assert (again.stage, [move["step"] for move in again.moves]) == ("hard", [2])
 
-    last = easy_and_hard(functions, gate=Gate(0.5, 0.3, last_k=12))
+    last = easy_and_hard(functions, gate=StageGate(0.5, 0.3, last_k=12))
     flags["max_steps"] = 3
     assert run(policy, last, functions, tmp_path, resume=str(tmp_path / "checkpoint-2"), **flags) == [HARD]
     assert [move["step"] for move in last.moves] == [2]
@@ -201,7 +201,7 @@ def test_stages_are_read_from_the_directory_that_the_command_writes(
     monkeypatch.setattr(config, "HF_DATASETS_CACHE", tmp_path / "cache")
     folder = written(tmp_path)
     staged = stages(folder, reward_funcs("gelato"), places=3)
-    assert (staged.names, staged.gate, staged.epochs) == (("easy", "hard"), Gate(0.7, 0.3, last_k=2), (2, 1))
+    assert (staged.names, staged.gate, staged.epochs) == (("easy", "hard"), StageGate(0.7, 0.3, last_k=2), (2, 1))
     assert staged.dataset[:]["prompt"] in (["click 0", "click 2", "click 0"], ["click 2", "click 0", "click 2"])
     staged.observe([1.0, 1.0, 0.0], ["easy", "easy", "hard"])
     # Another process saw a failure first: what counts are the last two of both.
@@ -329,7 +329,7 @@ def test_what_cannot_be_stages_is_refused() -> None:
         "epochs: got 'ab'; expected": {"gate": None, "epochs": "ab"},
         "epochs: got True; expected": {"gate": None, "epochs": True},
         "gate and epochs: with a gate, no stage ends after its epochs": {"epochs": 1},
-        "gate: got 'x'; expected a Gate, or None": {"gate": "x"},
+        "gate: got 'x'; expected a StageGate, or None": {"gate": "x"},
         "places: got 0; expected a whole number from 1": {"places": 0},
         "seed: got -1; expected a whole number from 0": {"seed": -1},
     }.items():

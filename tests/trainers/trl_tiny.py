@@ -15,6 +15,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 MARKS = [
+    pytest.mark.slow,
     pytest.mark.xdist_group("trl"),
     pytest.mark.timeout(240),
     pytest.mark.filterwarnings("default"),  # the trainers and their dependencies warn about themselves

@@ -24,6 +24,7 @@ from grounding_rewards.plugins import registry as plugins
 from tests.adapters.own_terms import BOX, PAID, write_plugin, write_terms
 
 MARKS = [
+    pytest.mark.slow,
     pytest.mark.xdist_group("verl"),
     pytest.mark.skipif(find_spec("verl") is None, reason="verl is not installed; it needs a Python below 3.13"),
     pytest.mark.timeout(240),

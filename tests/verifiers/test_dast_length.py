@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.plugins.named import verifier_named
 from grounding_rewards.verifiers import DastLength, Hit, InsideDistance, ScreenDistance
-from grounding_rewards.verifiers.dast_length import length_rewards
+from grounding_rewards.verifiers.length import length_rewards
 from tests.verifiers.judging import rollouts
 
 BOX = {"bbox": [0, 0, 10, 10]}

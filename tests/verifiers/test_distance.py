@@ -284,13 +284,10 @@ def test_moving_click_and_target_together_changes_nothing(verifier, box, x, y, d
     assert judge(verifier, [(x + dx, y + dy)], moved, size=(1000, 800)) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("verifier", "more"),
-    [
+def test_what_every_verifier_promises():
+    for verifier, more in [
         (InsideDistance(), {"scale": True, "translation": True}), (DenseDistance(), {"scale": True}),
         (DenseDistance(floor=0.2, polygon="half_open", point_radius=4), {}), (DenseDistance(point_share=0.1), {}),
         (ScreenDistance(), {"scale": True}), (ScreenDistance(power=1), {"scale": True}),
-    ],
-)  # fmt: skip
-def test_what_every_verifier_promises(verifier, more):
-    check_verifier(verifier, **more)
+    ]:  # fmt: skip
+        check_verifier(verifier, **more)

@@ -1,11 +1,16 @@
+"""Formats by what was parsed, by patterns and by functions."""
+
+import pickle
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.rollouts import Reason
-from grounding_rewards.verifiers import Format, GradedFormat
-from tests.verifiers.judging import judge
+from grounding_rewards.verifiers import Format, GradedFormat, JudgedFormat
+from tests.verifiers.judging import judge, rollouts
 
 BOX = {"bbox": [0, 0, 1, 1]}
 
@@ -85,3 +90,40 @@ def test_graded_is_a_share_that_grows_with_each_element(steps, parsed, text, ans
     assert 0 <= less <= more <= 1
     assert judge(verifier, [None], BOX, text=["abcdef"], reasons=[Reason.OK]) == [1]
     assert judge(verifier, [None], BOX, text=["x"]) == [0]
+
+
+ASKED = []
+
+
+def is_even(text):
+    ASKED.append(text)
+    return int(text[1:]) % 2 == 0
+
+
+EVEN = JudgedFormat(is_even, ("=",), pattern="^=[0-9]*[02468]$")
+SIGNED = JudgedFormat(is_even, ("=",), pattern="^=[0-9]*[02468]$", low=-1.0, high=2.0)
+
+
+def scores(verifier, texts):
+    return verifier(rollouts([None] * len(texts), [{"refusal": True}] * len(texts), text=texts)).tolist()
+
+
+@pytest.mark.parametrize("copies", [1, VECTOR_ROWS])
+def test_well_formed_or_not(copies):
+    assert scores(EVEN, ["=2", "=3", "= 4", "x", ""] * copies) == [1, 0, 1, 0, 0] * copies
+    assert scores(SIGNED, ["=2", "=3", "= 4", "x", ""] * copies) == [2, -1, 2, -1, -1] * copies
+
+
+def test_among_many_the_function_sees_only_what_the_pattern_leaves_and_what_has_the_sign():
+    ASKED.clear()
+    scores(EVEN, ["=2", "=3", "= 4", "x"] * VECTOR_ROWS)
+    assert ASKED == ["=3", "= 4"] * VECTOR_ROWS
+    ASKED.clear()
+    scores(EVEN, ["=2", "x"])
+    assert ASKED == ["=2"]
+
+
+def test_bounds_pickle_and_comparison():
+    assert (EVEN.low, EVEN.high, SIGNED.low, SIGNED.high, EVEN.needs) == (0, 1, -1, 2, frozenset())
+    assert pickle.loads(pickle.dumps(EVEN)) == EVEN != SIGNED
+    assert scores(EVEN, []) == []

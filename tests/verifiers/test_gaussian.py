@@ -20,9 +20,8 @@ def cover(*boxes, target=TARGET, **options):
     return judge_boxes(GaussianCoverage(**options), boxes, target)
 
 
-@pytest.mark.parametrize(
-    ("point", "score"),
-    [
+def test_the_density_at_the_point_over_that_at_the_centre():
+    for point, score in [
         ((200, 150), 1.0),
         ((300, 150), 0.6065307),  # the middle of an edge: exp(-1/2)
         ((200, 100), 0.6065307),
@@ -32,10 +31,8 @@ def cover(*boxes, target=TARGET, **options):
         ((1200, 650), 0.0),
         ((1e12, -1e12), 0.0),
         (None, 0.0),
-    ],
-)
-def test_the_density_at_the_point_over_that_at_the_centre(point, score):
-    assert judge(GaussianPoint(), [point], TARGET) == pytest.approx([score], abs=1e-7)
+    ]:
+        assert judge(GaussianPoint(), [point], TARGET) == pytest.approx([score], abs=1e-7), (point, score)
 
 
 def test_a_box_counts_as_its_centre_whatever_its_size_and_the_order_of_its_corners():
@@ -71,9 +68,8 @@ def test_a_target_without_extent_pays_exactly_at_its_centre(target, hit):
     assert judge(GaussianPoint(), [hit, beside, (0, 0)], {"bbox": target}) == [1, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("box", "score"),
-    [
+def test_the_bhattacharyya_coefficient():
+    for box, score in [
         ((100, 100, 300, 200), 1.0),
         ((300, 200, 100, 100), 1.0),  # inverted
         ((0, 50, 400, 250), 0.8),  # twice as wide and high: √(2·2/5) on each axis
@@ -86,10 +82,8 @@ def test_a_target_without_extent_pays_exactly_at_its_centre(target, hit):
         ((200, 150, 200, 150), 0.0),
         ((100, 100, 300, 100), 0.0),
         (None, 0.0),
-    ],
-)
-def test_the_bhattacharyya_coefficient(box, score):
-    assert cover(box) == pytest.approx([score], abs=1e-7, rel=1e-6)
+    ]:
+        assert cover(box) == pytest.approx([score], abs=1e-7, rel=1e-6), (box, score)
 
 
 def matrix_form(a, b):
@@ -114,9 +108,8 @@ def test_the_closed_form_is_the_one_with_matrices(a, b):
     assert cover(a, target={"bbox": list(b)}) == pytest.approx([matrix_form(a, b)], abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("box", "target", "score"),
-    [
+def test_boxes_of_next_to_no_size():
+    for box, target, score in [
         # Equal boxes without extent are equal; the source's additions of 1e-8 pay infinity.
         ((200, 150, 200, 150), [200, 150, 200, 150], 1),
         ((100, 150, 300, 150), [100, 150, 300, 150], 1),
@@ -127,10 +120,8 @@ def test_the_closed_form_is_the_one_with_matrices(a, b):
         # The same in unit space: the source pays 200.
         ((0.10, 0.10, 0.12, 0.11), [0.10, 0.10, 0.12, 0.11], 1),
         ((0.10, 0.10, 0.14, 0.11), [0.11, 0.10, 0.13, 0.11], math.sqrt(0.8)),
-    ],
-)
-def test_boxes_of_next_to_no_size(box, target, score):
-    assert cover(box, target={"bbox": target}) == pytest.approx([score], abs=1e-12)
+    ]:
+        assert cover(box, target={"bbox": target}) == pytest.approx([score], abs=1e-12), (box, target, score)
 
 
 @pytest.mark.parametrize("alpha", [0.25, 1.0, 3.0])

@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.verifiers import Overlap
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.verifiers import BoxSize, Overlap
 from tests.verifiers.boxing import boxed, judge_boxes
 
 B = (0, 0, 20, 10)
@@ -21,9 +22,8 @@ def overlap(kind, *boxes, target=TARGET, **more):
     return judge_boxes(Overlap(kind, **more), boxes, target)
 
 
-@pytest.mark.parametrize(
-    ("box", "iou", "giou", "diou"),
-    [
+def test_iou_and_what_its_extensions_take_off():
+    for box, iou, giou, diou in [
         (B, 1.0, 1.0, 1.0),
         ((10, 0, 30, 10), 1 / 3, 1 / 3, 1 / 3 - 100 / 1000),  # hull 30 x 10, all of it covered
         ((10, 5, 30, 15), 50 / 350, 50 / 350 - 100 / 450, 50 / 350 - 125 / 1125),  # hull 30 x 15
@@ -32,13 +32,11 @@ def overlap(kind, *boxes, target=TARGET, **more):
         ((20, 0, 40, 10), 0.0, 0.0, -400 / 1700),  # touching: hull 40 x 10
         ((40, 0, 60, 10), 0.0, -1 / 3, -1600 / 3700),  # hull 60 x 10, a third of it empty
         ((980, 490, 1000, 500), 0.0, -(1 - 400 / 500_000), -(980**2 + 490**2) / (1000**2 + 500**2)),
-    ],
-)
-def test_iou_and_what_its_extensions_take_off(box, iou, giou, diou):
-    found = [overlap(kind, box)[0] for kind in ("iou", "giou", "diou")]
-    assert found == pytest.approx([iou, giou, diou], abs=1e-15)
-    # The aspect ratio of every box here is the target's, so that nothing more is taken off.
-    assert overlap("ciou", box) == pytest.approx([diou], abs=1e-15)
+    ]:
+        found = [overlap(kind, box)[0] for kind in ("iou", "giou", "diou")]
+        assert found == pytest.approx([iou, giou, diou], abs=1e-15), (box, iou, giou, diou)
+        # The aspect ratio of every box here is the target's, so that nothing more is taken off.
+        assert overlap("ciou", box) == pytest.approx([diou], abs=1e-15), (box, iou, giou, diou)
 
 
 def test_ciou_takes_off_for_another_aspect_ratio():
@@ -57,7 +55,7 @@ def test_the_lowest_ciou_is_neared_by_lines_across_and_upright_far_apart():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_box_is_paid_least(kind):
+def test_no_box_scores_the_least(kind):
     inverted = [(20, 10, 0, 0), (20, 0, 0, 10), (0, 10, 20, 0)]
     assert overlap(kind, None, *inverted) == [Overlap(kind).low] * 4
 
@@ -153,3 +151,97 @@ def test_one_row_alone_scores_as_in_a_batch_to_the_last_bit(pairs, kind):
     batch = Overlap(kind)(boxed([a for a, _ in pairs] * 9, targets * 9))
     for row, (a, _) in enumerate(pairs):
         assert Overlap(kind)(boxed([a], [targets[row]]))[0].tobytes() == batch[row + len(pairs)].tobytes()
+
+
+WIDE = {"bbox": [100, 100, 300, 200]}
+SCREEN = (1000, 500)
+
+
+def sizes(*boxes, target=WIDE, size=SCREEN):
+    return judge_boxes(BoxSize(), boxes, target, size=size)
+
+
+def test_the_harmonic_mean_of_what_is_left_of_the_screen():
+    for box, score in [
+        ((100, 100, 300, 200), 1.0),
+        ((200, 100, 300, 200), 4 / (1 / 0.9 + 3)),  # one edge 100 of 1000 away
+        ((100, 150, 300, 200), 4 / (1 / 0.9 + 3)),  # one edge 50 of 500 away
+        ((200, 150, 400, 250), 0.9),
+        ((300, 200, 100, 100), 0.8),  # inverted: every edge a fifth of the screen away
+        ((0, 0, 1000, 500), 4 / (1 / 0.9 + 1 / 0.8 + 1 / 0.3 + 1 / 0.4)),
+        ((600, 350, 800, 450), 0.5),
+        ((1099, 100, 300, 200), 4 / (1000 + 3)),  # 999 of 1000 away
+        ((1100, 100, 300, 200), 0.0),  # a whole screen away
+        ((-900, 100, 300, 200), 0.0),
+        ((100, 600, 300, 200), 0.0),
+        # One edge beyond: the source's mean of numbers below 0 pays 8333.5, -416.5 and 0.24.
+        ((-1233.34, 100, 300, 200), 0.0),
+        ((-1233.2, 100, 300, 200), 0.0),
+        ((-2000, 100, 300, 200), 0.0),
+        ((-1e12, -1e12, 1e12, 1e12), 0.0),
+        (None, 0.0),
+    ]:
+        assert sizes(box) == pytest.approx([score], abs=1e-12), (box, score)
+
+
+def test_a_screens_sides_are_told_apart():
+    assert sizes((100, 100, 300, 300), size=(500, 1000)) == pytest.approx([4 / (3 + 1 / 0.9)])
+    assert sizes((200, 100, 300, 200), size=(500, 1000)) == pytest.approx([4 / (3 + 1 / 0.8)])
+
+
+def test_in_unit_space_no_size_is_needed():
+    rows = boxed([(0.1, 0.1, 0.4, 0.2)], [{"bbox": [0.1, 0.1, 0.3, 0.2], "space": "unit"}], space=CoordSpace.UNIT)
+    assert BoxSize()(rows).tolist() == pytest.approx([4 / (3 + 1 / 0.9)])
+
+
+def test_a_missing_size_is_an_error_that_names_the_sample():
+    why = "because BoxSize measures in shares of the screen"
+    with pytest.raises(gr.TargetError, match=f"target of row 0, field 'image_size': .* {why}"):
+        sizes((100, 100, 300, 200), size=None)
+    with pytest.raises(gr.TargetError, match="target of sample 'save-button', field 'image_size'"):
+        sizes((100, 100, 300, 200), target={**WIDE, "id": "save-button"}, size=None)
+
+
+def test_several_places_refusals_and_no_rows():
+    either = {"regions": [WIDE, {"bbox": [600, 350, 800, 450]}]}
+    assert sizes((600, 350, 800, 450), (100, 100, 300, 200), target=either) == [1, 1]
+    assert BoxSize()(boxed([(1, 2, 3, 4)], [{"refusal": True}], size=SCREEN)).tolist() == [0]
+    assert BoxSize()(boxed([], [], size=SCREEN)).tolist() == []
+
+
+def test_box_size_is_at_least_nothing():
+    assert (BoxSize().low, BoxSize().high, BoxSize().needs) == (0.0, 1.0, frozenset({"screen"}))
+    assert BoxSize() == BoxSize()
+
+
+numbers = st.floats(-1e12, 1e12) | st.floats(-1500, 2500)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.tuples(numbers, numbers, numbers, numbers))
+@example((-899.9999999999999, 100, 300, 200))
+@example((-900, 100, 300, 200))
+def test_any_box_is_within_bounds_and_zero_a_screen_away(box):
+    (score,) = sizes(box)
+    far = any(abs(a - b) >= side for a, b, side in zip(box, WIDE["bbox"], SCREEN * 2, strict=True))
+    assert math.isfinite(score)
+    if far:
+        assert score == 0
+    if box == (100, 100, 300, 200):
+        assert score == 1
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.floats(0, 999), st.floats(0, 999))
+def test_the_nearer_the_edge_the_more(one, other):
+    near, far = sorted((one, other))
+    closer, farther = sizes((100 - near, 100, 300, 200), (100 - far, 100, 300, 200))
+    assert closer >= farther > 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(*[st.floats(-2000, 2000)] * 4), min_size=1, max_size=8))
+def test_box_size_of_one_row_is_that_in_a_batch_to_the_last_bit(rows):
+    batch = np.array(sizes(*rows * 9))
+    for row, box in enumerate(rows):
+        assert np.array(sizes(box)).tobytes() == batch[row + len(rows)].tobytes()

@@ -1,4 +1,4 @@
-"""``grounding-rewards pool``: rollouts to statistics, to the next round's pool, and to what can be seen of both."""
+"""``grounding-rewards pool``: statistics of rollouts, the next round's pool, and reports on both."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from grounding_rewards.cli.application import verbs
 
 
 def build(words: Sequence[str] = ()) -> typer.Typer:
-    """The commands of ``pool``, one a file.
+    """Build the commands of ``pool``, one a file.
 
     Args:
-        words: of a command line, behind ``pool``. Where they begin with a command, it alone is there.
+        words: the command line behind ``pool``. If they begin with a command, only that one is built.
     """
     app = typer.Typer(
         help="Rollouts to statistics, to the next round's pool, and to a report.",
@@ -27,7 +27,7 @@ def build(words: Sequence[str] = ()) -> typer.Typer:
 
 
 def _together() -> None:
-    """Keep one command a group of commands."""
+    """Keep ``pool`` a group where only one command is built."""
 
 
 _COMMANDS = {
@@ -39,4 +39,4 @@ _COMMANDS = {
     "temperature": "temperature:temperature",
     "transitions": "transitions:transitions",
 }
-"""Of each command its module, and the function in it."""
+"""Module and function of each command."""

@@ -1,4 +1,4 @@
-"""``grounding-rewards pool next``: from the last round's rollouts to what the next round trains on."""
+"""``grounding-rewards pool next``: the next round's training data from the last round's rollouts."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render.next import line, say
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool import Band
-from grounding_rewards.pool.files import pool_paths
-from grounding_rewards.pool.run import Settings, run
 
-_FILTERS = "What is left out"
+if TYPE_CHECKING:
+    from grounding_rewards.pool import Band
+
+_FILTERS = "Filters"
 
 
 def next_round(
     rollouts: options.Rollouts,
     out: Annotated[Path, typer.Option("--out", metavar="POOL", help="Where to write: .parquet or .jsonl.")],
-    zero_share: Annotated[float, typer.Option(metavar="F", help="The share of never-solved samples, below 1.")] = 0.2,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of all draws.")] = 0,
+    zero_share: Annotated[float, typer.Option(metavar="F", help="Share of never-solved samples, below 1.")] = 0.2,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all draws.")] = 0,
     exclude_source: Annotated[
         list[str] | None,
         typer.Option(
@@ -39,8 +39,8 @@ def next_round(
         str | None,
         typer.Option(
             metavar="LO,HI",
-            help="Keep pass rates strictly between the two. LO is 0 or more, so never-solved samples go, too, but for "
-            "--confident.",
+            help="Keep pass rates strictly between the two. LO is 0 or more, so never-solved samples are left out, "
+            "unless --confident keeps them.",
             rich_help_panel=_FILTERS,
         ),
     ] = None,
@@ -48,7 +48,7 @@ def next_round(
         bool,
         typer.Option(
             "--confident",
-            help="Leave out by --band only what is outside by the 95 % interval of its pass rate.",
+            help="Let --band leave out only samples whose 95 % interval of the pass rate is outside.",
             rich_help_panel=_FILTERS,
         ),
     ] = False,
@@ -56,8 +56,8 @@ def next_round(
         str | None,
         typer.Option(
             metavar="WEAK,STRONG",
-            help="Rollouts (or what `pool stats --out` wrote) of two models on these samples: keep what the weak one "
-            "never solves and the strong one does at least once.",
+            help="Rollouts or statistics of two models on these samples: keep those that the weak one never solves and "
+            "the strong one does at least once.",
             rich_help_panel=_FILTERS,
         ),
     ] = None,
@@ -86,9 +86,9 @@ def next_round(
     rounds: options.Rounds = None,
     target_space: options.TargetSpace = None,
     recipe: options.TargetRecipe = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="The most samples in the pool.")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="Largest number of samples in the pool.")] = None,
     control: Annotated[
-        bool, typer.Option("--control", help="Also draw as many samples from all that are measured, at random.")
+        bool, typer.Option("--control", help="Also draw as many samples at random, from all measured ones.")
     ] = False,
     data: options.TrainingRows = None,
     id_column: options.SampleColumn = None,
@@ -97,43 +97,38 @@ def next_round(
 ) -> None:
     """Draw the next round's pool from the last round's rollouts.
 
-    Samples that are always solved go into a file of their own; those that are solved at times are kept; of those that
-    never are, as many are drawn as make `--zero-share` of the pool. Where there are fewer, the shortfall is told, and
-    no sample is taken twice. Never-solved samples whose clicks agree tightly elsewhere are set aside: look at them.
-    In place of ROLLOUTS one file of statistics will do, such as `pool stats --out` wrote.
+    Samples that are always solved are set aside in a file of their own; samples that are solved at times are kept;
+    never-solved ones are drawn until they make `--zero-share` of the pool. Where there are fewer, the shortfall is
+    reported, and no sample is taken twice. Never-solved samples whose clicks agree on another place are set aside:
+    look at them. ROLLOUTS can also be one file of statistics, the output of `pool stats --out`.
 
-    With `--data` POOL has the rows of DATA, with every column and its metadata as they were; without, the samples'
-    names and statistics. Beside it lie POOL's name with `.easy`, `.suspects` and `.control`, as far as they have rows,
-    and `POOL.manifest.json`, with the counts of each step, by source, and the hashes of all inputs and outputs.
-    What an earlier run set aside there is replaced, or removed; a file that no such manifest lists is an error.
-    All files are complete before one takes its name, the manifest last: where a run is killed between two names, a file
-    is not what the manifest's hashes say, and the same command mends it.
+    With `--data` POOL has the rows of DATA, with every column and the metadata; without, the samples' names and
+    statistics. Beside it are files with `.easy`, `.suspects` and `.control` in their names, if they have rows, and
+    `POOL.manifest.json`, with the counts of each step, by source, and the hashes of all inputs and outputs.
+    Files that an earlier run set aside are replaced or removed; a file of such a name that no manifest lists is an
+    error. All files are complete before one takes its name, the manifest last: after a run that was killed between two
+    names, hashes in the manifest differ, and the same command fixes it.
 
     Example: `grounding-rewards pool next rollouts/ --data train.parquet --out pool.parquet --zero-share 0.2 --seed 7`
     """
+    from grounding_rewards.pool.files import pool_paths
+    from grounding_rewards.pool.run import next_round as draw_pool
+
     options.check_data(data, id_column, split)
     if confident and band is None:
         raise PoolError("--confident says how --band is read; name it by --band")
     weak_strong = None if two_model is None else _two(two_model, "--two-model", "WEAK,STRONG, two paths")
-    settings = Settings(
-        zero_share=zero_share,
-        seed=seed,
-        exclude_source=tuple(exclude_source or ()),
-        band=None if band is None else _band(band, confident),
-        two_model=None if weak_strong is None else (Path(weak_strong[0]), Path(weak_strong[1])),
-        selectors=tuple(map(_selector, selector or ())),
-        suspects=not keep_suspects,
-        min_rollouts=min_rollouts,
-        limit=limit,
-        control=control,
-        rounds=None if rounds is None else tuple(sorted(set(rounds))),
-        target_space=target_space,
-        recipe=options.target_recipe(recipe),
-        by=by,
-    )
     with _as_options():
-        settings.check()
-        manifest = run(rollouts, out, settings, data, id_column, split, terminal.REPORTING)
+        manifest = draw_pool(
+            rollouts, out, seed=seed, zero_share=zero_share, exclude_sources=exclude_source or (),
+            min_rollouts=min_rollouts,
+            two_model=None if weak_strong is None else (Path(weak_strong[0]), Path(weak_strong[1])),
+            suspects=not keep_suspects, band=None if band is None else _band(band, confident),
+            selectors=[_selector(text) for text in selector or ()], limit=limit, control=control,
+            rounds=None if rounds is None else sorted(set(rounds)), by=by, target_space=target_space,
+            recipe=options.target_recipe(recipe), data=data, id_column=id_column, split=split,
+            reporting=terminal.REPORTING,
+        )  # fmt: skip
     say(manifest)
     if as_json:
         terminal.print_json({**manifest, "out": str(out), "manifest": str(pool_paths(out)["manifest"])})
@@ -149,6 +144,8 @@ def _two(text: str, option: str, expected: str) -> tuple[str, str]:
 
 
 def _band(text: str, confident: bool) -> Band:
+    from grounding_rewards.pool import Band
+
     expected = "LO,HI, two pass rates from 0 to 1, such as 0.1,0.9"
     low, high = _two(text, "--band", expected)
     try:
@@ -173,7 +170,7 @@ def _selector(text: str) -> str | dict[str, Any]:
 
 
 def _infinite(value: Any) -> str | None:
-    """The key of the first number that is none, or too large for one."""
+    """Return the key of the first NaN or infinite number; None without one."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in inner:
         if isinstance(each, float) and not math.isfinite(each):
@@ -190,12 +187,13 @@ _ARGUMENTS = {
     "limit": "--limit",
     "exclude_sources": "--exclude-source",
     "selectors": "--selector",
+    "two_model": "--two-model",
 }
 
 
 @contextmanager
 def _as_options() -> Iterator[None]:
-    """Errors that begin with an argument's name begin with that of the option."""
+    """Turn the name of an argument at the beginning of an error into that of the option."""
     try:
         yield
     except PoolError as error:

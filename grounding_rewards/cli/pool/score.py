@@ -8,14 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from grounding_rewards.batch.row_scoring import Columns, Resizing
+from grounding_rewards import catalogue
+from grounding_rewards.batch.row_scoring import Columns
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.coords.spaces import MODELS, PIPELINES
-from grounding_rewards.errors import RecipeError, near
 from grounding_rewards.pool.report.wording import percent
-
-_PANEL = "The size of the image that the model saw"
-Bound = Annotated[int | None, typer.Option(metavar="PIXELS", help="As the launch sets it.", rich_help_panel=_PANEL)]
 
 
 def score_rollouts(
@@ -29,23 +25,16 @@ def score_rollouts(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory that the scored rollouts make.")],
     option: options.Options = None,
     response_space: options.ResponseSpace = None,
+    model: options.Model = None,
+    min_pixels: options.Bound = None,
+    max_pixels: options.Bound = None,
+    processor_min_pixels: options.Bound = None,
+    processor_max_pixels: options.Bound = None,
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace DIR, or an unfinished run, that was made of something else.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"Whose resizing makes it, where rows do not say: {', '.join(PIPELINES)}. Sets --response-space, too.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None,
-    min_pixels: Bound = None,
-    max_pixels: Bound = None,
-    processor_min_pixels: Bound = None,
-    processor_max_pixels: Bound = None,
     response_column: options.ResponseColumn = "response",
     target_column: options.TargetColumn = "target",
     image_size_column: options.ImageSizeColumn = "image_size",
@@ -63,19 +52,20 @@ def score_rollouts(
 
     Example: `grounding-rewards pool score run1/rollouts --recipe gelato --out run1/scored`
     """
-    from grounding_rewards.batch import rescore
+    from grounding_rewards.batch.rescore import rescore
 
-    resizing = _resizing(model, min_pixels, max_pixels, processor_min_pixels, processor_max_pixels)
-    if model is not None and response_space is None:
-        response_space = str(MODELS[model.rpartition("+")[2]])
     columns = Columns(
         response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
     )
-    built = options.build_recipe(recipe, option, response_space)
+    chosen = options.read_options(
+        option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
+        processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
+    )  # fmt: skip
+    built = catalogue.recipe(recipe, **chosen)
     notes, warnings = list[str](), list[str]()
     with terminal.progress(f"scoring with {recipe}") as advance:
         done = rescore(
-            paths, built, out, columns=columns, resizing=resizing, bad_target=bad_target, overwrite=overwrite,
+            paths, built, out, columns=columns, bad_target=bad_target, overwrite=overwrite,
             advance=advance, note=notes.append, warn=warnings.append,
         )  # fmt: skip
     for text in notes:
@@ -90,16 +80,6 @@ def score_rollouts(
     sys.stderr.write(terminal.printable(_line(said)) + "\n")
     if built.label_free:
         terminal.note(options.unlabelled(built))
-
-
-def _resizing(model: str | None, *bounds: int | None) -> Resizing | None:
-    if model is None:
-        if any(bound is not None for bound in bounds):
-            raise RecipeError("bounds of pixels say how images are resized; say for which model: give --model too")
-        return None
-    if model not in PIPELINES:
-        raise RecipeError(f"--model: got {model!r}{near(model, PIPELINES) or '.'} There are: {', '.join(PIPELINES)}")
-    return Resizing(model, *bounds)
 
 
 def _line(said: dict[str, Any]) -> str:

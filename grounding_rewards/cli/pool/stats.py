@@ -1,4 +1,4 @@
-"""``grounding-rewards pool stats``: what rollouts say of each sample."""
+"""``grounding-rewards pool stats``: statistics of rollouts by sample."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ def stats(
     rounds: options.Rounds = None,
     by: options.By = "source",
     pass_at: Annotated[
-        list[int] | None, typer.Option("--pass-at", metavar="K", help="Also pass@K; may be given several times.")
+        list[int] | None,
+        typer.Option("--pass-at", metavar="K", help="Add pass@K; may be given several times."),
     ] = None,
     target_space: options.TargetSpace = None,
     recipe: options.TargetRecipe = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
 ) -> None:
-    """Count rollouts by sample: how many there are, how many were right, and how far they agree.
+    """Compute statistics of rollouts by sample: counts, pass rates, totals and agreement of clicks.
 
-    Rollouts need `sample_id` and `acc` (or `correct`), 0 or 1; null is unscored and left out of n. What else they
-    have is used: `total`, `reason`, the point, `target`, `image_size`, `source`, `round`, `temperature`.
+    Rollouts need `sample_id` and `acc` (or `correct`), 0 or 1; null is unscored and left out of n. Further
+    columns are used: `total`, `reason`, the point, `target`, `image_size`, `source`, `round`, `temperature`.
 
     `--out` holds for each sample: n, num_correct, pass_rate with its 95 % interval (wilson_low, wilson_high), mean,
     variance, lowest, highest and spread of the totals, parse_rate, clicks with their mean point and dispersion (of the
@@ -39,40 +40,17 @@ def stats(
 
     Example: `grounding-rewards pool stats rollouts/ --out stats.parquet --pass-at 4`
     """
-    from grounding_rewards.pool.aggregate import ALL, stats_of
-    from grounding_rewards.pool.stats_table import in_tables, is_stats
-    from grounding_rewards.pool.summary import SUMMED, summary
-    from grounding_rewards.tables.files import check_output
-    from grounding_rewards.tables.parted import write_file
-    from grounding_rewards.tables.rollout_table import open_rollouts
+    from grounding_rewards.pool.stats_table import count_rollouts
 
     ks = sorted(set(pass_at or ()))
     if ks and ks[0] < 1:
         raise TableError(f"--pass-at: got {ks[0]}; expected a whole number above 0")
-    for path in rollouts:
-        if is_stats(path):
-            raise TableError(f"{path}: holds statistics of samples; give the rollouts that they were counted from")
-    with terminal.progress("counting rollouts") as advance:
-        table = open_rollouts(rollouts)
-        if out is not None:
-            check_output(out, [*rollouts, *table.files])
-        columns = ALL if out is not None else SUMMED
-        found = stats_of(
-            table, rounds=rounds, by=by, columns=columns, target_space=target_space,
-            recipe=options.target_recipe(recipe), warn=terminal.warn,
-        )  # fmt: skip
-        advance(0.8)
-        held = table.rounds(rounds)
-        said: dict[str, Any] = {
-            "rounds": _counted(held),
-            "temperatures": _counted(table.temperatures(rounds)),
-        }
-        if out is not None:
-            write_file(out, in_tables(found, ks=ks))
-            said["out"] = str(out)
-    said = {**summary(found, ks), **said}
+    said = count_rollouts(
+        rollouts, out, rounds=rounds, by=by, ks=ks, target_space=target_space, recipe=options.target_recipe(recipe),
+        reporting=terminal.REPORTING,
+    )  # fmt: skip
     if rounds is None:
-        say_rounds(len(rollouts), list(held))
+        say_rounds(len(rollouts), [None if name == "unknown" else int(name) for name in said["rounds"]])
     if by != "source" and not said["by_source"]:
         terminal.warn(f"--by: no rollout has a value in the column {by}, so samples are counted together alone")
     if as_json:
@@ -80,12 +58,7 @@ def stats(
     else:
         _show(said)
         if out is not None:
-            sys.stderr.write(terminal.printable(f"{len(found)} samples written to {out}") + "\n")
-
-
-def _counted(found: dict[Any, int]) -> dict[str, int]:
-    """Rollouts by round or temperature, as JSON names them."""
-    return {"unknown" if key is None else str(key): count for key, count in found.items()}
+            sys.stderr.write(terminal.printable(f"{said['samples']} samples written to {out}") + "\n")
 
 
 def _show(said: dict[str, Any]) -> None:

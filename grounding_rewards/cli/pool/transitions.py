@@ -1,10 +1,8 @@
-"""``grounding-rewards pool transitions``: what became of samples from one round to the next."""
+"""``grounding-rewards pool transitions``: moves of samples from one round to the next."""
 
 from __future__ import annotations
 
 import json
-import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,66 +11,55 @@ import typer
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.render.transitions import show
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.pool.sides import Side, read_warm_side, stats_of_side
 from grounding_rewards.tables.atomic import atomic_file
 
-_WHAT = (
-    "Rollouts, or what `pool stats --out` wrote. `PATH@N` takes round N of rollouts of several; `1.4=PATH` says at "
-    "which temperature they were sampled, or takes those of this one."
+_INPUT = (
+    "Rollouts, or the output of `pool stats --out`. `PATH@N` takes round N of several; `1.4=PATH` names the sampling "
+    "temperature, or takes that one of several."
 )
 
 
 def transitions(
-    before: Annotated[str, typer.Argument(metavar="BEFORE", help=_WHAT)],
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help=_INPUT)],
     after: Annotated[str, typer.Argument(metavar="AFTER", help="The same of the later round.")],
     null: Annotated[
         str | None,
-        typer.Option(metavar="PATH", help="A second set of rollouts of the policy before: the null is measured."),
+        typer.Option(metavar="PATH", help="A second set of rollouts of the policy before, to measure the null."),
     ] = None,
     prior: Annotated[
         str | None,
         typer.Option(
             metavar="NAME|A,B",
-            help="Of pass rates, for the computed null: fit (default; to BEFORE), jeffreys, uniform, or A,B.",
+            help="Prior of pass rates for a computed null: fit (default; to BEFORE), jeffreys, uniform, or A,B.",
         ),
     ] = None,
     by: Annotated[str, typer.Option(metavar="COLUMN", help="The column that samples are counted by.")] = "source",
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the JSON here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
 ) -> None:
-    """Show from how many right rollouts to how many the samples of two rounds went.
+    """Compare two rounds: samples by right rollouts before and after, beside the moves expected by chance.
 
-    Prints the matrix and its row shares beside those of chance, what became of the samples that were never solved,
-    and both by source. A sample counts where both rounds have scored it.
+    Prints the matrix and its row shares beside those expected by chance, the escapes of never-solved samples, and both
+    by source. Samples count that both rounds have scored.
 
-    0 of 8 measured twice moves by chance: the null says how far. It is computed (beta-binomial, from a prior of pass
-    rates), or measured where --null gives a second set of rollouts of the checkpoint before. Sampled at the
-    temperature of AFTER, that set also holds what the temperature does.
+    0 of 8 right rollouts need not be 0 of 8 in a second measurement: the null says how far samples move by chance. It
+    is computed (beta-binomial, from a prior of pass rates), or measured by --null, a second set of rollouts of the
+    checkpoint before. Sampled at the temperature of AFTER, that set also includes the effect of the temperature.
 
     With nothing learnt, a fitted null gives p below .05 in 4 to 12 % of trials where pass rates come from a Beta
     distribution, but in 67 % of 200 samples and always of 2,000 where 40 % can never be solved and the others are
-    uniform; a warning says where the histogram of BEFORE does not look like the prior (there in 56 and 100 %). jeffreys
-    is right for Beta(.5, .5) alone: 40 to 100 % elsewhere. Where it matters, give --null.
+    uniform; a warning appears where the histogram of BEFORE does not fit the prior (there in 56 and 100 %). jeffreys
+    is right for Beta(.5, .5) alone: 40 to 100 % elsewhere. Where it matters, use --null.
 
     Example: `grounding-rewards pool transitions rollouts.parquet@1 rollouts.parquet@2 --prior fit`
     """
-    from grounding_rewards.pool.transitions import transitions as compare
-    from grounding_rewards.pool.transitions.warnings import FEW
+    from grounding_rewards.pool.transitions.files import compare_files
 
     if null is not None and prior is not None:
         raise PoolError("--null and --prior: a measured null needs no prior; give one of them")
     if out is not None and (out.suffix != ".json" or out.is_dir() or not out.parent.is_dir()):
         raise TableError(f"--out: got {out}; expected a file that ends in .json, in a directory that is there")
-    with terminal.progress("comparing rounds") as advance:
-        sides = [read_warm_side(word) for word in (before, after)]
-        first = stats_of_side(sides[0], by)
-        advance(0.4)
-        second = stats_of_side(sides[1], by)
-        advance(0.8)
-        again = None if null is None else stats_of_side(read_warm_side(null), "source")
-        found = compare(first, second, null=again, prior=_prior(prior or "fit"))
-    if found.both < FEW and _same(*sides):  # of more samples their numbers tell
-        found = replace(found, warnings=(*found.warnings, "BEFORE and AFTER are the same rollouts"))
+    found = compare_files(before, after, null=null, prior=_prior(prior or "fit"), by=by, reporting=terminal.REPORTING)
     said = {"before_path": before, "after_path": after, "null_path": null, "by": by, **found.to_json()}
     if out is not None:
         with atomic_file(out) as file:
@@ -83,11 +70,6 @@ def transitions(
         show(found, by)
     for text in found.warnings:
         terminal.warn(text)
-
-
-def _same(one: Side, other: Side) -> bool:
-    first, second = (each._replace(path=Path(os.path.realpath(each.path))) for each in (one, other))
-    return first == second
 
 
 def _prior(text: str) -> str | tuple[float, float]:

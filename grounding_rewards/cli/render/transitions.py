@@ -9,7 +9,7 @@ from rich.table import Table
 
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.pool.report.wording import percent
-from grounding_rewards.pool.transitions.beta import told
+from grounding_rewards.pool.transitions.priors import describe_prior
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.transitions import Transitions
@@ -98,7 +98,7 @@ def _kind(chance: Chance) -> str:
     if chance.prior is None:
         return f"measured on {chance.samples:,} samples"
     kind = "beta-binomial, {} prior" if chance.prior.rate is None else "binomial, {}:"
-    return f"{kind.format(chance.prior.name)} {told(chance.prior.a, chance.prior.b)}"
+    return f"{kind.format(chance.prior.name)} {describe_prior(chance.prior.a, chance.prior.b)}"
 
 
 def _by_source(moves: Sequence[Moves]) -> Table:

@@ -1,4 +1,4 @@
-"""Whether bands that data declares are what they are called: measured rates in order, and their intervals apart."""
+"""Check declared difficulty bands against measured pass rates: rates in order, and intervals apart."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.stats.intervals import Z, wilson
 
 Counts = Mapping[str, tuple[int, int]]
-"""Band to how many rollouts were right, and of how many."""
+"""Right and scored rollouts by band."""
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What the rollouts of one declared band say.
+class MeasuredBand:
+    """Measured pass rate of one declared band.
 
     Attributes:
         band: its name.
-        correct: how many rollouts were right.
-        n: of how many.
+        correct: number of right rollouts.
+        n: number of scored rollouts.
         low: lower end of Wilson's interval of their share.
         high: its upper end.
-        inside: whether the share lies in the range that the curriculum gives this band; None where it gives none.
+        inside: True for a share in the curriculum's range of this band; None without a range.
     """
 
     band: str
@@ -41,76 +41,76 @@ class Measured:
 
     @property
     def rate(self) -> float | None:
-        """The share of right rollouts; None where there are none at all."""
+        """Return the share of right rollouts; None without rollouts."""
         return self.correct / self.n if self.n else None
 
-    def told(self) -> str:
-        """Its name and share, for a sentence."""
+    def describe(self) -> str:
+        """Return the name, rate and interval for a sentence."""
         return f"{self.band} {self.correct / max(self.n, 1):.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
 @dataclass(frozen=True)
 class BandCheck:
-    """The bands of one type.
+    """Result for the bands of one type.
 
     Attributes:
         kind: the type; None for all samples together.
         bands: easiest first.
         problems: one sentence for each pair of bands that is not in order, or not apart, and for each band that is
             needed and missing.
-        missing: bands without a scored rollout; nothing can be said of them.
+        missing: bands without a scored rollout, which cannot be judged.
     """
 
     kind: str | None
-    bands: tuple[Measured, ...]
+    bands: tuple[MeasuredBand, ...]
     problems: tuple[str, ...]
     missing: tuple[str, ...]
 
-    def named(self) -> str:
-        """What it is a check of, for a sentence."""
+    def type_name(self) -> str:
+        """Return the name of the type for a sentence."""
         return "all types" if self.kind is None else f"type {self.kind!r}"
 
     @property
     def remark(self) -> str | None:
-        """What nothing can be said of; None where all bands were measured."""
+        """Return a remark on bands that were not measured; None where all were."""
         if not self.missing:
             return None
-        said = f"{self.named()}: no scored rollouts of {', '.join(self.missing)}"
-        return said if len(self.bands) - len(self.missing) > 1 else f"{said}; so there is nothing to compare"
+        remark = f"{self.type_name()}: no scored rollouts of {', '.join(self.missing)}"
+        return remark if len(self.bands) - len(self.missing) > 1 else f"{remark}; so there is nothing to compare"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         bands = [{**vars(band), "rate": band.rate} for band in self.bands]
         return {"bands": bands, "problems": list(self.problems), "missing": list(self.missing)}
 
 
 @dataclass(frozen=True)
 class Validation:
-    """All types that were looked at; the first is all samples together."""
+    """Results for all types; the first is for all samples together."""
 
     checks: tuple[BandCheck, ...]
 
     @property
     def passed(self) -> bool:
-        """Whether no type has a problem."""
+        """True where no type has a problem."""
         return not self.problems
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """All of them, with the type in front."""
-        return tuple(f"{check.named()}: {problem}" for check in self.checks for problem in check.problems)
+        """Return the problems of all types, each after the name of its type."""
+        return tuple(f"{check.type_name()}: {problem}" for check in self.checks for problem in check.problems)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What was not checked, for it was not measured."""
+        """Return the remarks on bands that were not measured."""
         return tuple(check.remark for check in self.checks if check.remark is not None)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         together, *kinds = self.checks
         types = {str(check.kind): check.to_json() for check in kinds}
-        said = {"passed": self.passed, "problems": list(self.problems), "remarks": list(self.remarks)}
-        return {**said, "overall": together.to_json(), "types": types}
+        results = {"passed": self.passed, "problems": list(self.problems), "remarks": list(self.remarks)}
+        return {**results, "overall": together.to_json(), "types": types}
 
 
 def check_bands(
@@ -129,12 +129,12 @@ def check_bands(
             narrow side where a sample has many.
         easiest_first: the bands in the order that they should have.
         needed: bands that must have scored rollouts.
-        ranges: the pass rates that each band stands for; a rate outside is told, and no problem.
+        ranges: the pass rates that each band stands for; a rate outside is reported, and no problem.
         kind: the type; None for all samples together.
         z: standard deviations of the intervals.
 
     Raises:
-        PoolError: counts do not fit one another.
+        PoolError: more rollouts are right than were scored.
 
     >>> found = check_bands({"easy": (188, 200), "medium": (200, 200)}, ["easy", "medium"])
     >>> found.problems
@@ -188,13 +188,13 @@ def validate_stats(
     """Check the bands that samples declare, by their source.
 
     Args:
-        stats: m samples; ``source`` is the type, or whatever else they were counted by.
-        declared: (m,) the band that the data says each sample is of; None where it says nothing.
+        stats: m samples; ``source`` is the type, or another column that they are counted by.
+        declared: (m,) the band that the data declare for each sample; None for none.
         curriculum: its bands, in the order of their pass rates; those that stages train on must have scored rollouts.
         z: see ``check_bands``.
 
     Raises:
-        PoolError: a declared band is none of the curriculum's, or no sample declares one.
+        PoolError: a declared band is not in the curriculum, or no sample declares one.
     """
     known = {band.name: (band.low, band.high) for band in curriculum.easiest_first()}
     counts: dict[str, dict[str, tuple[int, int]]] = {}
@@ -212,20 +212,20 @@ def validate_stats(
     return validate(counts, list(known), needed=needed, ranges=known, z=z)
 
 
-def _measured(name: str, counts: tuple[int, int], limits: tuple[float, float] | None, z: float) -> Measured:
+def _measured(name: str, counts: tuple[int, int], limits: tuple[float, float] | None, z: float) -> MeasuredBand:
     correct, n = counts
     low, high = (float(end) for end in wilson(correct, n, z))
     inside = None if limits is None or not n else bool(limits[0] <= correct / n <= limits[1])
-    return Measured(name, correct, n, low, high, inside)
+    return MeasuredBand(name, correct, n, low, high, inside)
 
 
-def _problem(easier: Measured, harder: Measured) -> str | None:
+def _problem(easier: MeasuredBand, harder: MeasuredBand) -> str | None:
     above, below = np.divide(easier.correct, easier.n), np.divide(harder.correct, harder.n)
     pair = f"{easier.band} and {harder.band}"
     if above < below:
-        return f"{pair} are inverted: {easier.told()} is below {harder.told()}"
+        return f"{pair} are inverted: {easier.describe()} is below {harder.describe()}"
     if above == below:
-        return f"{pair} are equal: {easier.told()} is not above {harder.told()}"
+        return f"{pair} are equal: {easier.describe()} is not above {harder.describe()}"
     if easier.low <= harder.high:
-        return f"{pair} are not apart: the intervals of {easier.told()} and {harder.told()} overlap"
+        return f"{pair} are not apart: the intervals of {easier.describe()} and {harder.describe()} overlap"
     return None

@@ -1,4 +1,4 @@
-"""Bands that the data itself declares, beside statistics of the same samples."""
+"""Read difficulty bands that data declare, with statistics of the same samples."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def declared_bands(
     by: str = "source",
     rounds: Sequence[int] | None = None,
 ) -> tuple[SampleStats, Sequence[Any]]:
-    """Statistics of samples, and the band that each of them declares.
+    """Return statistics of samples, and the band that each sample declares.
 
     Args:
         path: statistics that ``pool stats --out`` wrote, or rollouts.
-        column: of declared bands; None for the first of ``USUAL`` that is there.
+        column: the column of declared bands; None for the first of ``USUAL``.
         by: the column of types, which becomes ``source``.
-        rounds: those whose rollouts count; None for all.
+        rounds: the rounds that count; None for all.
 
     Raises:
-        PoolError: there is no such column; names those that are there.
+        PoolError: there is no such column; names the columns.
         TableError: the path cannot be read, or holds statistics, which cannot be parted by round.
     """
     if is_stats(path):

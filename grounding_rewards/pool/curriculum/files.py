@@ -1,11 +1,11 @@
-"""The directory that a curriculum becomes: a file a stage, what is in none, and a manifest of which comes when."""
+"""Write a curriculum: a data set a stage, the samples outside of all bands, and a manifest."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -13,55 +13,104 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
+from grounding_rewards._version import __version__
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.curriculum import Curriculum, Stage
-from grounding_rewards.pool.curriculum.config import plain
+from grounding_rewards.pool.curriculum.band_check import Validation
+from grounding_rewards.pool.curriculum.config import read_curriculum, to_plain
 from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_weights
-from grounding_rewards.pool.files import Data
+from grounding_rewards.pool.files import NamedRows
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.stats_table import to_table
+from grounding_rewards.pool.stats_table import read_stats, to_table
 from grounding_rewards.tables.atomic import Files, atomic_files, output_of
 from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.data_paths import made_directory
-from grounding_rewards.tables.files import schema_of
+from grounding_rewards.tables.files import overlap, schema_of
+from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables.manifests import files_of_rows, fingerprint
 from grounding_rewards.tables.parted import Written, write_parts, write_tables
+from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
+from grounding_rewards.tables.sample_ids import sample_names
 
 MANIFEST = "curriculum.manifest.json"
 OUTSIDE = "outside"
 WEIGHTS = "weights.parquet"
 
 
-def write_curriculum(
+def write_stages(
+    statistics: Path,
+    stages: Path,
     out: Path,
-    stats: SampleStats,
-    curriculum: Curriculum,
     *,
+    data: Path | None = None,
+    id_column: str | None = None,
+    split: str | None = None,
+    weights: bool = False,
+    rounds: Sequence[int] | None = None,
     seed: int = 0,
-    data: Data | None = None,
-    said: Mapping[str, Any] | None = None,
-    note: Note = lambda text: None,
-    advance: Callable[[float], None] = lambda done: None,
+    validation: Validation | None = None,
+    reporting: Reporting = SILENT,
 ) -> dict[str, Any]:
-    """Write a file a stage, and the manifest as the last, in place of those of an older curriculum.
+    """Write the stages of a curriculum from files, as ``grounding-rewards pool curriculum`` does.
 
     Args:
-        out: the directory.
-        stats: m samples.
-        curriculum: bands, stages and gate.
-        seed: of the draws.
-        data: training rows: files hold those of the stage's samples, with every column and the schema's metadata as
-            they were. None: files hold the statistics of its samples, and their band.
-        said: what the manifest says beside, such as its inputs.
-        note: is told what a format could not keep as it was.
-        advance: is told the share of the training rows that have been read.
+        statistics: statistics of samples, or rollouts.
+        stages: bands, stages and gate, .json or .toml.
+        out: the directory; the files of an older curriculum in it are replaced.
+        data: the training rows; None writes statistics.
+        id_column: the column of sample names in ``data``; None looks where ``convert`` puts them.
+        split: the split of ``data``.
+        weights: write weights by stage in place of data sets.
+        rounds: the rounds that count; None for all.
+        seed: seed of the draws.
+        validation: a check of the declared bands, for the manifest.
+        reporting: takes notes and progress.
 
     Returns:
         The manifest.
 
     Raises:
-        PoolError: a stage has no samples, no sample is in the training rows, or ``out`` holds something else.
-        TableError: the training rows cannot be read.
+        PoolError: an input lies in ``out`` or ``out`` in it, ``out`` holds something else, a stage has no samples, or
+            no sample is in the training rows.
+        TableError: a file cannot be read.
     """
+    curriculum = read_curriculum(stages)
+    for path in (statistics, stages, *([] if data is None else [data])):
+        if overlap(out, path):
+            raise PoolError(f"{out}: one of it and the input {path} lies in the other; write somewhere else")
+    rows = None if data is None else open_rows(data, split)
+    with reporting.progress("writing stages") as advance:
+        inputs = [{"role": "statistics", **fingerprint(statistics, files_of_rows(statistics))}]
+        inputs.append({"role": "stages", **fingerprint(stages, [stages])})
+        named = None
+        if data is not None and rows is not None:
+            named = NamedRows(rows, sample_names(rows, id_column, advance=lambda done: advance(0.3 * done)))
+            inputs.append({"role": "data", **fingerprint(data, named.files)})
+        facts: dict[str, Any] = {"version": __version__, "inputs": inputs}
+        if rounds is not None:
+            facts["rounds"] = sorted(set(rounds))
+        if validation is not None:
+            facts["validation"] = validation.to_json()
+        stats = read_stats(statistics, rounds=rounds)
+        advance(0.4)
+        if weights:
+            return _write_weights(out, stats, curriculum, facts)
+        return _write_data_sets(
+            out, stats, curriculum, seed, named, facts, reporting.note, lambda done: advance(0.4 + 0.6 * done)
+        )
+
+
+def _write_data_sets(
+    out: Path,
+    stats: SampleStats,
+    curriculum: Curriculum,
+    seed: int,
+    data: NamedRows | None,
+    facts: Mapping[str, Any],
+    note: Note,
+    advance: Advance,
+) -> dict[str, Any]:
+    """Write a file a stage, with training rows, or with statistics and bands where ``data`` is None."""
     join: dict[str, Any] = {}
     if data is not None:
         join = {"join": data.join(stats)}
@@ -79,27 +128,21 @@ def write_curriculum(
             ids = stats.sample_id
             parts = {out / name: frozenset(ids[part].tolist()) for name, part in rows.items()}
             written = write_parts(opened, parts, data.table, data.names, note=note, advance=advance)
-        by_name = {each.path.name: each for each in written}
+        by_name = {file.path.name: file for file in written}
         content = {
-            **_head(curriculum, found, said, seed),
+            **_head(curriculum, found, facts, seed),
             **join,
             "outside": _file(OUTSIDE + suffix, by_name),
             "stages": [
                 {**_stage(place, found, files), **_file(name, by_name)} for place, name in enumerate(files)
             ],
         }  # fmt: skip
-        manifest.write(as_json(content))
+        manifest.write(_as_json(content))
     return content
 
 
-def write_weights(
-    out: Path, stats: SampleStats, curriculum: Curriculum, *, said: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """Write how likely each sample is drawn in each stage: one table of sample_id, stage and weight, and the manifest.
-
-    Raises:
-        PoolError: a stage has no samples, or ``out`` holds something else.
-    """
+def _write_weights(out: Path, stats: SampleStats, curriculum: Curriculum, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the weight of each sample in each stage: one table of sample_id, stage and weight."""
     found, weights = stage_weights(stats, curriculum)
     tables = []
     for part, column in zip(found.sets, weights, strict=True):
@@ -108,43 +151,40 @@ def write_weights(
     with _opened(out) as (opened, manifest):
         (written,) = write_tables(opened, [(out / WEIGHTS, tables)])
         stages = [{**_stage(place, found, None), "file": None} for place in range(len(found.sets))]
-        content = {
-            **_head(curriculum, found, said, None),
-            "weights": _file(WEIGHTS, {WEIGHTS: written}),
-            "stages": stages,
-        }
-        manifest.write(as_json(content))
+        head = _head(curriculum, found, facts, None)
+        content = {**head, "weights": _file(WEIGHTS, {WEIGHTS: written}), "stages": stages}
+        manifest.write(_as_json(content))
     return content
 
 
-def as_json(value: Any) -> bytes:
-    """Plain values as the lines of a manifest."""
+def _as_json(value: Any) -> bytes:
+    """Encode plain values as the text of a manifest."""
     text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
-    return text.encode("utf-8", "backslashreplace")  # of a name that is not UTF-8, whose escape is JSON's
+    return text.encode("utf-8", "backslashreplace")  # lone surrogates, of names that are not UTF-8, become JSON escapes
 
 
 @contextmanager
 def _opened(out: Path) -> Iterator[tuple[Files, IO[bytes]]]:
-    """Open the files of a curriculum and its manifest; those of an older one that this one has not are removed."""
+    """Open the files of a curriculum and its manifest; those of an older one that this one lacks are removed."""
     if out.exists() and not out.is_dir():
-        raise PoolError(f"{out}: is no directory; expected one, or nothing, where the stages are to be")
+        raise PoolError(f"{out}: is not a directory; expected a directory for the stages, or nothing there")
     if not out.absolute().parent.is_dir():
         raise PoolError(f"{out}: there is no directory {out.absolute().parent}")
-    others = sorted(path.name for path in _there(out) if not _OURS.fullmatch(path.name)) if out.is_dir() else []
+    others = sorted(path.name for path in _written(out) if not _OURS.fullmatch(path.name)) if out.is_dir() else []
     if others:
         raise PoolError(
-            f"{out}: holds {', '.join(others[:3])}, which is of no curriculum and would be lost; name another directory"
+            f"{out}: holds {', '.join(others[:3])}, which no curriculum wrote and would be lost; name another directory"
         )
 
     def older() -> Iterator[Path]:
-        yield from (path for path in _there(out) if path not in files.outputs and _OURS.fullmatch(path.name))
+        yield from (path for path in _written(out) if path not in files.outputs and _OURS.fullmatch(path.name))
 
     with made_directory(out), atomic_files() as files:
         yield files, files.open(out / MANIFEST)
         files.removed = older()  # looked up when the names change: another run may have written more by then
 
 
-def _there(out: Path) -> list[Path]:
+def _written(out: Path) -> list[Path]:
     """Return the files of a directory, and those that killed runs would have written."""
     return sorted({output_of(path) for path in Path(os.path.realpath(out)).iterdir()})
 
@@ -158,10 +198,10 @@ def _table(stats: SampleStats, found: StageSets, curriculum: Curriculum, rows: A
     return to_table(stats.taken(rows)).append_column("band", bands)
 
 
-def _head(curriculum: Curriculum, found: StageSets, said: Mapping[str, Any] | None, seed: int | None) -> dict[str, Any]:
-    form = plain(curriculum)
+def _head(curriculum: Curriculum, found: StageSets, facts: Mapping[str, Any], seed: int | None) -> dict[str, Any]:
+    form = to_plain(curriculum)
     return {
-        **(said or {}),
+        **facts,
         "seed": seed,
         "bands": form["bands"],
         "min_rollouts": form["min_rollouts"],
@@ -177,12 +217,12 @@ _RULE = (
 
 
 def _stage(place: int, found: StageSets, files: Sequence[str] | None) -> dict[str, Any]:
-    """One stage in the manifest; ``up`` and ``down`` are the stages to go to, by number, counted from 1."""
+    """Describe one stage for the manifest; ``up`` and ``down`` are the stages to go to, counted from 1."""
     part = found.sets[place]
     stage: Stage = part.stage
     last = len(found.sets) - 1
     quotas = [{**vars(quota), "shortfall": quota.shortfall} for quota in part.quotas]
-    told = {
+    described = {
         "stage": place + 1,
         "name": stage.name,
         "epochs": stage.epochs,
@@ -192,8 +232,8 @@ def _stage(place: int, found: StageSets, files: Sequence[str] | None) -> dict[st
         "bands": quotas,
     }
     if files is not None:
-        told["next_file"] = None if place == last else files[place + 1]
-    return told
+        described["next_file"] = None if place == last else files[place + 1]
+    return described
 
 
 def _file(name: str, written: Mapping[str, Written]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""The gate between stages: the mean of the last results, over one threshold or under another.
+"""Gate between stages: move up or down by the mean of the last results.
 
->>> gate = Gate(success_above=0.7, failure_below=0.3, last_k=20)
+>>> gate = StageGate(success_above=0.7, failure_below=0.3, last_k=20)
 >>> gate.decide([1] * 15 + [0] * 5), gate.decide([1] * 19), gate.decide([0] * 20)
 ('up', 'stay', 'down')
 """
@@ -18,23 +18,23 @@ from grounding_rewards.errors import PoolError
 from grounding_rewards.verifiers.options import is_number
 
 Move = Literal["up", "stay", "down"]
-"""To the next stage, none, or back to the one before."""
+"""Move to the next stage, none, or back to the previous one."""
 
 ROUNDING = 1e-9
-"""A mean that is no further than this beyond a threshold is the threshold, but for how floats are added."""
+"""Tolerance at a threshold, for sums of floats are rounded."""
 
 
 @dataclass(frozen=True)
-class Gate:
-    """When to move on: the mean of the last results, over one threshold or under another.
+class StageGate:
+    """Thresholds on the mean of the last results, above which a run moves up and below which it moves down.
 
     Up where the mean is above ``success_above``, down where it is below ``failure_below``, both strictly; stay
     otherwise, and wherever there are fewer than ``last_k`` results.
 
     Args:
         success_above: 0 to 1.
-        failure_below: 0 to 1, less than ``success_above``, so that no result sends a policy both ways.
-        last_k: how many results count.
+        failure_below: 0 to 1, less than ``success_above``, so that no result moves both ways.
+        last_k: number of results that count.
 
     Raises:
         PoolError: a number does not fit.
@@ -55,16 +55,16 @@ class Gate:
             raise PoolError(f"gate, last_k: got {self.last_k!r:.80}; expected a whole number from 1")
 
     def decide(self, results: Sequence[float | None]) -> Move:
-        """Which way to go.
+        """Return the way to go.
 
         Args:
-            results: of the stage that is trained on, oldest first: 1 for right and 0 for wrong, or shares between. None
-                and NaN, which were not scored, do not count.
+            results: results of the current stage, oldest first: 1 for right and 0 for wrong, or shares between. None
+                and NaN, which are unscored, do not count.
 
         Raises:
-            PoolError: a result is no number from 0 to 1.
+            PoolError: a result is not a number from 0 to 1.
 
-        >>> Gate(0.7, 0.3, last_k=20).decide([1, None] * 20)
+        >>> StageGate(0.7, 0.3, last_k=20).decide([1, None] * 20)
         'up'
         """
         mean = self.success(results)
@@ -75,12 +75,12 @@ class Gate:
         return "down" if mean < self.failure_below - ROUNDING else "stay"
 
     def success(self, results: Sequence[float | None]) -> float | None:
-        """The mean of the last ``last_k`` results that were scored; None where there are fewer.
+        """Return the mean of the last ``last_k`` scored results; None where there are fewer.
 
         Raises:
-            PoolError: a result is no number from 0 to 1.
+            PoolError: a result is not a number from 0 to 1.
 
-        >>> Gate(0.7, 0.3, last_k=2).success([0, 1, None, 1]), Gate(0.7, 0.3, last_k=2).success([1])
+        >>> StageGate(0.7, 0.3, last_k=2).success([0, 1, None, 1]), StageGate(0.7, 0.3, last_k=2).success([1])
         (1.0, None)
         """
         counted = scored(results)[-self.last_k :]
@@ -88,10 +88,10 @@ class Gate:
 
 
 def scored(results: Sequence[float | None]) -> list[float]:
-    """Results as floats, without those that were not scored.
+    """Return results as floats, without unscored ones.
 
     Raises:
-        PoolError: one is no number from 0 to 1.
+        PoolError: one is not a number from 0 to 1.
 
     >>> scored([1, None, float("nan"), 0.5])
     [1.0, 0.5]
@@ -104,5 +104,5 @@ def scored(results: Sequence[float | None]) -> list[float]:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is a whole number, and no boolean."""
+    """True for a whole number; False for a boolean."""
     return isinstance(value, int) and not isinstance(value, bool)

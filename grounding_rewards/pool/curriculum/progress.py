@@ -1,21 +1,21 @@
-"""Where a run is in a curriculum, and where the results of its next batch take it."""
+"""Progress of a run through the stages of a curriculum."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grounding_rewards.pool.curriculum.gate import ROUNDING, Gate, Move, scored
+from grounding_rewards.pool.curriculum.gate import ROUNDING, Move, StageGate, scored
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run is in a curriculum. Each step makes a new one.
+    """Position of a run in a curriculum; each step makes a new one.
 
     Attributes:
         stage: number of the stage, counted from 0.
-        results: those of this stage that still count for the gate, oldest first.
-        samples: how many samples of this stage were trained on; a part of one for a part of its rollouts.
+        results: results of this stage that still count for the gate, oldest first.
+        samples: number of samples of this stage trained on so far; fractions for a part of a sample's rollouts.
     """
 
     stage: int = 0
@@ -26,28 +26,28 @@ class Progress:
         self,
         results: Sequence[float | None],
         *,
-        gate: Gate | None,
+        gate: StageGate | None,
         epochs: Sequence[int],
         samples: float = 0.0,
         size: int = 1,
     ) -> tuple[Progress, Move]:
-        """Where the run is after a batch, and which way it went.
+        """Return the position after a batch, and the move made.
 
-        With a gate, the gate decides; without one a stage ends after its epochs. A move begins the count anew. Up from
-        the last stage, and down from the first, is to stay.
+        With a gate, the gate decides; without one a stage ends after its epochs. A move resets the counts. Up from the
+        last stage, and down from the first, is to stay.
 
         Args:
-            results: of the batch's rollouts; None where one was not scored.
-            gate: when to move on; None after ``epochs``.
-            epochs: passes over its samples, one number a stage.
-            samples: how many samples of the stage were in the batch.
-            size: how many samples the stage has.
+            results: results of the batch's rollouts; None for unscored ones.
+            gate: the gate; None moves on after ``epochs``.
+            epochs: passes over a stage's samples, one number a stage.
+            samples: number of the stage's samples in the batch.
+            size: number of the stage's samples.
 
         Raises:
-            PoolError: a result is no number from 0 to 1.
+            PoolError: a result is not a number from 0 to 1.
 
-        >>> now, move = Progress().after([1, 1, 1, None], gate=Gate(last_k=4), epochs=[1, 1])
-        >>> now.results, move, now.after([1], gate=Gate(last_k=4), epochs=[1, 1])
+        >>> now, move = Progress().after([1, 1, 1, None], gate=StageGate(last_k=4), epochs=[1, 1])
+        >>> now.results, move, now.after([1], gate=StageGate(last_k=4), epochs=[1, 1])
         ((1.0, 1.0, 1.0), 'stay', (Progress(stage=1, results=(), samples=0.0), 'up'))
         """
         counted = [*self.results, *scored(results)]

@@ -1,4 +1,4 @@
-"""The samples of each stage of a curriculum: quotas by band, drawn with a seed, or weights in place of draws."""
+"""Samples of each stage of a curriculum: quotas by band, drawn with a seed, or weights in place of draws."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.curriculum.stages import NO_BAND, Curriculum, Stage, assign
-from grounding_rewards.pool.selection.quotas import check_seed, drawn, largest_remainder
+from grounding_rewards.pool.selection.quotas import check_seed, draw, largest_remainder
 from grounding_rewards.pool.stats import SampleStats
 
 
 @dataclass(frozen=True)
 class Quota:
-    """What a stage takes of a band.
+    """Quota of a stage in one band.
 
     Attributes:
         band: its name.
-        available: how many samples it has.
-        asked: how many the stage wants.
-        taken: how many it gets: no sample stands in a stage twice, so that ``asked - taken`` are missing.
+        available: number of the band's samples.
+        asked: number that the stage asks for.
+        taken: number that it gets; no sample is in a stage twice, so ``asked - taken`` are missing.
     """
 
     band: str
@@ -34,18 +34,18 @@ class Quota:
 
     @property
     def shortfall(self) -> int:
-        """How many samples are missing; bands that have more do not stand in for them."""
+        """Return the number of missing samples; other bands do not stand in for them."""
         return self.asked - self.taken
 
 
 @dataclass(frozen=True, eq=False)
 class StageSet:
-    """The samples of one stage.
+    """Samples of one stage.
 
     Attributes:
         stage: the stage.
-        rows: places of its samples in the statistics, in order.
-        quotas: by band.
+        rows: rows of its samples in the statistics, in order.
+        quotas: quotas by band.
     """
 
     stage: Stage
@@ -58,12 +58,12 @@ class StageSet:
 
 @dataclass(frozen=True, eq=False)
 class StageSets:
-    """All stages of a curriculum, and what is in none.
+    """Samples of all stages of a curriculum.
 
     Attributes:
         band: (m,) the band of each sample; see ``assign``.
         sets: one a stage.
-        counts: how many samples each band has, and how many have none: ``between``, and ``unmeasured``.
+        counts: numbers of samples by band, and of those without one: ``between`` and ``unmeasured``.
     """
 
     band: NDArray[np.int64]
@@ -72,24 +72,24 @@ class StageSets:
 
     @property
     def outside(self) -> NDArray[np.int64]:
-        """Places of the samples that are in no band."""
+        """Return the rows of samples in no band."""
         return np.flatnonzero(self.band < 0)
 
 
 def stage_sets(stats: SampleStats, curriculum: Curriculum, seed: int = 0) -> StageSets:
-    """The samples of each stage.
+    """Draw the samples of each stage.
 
     With shares s_b and a_b samples in band b, a stage without a size has floor(min over b of a_b · Σs / s_b) samples:
-    as many as the shares allow. Quotas are largest remainders of the shares. A band that has fewer samples than its
-    quota gives all, and the rest is a shortfall, for none is taken twice. Each stage draws for itself.
+    as many as the shares allow. Quotas are largest remainders of the shares. A band with fewer samples than its quota
+    gives all, and the rest is a shortfall, for none is taken twice. Stages draw independently.
 
     Args:
-        stats: m samples, in any order: it does not change what is drawn.
+        stats: m samples, in any order, which does not change the draws.
         curriculum: bands and stages.
-        seed: of the draws, a whole number from 0.
+        seed: seed of the draws, a whole number from 0.
 
     Raises:
-        PoolError: a stage would have no samples; says how many its bands have.
+        PoolError: a stage would have no samples; names the counts of its bands.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> from grounding_rewards.pool.curriculum.stages import RateBand
@@ -109,7 +109,7 @@ def stage_sets(stats: SampleStats, curriculum: Curriculum, seed: int = 0) -> Sta
 
 
 def stage_weights(stats: SampleStats, curriculum: Curriculum) -> tuple[StageSets, list[Floats]]:
-    """How likely each sample is drawn in each stage, for samplers that draw by weight; sizes do not matter.
+    """Return the probability of drawing each sample in each stage, for samplers that draw by weight.
 
     A sample of band b weighs (s_b / Σs) / a_b, with s over the stage's bands that have samples: weights sum to 1.
 
@@ -147,18 +147,20 @@ def _stage_set(stats: SampleStats, stage: Stage, members: dict[str, NDArray[np.i
         Quota(name, there, wanted, min(there, wanted))
         for name, there, wanted in zip(stage.bands, available, asked, strict=True)
     )
-    rows = [_draw(stats, members[each.band], each, f"stage {stage.name}, band {each.band}", seed) for each in quotas]
+    rows = [
+        _draw(stats, members[quota.band], quota, f"stage {stage.name}, band {quota.band}", seed) for quota in quotas
+    ]
     return StageSet(stage, np.sort(np.concatenate(rows)), quotas)
 
 
 def _draw(stats: SampleStats, members: NDArray[np.int64], quota: Quota, purpose: str, seed: int) -> NDArray[np.int64]:
     if quota.taken == quota.available:
         return members
-    return members[drawn(stats.sample_id[members], quota.taken, seed=seed, purpose=purpose)]
+    return members[draw(stats.sample_id[members], quota.taken, seed=seed, purpose=purpose)]
 
 
 def _asked(stage: Stage, available: list[int]) -> list[int]:
-    """How many samples of each band the stage wants; shares of None are the counts themselves."""
+    """Return the number of samples that the stage asks of each band; without shares, in proportion to the bands."""
     if stage.shares is None:
         if stage.size is None or not any(available):
             return available

@@ -1,4 +1,4 @@
-"""A curriculum: bands of measured pass rate, the stages that train on some of them, and the gate between stages."""
+"""Curriculum: bands of measured pass rate, the stages that train on some of them, and the gate between stages."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.curriculum.gate import Gate, is_whole
+from grounding_rewards.pool.curriculum.gate import StageGate, is_whole
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers.options import is_number
 
 BETWEEN = -1
-"""In place of a band: the sample's pass rate lies in none."""
+"""Index of samples whose pass rate lies in no band."""
 
 UNMEASURED = -2
-"""In place of a band: too few of the sample's rollouts were scored."""
+"""Index of samples with too few scored rollouts."""
 
 NO_BAND = {"between": BETWEEN, "unmeasured": UNMEASURED}
-"""What samples that are in no band are counted as, so that no band is called so."""
+"""Labels of samples in no band, which no band may have as its name."""
 
 
 @dataclass(frozen=True)
 class RateBand:
-    """Samples whose measured pass rate is from ``low`` to ``high``, both inside.
+    """Band of samples whose measured pass rate is from ``low`` to ``high``, both included.
 
     Args:
-        name: what stages call it; not ``between`` or ``unmeasured``, as which samples in no band are counted.
+        name: its name in stages; not ``between`` or ``unmeasured``, the labels of samples in no band.
         low: the lowest pass rate, 0 to 1.
         high: the highest.
 
     Raises:
-        PoolError: they are no two numbers from 0 to 1 in order, or the name cannot be one.
+        PoolError: they are not two numbers from 0 to 1 in order, or the name is invalid.
     """
 
     name: str
@@ -55,14 +55,14 @@ class RateBand:
 
 @dataclass(frozen=True)
 class Stage:
-    """What a trainer sees for a while: samples of some bands.
+    """Stage of training: samples of some bands.
 
     Args:
-        name: what it is called in logs and files.
+        name: its name in logs and files.
         bands: names of the bands that it draws from.
-        shares: how its samples are split over them, in any unit; None takes each band by what there is of it.
-        size: how many samples it has; None for as many as the shares allow.
-        epochs: passes over its samples that are one run of it.
+        shares: shares of the bands in its samples, in any unit; None for shares by their sizes.
+        size: number of its samples; None for as many as the shares allow.
+        epochs: passes over its samples.
 
     Raises:
         PoolError: there are no bands, one comes twice, or a number does not fit.
@@ -98,18 +98,18 @@ class Curriculum:
     """Bands, the stages that draw from them, and the gate between stages.
 
     Args:
-        bands: no two of them overlap. A rate on the edge that two share belongs to the easier one.
+        bands: bands that do not overlap. A rate on the edge of two belongs to the easier one.
         stages: in the order of training.
-        gate: when to move on; None moves on after each stage's epochs.
-        min_rollouts: samples with fewer scored rollouts are in no band.
+        gate: the gate between stages; None moves on after each stage's epochs.
+        min_rollouts: the fewest scored rollouts of a sample in a band.
 
     Raises:
-        PoolError: bands overlap, a stage names one that is not there, or two have one name.
+        PoolError: bands overlap, a stage names an unknown one, or two have one name.
     """
 
     bands: tuple[RateBand, ...]
     stages: tuple[Stage, ...]
-    gate: Gate | None = None
+    gate: StageGate | None = None
     min_rollouts: int = 1
 
     def __post_init__(self) -> None:
@@ -134,11 +134,11 @@ class Curriculum:
 
     @property
     def band_names(self) -> tuple[str, ...]:
-        """Names of the bands, as they were given."""
+        """Return the names of the bands, in the order of ``bands``."""
         return tuple(band.name for band in self.bands)
 
     def easiest_first(self) -> list[RateBand]:
-        """The bands, those of high pass rates first."""
+        """Return the bands, those of high pass rates first."""
         return sorted(self.bands, key=lambda band: (band.high, band.low), reverse=True)
 
 
@@ -148,7 +148,7 @@ def _check_name(what: str, name: Any) -> None:
 
 
 def assign(stats: SampleStats, curriculum: Curriculum) -> NDArray[np.int64]:
-    """The band of each sample: (m,) its place in ``curriculum.bands``, else ``BETWEEN`` or ``UNMEASURED``.
+    """Return the band of each sample: (m,) its index in ``curriculum.bands``, else ``BETWEEN`` or ``UNMEASURED``.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> halves = Curriculum((RateBand("hard", 0.0, 0.5), RateBand("easy", 0.5, 1.0)), (Stage("all", ("easy", "hard")),))

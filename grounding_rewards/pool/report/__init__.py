@@ -1,1 +1,1 @@
-"""A page on the pools of several rounds: numbers from statistics of samples, figures of these numbers, and the page."""
+"""Report on several rounds: numbers, figures and one HTML page."""

@@ -1,4 +1,4 @@
-"""All that a report shows, as plain values: what is missing says what would be needed."""
+"""Numbers of a report as plain values, with the missing input of each empty section."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.report.groups import by_size, by_source
 from grounding_rewards.pool.report.rounds import Numbers, Round, histogram, signal, summary
-from grounding_rewards.pool.report.samples import Shown
+from grounding_rewards.pool.report.samples import ShownSample
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.temperature import sweep
 from grounding_rewards.pool.transitions import transitions
@@ -31,27 +31,27 @@ NEEDS = {
     "suspects": "none: no never-solved sample has four or more clicks that agree on one place outside of its target "
     "(columns x_unit, y_unit and image_size)",
 }
-"""What each section says where it has nothing to show."""
+"""Text of each section that has nothing to show."""
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What a page shows, section by section.
+    """Numbers of a page, section by section.
 
     Attributes:
         title: the page's.
-        rounds: of each round what ``rounds.summary`` says.
-        num_correct: of each round what ``rounds.histogram`` says.
-        transitions: from each round to the next, what ``Transitions.to_json`` says, with ``from`` and ``to``.
-        sources: of each round what ``groups.by_source`` says, where it knows sources.
-        sizes: of each round what ``groups.by_size`` says, where it knows sizes.
-        signal: of each round what ``rounds.signal`` says.
-        temperature: what ``Sweep.to_json`` says; None without two temperatures.
-        pools: of each pool what ``funnel.funnel`` says.
-        hardest: samples that were never solved in the last round.
+        rounds: ``rounds.summary`` of each round.
+        num_correct: ``rounds.histogram`` of each round.
+        transitions: ``Transitions.to_json`` from each round to the next, with ``from`` and ``to``.
+        sources: ``groups.by_source`` of each round with sources.
+        sizes: ``groups.by_size`` of each round with target sizes.
+        signal: ``rounds.signal`` of each round.
+        temperature: ``Sweep.to_json``; None without two temperatures.
+        pools: ``funnel.funnel`` of each pool.
+        hardest: samples never solved in the last round.
         suspects: those of them whose clicks agree on another place.
-        missing: what would be needed for sections that have nothing to show.
-        remarks: what to keep in mind.
+        missing: missing input of the sections that have nothing to show.
+        remarks: sentences above all sections.
     """
 
     title: str
@@ -63,18 +63,18 @@ class Report:
     signal: tuple[Numbers, ...]
     temperature: Numbers | None
     pools: tuple[Numbers, ...]
-    hardest: tuple[Shown, ...] = ()
-    suspects: tuple[Shown, ...] = ()
+    hardest: tuple[ShownSample, ...] = ()
+    suspects: tuple[ShownSample, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         by_round = {
             "sources": [{"round": name, "by_source": lines} for name, lines in self.sources],
             "sizes": [{"round": name, "by_size": lines} for name, lines in self.sizes],
         }
-        one_by_one = {name: [each.told() for each in getattr(self, name)] for name in ("hardest", "suspects")}
+        one_by_one = {name: [sample.to_json() for sample in getattr(self, name)] for name in ("hardest", "suspects")}
         whole = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
         return {**whole, **by_round, **one_by_one, "missing": dict(self.missing)}
 
@@ -86,39 +86,39 @@ def report(
     by_temperature: Mapping[float, SampleStats] | None = None,
     unswept: str = "",
     pools: Sequence[Numbers] = (),
-    hardest: Sequence[Shown] = (),
-    suspects: Sequence[Shown] = (),
+    hardest: Sequence[ShownSample] = (),
+    suspects: Sequence[ShownSample] = (),
     remarks: Sequence[str] = (),
 ) -> Report:
-    """Count all that a page shows.
+    """Compute all numbers of a page.
 
     Args:
         title: the page's.
         rounds: in the order of training; transitions pass over those that are temperatures of a sweep.
         by_temperature: statistics of the same samples at two temperatures or more.
-        unswept: why there are none.
-        pools: of each pool what ``funnel.funnel`` says.
+        unswept: the reason for none.
+        pools: ``funnel.funnel`` of each pool.
         hardest: samples to show, with their clicks.
         suspects: the same.
-        remarks: what to say before all else.
+        remarks: sentences above all sections.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> found = report("pools", [Round("1", sample_stats(["a", "a", "b"], [1, 0, 1]))])
     >>> found.rounds[0]["mixed"], sorted(found.missing)
     (1, ['hardest', 'pools', 'sizes', 'sources', 'suspects', 'temperature', 'transitions'])
     """
-    moved, apart = _transitions([each for each in rounds if not each.swept])
+    moved, apart = _transitions([part for part in rounds if not part.swept])
     swept, failed = _temperature(by_temperature or {})
-    sources = [(each.name, by_source(each.stats)) for each in rounds]
-    sizes = [(each.name, by_size(each.stats)) for each in rounds]
-    scored = [each for each in rounds if each.stats.n.any()]
+    sources = [(part.name, by_source(part.stats)) for part in rounds]
+    sizes = [(part.name, by_size(part.stats)) for part in rounds]
+    scored = [part for part in rounds if part.stats.n.any()]
     found = Report(
         title=title,
         rounds=tuple(map(summary, rounds)),
         num_correct=tuple(map(histogram, scored)),
         transitions=tuple(moved),
-        sources=tuple(each for each in sources if each[1]),
-        sizes=tuple(each for each in sizes if each[1]),
+        sources=tuple(entry for entry in sources if entry[1]),
+        sizes=tuple(entry for entry in sizes if entry[1]),
         signal=tuple(map(signal, scored)),
         temperature=swept,
         pools=tuple(pools),
@@ -127,7 +127,7 @@ def report(
         remarks=(*remarks, *(apart if moved else ())),
     )
     missing = {name: why for name, why in NEEDS.items() if not getattr(found, name)}
-    if not moved and any(each.swept for each in rounds):
+    if not moved and any(part.swept for part in rounds):
         missing["transitions"] = (
             "temperatures of one round are no steps of training; needs rollouts that name two rounds (column round)"
         )
@@ -137,7 +137,7 @@ def report(
 
 
 def _transitions(rounds: Sequence[Round]) -> tuple[list[Numbers], list[str]]:
-    """From each round to the next, and why there is none where there is none."""
+    """Return the transitions from each round to the next, and the reasons for missing ones."""
     found, apart = list[Numbers](), list[str]()
     for before, after in pairwise(rounds):
         try:
@@ -150,7 +150,7 @@ def _transitions(rounds: Sequence[Round]) -> tuple[list[Numbers], list[str]]:
 
 
 def _temperature(by_temperature: Mapping[float, SampleStats]) -> tuple[Numbers | None, str]:
-    """What a sweep says, or why there is none."""
+    """Return the temperature sweep, or the reason for none."""
     if len(by_temperature) < 2:
         return None, ""
     try:

@@ -1,4 +1,4 @@
-"""From pool to pool: what the manifests beside the pools say was removed, and what was kept."""
+"""Funnel of a pool from its manifest: samples removed by each step, and samples kept."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _OTHERS = ("dropped_all_correct", "shortfall", "seed", "zero_share", "zero_share
 
 
 def funnel(name: str, manifest: Any) -> Numbers:
-    """One pool's way: how many samples came, what each step removed, how many are kept.
+    """Return the funnel of one pool: samples measured, removed by each step, and kept.
 
     Args:
-        name: how the page calls the pool.
-        manifest: as ``pool next`` writes it.
+        name: the pool's name on the page.
+        manifest: a manifest of ``pool next``.
 
     Raises:
-        PoolError: it is no such manifest; names the field.
+        PoolError: it is not such a manifest; names the field.
 
     >>> found = funnel("pool", {"kept": 15, "zero": 3, "positive": 12, "samples": 50, "steps": [
     ...     {"name": "all-correct", "removed": 8, "kept": 42}, {"name": "mix", "removed": 27, "kept": 15}]})
@@ -30,13 +30,13 @@ def funnel(name: str, manifest: Any) -> Numbers:
     if not isinstance(manifest, Mapping):
         raise PoolError(f"{name}: got {type(manifest).__name__}; expected the manifest of a pool, a JSON object")
     counts = {field: _count(name, manifest, field) for field in _COUNTS}
-    steps = [_step(name, place, step) for place, step in enumerate(_listed(name, manifest))]
-    came = steps[0]["kept"] + steps[0]["removed"] if steps else counts["kept"]
+    steps = [_step(name, place, step) for place, step in enumerate(_steps(name, manifest))]
+    measured = steps[0]["kept"] + steps[0]["removed"] if steps else counts["kept"]
     known = {field: manifest[field] for field in _OTHERS if _is_number(manifest.get(field))}
     asked = known.pop("zero_share", None)
     return {
         "pool": name,
-        "samples": came,
+        "samples": measured,
         "steps": steps,
         **counts,
         **known,
@@ -45,7 +45,7 @@ def funnel(name: str, manifest: Any) -> Numbers:
     }
 
 
-def _listed(name: str, manifest: Mapping[str, Any]) -> list[Any]:
+def _steps(name: str, manifest: Mapping[str, Any]) -> list[Any]:
     steps = manifest.get("steps") or []
     if not isinstance(steps, list):
         raise PoolError(f"{name}, field 'steps': got {steps!r:.80}; expected a list of steps")
@@ -66,8 +66,10 @@ def _step(name: str, place: int, step: Any) -> Numbers:
 def _count(where: str, fields: Mapping[str, Any], field: str) -> int:
     value = fields.get(field)
     if type(value) is not int or value < 0:
-        came = "nothing" if value is None else f"{value!r:.80}"
-        raise PoolError(f"{where}, field {field!r}: got {came}; expected a count, as `pool next` writes into manifests")
+        shown = "nothing" if value is None else f"{value!r:.80}"
+        raise PoolError(
+            f"{where}, field {field!r}: got {shown}; expected a count, as `pool next` writes into manifests"
+        )
     return value
 
 

@@ -1,4 +1,4 @@
-"""Numbers of the samples of one round by source, and by how large their targets are."""
+"""Numbers of one round by source, and by target size."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from grounding_rewards.pool.report.rounds import Numbers, mean_rate, outcomes
 from grounding_rewards.pool.stats import SampleStats
 
 AREAS = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1.0)
-"""Edges of the bins of a target's area over its image's: each bin is about three times the one before."""
+"""Edges of bins of target area over image area; each bin is about three times as large as the one before."""
 
 UNKNOWN = "unknown"
 
 
 def by_source(stats: SampleStats) -> list[Numbers]:
-    """Outcomes by source, the one with the largest share of never-solved samples first; empty where none is known.
+    """Count outcomes by source, the largest share of never-solved samples first; empty where no source is known.
 
-    Samples without a scored rollout are left out; of the others ``rollouts`` are all, ``unscored`` those without acc.
+    Samples without a scored rollout are left out; ``rollouts`` counts all of the others.
 
     >>> from dataclasses import replace
     >>> from grounding_rewards.pool import sample_stats
@@ -33,8 +33,8 @@ def by_source(stats: SampleStats) -> list[Numbers]:
     return sorted(found, key=lambda line: (-line["zero_share"], line["source"]))
 
 
-def together(name: str, lines: list[Numbers]) -> Numbers:
-    """Several sources as one."""
+def merged_sources(name: str, lines: list[Numbers]) -> Numbers:
+    """Merge several sources into one line."""
     summed = {key: sum(line[key] for line in lines) for key in _SUMMED}
     rates = sum(line["accuracy"] * line["samples"] for line in lines)
     return {
@@ -46,9 +46,9 @@ def together(name: str, lines: list[Numbers]) -> Numbers:
 
 
 def by_size(stats: SampleStats) -> list[Numbers]:
-    """Mean pass rate by the target's share of the image; empty where no target's size is known.
+    """Return the mean pass rate by the target's share of the image; empty where no target's size is known.
 
-    The Wilson interval takes every sample for one trial. Bins at both ends that hold nothing are left out.
+    The Wilson interval takes every sample as one trial. Empty bins at both ends are left out.
     """
     known = stats.taken((stats.n > 0) & ~np.isnan(stats.target_area))
     place = np.searchsorted(AREAS, known.target_area, side="right") - 1

@@ -1,4 +1,4 @@
-"""What a report is made from: rounds of rollouts, statistics of samples, and manifests of pools, told apart."""
+"""Inputs of a report: rounds of rollouts or statistics, temperatures of one round, and manifests of pools."""
 
 from __future__ import annotations
 
@@ -6,30 +6,41 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.report.sweeps import Part, one_round_swept, rounded, within_a_round
-from grounding_rewards.pool.sides import Side, holds_statistics, one_round, one_temperature, read_warm_side, warmths
-
-if TYPE_CHECKING:
-    from grounding_rewards.pool.stats import SampleStats
-    from grounding_rewards.scoring import Recipe
-    from grounding_rewards.tables.base import Note
-    from grounding_rewards.tables.rollout_table import RolloutTable
+from grounding_rewards.pool.aggregate import ALL, stats_of
+from grounding_rewards.pool.inputs import (
+    Input,
+    grouped,
+    one_round,
+    only_temperature,
+    read_input,
+    rollouts_by_temperature,
+    rounded,
+    with_temperature,
+)
+from grounding_rewards.pool.report.funnel import funnel
+from grounding_rewards.pool.report.rounds import Numbers, Round
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.stats_table import is_stats, read_stats
+from grounding_rewards.pool.transitions.paired import temperatures
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.base import Note
+from grounding_rewards.tables.manifests import read_manifest
+from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 
 
 @dataclass(frozen=True)
 class Options:
-    """How rollouts are counted and their targets read.
+    """Options for counting rollouts and reading their targets.
 
     Attributes:
         by: the column that samples are counted by.
         target_space: the space of targets that name none.
         recipe: the recipe whose form targets have, where rollouts name none that is installed.
-        warn: takes what the page should say of the rollouts.
+        warn: takes warnings for the page.
     """
 
     by: str = "source"
@@ -39,154 +50,150 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """All that was given.
+class RoundInput:
+    """A round, or one temperature of a sweep, with its rollouts.
 
     Attributes:
-        parts: the temperatures of a sweep, and then the rounds in the order of training.
-        by_temperature: statistics at each temperature, where there are two or more of one round.
-        unswept: why there are none though temperatures differ; else "".
-        pools: of each manifest what ``funnel.funnel`` says.
+        round: its statistics.
+        numbers: numbers of the rounds that its rollouts name.
+        table: its rollouts; None for statistics.
+        rounds: the table's rounds that count; None for all.
+        policies: policies that its rollouts name.
+        warm: the temperature named before its path.
     """
 
-    parts: tuple[Part, ...] = ()
+    round: Round
+    numbers: frozenset[int] = frozenset()
+    table: RolloutTable | None = None
+    rounds: tuple[int, ...] | None = None
+    policies: frozenset[str] = frozenset()
+    warm: float | None = None
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """All inputs of a report.
+
+    Attributes:
+        parts: the temperatures of a sweep, then the rounds in the order of training.
+        by_temperature: statistics by temperature, where one round has two or more.
+        unswept: the reason for none, where temperatures differ; else "".
+        pools: the funnel of each manifest; see ``funnel.funnel``.
+    """
+
+    parts: tuple[RoundInput, ...] = ()
     by_temperature: dict[float, SampleStats] = field(default_factory=dict)
     unswept: str = ""
-    pools: tuple[dict[str, Any], ...] = ()
+    pools: tuple[Numbers, ...] = ()
 
 
 def read_inputs(words: Sequence[str], options: Options) -> Inputs:
-    """Read what a report is made from.
+    """Read the inputs of a report.
 
-    Files whose every rollout has a round are parted by it; any other is a round of its own. Where all rounds have a
-    number, they are shown in that order, else in the order given. Files that are given with a temperature, or that name
-    one and no round, are a sweep where their temperatures differ, and neither rounds nor policies do: these are no
-    rounds. Without such files temperatures are compared within the last round that has several.
+    Files whose every rollout has a round are split by it; any other file is a round of its own. Where all rounds have a
+    number, they are sorted by it, else they keep the order of the inputs. Files with a named temperature, or with one
+    temperature and no round, form a sweep if their temperatures differ and their rounds and policies do not; they are
+    then no rounds. Without such files the temperatures of the last round that has several are compared.
 
     Raises:
         TableError: a file cannot be read.
-        PoolError: rollouts are no statistics of samples, a file is given twice, or a manifest is none.
+        PoolError: rollouts are no statistics of samples, a file comes twice, or a manifest is none.
     """
-    from grounding_rewards.pool.report.funnel import funnel
-    from grounding_rewards.tables.manifests import read_manifest
-
     manifests = [Path(word) for word in words if word.endswith(".json")]
-    sides = [read_warm_side(word) for word in words if not word.endswith(".json")]
-    _check_once([*sides, *map(Side, manifests)])
-    pools = [{**funnel(str(path), read_manifest(path, given=True)), "pool": _pool_name(path)} for path in manifests]
-    parted = [side for side in sides if _by_round(side)]
-    groups = _grouped([side for side in sides if side not in parted])
-    parts = [*_numbered(parted, options), *(_other(group, options) for group in groups)]
-    swept, why = one_round_swept(parts)
+    sources = [read_input(word) for word in words if not word.endswith(".json")]
+    _check_once([*sources, *map(Input, manifests)])
+    pools = [funnel(str(path), read_manifest(path, given=True)) for path in manifests]
+    split = [source for source in sources if _has_rounds(source)]
+    others = [source for source in sources if source not in split]
+    groups = grouped(others, lambda source: source.temperature is None or is_stats(source.path))
+    parts = [*_numbered(split, options), *(_read(group, options) for group in groups)]
+    swept, why = _sweep_of_files(parts)
     rounds = [part for part in parts if part not in swept]
     if all(len(part.numbers) == 1 for part in rounds):
         rounds.sort(key=lambda part: min(part.numbers))
+    by_temperature = {rounded(part.round.temperatures[0]): part.round.stats for part in swept}
+    if not swept and not why:
+        by_temperature, why = _sweep_of_a_round(rounds)
     named = [
         replace(part, round=replace(part.round, name=f"temperature {part.round.temperatures[0]:g}", swept=True))
         for part in swept
     ]
     shown = [*named, *rounds]
-    by_temperature = {rounded(part.round.temperatures[0]): part.round.stats for part in swept}
-    if not swept and not why:
-        by_temperature, why = within_a_round(rounds)
-    names = _numbers_behind([part.round.name for part in shown])
+    names = _unique([part.round.name for part in shown])
+    pool_names = _unique([path.name.removesuffix(".json").removesuffix(".manifest") for path in manifests])
     return Inputs(
         tuple(replace(part, round=replace(part.round, name=name)) for part, name in zip(shown, names, strict=True)),
         by_temperature,
         why,
-        tuple(
-            {**pool, "pool": name}
-            for pool, name in zip(pools, _numbers_behind([p["pool"] for p in pools]), strict=True)
-        ),
+        tuple({**pool, "pool": name} for pool, name in zip(pools, pool_names, strict=True)),
     )
 
 
-def _check_once(sides: Sequence[Side]) -> None:
-    """Check that nothing is given twice.
+def _check_once(sources: Sequence[Input]) -> None:
+    """Check that no file, or round of it, comes twice.
 
     Raises:
-        PoolError: something is.
+        PoolError: one does.
     """
-    for place, side in enumerate(sides):
-        for other in sides[:place]:
-            same = os.path.realpath(side.path) == os.path.realpath(other.path)
-            if same and (side.round == other.round or None in (side.round, other.round)):
-                raise PoolError(f"{side.path}: is given twice; give each file, or each round of it, once")
+    for place, source in enumerate(sources):
+        for other in sources[:place]:
+            same = os.path.realpath(source.path) == os.path.realpath(other.path)
+            if same and (source.round == other.round or None in (source.round, other.round)):
+                raise PoolError(f"{source.path}: is given twice; give each file, or each round of it, once")
 
 
-def _numbered(sides: Sequence[Side], options: Options) -> Iterator[Part]:
-    """The rounds of files in which every rollout says its own; files of one round belong together."""
-    if not sides:
-        return
-    from grounding_rewards.tables.rollout_table import open_rollouts
-
-    table = open_rollouts([side.path for side in sides])
-    for number in sorted(number for number in table.rounds() if number is not None):
-        yield _part(f"round {number}", table, (number,), options)
-
-
-def _grouped(sides: Sequence[Side]) -> list[list[Side]]:
-    """Files of rollouts that are given with the same temperature and round belong together."""
-    groups: dict[tuple[object, ...], list[Side]] = {}
-    for place, side in enumerate(sides):
-        apart = side.temperature is None or holds_statistics(side.path)
-        groups.setdefault((side.temperature, side.round, place if apart else None), []).append(side)
-    return list(groups.values())
-
-
-def _other(group: Sequence[Side], options: Options) -> Part:
-    """What any other file holds, or several that belong together."""
-    from grounding_rewards.pool.report.rounds import Round
-    from grounding_rewards.pool.stats_table import read_stats
-    from grounding_rewards.tables.rollout_table import open_rollouts
-
-    side, paths = group[0], [side.path for side in group]
-    name = side.path.stem if side.round is None else f"{side.path.stem}, round {side.round}"
-    if not holds_statistics(side.path):
-        table = open_rollouts(paths)
-        table.need("sample_id", "acc")
-        if side.temperature is not None:
-            one_round(table, paths, side.round)
-        found = _part(name, table, None if side.round is None else (side.round,), options)
-    elif options.by != "source":
-        raise PoolError(
-            f"{side.path}: holds statistics of samples, counted by source already; --by {options.by} takes rollouts"
-        )
-    else:
-        stats = read_stats(side.path, rounds=None if side.round is None else [side.round])
-        numbers = frozenset(each for each in np.unique(stats.round).tolist() if each >= 0)
-        warm = np.unique(stats.temperature[~np.isnan(stats.temperature)])
-        found = Part(Round(name, stats, tuple(warm.tolist())), numbers)
-    if side.temperature is None:
-        return found
-    given = one_temperature(side, found.round.temperatures)
-    stats = replace(found.round.stats, temperature=np.full(len(found.round.stats), given))
-    return replace(found, round=replace(found.round, stats=stats, temperatures=(given,)), warm=given)
-
-
-def _by_round(side: Side) -> bool:
-    """Whether a file is parted by its column ``round``."""
-    if side.round is not None or side.temperature is not None or holds_statistics(side.path):
+def _has_rounds(source: Input) -> bool:
+    """True for a file that is split by its column ``round``."""
+    if source.round is not None or source.temperature is not None or is_stats(source.path):
         return False
-    from grounding_rewards.tables.rollout_table import open_rollouts
-
-    table = open_rollouts([side.path])
+    table = open_rollouts([source.path])
     table.need("sample_id", "acc")
     return None not in table.rounds()
 
 
-def _part(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, options: Options) -> Part:
-    from grounding_rewards.pool.aggregate import ALL, stats_of
-    from grounding_rewards.pool.report.rounds import Round
+def _numbered(sources: Sequence[Input], options: Options) -> Iterator[RoundInput]:
+    """Split files in which every rollout names its round; files of one round belong together."""
+    if not sources:
+        return
+    table = open_rollouts([source.path for source in sources])
+    for number in sorted(number for number in table.rounds() if number is not None):
+        yield _count(f"round {number}", table, (number,), options)
 
-    shown = set(ALL) - {"variance", "x_unit", "y_unit"}  # these take their time
+
+def _read(group: Sequence[Input], options: Options) -> RoundInput:
+    """Read any other file, or several of one temperature."""
+    source, paths = group[0], [member.path for member in group]
+    name = source.path.stem if source.round is None else f"{source.path.stem}, round {source.round}"
+    if not is_stats(source.path):
+        table = open_rollouts(paths)
+        table.need("sample_id", "acc")
+        if source.temperature is not None:
+            one_round(table, paths, source.round)
+        found = _count(name, table, None if source.round is None else (source.round,), options)
+    elif options.by != "source":
+        raise PoolError(
+            f"{source.path}: holds statistics of samples, counted by source already; --by {options.by} takes rollouts"
+        )
+    else:
+        stats = read_stats(source.path, rounds=None if source.round is None else [source.round])
+        numbers = frozenset(number for number in np.unique(stats.round).tolist() if number >= 0)
+        found = RoundInput(Round(name, stats, temperatures(stats)), numbers)
+    if source.temperature is None:
+        return found
+    warm = only_temperature(source, found.round.temperatures)
+    stats = with_temperature(found.round.stats, warm)
+    return replace(found, round=replace(found.round, stats=stats, temperatures=(warm,)), warm=warm)
+
+
+def _count(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, options: Options) -> RoundInput:
+    shown = set(ALL) - {"variance", "x_unit", "y_unit"}  # not on the page, and slow to compute
     stats = stats_of(
         table, rounds=rounds, by=options.by, target_space=options.target_space, recipe=options.recipe, columns=shown,
         warn=options.warn,
     )  # fmt: skip
-    warm = tuple(sorted(each for each in warmths(table, rounds) if each is not None))
-    numbers = frozenset(each for each in table.rounds() if each is not None) if rounds is None else frozenset(rounds)
-    return Part(Round(name, stats, warm), numbers, table, rounds, _policies(table, rounds))
+    warm = tuple(sorted(value for value in rollouts_by_temperature(table, rounds) if value is not None))
+    numbers = frozenset(value for value in table.rounds() if value is not None) if rounds is None else frozenset(rounds)
+    return RoundInput(Round(name, stats, warm), numbers, table, rounds, _policies(table, rounds))
 
 
 def _policies(table: RolloutTable, rounds: tuple[int, ...] | None) -> frozenset[str]:
@@ -199,20 +206,58 @@ def _policies(table: RolloutTable, rounds: tuple[int, ...] | None) -> frozenset[
     return frozenset(map(str, found["policy"].to_pylist()))
 
 
-def _numbers_behind(names: Sequence[str]) -> list[str]:
-    """The same with a number behind names that come again.
+def _sweep_of_files(parts: Sequence[RoundInput]) -> tuple[list[RoundInput], str]:
+    """Return the files that are one round at several temperatures, ascending, or the reason for none."""
+    found = [
+        part for part in parts
+        if len(part.round.temperatures) == 1 and (part.warm is not None or not part.numbers)
+    ]  # fmt: skip
+    found.sort(key=lambda part: part.round.temperatures[0])
+    warm = [rounded(part.round.temperatures[0]) for part in found]
+    if len(set(warm)) < 2:
+        return [], ""
+    why = _confounded(found)
+    twice = [value for value in warm if warm.count(value) > 1]
+    if not why and twice:
+        why = f"temperature {twice[0]:g} is that of several files that name no round; {_ONE}"
+    return ([], why) if why else (found, "")
 
-    >>> _numbers_behind(["a", "b", "a"])
+
+def _sweep_of_a_round(rounds: Sequence[RoundInput]) -> tuple[dict[float, SampleStats], str]:
+    """Return statistics by temperature of the last round that has several, or the reason for none."""
+    several = [part for part in rounds if part.table is not None and len(part.round.temperatures) > 1]
+    if not several:
+        different = {rounded(value) for part in rounds for value in part.round.temperatures}
+        return {}, _confounded(rounds) if len(different) > 1 else ""
+    part = several[-1]
+    why = _confounded([part])
+    if why or part.table is None:
+        return {}, why
+    return {
+        rounded(warm): stats_of(part.table, rounds=part.rounds, temperature=warm) for warm in part.round.temperatures
+    }, ""
+
+
+_ONE = "needs rollouts of one round at two temperatures or more"
+
+
+def _confounded(parts: Sequence[RoundInput]) -> str:
+    """Name another difference between temperatures, whose effect would be taken for theirs; "" without one."""
+    warm = sorted({value for part in parts for value in part.round.temperatures})
+    rounds = sorted({number for part in parts for number in part.numbers})
+    policies = sorted({policy for part in parts for policy in part.policies})
+    for kind, values in (("rounds", rounds), ("policies", policies)):
+        if len(values) > 1:
+            shown = ", ".join(map(str, values[:3])) + (", ..." if len(values) > 3 else "")
+            return f"temperatures {', '.join(f'{value:g}' for value in warm)} are of {kind} {shown}; {_ONE}"
+    return ""
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    """Add numbers to names that come again.
+
+    >>> _unique(["a", "b", "a"])
     ['a', 'b', 'a (2)']
     """
-    seen = [names[: place + 1].count(name) for place, name in enumerate(names)]
-    return [name if number == 1 else f"{name} ({number})" for name, number in zip(names, seen, strict=True)]
-
-
-def _pool_name(path: Path) -> str:
-    """What a manifest is of: its name without the ending.
-
-    >>> _pool_name(Path("pools/round2.parquet.manifest.json"))
-    'round2.parquet'
-    """
-    return path.name.removesuffix(".json").removesuffix(".manifest")
+    counts = [names[: place + 1].count(name) for place, name in enumerate(names)]
+    return [name if count == 1 else f"{name} ({count})" for name, count in zip(names, counts, strict=True)]

@@ -1,4 +1,4 @@
-"""The pictures of a report: which there are, what their files are called, and what each shows in words."""
+"""Pictures of a report: their files, alternative texts and figures."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from grounding_rewards.pool.report.data import Report
-from grounding_rewards.pool.report.figures import flow, heat, histogram, signals, sizes, sources, temperatures
+from grounding_rewards.pool.report.figures import flow, heat, histogram, outcomes, sizes, temperatures
 from grounding_rewards.pool.report.figures.sample import sample
 from grounding_rewards.pool.report.rounds import Numbers
-from grounding_rewards.pool.report.samples import Shown
-from grounding_rewards.pool.report.verdicts import verdict
-from grounding_rewards.pool.report.wording import count, percent, plural
+from grounding_rewards.pool.report.samples import ShownSample
+from grounding_rewards.pool.report.wording import count, percent, plural, verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 FILES = re.compile(
     r"(num-correct|sources|target-sizes|no-signal|temperatures|pools|(transition|hardest|suspect)-[1-9]\d*)\.png"
 )
-"""The names that files of pictures have."""
+"""Names of the pictures' files."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +30,11 @@ class Drawing:
     """One picture.
 
     Attributes:
-        section: the part of the report that it belongs to.
+        section: its section of the report.
         place: its number in that section, from 0.
         file: the name of its file.
-        alt: what it shows, for those who cannot see it.
-        draw: makes the figure.
+        alt: its alternative text.
+        draw: draws the figure.
     """
 
     section: str
@@ -46,7 +45,7 @@ class Drawing:
 
 
 def drawings(found: Report) -> Iterator[Drawing]:
-    """The pictures of a report, in its order."""
+    """Yield the pictures of a report, in its order."""
     if found.num_correct:
         draw = partial(histogram.num_correct, found.num_correct)
         yield Drawing("num_correct", 0, "num-correct.png", _histograms(found), draw)
@@ -55,11 +54,11 @@ def drawings(found: Report) -> Iterator[Drawing]:
         yield Drawing("transitions", place, f"transition-{place + 1}.png", _heat(moved), draw)
     if found.sources:
         name, lines = found.sources[-1]
-        yield Drawing("sources", 0, "sources.png", _sources(name, lines), partial(sources.sources, lines, name))
+        yield Drawing("sources", 0, "sources.png", _sources(name, lines), partial(outcomes.sources, lines, name))
     if found.sizes:
         yield Drawing("sizes", 0, "target-sizes.png", _sizes(found), partial(sizes.sizes, found.sizes))
-    if any(each["mixed"] is not None for each in found.signal):
-        yield Drawing("signal", 0, "no-signal.png", _signal(found), partial(signals.signals, found.signal))
+    if any(line["mixed"] is not None for line in found.signal):
+        yield Drawing("signal", 0, "no-signal.png", _signal(found), partial(outcomes.signals, found.signal))
     if found.temperature:
         draw = partial(temperatures.temperatures, found.temperature)
         yield Drawing("temperature", 0, "temperatures.png", _temperature(found.temperature), draw)
@@ -72,17 +71,17 @@ def drawings(found: Report) -> Iterator[Drawing]:
 
 
 def _histograms(found: Report) -> str:
-    told = [
-        f"{each['round']}: {count(each['none_correct'])} with none, {count(each['mixed'])} with some and "
-        f"{count(each['all_correct'])} with all rollouts right"
-        for each in found.rounds
+    lines = [
+        f"{line['round']}: {count(line['none_correct'])} with none, {count(line['mixed'])} with some and "
+        f"{count(line['all_correct'])} with all rollouts right"
+        for line in found.rounds
     ]
-    return f"Bars: shares of samples by their number of right rollouts. {'; '.join(told)}."
+    return f"Bars: shares of samples by their number of right rollouts. {'; '.join(lines)}."
 
 
 def _heat(moved: Numbers) -> str:
     return (
-        f"Two heat maps of right rollouts in {moved['from']} against {moved['to']}, as seen and by chance alone: of "
+        f"Two heat maps of right rollouts in {moved['from']} against {moved['to']}, observed and by chance alone: of "
         f"{count(moved['both'])} samples {count(moved['up'])} went up, {count(moved['same'])} stayed and "
         f"{count(moved['down'])} went down."
     )
@@ -106,31 +105,31 @@ def _sizes(found: Report) -> str:
 
 
 def _signal(found: Report) -> str:
-    told = [
-        f"{each['round']}: {percent(each['none_correct'])} none correct, {percent(each['all_correct'])} all correct"
-        for each in found.signal
+    lines = [
+        f"{line['round']}: {percent(line['none_correct'])} none correct, {percent(line['all_correct'])} all correct"
+        for line in found.signal
     ]
-    return f"Bars: shares of samples without signal. {'; '.join(told)}."
+    return f"Bars: shares of samples without signal. {'; '.join(lines)}."
 
 
 def _temperature(swept: Numbers) -> str:
-    told = [f"{percent(row['accuracy'])} at {row['temperature']:g} ({verdict(row, swept)})" for row in swept["rows"]]
+    lines = [f"{percent(row['accuracy'])} at {row['temperature']:g} ({verdict(row, swept)})" for row in swept["rows"]]
     return (
-        f"Accuracy, its difference to that at {swept['compared_with']:g}, and more, by temperature: {', '.join(told)}; "
-        f"chosen is {swept['chosen']:g}."
+        f"Accuracy, its difference to that at {swept['compared_with']:g}, and more, by temperature: "
+        f"{', '.join(lines)}; chosen is {swept['chosen']:g}."
     )
 
 
 def _pools(found: Report) -> str:
-    told = [f"{each['pool']}: {count(each['kept'])} of {count(each['samples'])} samples kept" for each in found.pools]
-    return f"Bars: what each step of drawing a pool leaves. {'; '.join(told)}."
+    lines = [f"{pool['pool']}: {count(pool['kept'])} of {count(pool['samples'])} samples kept" for pool in found.pools]
+    return f"Bars: what each step of drawing a pool leaves. {'; '.join(lines)}."
 
 
-def _sample(shown: Shown) -> str:
+def _sample(shown: ShownSample) -> str:
     clicks, right = int(shown.inside.sum()), int((shown.right & shown.inside).sum())
-    seen = [
+    facts = [
         "its target" if shown.outlines else "",
         f"{plural(clicks, 'click')}, {count(right)} of them right" if clicks else "",
         "its screenshot" if shown.image is not None else "an empty screen",
     ]
-    return f"Sample {shown.sample_id}: {'; '.join(filter(None, seen))}."
+    return f"Sample {shown.sample_id}: {'; '.join(filter(None, facts))}."

@@ -1,8 +1,7 @@
-"""Numbers of a round: how many samples, how many of them solved, how often, and how many give no signal."""
+"""Numbers of a round: counts, accuracy, histogram, and samples without signal."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,21 +10,21 @@ from numpy.typing import NDArray
 
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.summary import NO_SIGNAL, counts
-from grounding_rewards.stats.intervals import Z
+from grounding_rewards.stats.intervals import wilson_of_rate
 
 Numbers = dict[str, Any]
-"""Plain values, as JSON has them: None where nobody knows."""
+"""Plain values, as in JSON; None for unknown ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What one round of rollouts says.
+    """Statistics of one round of rollouts.
 
     Attributes:
-        name: how the page calls it.
+        name: its name on the page.
         stats: its samples.
-        temperatures: that its rollouts were sampled at, as far as is known, in order.
-        swept: whether it is one temperature of a sweep, and no step of training.
+        temperatures: known sampling temperatures, in order.
+        swept: True for one temperature of a sweep, which is no step of training.
     """
 
     name: str
@@ -35,9 +34,9 @@ class Round:
 
 
 def summary(each: Round) -> Numbers:
-    """One line of the table of rounds.
+    """Return one line of the table of rounds.
 
-    It has all that ``summary.counts`` says. The interval of ``accuracy``, the mean pass rate, is that of ``mean_rate``.
+    It includes ``summary.counts``. The interval of ``accuracy``, the mean pass rate, is that of ``mean_rate``.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> found = summary(Round("1", sample_stats(["a", "a", "b", "b", "c", "c"], [1, 1, 0, 1, 0, 0])))
@@ -58,7 +57,7 @@ def summary(each: Round) -> Numbers:
 
 
 def outcomes(stats: SampleStats) -> dict[str, int]:
-    """How many samples were never solved, partly, and always."""
+    """Count never-solved, partly solved and always solved samples."""
     return {
         "none_correct": int(stats.none_correct.sum()),
         "mixed": int(stats.mixed.sum()),
@@ -67,10 +66,10 @@ def outcomes(stats: SampleStats) -> dict[str, int]:
 
 
 def mean_rate(stats: SampleStats) -> tuple[float | None, float | None, float | None]:
-    """The mean pass rate p of m scored samples, and Wilson's interval with every sample as one trial.
+    """Return the mean pass rate p of m scored samples, and Wilson's interval with every sample as one trial.
 
-    No rates from 0 to 1 with this mean vary more than those of single trials, so that the interval is rather too wide.
-    Where every sample has one rollout, it is the interval of their share.
+    Rates from 0 to 1 with a given mean vary at most as much as single trials, so the interval is conservative. Where
+    every sample has one rollout, it is the interval of their share.
 
     Returns:
         The mean and both ends; None without samples.
@@ -78,14 +77,13 @@ def mean_rate(stats: SampleStats) -> tuple[float | None, float | None, float | N
     rates = stats.pass_rate[stats.n > 0]
     if not len(rates):
         return None, None, None
-    mean, width = float(rates.mean()), Z * Z / len(rates)
-    half = Z * math.sqrt(mean * (1 - mean) / len(rates) + width / (4 * len(rates)))
-    low, high = (mean + width / 2 - half) / (1 + width), (mean + width / 2 + half) / (1 + width)
-    return mean, min(max(low, 0.0), mean), max(min(high, 1.0), mean)
+    mean = rates.mean()
+    low, high = wilson_of_rate(mean, np.array(len(rates)))
+    return float(mean), float(low), float(high)
 
 
 def histogram(each: Round) -> Numbers:
-    """How many samples have 0, 1, ... right rollouts, as far as there are any, by whether that is none, some or all.
+    """Count samples by right rollouts, 0, 1, ..., and by outcome.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> histogram(Round("1", sample_stats(["a", "a", "b", "c", "c"], [1, 0, 1, 0, 0])))
@@ -100,7 +98,7 @@ def histogram(each: Round) -> Numbers:
 
 
 def signal(each: Round) -> Numbers:
-    """Shares of a round's scored samples that give no signal.
+    """Return the shares of a round's scored samples without signal.
 
     ``no_spread`` is the share of groups whose totals lie within 1e-6 of each other, of those that have totals.
     """

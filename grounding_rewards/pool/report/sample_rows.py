@@ -1,4 +1,4 @@
-"""The samples that a report shows one by one: their clicks and targets from rollouts, their screenshots from data."""
+"""Samples that a report shows one by one: clicks and targets from rollouts, screenshots from training data."""
 
 from __future__ import annotations
 
@@ -13,29 +13,28 @@ from grounding_rewards.converting.image_files import ImageFiles
 from grounding_rewards.converting.images import Image, read_images
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, PictureError, PoolError
-from grounding_rewards.pool.report.inputs import Options
-from grounding_rewards.pool.report.sweeps import Part
+from grounding_rewards.pool.report.inputs import Options, RoundInput
 from grounding_rewards.tables.prompts import prompt_text
 
 if TYPE_CHECKING:
-    from grounding_rewards.pool.report.samples import Shown
+    from grounding_rewards.pool.report.samples import ShownSample
 
 _READ = ("sample_id", "acc", "x_unit", "y_unit", "target", "image_size", "recipe", "response")
 _INSTRUCTIONS = ("instruction", "prompt", "problem", "question")
-_SHRUNK = 3840  # pixels of a screenshot's longer side at most
+_SHRUNK = 3840  # largest side of a screenshot in pixels
 _ASPECT = 0.05  # by which a screenshot's aspect may differ: models' sizes are rounded
 
 
 @dataclass(frozen=True)
-class Data:
+class Screenshots:
     """Training data with screenshots.
 
     Attributes:
-        path: of the data.
-        image_column: where images are; None looks for ``images`` and ``image``.
-        images: how image files are read; one without a root reads those in the data's own folder.
-        id_column: where names are; None looks where ``convert`` puts them.
-        split: which split.
+        path: the data.
+        image_column: the column of images; None for ``images`` or ``image``.
+        images: settings for image files; without a root they are read from the data's own folder.
+        id_column: the column of sample names; None looks where ``convert`` puts them.
+        split: the split.
     """
 
     path: Path
@@ -45,27 +44,27 @@ class Data:
     split: str | None = None
 
 
-def shown_samples(part: Part, most: int, options: Options) -> tuple[list[Shown], list[Shown]]:
-    """The hardest samples of a round, and its suspects, without screenshots.
+def shown_samples(part: RoundInput, most: int, options: Options) -> tuple[list[ShownSample], list[ShownSample]]:
+    """Return the hardest samples of a round, and its suspects, without screenshots.
 
     Args:
         part: the round.
-        most: so many of each at most.
-        options: how targets are read.
+        most: the most samples of each.
+        options: options for reading targets.
     """
-    from grounding_rewards.pool.report.samples import first_of, hardest
+    from grounding_rewards.pool.report.samples import first_of
     from grounding_rewards.pool.selection import suspects
 
     stats = part.round.stats
     doubtful = suspects(stats)
-    rows = [hardest(stats, most, doubtful), first_of(stats, doubtful, most)]
+    rows = [first_of(stats, chosen, most) for chosen in (stats.none_correct & ~doubtful, doubtful)]
     ids = [stats.sample_id[row] for chosen in rows for row in chosen.tolist()]
     read = _rollouts(part, ids)
     return tuple([_shown(part, row, read, options) for row in chosen.tolist()] for chosen in rows)  # type: ignore[return-value]
 
 
-def _rollouts(part: Part, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
-    """The rollouts of some samples, by their names."""
+def _rollouts(part: RoundInput, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
+    """Read the rollouts of some samples, by their names."""
     found: dict[str, list[dict[str, Any]]] = {}
     if part.table is None or not ids:
         return found
@@ -75,37 +74,39 @@ def _rollouts(part: Part, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]
     return found
 
 
-def _shown(part: Part, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> Shown:
+def _shown(part: RoundInput, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> ShownSample:
     from grounding_rewards.catalogue import RecordedName
-    from grounding_rewards.pool.report.outlines import outlines
-    from grounding_rewards.pool.report.samples import Shown, commonest
+    from grounding_rewards.pool.report.samples import ShownSample, commonest
+    from grounding_rewards.pool.target_boxes import outlines
 
     stats = part.round.stats
     name, source = str(stats.sample_id[row]), stats.source[row]
     rollouts = read.get(name, [])
-    placed = [each for each in rollouts if each["x_unit"] is not None and each["y_unit"] is not None]
-    first: dict[str, Any] = next((each for each in rollouts if each["target"] is not None), {})
-    size = read_size(next((each["image_size"] for each in rollouts if each["image_size"] is not None), None))
+    placed = [rollout for rollout in rollouts if rollout["x_unit"] is not None and rollout["y_unit"] is not None]
+    first: dict[str, Any] = next((rollout for rollout in rollouts if rollout["target"] is not None), {})
+    size = read_size(next((rollout["image_size"] for rollout in rollouts if rollout["image_size"] is not None), None))
     name_of_recipe = None if first.get("recipe") is None else RecordedName(first["recipe"])
     places = outlines(
         first.get("target"), size, name=name_of_recipe, target_space=options.target_space, recipe=options.recipe
     ) if first else ()  # fmt: skip
-    return Shown(
+    return ShownSample(
         sample_id=name,
         n=int(stats.n[row]),
-        clicks=np.array([[each["x_unit"], each["y_unit"]] for each in placed], dtype=np.float64).reshape(-1, 2),
-        right=np.array([each["acc"] == 1 for each in placed], dtype=np.bool_),
+        clicks=np.array([[rollout["x_unit"], rollout["y_unit"]] for rollout in placed], dtype=np.float64).reshape(
+            -1, 2
+        ),
+        right=np.array([rollout["acc"] == 1 for rollout in placed], dtype=np.bool_),
         outlines=places,
         image_size=size,
-        instruction=next((str(each["instruction"]) for each in rollouts if each.get("instruction")), None),
+        instruction=next((str(rollout["instruction"]) for rollout in rollouts if rollout.get("instruction")), None),
         source=None if source is None else str(source),
-        responses=commonest([each["response"] for each in rollouts]),
+        responses=commonest([rollout["response"] for rollout in rollouts]),
         unscored=int(stats.unscored[row]),
     )
 
 
-def with_screenshots(samples: Sequence[Shown], data: Data) -> tuple[list[Shown], list[str]]:
-    """The same with what the data know of them, and what to keep in mind about that.
+def with_screenshots(samples: Sequence[ShownSample], data: Screenshots) -> tuple[list[ShownSample], list[str]]:
+    """Return samples with the instructions and screenshots of the training data, and remarks.
 
     Raises:
         TableError: the data cannot be read, lack the column, or name no sample.
@@ -120,8 +121,8 @@ def with_screenshots(samples: Sequence[Shown], data: Data) -> tuple[list[Shown],
     if data.image_column is not None:
         require_column(table, data.image_column, "--image-column")
     column = data.image_column or next((name for name in ("images", "image") if name in table.columns), None)
-    said = next((name for name in _INSTRUCTIONS if name in table.columns), None)
-    wanted = {each.sample_id: each for each in samples}
+    instruction_column = next((name for name in _INSTRUCTIONS if name in table.columns), None)
+    wanted = {sample.sample_id: sample for sample in samples}
     names = sample_names(table, data.id_column)
     missing = [name for name in wanted if name not in set(names)]
     if wanted and len(missing) == len(wanted):
@@ -131,41 +132,41 @@ def with_screenshots(samples: Sequence[Shown], data: Data) -> tuple[list[Shown],
         )
     folder = data.path if data.path.is_dir() else data.path.parent
     images = data.images if data.images.root else replace(data.images, root=str(folder))
-    found, failed, other = dict[str, "Shown"](), list[str](), list[str]()
-    for batch in table.batches([name for name in (column, said) if name], whole=False):
+    found, failed, other = dict[str, "ShownSample"](), list[str](), list[str]()
+    for batch in table.batches([name for name in (column, instruction_column) if name], whole=False):
         for index, row in enumerate(batch.rows):
             name = names[batch.start + index]
             if name in wanted:
                 try:
-                    found[name], size = _seen(wanted[name], row, column, said, images)
+                    found[name], size = _with_screenshot(wanted[name], row, column, instruction_column, images)
                 except (ConvertError, PictureError) as error:
                     failed.append(f"{batch.place(index)}, {name!r:.80}: {error}")
-                    found[name], size = _seen(wanted[name], row, None, said, images)
+                    found[name], size = _with_screenshot(wanted[name], row, None, instruction_column, images)
                 other += _other_aspect(found[name], size)
-    told = [
+    remarks = [
         f"{plural(len(failed), 'screenshot')} cannot be read, the first: {failed[0]}" if failed else "",
         f"{plural(len(other), 'screenshot')} not of the shape that rollouts name: {other[0]}" if other else "",
         f"{data.path} lacks {plural(len(missing), 'sample')} that the page shows, such as {missing[0]!r}"
         if missing else "",
     ]  # fmt: skip
-    return [found.get(each.sample_id, each) for each in samples], [*filter(None, told)]
+    return [found.get(sample.sample_id, sample) for sample in samples], [*filter(None, remarks)]
 
 
-def _seen(
-    shown: Shown, row: Mapping[str, Any], column: str | None, said: str | None, images: ImageFiles
-) -> tuple[Shown, tuple[float, float] | None]:
-    """A sample with its instruction and its screenshot, and the screenshot's size."""
-    text = row.get(said) if said else None
-    told = replace(shown, instruction=(text if isinstance(text, str) else _last_text(text)) or shown.instruction)
+def _with_screenshot(
+    shown: ShownSample, row: Mapping[str, Any], column: str | None, instruction_column: str | None, images: ImageFiles
+) -> tuple[ShownSample, tuple[float, float] | None]:
+    """Return a sample with its instruction and its screenshot, and the screenshot's size."""
+    text = row.get(instruction_column) if instruction_column else None
+    described = replace(shown, instruction=(text if isinstance(text, str) else _last_text(text)) or shown.instruction)
     value = row.get(column) if column else None
     if value is None:
-        return told, None
+        return described, None
     image, size = _opened(read_images(value)[-1], images)
-    return replace(told, image=image, image_size=told.image_size or size), size
+    return replace(described, image=image, image_size=described.image_size or size), size
 
 
-def _other_aspect(shown: Shown, size: tuple[float, float] | None) -> list[str]:
-    """That a screenshot is not of the shape of the image that clicks and target lie on, where it is not."""
+def _other_aspect(shown: ShownSample, size: tuple[float, float] | None) -> list[str]:
+    """Remark on a screenshot whose aspect differs from the image that clicks and target lie on."""
     if size is None or shown.image_size is None:
         return []
     (wide, high), (width, height) = size, shown.image_size
@@ -175,7 +176,7 @@ def _other_aspect(shown: Shown, size: tuple[float, float] | None) -> list[str]:
 
 
 def _last_text(messages: Any) -> str | None:
-    """What the last message of a prompt says."""
+    """Return the text of a prompt's last message."""
     return prompt_text(messages[-1]) if isinstance(messages, list) and messages else None
 
 
@@ -187,7 +188,7 @@ def _opened(image: Image, images: ImageFiles) -> tuple[Any, tuple[float, float]]
     """
     from PIL import ImageOps
 
-    upright = ImageOps.exif_transpose(images.decode(image))  # as trainers open it
+    upright = ImageOps.exif_transpose(images.decode(image))  # as trainers do
     grey = upright.convert("L")
     grey.thumbnail((_SHRUNK, _SHRUNK))
     return np.asarray(grey), (float(upright.width), float(upright.height))

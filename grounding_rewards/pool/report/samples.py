@@ -1,4 +1,4 @@
-"""The samples that a page shows one by one: those that were never solved, and what their rollouts answered."""
+"""Samples that a report shows one by one: the never-solved, and the responses to them."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.stats import SampleStats
 
 COMMONEST = 3
-"""So many different responses to a sample are quoted."""
+"""Number of different responses to quote."""
 
 LONGEST = 300
-"""Characters of a response, or of an instruction, that are quoted."""
+"""Number of characters of a response or instruction to quote."""
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """A sample, and what its rollouts answered.
+class ShownSample:
+    """Sample with the responses to it.
 
     Attributes:
         sample_id: its name.
-        n: how many rollouts were scored.
-        clicks: (k, 2) the points that were answered, in shares of the image.
-        right: (k,) which of them were right.
+        n: number of scored rollouts.
+        clicks: (k, 2) points of the answers, in shares of the image.
+        right: (k,) True for right ones.
         outlines: each place of its target as corners (j, 2) in shares of the image; a single corner is a point.
         image_size: width and height of the image in pixels; None where unknown.
-        source: where it comes from.
-        instruction: what was asked.
-        responses: the commonest responses, and how many rollouts gave each.
-        unscored: how many rollouts were not scored.
-        image: (h, w) the screenshot in shades of grey, 0 to 255; None where it is not at hand.
+        source: its source.
+        instruction: its instruction.
+        responses: the commonest responses, with the numbers of their rollouts.
+        unscored: number of unscored rollouts.
+        image: (h, w) the screenshot in shades of grey, 0 to 255; None without one.
     """
 
     sample_id: str
@@ -52,16 +52,16 @@ class Shown:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """(k,) which clicks lie on the screen."""
+        """Mark the clicks on the screen, (k,)."""
         return np.asarray(((self.clicks >= 0) & (self.clicks <= 1)).all(axis=1))
 
     @property
     def drawable(self) -> bool:
-        """Whether there is anything to draw."""
+        """True where there is anything to draw."""
         return bool(self.outlines) or bool(self.inside.any()) or self.image is not None
 
-    def told(self) -> Numbers:
-        """The sample in plain values."""
+    def to_json(self) -> Numbers:
+        """Return plain values."""
         return {
             "sample_id": self.sample_id,
             "n": self.n,
@@ -76,29 +76,27 @@ class Shown:
         }
 
 
-def hardest(stats: SampleStats, most: int, without: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-    """Rows of samples that were never solved: those with most rollouts first, and of these the smallest targets.
+def first_of(stats: SampleStats, chosen: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
+    """Return the first rows of some samples: those with most rollouts first, then those with the smallest targets.
 
     Args:
         stats: the samples.
-        most: so many rows at most.
-        without: (m,) samples to leave out, such as suspects.
+        chosen: (m,) the samples to choose from.
+        most: the most rows.
 
     >>> from grounding_rewards.pool import sample_stats
-    >>> hardest(sample_stats(["a", "b", "b", "c"], [0, 0, 0, 1]), 5).tolist()
+    >>> stats = sample_stats(["a", "b", "b", "c"], [0, 0, 0, 1])
+    >>> first_of(stats, stats.none_correct, 5).tolist()
     [1, 0]
     """
-    chosen = stats.none_correct if without is None else stats.none_correct & ~without
-    return _first(stats, np.flatnonzero(chosen), most)
-
-
-def first_of(stats: SampleStats, chosen: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
-    """The first rows of some samples, in the same order."""
-    return _first(stats, np.flatnonzero(chosen), most)
+    areas = np.where(np.isnan(stats.target_area), np.inf, stats.target_area)
+    rows = np.flatnonzero(chosen).tolist()
+    order = sorted(rows, key=lambda row: (-stats.n[row], areas[row], str(stats.sample_id[row])))
+    return np.array(order[:most], dtype=np.int64)
 
 
 def commonest(responses: Sequence[str | None]) -> tuple[tuple[str, int], ...]:
-    """The responses that came most often, and how often; of equals the first in the alphabet.
+    """Return the commonest responses with their counts; equal ones in alphabetical order.
 
     >>> commonest(["(1, 2)", None, "(3, 4)", "(3, 4)"])
     (('(3, 4)', 2), ('(1, 2)', 1))
@@ -108,16 +106,10 @@ def commonest(responses: Sequence[str | None]) -> tuple[tuple[str, int], ...]:
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    """A text that is too long, with its middle left out.
+    """Shorten a text by cutting out its middle.
 
     >>> shortened("abcdefghij", 5)
     'ab…ij'
     """
     half = (most - 1) // 2
     return text if len(text) <= most else f"{text[: most - 1 - half]}…{text[len(text) - half :]}"
-
-
-def _first(stats: SampleStats, rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    areas = np.where(np.isnan(stats.target_area), np.inf, stats.target_area)
-    order = sorted(rows.tolist(), key=lambda row: (-stats.n[row], areas[row], str(stats.sample_id[row])))
-    return np.array(order[:most], dtype=np.int64)

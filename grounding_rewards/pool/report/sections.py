@@ -1,4 +1,4 @@
-"""What a report says in words and tables, section by section."""
+"""Sections of a report in words and tables."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from grounding_rewards.pool.report.data import Report
 from grounding_rewards.pool.report.figures.sizes import MOST
 from grounding_rewards.pool.report.rounds import Numbers
-from grounding_rewards.pool.report.samples import Shown, shortened
-from grounding_rewards.pool.report.verdicts import verdict
-from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points
-from grounding_rewards.pool.transitions.beta import told
+from grounding_rewards.pool.report.samples import ShownSample, shortened
+from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points, verdict
 from grounding_rewards.pool.transitions.null import BETA_BINOMIAL
+from grounding_rewards.pool.transitions.priors import describe_prior
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table of texts; the first cell of a row names it."""
+class TextTable:
+    """Table of texts; the first cell of a row names it."""
 
     caption: str
     heads: Sequence[str]
@@ -25,45 +24,45 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A piece of a section: a picture by its number, facts, sentences and a table, each if there is one."""
+class SectionPart:
+    """Part of a section: a picture by its number, facts, sentences and a table, all optional."""
 
     title: str = ""
     picture: int | None = None
     facts: Sequence[tuple[str, str]] = ()
     said: Sequence[str] = ()
-    table: Table | None = None
+    table: TextTable | None = None
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section; ``missing`` says what would be needed where it shows nothing."""
+    """Section; ``missing`` names the missing input of an empty one."""
 
     key: str
     title: str
     lead: str = ""
-    parts: Sequence[Part] = ()
+    parts: Sequence[SectionPart] = ()
     missing: str = ""
 
 
 def sections(found: Report) -> Iterator[Section]:
-    """All sections of a report, in order."""
+    """Yield all sections of a report, in order."""
     last = found.rounds[-1]["round"] if found.rounds else "the last round"
-    told = {
-        "rounds": ("Rounds", _ROUNDS, [Part(table=_rounds(found.rounds))]),
-        "num_correct": ("Right rollouts of each sample", _NUM_CORRECT, [Part(picture=0)]),
+    by_key = {
+        "rounds": ("Rounds", _ROUNDS, [SectionPart(table=_rounds(found.rounds))]),
+        "num_correct": ("Right rollouts of each sample", _NUM_CORRECT, [SectionPart(picture=0)]),
         "transitions": (
             "From round to round", _TRANSITIONS, [_moved(place, each) for place, each in enumerate(found.transitions)]
         ),
         "sources": ("By source", _SOURCES, _with_picture(_sources(found))),
         "sizes": ("By size of the target", _SIZES, _with_picture(_sizes(found))),
-        "signal": ("Samples without signal", _SIGNAL, [Part(picture=0, table=_signal(found.signal))]),
+        "signal": ("Samples without signal", _SIGNAL, [SectionPart(picture=0, table=_signal(found.signal))]),
         "temperature": ("Temperature", _TEMPERATURE, [_temperature(found.temperature)] if found.temperature else []),
-        "pools": ("From pool to pool", _POOLS, [Part(picture=0, table=_pools(found.pools))]),
+        "pools": ("From pool to pool", _POOLS, [SectionPart(picture=0, table=_pools(found.pools))]),
         "hardest": ("The hardest samples", f"Never solved in {last}{_HARDEST}", _samples(found.hardest)),
         "suspects": ("Suspects", f"Never solved in {last}{_SUSPECTS}", _samples(found.suspects)),
     }  # fmt: skip
-    for key, (title, lead, parts) in told.items():
+    for key, (title, lead, parts) in by_key.items():
         missing = found.missing.get(key, "")
         yield Section(key, title, lead, () if missing else parts, missing)
 
@@ -77,12 +76,12 @@ _NUM_CORRECT = (
     "samples with some right give a signal to learn from."
 )
 _TRANSITIONS = (
-    "Rows are right rollouts before, columns after. A second look at the same policy moves samples as well: beside "
-    "what was seen stands what chance alone would show. Cells hold samples and their share of the row, which names how "
-    "many it has."
+    "Rows are right rollouts before, columns after. A second measurement of the same policy moves samples as well: "
+    "beside the observed counts are those expected by chance alone. Cells hold samples and their share of the "
+    "row, whose label has its number of samples."
 )
 _SOURCES = (
-    "The source with the largest share of never-solved samples stands on top. The picture shows the last round. "
+    "The source with the largest share of never-solved samples is on top. The picture shows the last round. "
     "Samples without a scored rollout are left out."
 )
 _SIZES = (
@@ -95,10 +94,10 @@ _SIGNAL = (
 )
 _TEMPERATURE = (
     "The highest temperature up to which accuracy has not collapsed, over the samples that all temperatures have. The "
-    "rule goes by the difference on the same samples, whose interval is narrower than those of both accuracies. "
-    "Answers read, samples with some right and different responses stand below."
+    "rule uses the paired difference on the same samples, whose interval is narrower than those of both accuracies. "
+    "Shares of parsed answers, of samples with some right and of different responses are below."
 )
-_POOLS = "What each step of drawing a pool left and removed, as the manifests say."
+_POOLS = "Samples that each step of drawing a pool kept and removed, from the manifests."
 _GREYED = "Screenshots are shown in pale shades of grey, dark ones inverted."
 _HARDEST = (
     ": those with most rollouts first, and of these the ones with the smallest targets. "
@@ -110,30 +109,30 @@ _SUSPECTS = (
 )
 
 
-def _with_picture(tables: Iterator[Table]) -> list[Part]:
-    """A table a part; the picture goes with the first."""
-    return [Part(picture=None if place else 0, table=table) for place, table in enumerate(tables)]
+def _with_picture(tables: Iterator[TextTable]) -> list[SectionPart]:
+    """Return a part for each table; the picture goes with the first."""
+    return [SectionPart(picture=None if place else 0, table=table) for place, table in enumerate(tables)]
 
 
-def _rounds(rounds: Sequence[Numbers]) -> Table:
+def _rounds(rounds: Sequence[Numbers]) -> TextTable:
     heads = [
         "round", "samples", "rollouts", "not scored", "scored, each", "none correct", "mixed", "all correct", "right",
         "accuracy", "95 % interval", "answers read", "temperature",
     ]  # fmt: skip
     rows = [
         [
-            each["round"], count(each["samples"]), count(each["rollouts"]), count(each["unscored"]),
-            listed(each["rollouts_per_sample"]), count(each["none_correct"]), count(each["mixed"]),
-            count(each["all_correct"]), count(each["correct"]), percent(each["accuracy"]),
-            between(each["accuracy_low"], each["accuracy_high"]), percent(each["parse_rate"]),
-            listed(each["temperatures"]),
+            line["round"], count(line["samples"]), count(line["rollouts"]), count(line["unscored"]),
+            listed(line["rollouts_per_sample"]), count(line["none_correct"]), count(line["mixed"]),
+            count(line["all_correct"]), count(line["correct"]), percent(line["accuracy"]),
+            between(line["accuracy_low"], line["accuracy_high"]), percent(line["parse_rate"]),
+            listed(line["temperatures"]),
         ]
-        for each in rounds
+        for line in rounds
     ]  # fmt: skip
-    return Table("Samples and rollouts of each round", heads, rows)
+    return TextTable("Samples and rollouts of each round", heads, rows)
 
 
-def _moved(place: int, moved: Numbers) -> Part:
+def _moved(place: int, moved: Numbers) -> SectionPart:
     null, gap = moved["null"], moved["difference"]
     said = [
         f"{plural(moved['both'], 'sample')} in both: {count(moved['up'])} up, {count(moved['same'])} the same, "
@@ -148,12 +147,12 @@ def _moved(place: int, moved: Numbers) -> Part:
             f"{percent(null['escape_share'])} ({between(null['low'], null['high'])})"
         )
     if null["kind"] == BETA_BINOMIAL:
-        prior = told(null["prior"]["a"], null["prior"]["b"])
+        prior = describe_prior(null["prior"]["a"], null["prior"]["b"])
         said.append(
-            "with one rollout a sample nothing tells a lucky one from a sure one: what chance would show is that of "
+            "with one rollout a sample a lucky hit cannot be told from a sure one: the expected counts are those of "
             f"the prior, {prior}, alone"
             if max(moved["n_before"]) == 1
-            else f"what chance would show goes by this prior of pass rates: {prior}"
+            else f"the counts expected by chance use this prior of pass rates: {prior}"
         )
     if moved["discordant"]:
         pair = moved["discordant"]
@@ -166,38 +165,30 @@ def _moved(place: int, moved: Numbers) -> Part:
             f"{plural(moved['dropped'], 'sample')} before alone, {count(moved['new'])} after alone, "
             f"{count(moved['unscored'])} not scored in one of the two"
         )
-    return Part(f"{moved['from']} to {moved['to']}", place, (), [*said, *moved["warnings"]], _by_source(moved))
+    return SectionPart(f"{moved['from']} to {moved['to']}", place, (), [*said, *moved["warnings"]], _by_source(moved))
 
 
-def _by_source(moved: Numbers) -> Table | None:
+def _by_source(moved: Numbers) -> TextTable | None:
     lines = moved["by_source"]
-    if all(each["source"] is None for each in lines):
+    if all(line["source"] is None for line in lines):
         return None
     heads = ["source", "in both", "up", "same", "down", "never solved before", "solved after", "mean pass rate, points"]
     rows = [
         [
-            each["source"] or "unknown", count(each["both"]), count(each["up"]), count(each["same"]),
-            count(each["down"]), count(each["never_solved"]), count(each["escaped"]),
-            points(each["difference"]["mean"]),
+            line["source"] or "unknown", count(line["both"]), count(line["up"]), count(line["same"]),
+            count(line["down"]), count(line["never_solved"]), count(line["escaped"]),
+            points(line["difference"]["mean"]),
         ]
-        for each in lines
+        for line in lines
     ]  # fmt: skip
-    return Table(f"By source, from {moved['from']} to {moved['to']}", heads, rows)
+    return TextTable(f"By source, from {moved['from']} to {moved['to']}", heads, rows)
 
 
-def _sources(found: Report) -> Iterator[Table]:
+def _sources(found: Report) -> Iterator[TextTable]:
     heads = [
-        "source",
-        "samples",
-        "rollouts",
-        "not scored",
-        "right",
-        "none correct",
-        "mixed",
-        "all correct",
-        "never solved",
+        "source", "samples", "rollouts", "not scored", "right", "none correct", "mixed", "all correct", "never solved",
         "accuracy",
-    ]
+    ]  # fmt: skip
     for name, lines in reversed(found.sources):
         rows = [
             [
@@ -206,22 +197,16 @@ def _sources(found: Report) -> Iterator[Table]:
             ]
             for line in lines
         ]  # fmt: skip
-        yield Table(name, heads, rows)
+        yield TextTable(name, heads, rows)
 
 
 _COUNTS = ("samples", "rollouts", "unscored", "correct", "none_correct", "mixed", "all_correct")
 
 
-def _sizes(found: Report) -> Iterator[Table]:
+def _sizes(found: Report) -> Iterator[TextTable]:
     heads = [
-        "target's share of the screen",
-        "samples",
-        "rollouts",
-        "not scored",
-        "right",
-        "mean pass rate",
-        "95 % interval",
-    ]
+        "target's share of the screen", "samples", "rollouts", "not scored", "right", "mean pass rate", "95 % interval",
+    ]  # fmt: skip
     for name, lines in reversed(found.sizes):
         rows = [
             [
@@ -231,28 +216,21 @@ def _sizes(found: Report) -> Iterator[Table]:
             ]
             for line in lines
         ]  # fmt: skip
-        yield Table(name, heads, rows)
+        yield TextTable(name, heads, rows)
 
 
-def _signal(rounds: Sequence[Numbers]) -> Table:
+def _signal(rounds: Sequence[Numbers]) -> TextTable:
     heads = ["round", "none correct", "all correct", "mixed", "totals do not differ"]
     keys = ("none_correct", "all_correct", "mixed", "no_spread")
-    rows = [[each["round"], *(percent(each[key]) for key in keys)] for each in rounds]
-    return Table("Shares of the scored samples of each round", heads, rows)
+    rows = [[line["round"], *(percent(line[key]) for key in keys)] for line in rounds]
+    return TextTable("Shares of the scored samples of each round", heads, rows)
 
 
-def _temperature(swept: Numbers) -> Part:
+def _temperature(swept: Numbers) -> SectionPart:
     heads = [
-        "temperature",
-        "accuracy",
-        "95 % interval",
-        "answers read",
-        "mixed",
-        "never solved",
-        "different",
-        "verdict",
+        "temperature", "accuracy", "95 % interval", "answers read", "mixed", "never solved", "different", "verdict",
         "why",
-    ]
+    ]  # fmt: skip
     rows = [
         [
             f"{row['temperature']:g}{' (chosen)' if row['temperature'] == swept['chosen'] else ''}",
@@ -267,29 +245,29 @@ def _temperature(swept: Numbers) -> Part:
         *([f"{plural(swept['left_out'], 'sample')} not at every temperature"] if swept["left_out"] else []),
         *swept["warnings"],
     ]
-    return Part(picture=0, said=said, table=Table("What rollouts at each temperature say", heads, rows))
+    return SectionPart(picture=0, said=said, table=TextTable("Rollouts at each temperature", heads, rows))
 
 
-def _pools(pools: Sequence[Numbers]) -> Table:
+def _pools(pools: Sequence[Numbers]) -> TextTable:
     heads = ["pool", "measured", "removed", "kept", "never solved", "others", "share", "asked for", "too few"]
     rows = []
-    for each in pools:
-        removed = "; ".join(f"{step['step']} {count(step['removed'])}" for step in each["steps"] if step["removed"])
+    for pool in pools:
+        removed = "; ".join(f"{step['step']} {count(step['removed'])}" for step in pool["steps"] if step["removed"])
         rows.append(
             [
-                each["pool"], count(each["samples"]), removed or "-", count(each["kept"]), count(each["zero"]),
-                count(each["positive"]), percent(each["zero_share"]), percent(each["zero_share_asked"]),
-                count(each.get("shortfall")),
+                pool["pool"], count(pool["samples"]), removed or "-", count(pool["kept"]), count(pool["zero"]),
+                count(pool["positive"]), percent(pool["zero_share"]), percent(pool["zero_share_asked"]),
+                count(pool.get("shortfall")),
             ]
         )  # fmt: skip
-    return Table("Pools in the order given", heads, rows)
+    return TextTable("Pools in the order given", heads, rows)
 
 
-def _samples(several: Sequence[Shown]) -> list[Part]:
+def _samples(several: Sequence[ShownSample]) -> list[SectionPart]:
     return [_sample(place, each) for place, each in enumerate(several)]
 
 
-def _sample(place: int, shown: Shown) -> Part:
+def _sample(place: int, shown: ShownSample) -> SectionPart:
     answers = "\n".join(f"{count(times)} x {text}" for text, times in shown.responses)
     unscored = f"{count(shown.unscored)} of them not scored, " if shown.unscored else ""
     facts = [
@@ -300,10 +278,10 @@ def _sample(place: int, shown: Shown) -> Part:
         ("target", "" if shown.outlines else "its place is not known"),
         ("answers", answers),
     ]
-    return Part(shown.sample_id, place, [(name, fact) for name, fact in facts if fact])
+    return SectionPart(shown.sample_id, place, [(name, fact) for name, fact in facts if fact])
 
 
-def _clicks(shown: Shown) -> str:
+def _clicks(shown: ShownSample) -> str:
     outside = int((~shown.inside).sum())
     if not len(shown.clicks):
         return "none of them answers with a place that is known"

@@ -1,12 +1,14 @@
-"""How a report writes numbers."""
+"""Numbers and verdicts in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from grounding_rewards.pool.report.rounds import Numbers
+
 
 def count(value: int | float | None) -> str:
-    """A whole number.
+    """Format a whole number.
 
     >>> count(12345), count(None)
     ('12,345', '-')
@@ -15,7 +17,7 @@ def count(value: int | float | None) -> str:
 
 
 def plural(value: int, word: str) -> str:
-    """So many of something.
+    """Format a count with its noun.
 
     >>> plural(1, "round"), plural(2000, "pool")
     ('1 round', '2,000 pools')
@@ -24,7 +26,7 @@ def plural(value: int, word: str) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share.
+    """Format a share.
 
     >>> percent(0.7431), percent(None)
     ('74.3 %', '-')
@@ -33,7 +35,7 @@ def percent(share: float | None) -> str:
 
 
 def between(low: float | None, high: float | None) -> str:
-    """An interval of shares.
+    """Format an interval of shares.
 
     >>> between(0.0, 0.3244), between(None, None)
     ('0.0 to 32.4 %', '-')
@@ -42,7 +44,7 @@ def between(low: float | None, high: float | None) -> str:
 
 
 def area(low: float, high: float) -> str:
-    """A range of areas, in shares of the screen.
+    """Format a range of areas, in shares of the screen.
 
     >>> area(0.0, 1e-4), area(1e-4, 3e-4), area(0.03, 1.0)
     ('below 0.01 %', '0.01 to 0.03 %', 'over 3 %')
@@ -53,7 +55,7 @@ def area(low: float, high: float) -> str:
 
 
 def points(value: float | None) -> str:
-    """A difference of shares, in percentage points.
+    """Format a difference of shares in percentage points.
 
     >>> points(0.0312), points(-0.5)
     ('+3.1', '-50.0')
@@ -62,7 +64,7 @@ def points(value: float | None) -> str:
 
 
 def listed(values: Sequence[float]) -> str:
-    """Some numbers; of many the ends.
+    """List some numbers; of many the ends.
 
     >>> listed([8.0]), listed([]), listed([1, 2, 3, 4, 5])
     ('8', '-', '1 to 5')
@@ -70,3 +72,24 @@ def listed(values: Sequence[float]) -> str:
     if len(values) > 3:
         return f"{min(values):g} to {max(values):g}"
     return ", ".join(f"{value:g}" for value in values) or "-"
+
+
+HELD, LOWER, COLLAPSED, ABOVE = "held", "lower accuracy", "collapsed", "above one that collapsed"
+
+
+def verdict(row: Numbers, swept: Numbers) -> str:
+    """Classify a temperature; only one above the temperature compared with can collapse.
+
+    Args:
+        row: a row of the sweep.
+        swept: ``Sweep.to_json``.
+
+    >>> swept = {"compared_with": 1.0, "chosen": 1.0}
+    >>> [verdict({"temperature": each, "collapsed": each != 1.0}, swept) for each in (0.7, 1.0, 1.4)]
+    ['lower accuracy', 'held', 'collapsed']
+    >>> verdict({"temperature": 1.7, "collapsed": False}, swept)
+    'above one that collapsed'
+    """
+    if row["collapsed"]:
+        return LOWER if row["temperature"] < swept["compared_with"] else COLLAPSED
+    return ABOVE if row["temperature"] > swept["chosen"] else HELD

@@ -1,4 +1,4 @@
-"""The next round's pool: what is dropped, what is set aside, and what is drawn by quota and seed."""
+"""Selection of the next round's pool: filters, samples set aside, and draws by quota and seed."""
 
 from grounding_rewards.pool.selection.steps import NextPool, next_pool
 from grounding_rewards.pool.selection.suspects import suspects

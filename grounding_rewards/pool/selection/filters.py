@@ -1,4 +1,4 @@
-"""What leaves samples out and weighs the others: a band, then selectors."""
+"""Filters of a pool, a band and then selectors, which leave samples out and weigh the others."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, SelectorError
 from grounding_rewards.pool.selection.funnel import Funnel
 from grounding_rewards.pool.selectors import Band, Selector, select
-from grounding_rewards.pool.selectors.protocol import called
+from grounding_rewards.pool.selectors.protocol import name_of
 from grounding_rewards.pool.selectors.weights import built
 from grounding_rewards.pool.stats import SampleStats
 
-Given = Selector | str | Mapping[str, Any]
+SelectorSpec = Selector | str | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Filter:
-    """A selector, and how a step of a pool tells of it.
+    """Selector with its description for the manifest.
 
     Attributes:
-        name: of the step.
-        selector: what weighs samples.
-        parameters: what it was made of, as plain values.
+        name: the name of its step.
+        selector: the selector.
+        parameters: its specification, as plain values.
     """
 
     name: str
@@ -35,14 +35,14 @@ class Filter:
     parameters: Mapping[str, Any]
 
 
-def filters(band: Band | tuple[float, float] | None, selectors: Iterable[Given]) -> list[Filter]:
-    """Build what leaves samples out, in order.
+def filters(band: Band | tuple[float, float] | None, selectors: Iterable[SelectorSpec]) -> list[Filter]:
+    """Build the filters of a pool, in order.
 
     Raises:
-        PoolError: the band is no two pass rates, or the selectors are no list.
-        RecipeError: they are no pass rates in order, or a selector cannot be built.
+        PoolError: the band is not two pass rates, or the selectors are not a list.
+        RecipeError: they are not pass rates in order, or a selector cannot be built.
 
-    >>> [each.parameters for each in filters(None, ["learnability"])]
+    >>> [step.parameters for step in filters(None, ["learnability"])]
     [{'selector': 'learnability'}]
     """
     found = []
@@ -50,38 +50,38 @@ def filters(band: Band | tuple[float, float] | None, selectors: Iterable[Given])
         chosen = _band(band)
         found.append(Filter("band", chosen, asdict(chosen)))
     return found + [
-        Filter(_name(each), built(each), {"selector": plain(each)}) for each in several("selectors", selectors)
+        Filter(_name(spec), built(spec), {"selector": plain(spec)}) for spec in as_list("selectors", selectors)
     ]
 
 
 def weigh(funnel: Funnel, stats: SampleStats, chosen: Sequence[Filter]) -> Floats:
-    """(m,) logarithms of the products of all weights, which may be too small for a float themselves.
+    """Return the logarithms of the products of all weights, (m,), for the products may underflow.
 
-    What any weighs with 0 is removed. Each selector sees the samples that are left.
+    Samples with a weight of 0 are removed. A selector receives the samples that are left.
 
     Raises:
-        SelectorError: one breaks its promises, or gives a weight below 0.
+        SelectorError: a selector breaks its contract, or returns a weight below 0.
     """
     logs = np.zeros(len(stats))
-    for each in chosen:
+    for step in chosen:
         rows = np.flatnonzero(funnel.left)
-        found = select(stats.taken(rows), each.selector)
+        found = select(stats.taken(rows), step.selector)
         for row in np.flatnonzero(found < 0)[:1]:
             raise SelectorError(
-                f"selector {called(each.selector)} returned {found[row]} for {stats.named(rows[row])}; expected 0 or "
+                f"selector {name_of(step.selector)} returned {found[row]} for {stats.named(rows[row])}; expected 0 or "
                 "more, for a pool is drawn by these weights"
             )
         with np.errstate(divide="ignore"):
             logs[rows] += np.log(found)
-        funnel.remove(each.name, np.isneginf(logs), **each.parameters)
+        funnel.remove(step.name, np.isneginf(logs), **step.parameters)
     return logs
 
 
-def several(name: str, given: Iterable[Any]) -> list[Any]:
-    """An argument that is a list.
+def as_list(name: str, given: Iterable[Any]) -> list[Any]:
+    """Check that an argument is a list, and return it.
 
     Raises:
-        PoolError: it is one text or mapping, or no list at all.
+        PoolError: it is a text, a mapping or no iterable.
     """
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise PoolError(f"{name}: got {given!r:.80}; expected a list")
@@ -89,7 +89,7 @@ def several(name: str, given: Iterable[Any]) -> list[Any]:
 
 
 def plain(given: Any) -> Any:
-    """What was given as JSON has it; of objects what they say of themselves, but for where they lie in memory.
+    """Return a selector's specification as JSON; an object by its repr, without its memory address.
 
     >>> plain({"name": "every", "selectors": ["unsolved", Band(0.1, 0.9)]})["selectors"][1]
     'Band(low_rate=0.1, high_rate=0.9, inclusive=False, confident=False)'
@@ -97,7 +97,7 @@ def plain(given: Any) -> Any:
     if isinstance(given, Mapping):
         return {str(key): plain(each) for key, each in given.items()}
     if isinstance(given, list | tuple):
-        return [plain(each) for each in given]
+        return [plain(part) for part in given]
     if isinstance(given, np.generic):
         return given.item()
     return given if given is None or isinstance(given, str | int | float) else _ADDRESS.sub("", repr(given))
@@ -109,13 +109,13 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 def _band(given: Any) -> Band:
     if isinstance(given, Band):
         return given
-    rates = several("band", given)
+    rates = as_list("band", given)
     if len(rates) != 2:
         raise PoolError(f"band: got {given!r:.80}; expected two pass rates, or a Band")
     return Band(*rates)
 
 
-def _name(given: Given) -> str:
+def _name(given: SelectorSpec) -> str:
     if isinstance(given, Mapping):
         return str(given.get("name"))
     return given if isinstance(given, str) else type(given).__name__

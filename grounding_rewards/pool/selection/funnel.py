@@ -1,8 +1,8 @@
-"""From all samples to those that are left: what each step keeps and removes, by source."""
+"""Funnel from all samples to those that are left, with the counts of each step by source."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from grounding_rewards.pool.stats import SampleStats
 
 NO_SOURCE = "(none)"
-"""What samples without a source are counted under."""
+"""Label of samples without a source."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """What one step did.
+    """Counts of one step.
 
     Attributes:
-        name: what it is called.
-        removed: how many samples it removed.
-        removed_zero: how many of these were never solved.
-        kept: how many it left.
-        per_source: how many came and how many were left, by source, in the order of names.
+        name: its name.
+        removed: number of removed samples.
+        removed_zero: number of never-solved ones among them.
+        kept: number of samples left.
+        per_source: samples before and after, by source, in the order of names.
         parameters: its settings.
     """
 
@@ -36,7 +36,7 @@ class Step:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """The same as a plain dict."""
+        """Return plain values."""
         return {
             "name": self.name,
             "removed": self.removed,
@@ -48,18 +48,18 @@ class Step:
 
 
 class Funnel:
-    """The samples that are left, and the steps that led there.
+    """Samples that are left, and the steps that led there.
 
     Attributes:
-        left: (m,) whether each sample is left.
-        steps: what was done so far.
+        left: (m,) True for the samples that are left.
+        steps: the steps so far.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> funnel = Funnel(sample_stats(["a", "b", "c"], [1, 0, 1]))
-    >>> funnel.remove("odd", np.array([False, True, False])).tolist()
+    >>> funnel.remove("second", np.array([False, True, False])).tolist()
     [1]
-    >>> funnel.told()
-    '3 samples; odd removed 1'
+    >>> funnel.describe()
+    '3 samples; second removed 1'
     """
 
     def __init__(self, stats: SampleStats) -> None:
@@ -71,9 +71,9 @@ class Funnel:
         places = {name: place for place, name in enumerate(self._sources)}
         self._source = np.fromiter(map(places.__getitem__, names), dtype=np.int64, count=len(names))
 
-    def remove(self, name: str, wrong: NDArray[np.bool_], **parameters: Any) -> NDArray[np.int64]:
-        """Take samples out, and write down what that did; the rows of those that were left till now."""
-        before, after = self.left, self.left & ~wrong
+    def remove(self, name: str, unwanted: NDArray[np.bool_], **parameters: Any) -> NDArray[np.int64]:
+        """Remove samples, record the step, and return the rows of those that were left before it."""
+        before, after = self.left, self.left & ~unwanted
         counts = zip(self._counts(before), self._counts(after), strict=True)
         per_source = {source: pair for source, pair in zip(self._sources, counts, strict=True) if pair[0]}
         self.left = after
@@ -82,15 +82,10 @@ class Funnel:
         self.steps.append(Step(name, len(removed), zero, int(after.sum()), per_source, parameters))
         return removed
 
-    def told(self) -> str:
-        """Which step removed how many, for errors."""
-        return removals(len(self.left), self.steps)
+    def describe(self) -> str:
+        """Describe the removals of each step, for errors."""
+        counts = [f"{step.name} removed {step.removed}" for step in self.steps if step.removed]
+        return "; ".join([f"{len(self.left)} samples", *counts])
 
     def _counts(self, chosen: NDArray[np.bool_]) -> list[int]:
         return [int(count) for count in np.bincount(self._source[chosen], minlength=len(self._sources))]
-
-
-def removals(samples: int, steps: Sequence[Step]) -> str:
-    """Which step removed how many of all samples, but for steps that removed none."""
-    said = [f"{step.name} removed {step.removed}" for step in steps if step.removed]
-    return "; ".join([f"{samples} samples", *said])

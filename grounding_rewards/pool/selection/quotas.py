@@ -1,4 +1,4 @@
-"""How many samples of each kind a pool takes, and which: exact quotas, and draws that depend on a seed and on names."""
+"""Quotas and draws: exact numbers of samples, and draws that depend on the seed and the samples' names alone."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 
-_AT_ONCE = 1 << 16  # names: the digests of millions, each an object, hold more than what is made of them
+_AT_ONCE = 1 << 16  # names hashed at once: the digests of millions, an object each, take more memory than the keys
 
 
 def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
-    """Whole numbers in proportion to shares: each share's floor, and one more for those that lose most by it.
+    """Split a total in proportion to shares: floors, and one more for the largest remainders.
 
     Args:
         shares: numbers from 0; they need not sum to 1.
-        total: what the whole numbers sum to, from 0.
+        total: the sum of the whole numbers, from 0.
 
     Returns:
         One number a share, less than 1 from its exact part. Of equal remainders the larger share is served first,
         then the earlier.
 
     Raises:
-        PoolError: a share is no number from 0, all are 0, or the total is no whole number from 0.
+        PoolError: a share is not a number from 0, all are 0, or the total is not a whole number from 0.
 
     Source: Hamilton's method.
 
@@ -48,17 +48,17 @@ def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
 
 
 def zero_quota(positive: int, zero_share: Any) -> int:
-    """How many never-solved samples go with ``positive`` others, so that their share of both is ``zero_share``.
+    """Return the number of never-solved samples to go with ``positive`` others, for a share of ``zero_share`` in both.
 
     ``f / (1 - f) * positive``, rounded to the nearest whole number and from the middle up, in exact arithmetic: 0.2 is
     one fifth here, not the float next to it.
 
     Args:
-        positive: how many samples are solved at times, from 0.
+        positive: number of samples that are solved at times, from 0.
         zero_share: f, from 0 to below 1.
 
     Raises:
-        PoolError: they are none such.
+        PoolError: one does not fit.
 
     Source: the 20/80 split that the Gelato pipeline reports, positive samples fixing the size.
 
@@ -71,10 +71,10 @@ def zero_quota(positive: int, zero_share: Any) -> int:
 
 
 def share_of_zeros(zero_share: Any) -> Fraction:
-    """A share of never-solved samples, exactly as it is written.
+    """Return the share of never-solved samples as an exact fraction, as it is written.
 
     Raises:
-        PoolError: it is no number from 0 to below 1.
+        PoolError: it is not a number from 0 to below 1.
     """
     share = _exact("zero_share", zero_share)
     if share == 1:
@@ -88,7 +88,7 @@ def share_of_zeros(zero_share: Any) -> Fraction:
 
 
 def most_positive(limit: int, zero_share: Any) -> int:
-    """The largest number p of positive samples for which p + zero_quota(p) is at most ``limit``.
+    """Return the largest number p of positive samples for which p + zero_quota(p) is at most ``limit``.
 
     >>> most_positive(100, 0.2), most_positive(99, 0.2), most_positive(4, 0.9)
     (80, 79, 0)
@@ -100,7 +100,7 @@ def most_positive(limit: int, zero_share: Any) -> int:
     return found
 
 
-def drawn(
+def draw(
     sample_ids: Sequence[Any] | NDArray[Any],
     count: int,
     *,
@@ -108,29 +108,28 @@ def drawn(
     purpose: str,
     log_weights: Floats | None = None,
 ) -> NDArray[np.int64]:
-    """Rows of ``count`` samples drawn without replacement; all that can be drawn where there are fewer.
+    """Draw ``count`` samples without replacement, or all that can be drawn, and return their rows.
 
     Every sample draws a number u from 0 to 1 that depends on the seed, the purpose and its name alone, and those with
-    the largest u^(1 / weight) are taken. So neither the order of rows nor what else is there changes who goes before
-    whom, and what is drawn for one purpose says nothing of what is drawn for another.
+    the largest u^(1 / weight) are taken. So the draw depends neither on the order of rows nor on other samples, and
+    draws for different purposes are independent.
 
     Args:
         sample_ids: (m,) names, all different.
-        count: how many to draw, from 0.
+        count: number of samples to draw, from 0.
         seed: a whole number from 0.
-        purpose: what they are drawn for.
-        log_weights: (m,) logarithms of the weights; with that of 0, minus infinity, a sample is never drawn. None: all
-            equal.
+        purpose: the name of the draw.
+        log_weights: (m,) logarithms of the weights; minus infinity, that of 0, is never drawn. None: all equal.
 
     Returns:
         Row numbers, in order.
 
     Raises:
-        PoolError: the seed or the count is no whole number from 0.
+        PoolError: the seed or the count is not a whole number from 0.
 
     Source: Efraimidis and Spirakis, Weighted random sampling with a reservoir, 2006.
 
-    >>> drawn(["a", "b", "c", "d"], 2, seed=7, purpose="zero").tolist()
+    >>> draw(["a", "b", "c", "d"], 2, seed=7, purpose="zero").tolist()
     [1, 2]
     """
     check_whole("count", count, 0)
@@ -148,16 +147,16 @@ def drawn(
 
 
 def check_seed(seed: Any) -> int:
-    """A seed of draws.
+    """Check the seed of draws, and return it.
 
     Raises:
-        PoolError: it is no whole number from 0.
+        PoolError: it is not a whole number from 0.
     """
     return check_whole("seed", seed, 0)
 
 
 def _keys(sample_ids: Sequence[Any] | NDArray[Any], seed: int, purpose: str) -> NDArray[np.uint64]:
-    """64 bits of each name, the seed and the purpose. The number 1 is another name than the text 1."""
+    """Hash the seed, the purpose and each name to 64 bits; the number 1 and the text 1 differ."""
     salt = blake2b(f"{seed} {purpose}".encode(), digest_size=blake2b.SALT_SIZE).digest()
     keys = np.empty(len(sample_ids), dtype=np.uint64)
     for start in range(0, len(keys), _AT_ONCE):
@@ -180,10 +179,10 @@ def _exact(name: str, value: Any) -> Fraction:
 
 
 def check_whole(name: str, value: Any, least: int) -> int:
-    """A whole number, numpy's included.
+    """Check a whole number, numpy's included, and return it as an int.
 
     Raises:
-        PoolError: it is none from ``least``; names it.
+        PoolError: it is not one, or below ``least``; names it.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise PoolError(f"{name}: got {value!r:.80}; expected a whole number from {least}")

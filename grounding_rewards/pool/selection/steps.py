@@ -1,4 +1,4 @@
-"""The next round's pool: what to train on, drawn from what the last round's rollouts say."""
+"""Draw the next round's pool from the statistics of the last round."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, near
-from grounding_rewards.pool.selection.filters import Given, filters, several, weigh
+from grounding_rewards.pool.selection.filters import SelectorSpec, as_list, filters, weigh
 from grounding_rewards.pool.selection.funnel import Funnel, Step
 from grounding_rewards.pool.selection.quotas import (
     check_seed,
     check_whole,
-    drawn,
+    draw,
     most_positive,
     share_of_zeros,
     zero_quota,
 )
 from grounding_rewards.pool.selection.suspects import suspects as are_suspects
-from grounding_rewards.pool.selection.two_models import judged
+from grounding_rewards.pool.selection.two_models import by_two_models
 from grounding_rewards.pool.selectors.bands import Band, among
 from grounding_rewards.pool.selectors.weights import sources_of
 from grounding_rewards.pool.stats import SampleStats
@@ -32,19 +32,19 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class NextPool:
-    """A pool, what was set aside, and how it came about. Rows are those of ``stats``, in order.
+    """Pool with the samples set aside and the steps of its selection; rows are those of ``stats``, in order.
 
     Attributes:
         stats: all m samples.
         zero: rows of the pool's never-solved samples.
         positive: rows of its others, solved at times and never all-correct.
         easy: rows of all-correct samples, set aside.
-        suspects: rows of samples whose label is to be looked at, set aside.
-        control: as many rows as the pool has, drawn from all measured samples alike; None where not asked for.
-        quota: how many never-solved samples its positive ones ask for.
-        steps: what each step kept and removed.
-        zero_share: the share of never-solved samples that was asked for.
-        seed: of all draws.
+        suspects: rows of samples whose label needs a look, set aside.
+        control: as many rows as the pool has, drawn from all measured samples alike; None without one.
+        quota: number of never-solved samples for its positive ones.
+        steps: counts of each step.
+        zero_share: the requested share of never-solved samples.
+        seed: seed of all draws.
     """
 
     stats: SampleStats
@@ -60,16 +60,16 @@ class NextPool:
 
     @property
     def kept(self) -> Rows:
-        """Rows of the pool's samples."""
+        """Return the rows of the pool's samples."""
         return np.sort(np.concatenate([self.zero, self.positive]))
 
     @property
     def shortfall(self) -> int:
-        """How many never-solved samples are missing; none is taken twice to fill them in."""
+        """Return the number of missing never-solved samples; none is taken twice."""
         return self.quota - len(self.zero)
 
     def to_json(self) -> dict[str, Any]:
-        """Counts, as a manifest has them."""
+        """Return the counts for a manifest."""
         kept = len(self.zero) + len(self.positive)
         return {
             "samples": len(self.stats),
@@ -99,43 +99,43 @@ def next_pool(
     two_model: tuple[SampleStats, SampleStats] | None = None,
     suspects: bool = True,
     band: Band | tuple[float, float] | None = None,
-    selectors: Iterable[Given] = (),
+    selectors: Iterable[SelectorSpec] = (),
     limit: int | None = None,
     control: bool = False,
     available: Iterable[Any] | None = None,
 ) -> NextPool:
     """Choose what to train on next.
 
-    In this order: samples that cannot be had are left out, and those without a scored rollout; sources; samples with
-    few rollouts; what two judges advise against; all-correct samples, which are set aside; suspects, likewise; what
-    the band and then each selector weighs with 0. The positive samples that are left fix the size: with them go
-    ``f / (1 - f)`` times as many never-solved ones (``zero_quota``), drawn where there are more. Where there are
-    fewer, all of them are taken, none twice, and the shortfall is told.
+    The steps, in this order, remove: unavailable samples; those without a scored rollout; excluded sources; samples
+    with few rollouts; those that two models reject; all-correct samples and then suspects, which are set aside; those
+    with a weight of 0 by the band and then by each selector. The positive samples that are left fix the size: with
+    them go ``f / (1 - f)`` times as many never-solved ones (``zero_quota``), drawn where there are more. Where there
+    are fewer, all of them are taken, none twice, and the shortfall is reported.
 
-    Where something is drawn, the product of the selectors' weights says how likely each sample is; a draw depends on
-    the seed and the samples' names, not on the order of rows.
+    Draws go by the product of the selectors' weights; they depend on the seed and the samples' names, not on the order
+    of rows.
 
     Args:
         stats: m samples, each measured by its rollouts.
-        seed: of all draws, a whole number from 0.
+        seed: seed of all draws, a whole number from 0.
         zero_share: f, the share of never-solved samples, from 0 to below 1.
         exclude_sources: sources to leave out.
         min_rollouts: leave out samples with fewer scored rollouts.
         two_model: statistics of the same samples by a weak and a strong model: keep what the weak one never solves
-            and the strong one does at least once. What either has not measured is left out.
-        suspects: whether to set aside never-solved samples whose clicks agree on another place.
+            and the strong one does at least once. Samples that either has not measured are left out.
+        suspects: set aside never-solved samples whose clicks agree on another place.
         band: keep pass rates strictly between two. Never-solved samples are outside of all such bands; a ``Band`` that
             is confident or inclusive may keep them.
         selectors: further ones, as objects, names or mappings.
         limit: the most samples; as many positive ones are drawn as fit with their never-solved ones.
-        control: whether to draw as many samples again, from all that are measured, all-correct ones too, but for
-            excluded sources and what cannot be had.
-        available: names of the samples that can be had, such as those of the training data; None for all.
+        control: draw as many samples again, from all measured ones, all-correct ones too, but for excluded sources and
+            unavailable samples.
+        available: names of the available samples, such as those of the training data; None for all.
 
     Raises:
-        PoolError: no sample is left, or no positive one (says which step removed how many); an option does not fit; a
-            source that is named, by a selector too, is not there.
-        SelectorError: a selector breaks its promises, or gives a weight below 0.
+        PoolError: no sample is left, or no positive one (names the removals of each step); an option does not fit; a
+            named source, a selector's too, does not occur.
+        SelectorError: a selector breaks its contract, or returns a weight below 0.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> stats = sample_stats(["easy", "easy", "part", "part", "never", "never"], [1, 1, 0, 1, 0, 0])
@@ -147,17 +147,17 @@ def next_pool(
     chosen = filters(band, selectors)
     funnel = Funnel(stats)
     if available is not None:
-        there = frozenset(several("available", available))
+        there = frozenset(as_list("available", available))
         ids = stats.sample_id.tolist()
-        funnel.remove("not_in_data", ~np.fromiter((each in there for each in ids), dtype=np.bool_, count=len(ids)))
+        funnel.remove("not_in_data", ~np.fromiter((name in there for name in ids), dtype=np.bool_, count=len(ids)))
     funnel.remove("unscored", stats.n == 0)
-    _check_sources("selectors", stats, [name for each in chosen for name in sources_of(each.selector)])
-    _exclude(funnel, stats, several("exclude_sources", exclude_sources))
+    _check_sources("selectors", stats, [name for step in chosen for name in sources_of(step.selector)])
+    _exclude(funnel, stats, as_list("exclude_sources", exclude_sources))
     drawable = funnel.left
     if min_rollouts is not None:
         funnel.remove("min_rollouts", stats.n < min_rollouts, n=int(min_rollouts))
     if two_model is not None:
-        _ask(funnel, stats, *_pair(two_model))
+        _remove_rejected(funnel, stats, *_pair(two_model))
     easy = funnel.remove("all_correct", stats.all_correct)
     aside = funnel.remove("suspects", are_suspects(stats)) if suspects else np.zeros(0, dtype=np.int64)
     logs = weigh(funnel, stats, chosen)
@@ -165,13 +165,13 @@ def next_pool(
     others = None
     if control:
         rows = np.flatnonzero(drawable)
-        others = rows[drawn(stats.sample_id[rows], len(zero) + len(positive), seed=seed, purpose="control")]
+        others = rows[draw(stats.sample_id[rows], len(zero) + len(positive), seed=seed, purpose="control")]
     share = float(share_of_zeros(zero_share))
     return NextPool(stats, zero, positive, easy, aside, others, quota, tuple(funnel.steps), share, int(seed))
 
 
 def check_numbers(*, seed: Any, zero_share: Any, min_rollouts: Any = None, limit: Any = None) -> None:
-    """Check these arguments of ``next_pool``, for which nothing needs to have been read.
+    """Check these arguments of ``next_pool``, which need no statistics.
 
     Raises:
         PoolError: one does not fit; names it.
@@ -187,24 +187,24 @@ def check_numbers(*, seed: Any, zero_share: Any, min_rollouts: Any = None, limit
         )
 
 
-def _pair(given: Any) -> tuple[SampleStats, SampleStats]:
-    if isinstance(given, tuple | list) and [type(each) for each in given] == [SampleStats] * 2:
-        return given[0], given[1]
-    raise PoolError(f"two_model: got {given!r:.80}; expected statistics by two models, the weak one and the strong one")
+def _pair(value: Any) -> tuple[SampleStats, SampleStats]:
+    if isinstance(value, tuple | list) and [type(item) for item in value] == [SampleStats] * 2:
+        return value[0], value[1]
+    raise PoolError(f"two_model: got {value!r:.80}; expected statistics by two models, the weak one and the strong one")
 
 
 def _check_sources(argument: str, stats: SampleStats, sources: Sequence[str]) -> None:
     """Check that samples are from each source.
 
     Raises:
-        PoolError: none is from one.
+        PoolError: no sample is from one of them.
     """
-    known = sorted({str(each) for each in stats.source.tolist() if each is not None})
-    for each in sources:
-        if each not in known:
-            hint = near(each, known) or "."
+    known = sorted({str(name) for name in stats.source.tolist() if name is not None})
+    for source in sources:
+        if source not in known:
+            hint = near(source, known) or "."
             there = f"There are: {', '.join(known)}" if known else "No sample has a source"
-            raise PoolError(f"{argument}: no sample is from {each!r}{hint} {there}")
+            raise PoolError(f"{argument}: no sample is from {source!r}{hint} {there}")
 
 
 def _exclude(funnel: Funnel, stats: SampleStats, sources: Sequence[str]) -> None:
@@ -213,8 +213,8 @@ def _exclude(funnel: Funnel, stats: SampleStats, sources: Sequence[str]) -> None
         funnel.remove("exclude_source", among(stats.source, sources), sources=sorted(sources))
 
 
-def _ask(funnel: Funnel, stats: SampleStats, weak: SampleStats, strong: SampleStats) -> None:
-    found = judged(stats, weak, strong)
+def _remove_rejected(funnel: Funnel, stats: SampleStats, weak: SampleStats, strong: SampleStats) -> None:
+    found = by_two_models(stats, weak, strong)
     funnel.remove("not_judged", ~found.measured)
     funnel.remove("easy_for_weak", found.easy)
     funnel.remove("missed_by_strong", ~found.aligned)
@@ -223,14 +223,14 @@ def _ask(funnel: Funnel, stats: SampleStats, weak: SampleStats, strong: SampleSt
 def _mix(
     funnel: Funnel, stats: SampleStats, logs: Floats, zero_share: float, seed: int, limit: int | None
 ) -> tuple[Rows, Rows, int]:
-    """Rows of the never-solved and of the other samples, and how many of the former were asked for."""
+    """Return the rows of the never-solved and of the positive samples, and the quota of the former."""
     positive = np.flatnonzero(funnel.left & (stats.num_correct > 0))
     zero = np.flatnonzero(funnel.left & (stats.num_correct == 0))
     if not len(positive):
         what = f"{len(zero)} never-solved samples and no positive one" if len(zero) else "no sample"
         raise PoolError(
-            f"{what} left to train on: {funnel.told()}. Positive samples, right in some rollouts and not in all, fix "
-            "the size of a pool; loosen what removed them, or roll out at another temperature"
+            f"{what} left to train on: {funnel.describe()}. Positive samples, right in some rollouts and not in all, "
+            "fix the size of a pool; loosen what removed them, or roll out at another temperature"
         )
     count = len(positive) if limit is None else min(len(positive), most_positive(limit, zero_share))
     quota = zero_quota(count, zero_share)
@@ -248,4 +248,4 @@ def _mix(
 def _take(stats: SampleStats, rows: Rows, count: int, logs: Floats, seed: int, purpose: str) -> Rows:
     if len(rows) <= count:
         return rows
-    return rows[drawn(stats.sample_id[rows], count, seed=seed, purpose=purpose, log_weights=logs[rows])]
+    return rows[draw(stats.sample_id[rows], count, seed=seed, purpose=purpose, log_weights=logs[rows])]

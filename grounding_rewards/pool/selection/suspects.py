@@ -1,4 +1,4 @@
-"""Samples whose label is more likely wrong than the model: never solved, yet their clicks agree on another place."""
+"""Suspects: samples with a label that is more likely wrong than the model, never solved with clicks in agreement."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from grounding_rewards.pool.stats import SampleStats
 
 MIN_CLICKS = 4
-"""Fewer clicks agree by chance too often."""
+"""Fewer clicks than these agree by chance too often."""
 
 OF_TARGET = 0.5
-"""Clicks agree when they lie as near together as those that hit one thing: within half of the target's diagonal."""
+"""Clicks agree where their dispersion is that of hits on one element: half of the target's diagonal at most."""
 
 OF_SCREEN = 0.02
-"""Nowhere is more than this share of the screen's diagonal one place: 44 pixels of 1920 x 1080."""
+"""Upper bound in shares of the screen's diagonal, whatever the target: 44 pixels of 1920 x 1080."""
 
 
 def suspects(
@@ -24,18 +24,18 @@ def suspects(
     of_target: float = OF_TARGET,
     of_screen: float = OF_SCREEN,
 ) -> NDArray[np.bool_]:
-    """Whether each sample's label or instruction is to be looked at before anybody trains on it.
+    """Mark the samples whose label or instruction needs a look before training on them.
 
     True where none of at least ``min_clicks`` scored rollouts was right, at least ``min_clicks`` rollouts clicked, and
     the dispersion of these clicks is at most ``of_screen`` and, where the target's size is known, at most
     ``of_target * target_diagonal``. The rollouts agree on one place, and it is not the target: the label may be wrong,
-    or the instruction fit two things. The model may also be wrong the same way each time, so look before you delete.
+    or the instruction ambiguous. The model may also make the same mistake each time, so look before you delete.
 
     Args:
         stats: m samples, with clicks.
-        min_clicks: how many scored rollouts and clicks are enough to tell.
-        of_target: how far apart the clicks may lie, in shares of the target's diagonal.
-        of_screen: the same in shares of the image's diagonal.
+        min_clicks: the fewest scored rollouts, and the fewest clicks.
+        of_target: the largest dispersion in shares of the target's diagonal.
+        of_screen: the largest dispersion in shares of the image's diagonal.
 
     Returns:
         (m,); False where no dispersion is known.

@@ -1,4 +1,4 @@
-"""Selectors: statistics of samples to weights between declared bounds. A weight of 0 leaves a sample out."""
+"""Selectors map statistics of samples to weights between declared bounds; a weight of 0 leaves a sample out."""
 
 from grounding_rewards.plugins.named import FunctionSelector, selector
 from grounding_rewards.pool.selectors.bands import Band, MeanBand, MinRollouts, Source, Spread, Unsolved

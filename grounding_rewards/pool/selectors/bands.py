@@ -1,4 +1,4 @@
-"""Selectors that keep a sample, with a weight of 1, or leave it out, with 0."""
+"""Selectors with weights of 1 (keep) and 0 (leave out)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grounding_rewards.stats.intervals import wilson
 from grounding_rewards.verifiers import options
 
 SAME = 1e-6
-"""Totals this near to one another count as equal: floats of equal rewards need not have a deviation of exactly 0."""
+"""Totals this close count as equal: floats of equal rewards need not have a deviation of exactly 0."""
 
 TRUTH = Literal[True, False]
 
@@ -46,13 +46,13 @@ class Band:
     Args:
         low_rate: the pass rate below those that stay.
         high_rate: the pass rate above them.
-        inclusive: whether the edges are inside: 1 where low_rate <= pass rate <= high_rate.
-        confident: leave out only what is outside for sure, by Wilson's 95 % interval of the pass rate: where it ends
+        inclusive: include the edges: 1 where low_rate <= pass rate <= high_rate.
+        confident: leave out only samples whose 95 % Wilson interval of the pass rate is outside: where it ends
             at low_rate or below, or begins at high_rate or above (below and above, where edges are inside). A sample
             of which no rollout was scored stays.
 
     Raises:
-        RecipeError: they are no numbers from 0 to 1 in order, or nothing is between them.
+        RecipeError: they are not numbers from 0 to 1 in order, or nothing is between them.
 
     Source: open-r1, scripts/pass_rate_filtering; Wilson (1927) for the interval.
 
@@ -100,7 +100,7 @@ class MeanBand:
         high_mean: the mean above them.
 
     Raises:
-        RecipeError: they are no numbers, or nothing is between them.
+        RecipeError: they are not numbers, or nothing is between them.
 
     Source: EasyR1, verl/trainer/ray_trainer.py, online_filtering.
     """
@@ -126,13 +126,13 @@ class MeanBand:
 class Spread:
     """1 where highest - lowest total > 1e-6, else 0: DAPO's dynamic sampling, drop groups without signal.
 
-    A group of one rollout stays, for nothing says that it has none. Another sample without totals is left out.
+    A group of one rollout stays, for its signal is unknown. Another sample without totals is left out.
 
     Args:
         threshold: their standard deviation, divided by their number, must be above this as well; UI-S1 has 0.3.
 
     Raises:
-        RecipeError: the threshold is no number from 0.
+        RecipeError: the threshold is not a number from 0.
 
     Source: DAPO, arXiv 2503.14476, section 3.2; UI-S1, verl/trainer/ppo/dapo_ray_trainer.py, for the threshold.
 
@@ -158,13 +158,13 @@ class Spread:
 
 @dataclass(frozen=True)
 class MinRollouts:
-    """1 where at least n rollouts were scored, else 0: leave out what is hardly measured.
+    """1 where at least n rollouts were scored, else 0: leave out samples with too few.
 
     Args:
-        n: how many, from 1.
+        n: the fewest scored rollouts, from 1.
 
     Raises:
-        RecipeError: it is no whole number from 1.
+        RecipeError: it is not a whole number from 1.
     """
 
     n: int
@@ -191,7 +191,7 @@ class Source:
         only: the sources that stay; none named, all stay. A sample of an unknown source is none of them.
 
     Raises:
-        RecipeError: they are no lists of texts, or a source stands in both.
+        RecipeError: they are not lists of texts, or a source is in both.
 
     >>> from grounding_rewards.pool import SampleStats
     >>> one = np.array([1, 1, 1])
@@ -218,7 +218,7 @@ class Source:
 
 
 def among(names: NDArray[np.object_], some: Sequence[str]) -> NDArray[np.bool_]:
-    """(m,) whether each name is one of some.
+    """Mark the names that are among some, (m,).
 
     >>> among(np.array(["a", None], dtype=object), ["a"])
     array([ True, False])

@@ -1,4 +1,4 @@
-"""What a selector is, statistics of samples to weights, and how one is called."""
+"""Protocol of selectors, and the call that checks their weights."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from grounding_rewards.errors import SelectorError, short_repr
 from grounding_rewards.plugins.named import NamedTerm
 from grounding_rewards.plugins.registry import origin
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.verifiers.contract import SELECTOR, complaint, within
+from grounding_rewards.verifiers.contract import SELECTOR, checked_scores, why_invalid
 
 
 class Selector(Protocol):
-    """n samples to n weights between ``low`` and ``high``; a weight of 0 leaves a sample out.
+    """Map from n samples to n weights between ``low`` and ``high``; a weight of 0 leaves a sample out.
 
-    A pool is drawn by weights from 0; those below are of use to whoever calls a selector alone.
+    A pool is drawn by weights from 0; negative ones are only for callers of a selector alone.
     """
 
     @property
@@ -28,14 +28,14 @@ class Selector(Protocol):
 
 
 def select(stats: SampleStats, selector: Selector) -> Floats:
-    """The weight of each sample, checked: (m,) float64.
+    """Return the weight of each sample, checked: (m,) float64.
 
     Args:
         stats: m samples.
         selector: weighs them; build one with ``pool.selector("band", low_rate=0.2)``.
 
     Raises:
-        SelectorError: it is none, it raised, or it returned something other than m finite weights within its bounds;
+        SelectorError: it is no selector, raised, or did not return m finite weights within its bounds;
             names it, its plugin and the sample.
 
     >>> from grounding_rewards.pool import Band, Unsolved, sample_stats
@@ -43,20 +43,20 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
     >>> select(stats, Unsolved()).tolist(), select(stats, Band(0.25, 0.75)).tolist()
     ([0.0, 1.0, 1.0], [0.0, 0.0, 1.0])
     """
-    said, cause = complaint(selector, SELECTOR), None
-    if not said:
+    problem, cause = why_invalid(selector, SELECTOR), None
+    if not problem:
         try:
             returned = selector(stats)
         except (Exception, SystemExit) as error:
-            said, cause = f"raised {type(error).__name__}: {error}", error
-    if not said:
+            problem, cause = f"raised {type(error).__name__}: {error}", error
+    if not problem:
         try:
-            return within(returned, selector.low, selector.high, len(stats), stats.named)
+            return checked_scores(returned, selector.low, selector.high, len(stats), stats.named)
         except ValueError as error:
-            said = str(error)
-    raise SelectorError(f"selector {called(selector)}{origin(selector)} {said}") from cause
+            problem = str(error)
+    raise SelectorError(f"selector {name_of(selector)}{origin(selector)} {problem}") from cause
 
 
-def called(selector: object) -> str:
-    """A selector in errors: by its place in code in full where a config named it so, for that ends with its name."""
+def name_of(selector: object) -> str:
+    """Return the name of a selector for errors: the place in code that a config names, in full, else its repr."""
     return selector.name if isinstance(selector, NamedTerm) else short_repr(selector)

@@ -1,4 +1,4 @@
-"""Selectors that weigh samples against one another, and one that joins several."""
+"""Selectors that weigh samples against one another, and the product of several selectors."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from grounding_rewards.pool.selectors.bands import TRUTH, Source
 from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.contract import SELECTOR, complaint
+from grounding_rewards.verifiers.contract import SELECTOR, why_invalid
 
 
 @dataclass(frozen=True)
 class Learnability:
     """p · (1 - p), p being the pass rate: the variance of a right or wrong answer, most where half of them are right.
 
-    0 where all rollouts agree, and where none was scored; so it leaves out samples that are never solved.
+    0 where all rollouts agree, and where none was scored: never-solved samples are left out.
 
     Args:
-        unbiased: times n / (n - 1), for samples with different numbers of rollouts: n looks find p (1 - p) too low by
-            this factor on average. 0 for a sample of one rollout. Up to 0.5 then, of two rollouts.
+        unbiased: times n / (n - 1), for samples with different numbers of rollouts: the estimate of p (1 - p) from n
+            rollouts is too low by this factor on average. 0 for one rollout, up to 0.5 for two.
         scaled: times 4, so that half right has the weight 1.
 
     Range: 0 to 0.25; twice that where it is unbiased, and four times where it is scaled.
@@ -51,7 +51,7 @@ class Learnability:
 
     @property
     def high(self) -> float:
-        """The weight of a sample of which half is right, of two rollouts where it is unbiased."""
+        """Return the largest weight: that of one right of two where it is unbiased, else of half right."""
         return 0.25 * (2.0 if self.unbiased else 1.0) * (4.0 if self.scaled else 1.0)
 
     def __call__(self, stats: SampleStats) -> Floats:
@@ -64,14 +64,14 @@ class Learnability:
 
 @dataclass(frozen=True)
 class Every:
-    """The product of several selectors' weights: what any of them leaves out is out.
+    """The product of several selectors' weights: a sample that one of them leaves out is out.
 
     Args:
         selectors: one or more, as objects, names or mappings with ``name`` and arguments.
 
     Raises:
-        RecipeError: there is none, or one cannot be built.
-        SelectorError: one of them breaks its promises; names it.
+        RecipeError: the list is empty, or a selector cannot be built.
+        SelectorError: one of them breaks its contract; names it.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> stats = sample_stats(["a", "a", "b", "b"], [1, 0, 0, 0])
@@ -82,38 +82,37 @@ class Every:
     selectors: Sequence[Selector | str | Mapping[str, Any]]
 
     def __post_init__(self) -> None:
-        given = self.selectors
-        if isinstance(given, str | Mapping) or not isinstance(given, Sequence) or not given:
+        if isinstance(self.selectors, str | Mapping) or not isinstance(self.selectors, Sequence) or not self.selectors:
             raise options.wrong(self, "selectors", "a list of one selector or more")
-        object.__setattr__(self, "selectors", tuple(built(each) for each in given))
+        object.__setattr__(self, "selectors", tuple(map(built, self.selectors)))
 
     @property
     def low(self) -> float:
-        """The lowest product of bounds."""
+        """Return the lowest product of bounds."""
         return min(self._corners())
 
     @property
     def high(self) -> float:
-        """The highest."""
+        """Return the highest product of bounds."""
         return max(self._corners())
 
     def __call__(self, stats: SampleStats) -> Floats:
         """Weigh each sample."""
-        return reduce(_product, (select(stats, each) for each in self._built()), np.ones(len(stats)))
+        return reduce(_product, (select(stats, part) for part in self._built()), np.ones(len(stats)))
 
     def _built(self) -> tuple[Selector, ...]:
         return self.selectors  # type: ignore[return-value]
 
     def _corners(self) -> list[float]:
         bounds = [1.0, 1.0]
-        for each in self._built():
-            corners = _product(np.array(bounds)[:, None], np.array([each.low, each.high], dtype=np.float64))
+        for part in self._built():
+            corners = _product(np.array(bounds)[:, None], np.array([part.low, part.high], dtype=np.float64))
             bounds = [float(corners.min()), float(corners.max())]
         return bounds
 
 
 def _product(one: Floats, other: Floats) -> Floats:
-    """The product of weights; 0 only where one of them is, though others may be too small for a float.
+    """Return the product of weights, which is 0 only where a factor is: an underflow becomes the smallest float.
 
     >>> _product(np.array([1e-200, 0.0, 0.5]), np.array([-1e-200, 0.5, 0.5])).tolist()
     [-5e-324, 0.0, 0.25]
@@ -127,24 +126,24 @@ _SMALLEST = np.nextafter(0.0, 1.0)
 
 
 def sources_of(selector: object) -> tuple[str, ...]:
-    """The sources that a selector names, or those inside of it.
+    """Return the sources that a selector, or one inside of it, names.
 
     >>> sources_of(Every([{"name": "source", "exclude": ["web"]}, "unsolved"]))
     ('web',)
     """
     if isinstance(selector, Every):
-        return tuple(name for each in selector.selectors for name in sources_of(each))
+        return tuple(name for inner in selector.selectors for name in sources_of(inner))
     return (*selector.exclude, *selector.only) if isinstance(selector, Source) else ()
 
 
-def built(given: Selector | str | Mapping[str, Any]) -> Selector:
-    """A selector as it is, or from its name or mapping.
+def built(spec: Selector | str | Mapping[str, Any]) -> Selector:
+    """Return a selector, built where a name or a mapping specifies it.
 
     Raises:
-        RecipeError: it is none.
+        RecipeError: it is no selector.
     """
-    if isinstance(given, str | Mapping):
-        return selector(given)
-    if wrong := complaint(given, SELECTOR):
-        raise RecipeError(f"selector {given!r:.80} {wrong}")
-    return given
+    if isinstance(spec, str | Mapping):
+        return selector(spec)
+    if wrong := why_invalid(spec, SELECTOR):
+        raise RecipeError(f"selector {spec!r:.80} {wrong}")
+    return spec

@@ -1,4 +1,4 @@
-"""What became of samples from one round to the next, beside what would have become of them by chance."""
+"""Transitions of samples from one round to the next, beside those expected by chance."""
 
 from grounding_rewards.pool.transitions.table import Transitions, transitions
 

@@ -1,4 +1,4 @@
-"""What became of samples from one round to the next: the never-solved, and who went up and down."""
+"""Moves of samples from one round to the next: escapes of the never-solved, and pass rates up and down."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.transitions.paired import Difference, difference, number, ordered
+from grounding_rewards.pool.transitions.paired import Difference, difference, none_for_nan, sorted_names
 from grounding_rewards.stats.intervals import wilson
 
 
 @dataclass(frozen=True)
 class Moves:
-    """What became of some samples.
+    """Moves of some samples.
 
     Attributes:
-        source: theirs; None where unknown, and for all samples together.
-        both: how many there are.
-        never_solved: how many had no right rollout before.
-        escaped: how many of these had one after.
+        source: their source; None where unknown, and for all samples together.
+        both: number of samples.
+        never_solved: number without a right rollout before.
+        escaped: number of these with one after.
         escape_share: escaped / never_solved; NaN where there is none.
         low: the lower end of its 95 % Wilson interval.
         high: the upper end.
-        up: how many had a higher pass rate after.
-        same: how many had the same.
-        down: how many had a lower one.
-        difference: of the mean pass rates.
+        up: number with a higher pass rate after.
+        same: number with the same.
+        down: number with a lower one.
+        difference: difference of the mean pass rates.
     """
 
     source: str | None
@@ -44,23 +44,23 @@ class Moves:
     difference: Difference
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; None for NaN."""
-        shares = {name: number(getattr(self, name)) for name in ("escape_share", "low", "high")}
+        """Return plain values; None for NaN."""
+        shares = {name: none_for_nan(getattr(self, name)) for name in ("escape_share", "low", "high")}
         return {**vars(self), **shares, "difference": self.difference.to_json()}
 
 
 def moves_of(source: str | None, first: SampleStats, second: SampleStats) -> Moves:
-    """What became of samples, given row beside row.
+    """Count the moves of samples, aligned row by row.
 
     Args:
-        source: theirs.
+        source: their source.
         first: the samples before, each with a scored rollout.
         second: the same after, likewise.
     """
     never = first.num_correct == 0
     escaped = int((second.num_correct[never] > 0).sum())
     low, high = wilson(escaped, int(never.sum()))
-    rise = second.num_correct * first.n - first.num_correct * second.n  # of fractions, without rounding
+    rise = second.num_correct * first.n - first.num_correct * second.n  # exact sign
     return Moves(
         source=source,
         both=len(first),
@@ -77,11 +77,11 @@ def moves_of(source: str | None, first: SampleStats, second: SampleStats) -> Mov
 
 
 def by_source(first: SampleStats, second: SampleStats) -> tuple[Moves, ...]:
-    """The same by the source that the round before names, else the round after; what has none comes last."""
+    """Count the moves by source, that of the round before, else of the round after; samples without one come last."""
     rows: dict[Hashable, list[int]] = {}
     for row, (source, later) in enumerate(zip(first.source.tolist(), second.source.tolist(), strict=True)):
         rows.setdefault(later if source is None else source, []).append(row)
-    names = [*ordered({name for name in rows if name is not None}), *([None] if None in rows else [])]
+    names = [*sorted_names({name for name in rows if name is not None}), *([None] if None in rows else [])]
     return tuple(
         moves_of(None if name is None else str(name), first.taken(rows[name]), second.taken(rows[name]))
         for name in names

@@ -1,4 +1,4 @@
-"""The null of a transition matrix: what a second look at the same policy shows, with nothing learnt."""
+"""Null hypothesis of a transition matrix: a second measurement of the same policy, with nothing learnt."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.pool.transitions.paired import number
+from grounding_rewards.pool.transitions.paired import none_for_nan
 from grounding_rewards.pool.transitions.priors import Prior
 from grounding_rewards.stats.intervals import beta_binomial, mcnemar, wilson
 
@@ -19,18 +19,18 @@ _NEGLIGIBLE = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """What the matrix and the escapes of never-solved samples would be by chance alone.
+    """Transition matrix and escapes of never-solved samples that chance alone would show.
 
     Attributes:
         kind: "beta-binomial", computed from a prior, or "measured", a second set of rollouts of the same policy.
         prior: the prior; None where it was measured.
-        samples: how many never-solved samples it speaks of.
-        expected: (B + 1, A + 1) counts; of the shape of the matrix. NaN in rows that the measured null does not hold.
-        escape_share: the share of the never-solved that is expected to be solved once; NaN where there is none.
-        low: the lower end of where 95 % of such shares lie (of the measured: its Wilson interval).
+        samples: number of never-solved samples that it covers.
+        expected: (B + 1, A + 1) counts, in the shape of the matrix. NaN in rows that the measured null lacks.
+        escape_share: the expected share of never-solved samples with a right rollout; NaN without never-solved ones.
+        low: the lower end of the central 95 % of such shares (of the measured: its Wilson interval).
         high: the upper end.
-        p_value: two-sided: how likely chance alone has as far from expected a number of escapes as were seen (of the
-            measured: McNemar's exact test over the samples in all three); NaN where there is none.
+        p_value: two-sided, of the observed number of escapes under the null (of the measured: McNemar's exact test over
+            the samples in all three); NaN without never-solved samples.
     """
 
     kind: str
@@ -43,14 +43,14 @@ class Chance:
     p_value: float
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; None for NaN."""
-        shares = {name: number(getattr(self, name)) for name in ("escape_share", "low", "high", "p_value")}
+        """Return plain values; None for NaN."""
+        shares = {name: none_for_nan(getattr(self, name)) for name in ("escape_share", "low", "high", "p_value")}
         return {
             "kind": self.kind,
             "prior": {**vars(self.prior), "rate": self.prior.rate} if self.prior else None,
             "samples": self.samples,
             **shares,
-            "expected": [[number(cell) for cell in row] for row in self.expected.tolist()],
+            "expected": [[none_for_nan(cell) for cell in row] for row in self.expected.tolist()],
         }
 
 
@@ -62,17 +62,17 @@ def computed(
     escaped: int,
     prior: Prior,
 ) -> Chance:
-    """The null from a prior of pass rates: each sample's second count is beta-binomial, given its first.
+    """Compute the null from a prior of pass rates: each sample's second count is beta-binomial, given its first.
 
-    The number of escapes is a sum of independent draws, whose distribution is exact but for the prior: that of a fit is
+    The number of escapes is a sum of independent draws. Its distribution is exact for a known prior; a fitted one is
     taken as known.
 
     Args:
         correct: (m,) right rollouts before.
-        n: (m,) of how many.
+        n: (m,) scored rollouts before.
         n_after: (m,) rollouts after.
-        shape: of the matrix.
-        escaped: how many of the never-solved were solved after.
+        shape: shape of the matrix.
+        escaped: number of never-solved samples with a right rollout after.
         prior: Beta(a, b).
     """
     expected = np.zeros(shape)
@@ -103,13 +103,13 @@ def measured(
     solved_null: NDArray[np.bool_],
     solved_after: NDArray[np.bool_],
 ) -> Chance:
-    """The null from a second set of rollouts of the policy before.
+    """Estimate the null from a second set of rollouts of the policy before.
 
     Args:
-        before: (B + 1,) how many samples of the matrix had 0, 1, ... right rollouts before.
+        before: (B + 1,) samples of the matrix by right rollouts before.
         null: (B + 1, A + 1) counts of samples from before to the second set.
-        solved_null: (s,) whether the second set solved each of the never-solved samples that it holds.
-        solved_after: (s,) whether the rollouts after did.
+        solved_null: (s,) True for never-solved samples that the second set solves.
+        solved_after: (s,) True for those that the rollouts after solve.
     """
     totals = null.sum(axis=1, keepdims=True)
     shares = np.divide(null, totals, out=np.full(null.shape, np.nan), where=totals > 0)
@@ -123,10 +123,10 @@ def measured(
 
 
 def _number_of_escapes(leaving: list[tuple[float, int]]) -> tuple[int, Floats]:
-    """The distribution of how many of some samples escape: the first number with a chance worth keeping, and chances.
+    """Return the first number of escapes with a chance worth keeping, and the chances from there on.
 
     Args:
-        leaving: how likely a sample escapes, and how many samples there are of this kind.
+        leaving: the chance of an escape, and the number of samples with this chance.
     """
     start, chances = 0, np.ones(1)
     for chance, count in leaving:
@@ -136,7 +136,7 @@ def _number_of_escapes(leaving: list[tuple[float, int]]) -> tuple[int, Floats]:
 
 
 def _binomial(n: int, chance: float) -> tuple[int, Floats]:
-    """The binomial distribution without its negligible tails, and the number at which it begins."""
+    """Return the first number of a binomial distribution without its negligible tails, and its chances."""
     if not 0 < chance < 1:
         return (n if chance >= 1 else 0), np.ones(1)
     right = np.arange(n)

@@ -1,4 +1,4 @@
-"""The same samples in several sets of statistics, row beside row, and how their pass rates differ."""
+"""Pair the samples of several sets of statistics, and compare their pass rates."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much the mean pass rate of the same samples differs.
+    """Paired difference of mean pass rates.
 
     Attributes:
         before: the mean pass rate of the first.
-        after: that of the second.
+        after: the mean pass rate of the second.
         mean: after - before, -1 to 1.
         low: the lower end of its 95 % interval; NaN for one sample.
         high: the upper end.
@@ -37,15 +37,15 @@ class Difference:
     high: float
 
     def to_json(self) -> dict[str, float | None]:
-        """Plain numbers; None for NaN."""
-        return {name: number(value) for name, value in vars(self).items()}
+        """Return plain numbers; None for NaN."""
+        return {name: none_for_nan(value) for name, value in vars(self).items()}
 
 
 def difference(before: Floats, after: Floats, z: float = Z) -> Difference:
-    """The mean of paired differences with its normal interval, mean ± z s / sqrt(m), s with m - 1.
+    """Return the mean of paired differences with its normal interval, mean ± z s / sqrt(m), s with m - 1.
 
-    It is over samples, so it holds what rollouts of a sample have in common. With few samples it is too narrow, and
-    where all differ by the same it has no width.
+    The variance is over samples, so it includes the correlation of a sample's rollouts. With few samples the interval
+    is too narrow, and where all differ by the same it has no width.
 
     Args:
         before: (m,) pass rates.
@@ -65,33 +65,35 @@ def difference(before: Floats, after: Floats, z: float = Z) -> Difference:
 
 
 def in_common(several: Sequence[SampleStats], called: Sequence[str]) -> list[NDArray[np.int64]]:
-    """The rows, in each, of the samples that all have, ordered by name.
+    """Return the rows, in each of several statistics, of the samples that all have, ordered by name.
 
     Args:
         several: statistics.
-        called: how errors call each.
+        called: their names in errors.
 
     Raises:
         PoolError: a sample has two rows, or no sample is in all; shows names of each.
     """
-    return shared(rows_of_all(several, called), several, called)
+    return common_rows(aligned_rows(several, called), several, called)
 
 
-def shared(rows: NDArray[np.int64], several: Sequence[SampleStats], called: Sequence[str]) -> list[NDArray[np.int64]]:
-    """The same from what ``rows_of_all`` says."""
+def common_rows(
+    rows: NDArray[np.int64], several: Sequence[SampleStats], called: Sequence[str]
+) -> list[NDArray[np.int64]]:
+    """Return the same from the result of ``aligned_rows``."""
     found = rows[:, (rows >= 0).all(axis=0)]
     if not found.size:
-        seen = "; ".join(f"{name} has {_some(stats)}" for stats, name in zip(several, called, strict=True))
-        raise PoolError(f"no sample is in {' and '.join(called)}: {seen}; expected the same names of samples")
+        names = "; ".join(f"{name} has {_some(stats)}" for stats, name in zip(several, called, strict=True))
+        raise PoolError(f"no sample is in {' and '.join(called)}: {names}; expected the same names of samples")
     return list(found)
 
 
-def rows_of_all(several: Sequence[SampleStats], called: Sequence[str]) -> NDArray[np.int64]:
-    """The row of each sample in each of k statistics.
+def aligned_rows(several: Sequence[SampleStats], called: Sequence[str]) -> NDArray[np.int64]:
+    """Return the row of each sample in each of k statistics.
 
     Args:
         several: the statistics.
-        called: how errors call each.
+        called: their names in errors.
 
     Returns:
         (k, m) for the m samples that any has, ordered by name; -1 where one lacks a sample.
@@ -103,7 +105,7 @@ def rows_of_all(several: Sequence[SampleStats], called: Sequence[str]) -> NDArra
     lengths = [len(stats) for stats in several]
     of, row = np.repeat(np.arange(len(several)), lengths), np.concatenate([np.arange(size) for size in lengths])
     keys = _keys(names)
-    order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)  # merges what is sorted already
+    order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)  # linear for sorted inputs
     in_order = np.empty(len(keys), dtype=np.object_)
     in_order[:] = keys
     in_order = in_order[order]
@@ -120,15 +122,15 @@ def rows_of_all(several: Sequence[SampleStats], called: Sequence[str]) -> NDArra
 
 
 def _keys(names: list[Any]) -> list[Any]:
-    """What names are ordered by: themselves where all are texts, else their texts; equal names have one."""
+    """Return sort keys: the names where all are texts, else their texts and types; equal names have equal keys."""
     if all(type(name) is str for name in names):
         return names
-    seen: dict[Hashable, tuple[str, str]] = {}
-    return [seen.setdefault(name, _key(name)) for name in names]
+    keys: dict[Hashable, tuple[str, str]] = {}
+    return [keys.setdefault(name, _key(name)) for name in names]
 
 
-def ordered(names: set[Any]) -> list[Any]:
-    """Names in an order that does not depend on where they came from."""
+def sorted_names(names: set[Any]) -> list[Any]:
+    """Sort names of any type."""
     return sorted(names, key=_key)
 
 
@@ -136,17 +138,17 @@ def _key(name: Any) -> tuple[str, str]:
     return str(name), type(name).__name__
 
 
-def number(value: float) -> float | None:
-    """The number; None for NaN, which JSON lacks.
+def none_for_nan(value: float) -> float | None:
+    """Return the number; None for NaN, which JSON lacks.
 
-    >>> number(0.5), number(float("nan"))
+    >>> none_for_nan(0.5), none_for_nan(float("nan"))
     (0.5, None)
     """
     return None if value != value else float(value)
 
 
 def temperatures(stats: SampleStats) -> tuple[float, ...]:
-    """The temperatures that samples were taken at, ascending; a table of 32-bit numbers has them with some noise."""
+    """Return the temperatures of samples, ascending, rounded to six places (32-bit columns are noisy)."""
     known = stats.temperature[~np.isnan(stats.temperature)]
     return tuple(np.unique(np.round(known, 6)).tolist())
 

@@ -1,7 +1,8 @@
-"""The Beta distribution of pass rates that a null starts from: given, named, or fitted to a round's histogram."""
+"""Beta priors of pass rates for the null: given by the caller, named, or fitted to a round's histogram, and checked."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +10,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, near
-from grounding_rewards.pool.transitions.beta import COMMON, common_rate
-from grounding_rewards.pool.transitions.prior_check import contradiction
-from grounding_rewards.stats.intervals import check_prior
+from grounding_rewards.stats.intervals import beta_binomial, check_prior
+
+COMMON = 1e12
+"""a + b where all samples have one rate: a second measurement is binomial, to the precision of 64-bit floats."""
+
+
+def common_rate(a: float, b: float) -> float | None:
+    """Return the pass rate that all samples have under Beta(a, b); None where they differ."""
+    return a / (a + b) if a + b >= COMMON else None
+
+
+def describe_prior(a: float, b: float) -> str:
+    """Describe Beta(a, b) in words.
+
+    >>> describe_prior(0.5, 0.5), describe_prior(0.3 * COMMON, 0.7 * COMMON)
+    ('Beta(0.5, 0.5)', 'one rate of 30.0 % for all samples')
+    """
+    rate = common_rate(a, b)
+    return f"Beta({a:.3g}, {b:.3g})" if rate is None else f"one rate of {100 * rate:.1f} % for all samples"
+
 
 JEFFREYS = (0.5, 0.5)
 NAMED = {"jeffreys": JEFFREYS, "uniform": (1.0, 1.0)}
@@ -22,13 +40,13 @@ _LOW, _HIGH = np.log(1e-3), np.log(1e4)
 
 @dataclass(frozen=True)
 class Prior:
-    """Beta(a, b), and where it is from.
+    """Beta(a, b) with its origin.
 
     Attributes:
         name: jeffreys, uniform, fit or given.
-        a: its weight of a right rollout, above 0.
-        b: the same of a wrong one.
-        said: what to tell a reader about it; "" where there is nothing.
+        a: the weight of a right rollout, above 0.
+        b: the weight of a wrong one.
+        said: a warning for the reader; "" without one.
     """
 
     name: str
@@ -38,20 +56,20 @@ class Prior:
 
     @property
     def rate(self) -> float | None:
-        """The pass rate that all samples have; None where they differ."""
+        """Return the pass rate that all samples have; None where they differ."""
         return common_rate(self.a, self.b)
 
 
 def prior_of(prior: str | tuple[float, float], n: ArrayLike, correct: ArrayLike) -> Prior:
-    """The prior that is asked for.
+    """Return the requested prior.
 
     Args:
         prior: ``"jeffreys"``, ``"uniform"``, ``"fit"`` (to these samples) or two numbers above 0.
-        n: (m,) rollouts a sample: what ``"fit"`` fits, and all priors are held against.
-        correct: (m,) how many of them were right.
+        n: (m,) rollouts a sample, for the fit and for the check of any prior.
+        correct: (m,) right ones among them.
 
     Raises:
-        PoolError: it is none of these.
+        PoolError: the prior is none of these.
 
     >>> prior_of("uniform", [], []), prior_of("fit", [8], [8]).said
     (Prior(name='uniform', a=1.0, b=1.0, said=''), 'the histogram of num_correct does not fix a prior: Jeffreys, \
@@ -77,19 +95,19 @@ Beta(0.5, 0.5), stands in')
 
 
 def fit_beta(n: ArrayLike, correct: ArrayLike) -> tuple[float, float]:
-    """Beta(a, b) that makes a round's counts of right rollouts likeliest, as beta-binomials.
+    """Fit Beta(a, b) to a round's counts of right rollouts, by maximum likelihood of beta-binomials.
 
-    The logarithm of the likelihood is the sum over samples of sum_{i < k} log(a + i) + sum_{i < n - k} log(b + i) -
-    sum_{i < n} log(a + b + i), with k right of n; Newton's steps on log a and log b climb it.
+    The log-likelihood is the sum over samples of sum_{i < k} log(a + i) + sum_{i < n - k} log(b + i) -
+    sum_{i < n} log(a + b + i), with k right of n; maximised by Newton's steps on log a and log b.
 
     Args:
         n: (m,) rollouts a sample; samples without any do not count.
-        correct: (m,) how many of them were right.
+        correct: (m,) right ones among them.
 
     Returns:
-        a and b from 0.001 to 10,000. Where they run off upwards, counts spread no wider than one common rate would have
-        it: a + b is 10^12, which leaves that rate alone. (0.5, 0.5), Jeffreys' prior, where the counts fix nothing: no
-        sample has two rollouts, or each is all right or all wrong.
+        a and b from 0.001 to 10,000. Where they diverge to infinity, counts spread no wider than under one common rate:
+        a + b is 10^12, which leaves that rate alone. (0.5, 0.5), Jeffreys' prior, where the counts do not identify a
+        prior: no sample has two rollouts, or each is all right or all wrong.
 
     >>> a, b = fit_beta([8] * 9, range(9))
     >>> round(a, 4), round(b, 4)
@@ -99,10 +117,10 @@ def fit_beta(n: ArrayLike, correct: ArrayLike) -> tuple[float, float]:
 
 
 def _tallies(n: ArrayLike, correct: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """How many samples have more than i right, wrong and scored rollouts, for i from 0."""
+    """Count the samples with more than i right, wrong and scored rollouts, for i from 0."""
     of, right = np.asarray(n, np.int64), np.asarray(correct, np.int64)
     size = int(of.max(initial=0))
-    counts = (np.bincount(each, minlength=size + 1)[::-1].cumsum()[::-1][1:] for each in (right, of - right, of))
+    counts = (np.bincount(tally, minlength=size + 1)[::-1].cumsum()[::-1][1:] for tally in (right, of - right, of))
     right_over, wrong_over, scored_over = counts
     return right_over, wrong_over, scored_over
 
@@ -110,7 +128,7 @@ def _tallies(n: ArrayLike, correct: ArrayLike) -> tuple[NDArray[np.int64], NDArr
 def _fitted(
     right: NDArray[np.int64], wrong: NDArray[np.int64], scored: NDArray[np.int64]
 ) -> tuple[float, float] | None:
-    """The likeliest a and b; None where they run off downwards or do not settle."""
+    """Return the likeliest a and b; None where they diverge to 0 or do not converge."""
     if len(scored) < 2 or not (right[0] and wrong[0]):
         return None
     share = right.sum() / scored.sum()
@@ -144,10 +162,76 @@ def _value(place: Floats, right: NDArray[np.int64], wrong: NDArray[np.int64], sc
 def _slopes(
     place: Floats, right: NDArray[np.int64], wrong: NDArray[np.int64], scored: NDArray[np.int64]
 ) -> tuple[Floats, Floats]:
-    """First and second derivatives by log a and log b."""
+    """Return the first and second derivatives by log a and log b."""
     (a, b), i = np.exp(place), np.arange(len(scored))
     both = (scored / (a + b + i)).sum(), (scored / (a + b + i) ** 2).sum()
     first = np.array([a * ((right / (a + i)).sum() - both[0]), b * ((wrong / (b + i)).sum() - both[0])])
     second = np.array([-(right / (a + i) ** 2).sum(), -(wrong / (b + i) ** 2).sum()]) + both[1]
     off = a * b * both[1]
     return first, np.array([[a * a * second[0] + first[0], off], [off, b * b * second[1] + first[1]]])
+
+
+LEVEL = 0.05
+_FEWEST = 5.0
+
+
+def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float, *, fitted: int = 0) -> str:
+    """Return a warning where Pearson's chi-square test rejects Beta(a, b) at 5 %, else "".
+
+    The cells are numbers of right rollouts, neighbours merged until 5 samples are expected in each.
+
+    Args:
+        n: (m,) rollouts a sample.
+        correct: (m,) right ones among them.
+        a: the prior's weight of a right rollout.
+        b: the same of a wrong one.
+        fitted: number of the prior's parameters that were fitted to these samples.
+
+    >>> contradiction([8] * 90, list(range(9)) * 10, 1, 1)
+    ''
+    >>> contradiction([8] * 90, [0, 4, 8] * 30, 1, 1)[:83]
+    'num_correct before does not look like Beta(1, 1): 30 never solved for 10.0 expected'
+    """
+    of, right = np.asarray(n, np.int64), np.asarray(correct, np.int64)
+    of, right = of[of > 0], right[of > 0]
+    expected, never, always = np.zeros(int(of.max(initial=0)) + 1), 0.0, 0.0
+    for rollouts, samples in zip(*np.unique(of, return_counts=True), strict=True):
+        shares = samples * beta_binomial(int(rollouts), 0, 0, a, b)
+        expected[: rollouts + 1] += shares
+        never, always = never + float(shares[0]), always + float(shares[-1])
+    observed = np.bincount(right, minlength=len(expected))
+    statistic, cells = _pearson(observed, expected)
+    if _chi_square_tail(statistic, cells - 1 - fitted) >= LEVEL:
+        return ""
+    return (
+        f"num_correct before does not look like {describe_prior(a, b)}: {int((right == 0).sum()):,} never solved for "
+        f"{never:,.1f} expected, {int((right == of).sum()):,} all-correct for {always:,.1f}; what it calls chance may "
+        "be far off. Measure it: a second set of rollouts of the policy before (--null)"
+    )
+
+
+def _pearson(observed: NDArray[np.int64], expected: NDArray[np.float64]) -> tuple[float, int]:
+    """Return the sum over cells of (observed - expected)² / expected, and the number of cells."""
+    cells = [[0.0, 0.0]]
+    for count, mean in zip(observed.tolist(), expected.tolist(), strict=True):
+        if cells[-1][1] >= _FEWEST:
+            cells.append([0.0, 0.0])
+        cells[-1][0] += count
+        cells[-1][1] += mean
+    if len(cells) > 1 and cells[-1][1] < _FEWEST:
+        count, mean = cells.pop()
+        cells[-1][0] += count
+        cells[-1][1] += mean
+    return math.fsum((count - mean) ** 2 / mean for count, mean in cells if mean), len(cells)
+
+
+def _chi_square_tail(statistic: float, freedom: int) -> float:
+    """Return the upper tail of chi-square: its cube root is nearly normal (Wilson and Hilferty, 1931).
+
+    >>> round(_chi_square_tail(14.067, 7), 3), _chi_square_tail(9.0, 0)
+    (0.05, 1.0)
+    """
+    if freedom < 1:
+        return 1.0
+    width = 2 / (9 * freedom)
+    return 0.5 * math.erfc(((statistic / freedom) ** (1 / 3) - 1 + width) / math.sqrt(2 * width))

@@ -1,4 +1,4 @@
-"""Two rounds over the same samples: from how many right rollouts to how many, and how much of that is chance."""
+"""Transition matrix of two rounds over the same samples, by right rollouts, and its null."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.transitions.moves import Moves, by_source, moves_of
 from grounding_rewards.pool.transitions.null import Chance, computed, measured
-from grounding_rewards.pool.transitions.paired import in_common, number, rows_of_all, shared, temperatures
+from grounding_rewards.pool.transitions.paired import aligned_rows, common_rows, in_common, none_for_nan, temperatures
 from grounding_rewards.pool.transitions.priors import prior_of
 from grounding_rewards.pool.transitions.warnings import NULL, of_rounds
 from grounding_rewards.stats.intervals import mcnemar
 
 MOST = 1024
-"""Scored rollouts a sample: the matrix has a row and a column for each number of right ones."""
+"""Largest number of scored rollouts a sample, for the matrix has a row and a column for each number of right ones."""
 
 
 @dataclass(frozen=True)
 class Discordant:
-    """Rounds of one rollout a sample: samples right in one alone, and McNemar's exact p-value."""
+    """Discordant samples of rounds with one rollout a sample, and McNemar's exact p-value."""
 
     only_before: int
     only_after: int
@@ -33,7 +33,7 @@ class Discordant:
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """What two rounds say of the samples that both have scored.
+    """Transitions of the samples that both rounds have scored.
 
     Attributes:
         counts: (B + 1, A + 1) samples by right rollouts before (rows) and after; B and A are the largest numbers of
@@ -41,16 +41,16 @@ class Transitions:
         n_before: numbers of scored rollouts that samples have before, ascending.
         n_after: after.
         net: right rollouts after less those before.
-        moves: all samples together.
-        by_source: by source, ordered; what has none comes last.
-        discordant: where all samples have one rollout before and one after; else None.
-        chance: the null beside it.
-        dropped: names of samples that are before alone, ordered.
-        new: of those that are after alone.
-        unscored: how many samples of both rounds have no scored rollout in one of them.
-        temperatures_before: that rollouts were sampled at, where known, ascending.
+        moves: moves of all samples.
+        by_source: moves by source, ordered; samples without one come last.
+        discordant: for one rollout a sample before and after; else None.
+        chance: the null.
+        dropped: names of samples that are only before, ordered.
+        new: names of samples that are only after.
+        unscored: number of samples in both rounds without a scored rollout in one of them.
+        temperatures_before: known sampling temperatures, ascending.
         temperatures_after: the same after.
-        warnings: what to keep in mind.
+        warnings: sentences for the reader.
     """
 
     counts: NDArray[np.int64]
@@ -70,28 +70,28 @@ class Transitions:
 
     @property
     def both(self) -> int:
-        """How many samples both rounds have scored."""
+        """Return the number of samples that both rounds have scored."""
         return int(self.counts.sum())
 
     @property
     def before(self) -> NDArray[np.int64]:
-        """(B + 1,) samples by right rollouts before."""
+        """Return the number of samples by right rollouts before, (B + 1,)."""
         return np.asarray(self.counts.sum(axis=1))
 
     @property
     def after(self) -> NDArray[np.int64]:
-        """(A + 1,) samples by right rollouts after."""
+        """Return the number of samples by right rollouts after, (A + 1,)."""
         return np.asarray(self.counts.sum(axis=0))
 
     @property
     def row_shares(self) -> Floats:
-        """(B + 1, A + 1) counts over their row's sum; NaN in rows without a sample."""
+        """Return counts over their row's sum, (B + 1, A + 1); NaN in rows without a sample."""
         totals = self.before[:, None]
         found: Floats = np.divide(self.counts, totals, out=np.full(self.counts.shape, np.nan), where=totals > 0)
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, of dropped and new samples their number; None for NaN."""
+        """Return plain values: the numbers of dropped and new samples, None for NaN."""
         moves = self.moves.to_json()
         moves.pop("source")
         return {
@@ -105,12 +105,12 @@ class Transitions:
             "temperatures_before": list(self.temperatures_before),
             "temperatures_after": list(self.temperatures_after),
             "counts": self.counts.tolist(),
-            "row_shares": [[number(share) for share in row] for row in self.row_shares.tolist()],
+            "row_shares": [[none_for_nan(share) for share in row] for row in self.row_shares.tolist()],
             "before": self.before.tolist(),
             "after": self.after.tolist(),
             "discordant": None if self.discordant is None else vars(self.discordant),
             "null": self.chance.to_json(),
-            "by_source": [each.to_json() for each in self.by_source],
+            "by_source": [moves.to_json() for moves in self.by_source],
             "warnings": list(self.warnings),
         }
 
@@ -122,7 +122,7 @@ def transitions(
     null: SampleStats | None = None,
     prior: str | tuple[float, float] = "fit",
 ) -> Transitions:
-    """From how many right rollouts to how many the samples of two rounds went, and what chance alone would show.
+    """Count samples by right rollouts before and after, and compare with chance.
 
     A sample goes up where its pass rate rises: with as many rollouts before as after, where its number of right ones
     does.
@@ -130,20 +130,20 @@ def transitions(
     The computed null is as good as its prior. With nothing learnt (200 or 2,000 samples, 8 rollouts in each round)
     p_value is below .05 in 4 to 12 % of trials for "fit" where pass rates come from a Beta distribution, in 2 % where
     all have one rate, in 9 % where half are .02 and half .8; but in 67 % of 200 samples and in all of 2,000 where
-    40 % are exactly 0 and the others uniform. A warning says where num_correct before does not look like the prior, by
+    40 % are exactly 0 and the others uniform. A warning appears where num_correct before does not fit the prior, by
     a chi-square test at 5 %: in 56 % of those trials with 200 samples, in all with 2,000. "jeffreys" is right for
-    Beta(.5, .5) alone: 40 to 100 % elsewhere. A measured null assumes nothing of pass rates.
+    Beta(.5, .5) alone: 40 to 100 % elsewhere. A measured null makes no assumption on pass rates.
 
     Args:
         before: the earlier round.
         after: the later one.
         null: a second set of rollouts of the policy before, over the same samples; without it the null is computed.
-        prior: of pass rates, for the computed null: "fit" (to the round before, whole), "jeffreys", "uniform" or two
-            numbers above 0.
+        prior: prior of pass rates for the computed null: "fit" (to the whole round before), "jeffreys", "uniform" or
+            two numbers above 0.
 
     Raises:
         PoolError: no sample is in both or in the null, none is scored in both, a sample has two rows or more than
-            1,024 scored rollouts, or the prior is none.
+            1,024 scored rollouts, or the prior is unknown.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> before, after = sample_stats(["a", "a", "b", "b"], [0, 0, 0, 1]), sample_stats(["a", "a", "c"], [0, 1, 1])
@@ -152,8 +152,8 @@ def transitions(
     ([[0, 1, 0], [0, 0, 0], [0, 0, 0]], 1, ['b'], ['c'])
     """
     several, called = [before, after], ["the round before", "the round after"]
-    rows = rows_of_all(several, called)
-    first_rows, second_rows = shared(rows, several, called)
+    rows = aligned_rows(several, called)
+    first_rows, second_rows = common_rows(rows, several, called)
     scored = (before.n[first_rows] > 0) & (after.n[second_rows] > 0)
     if not scored.any():
         raise PoolError(f"no sample of both rounds has scored rollouts in both: {len(scored)} samples in both")
@@ -188,12 +188,12 @@ def transitions(
     )
 
 
-def _check_size(called: str, stats: SampleStats | None) -> None:
+def _check_size(name: str, stats: SampleStats | None) -> None:
     """Check that the matrix fits into memory."""
     if stats is not None and stats.n.max(initial=0) > MOST:
         row = int(stats.n.argmax())
         raise PoolError(
-            f"{called}: {stats.named(row)} has {stats.n[row]:,} scored rollouts; expected {MOST:,} at most. Is "
+            f"{name}: {stats.named(row)} has {stats.n[row]:,} scored rollouts; expected {MOST:,} at most. Is "
             "sample_id the sample's name?"
         )
 
@@ -212,7 +212,7 @@ def _discordant(first: SampleStats, second: SampleStats) -> Discordant | None:
 
 
 def _measured(first: SampleStats, second: SampleStats, null: SampleStats, shape: tuple[int, int]) -> Chance:
-    """The null from rollouts: its matrix over all samples of both that it has scored."""
+    """Estimate the null from rollouts, over all samples of both rounds that it has scored."""
     again = null.taken(null.n > 0)
     places = in_common([first, again], ["both rounds", NULL])
     right, right_null = first.num_correct[places[0]], again.num_correct[places[1]]

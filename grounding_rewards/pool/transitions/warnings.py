@@ -1,4 +1,4 @@
-"""What to keep in mind when rounds or temperatures are compared, as sentences."""
+"""Warnings on comparisons of rounds and of temperatures."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from grounding_rewards.pool.transitions.paired import in_common, temperatures
 
 NULL = "the null"
 FEW = 30
-"""Below so many samples a bootstrap's intervals are too narrow."""
+"""Number of samples below which bootstrap intervals are too narrow."""
 
 
 def of_rounds(
     first: SampleStats, second: SampleStats, before: SampleStats, after: SampleStats, null: SampleStats | None
 ) -> list[str]:
-    """Of two rounds.
+    """Return the warnings on two rounds.
 
     Args:
         first: the samples of both, before.
@@ -40,7 +40,7 @@ def of_rounds(
             f"samples have {_list(sizes[0])} scored rollouts before and {_list(sizes[1])} after: equal numbers of "
             "right ones are not equal pass rates; up and down compare pass rates"
         )
-    rounds = [set(np.unique(each.round[each.round >= 0]).tolist()) for each in (before, after)]
+    rounds = [set(np.unique(stats.round[stats.round >= 0]).tolist()) for stats in (before, after)]
     if rounds[0] and rounds[0] == rounds[1]:
         found.append(f"both are of round {_list(rounds[0])}")
     elif rounds[0] and rounds[1] and max(rounds[1]) < min(rounds[0]):
@@ -53,16 +53,16 @@ def of_rounds(
 
 
 def of_temperatures(common: Sequence[SampleStats]) -> list[str]:
-    """Of the same samples at several temperatures."""
+    """Return the warnings on the same samples at several temperatures."""
     found: list[str] = []
     if len(common[0]) < FEW:
         found.append(f"{len(common[0])} samples are few: intervals over samples are too narrow")
     sizes = [set(stats.n.tolist()) for stats in common]
-    if any(each != sizes[0] for each in sizes):
+    if any(size != sizes[0] for size in sizes):
         found.append(
             "numbers of scored rollouts a sample differ between temperatures: more rollouts make more groups mixed"
         )
-    rounds = {each for stats in common for each in stats.round.tolist() if each >= 0}
+    rounds = {number for stats in common for number in stats.round.tolist() if number >= 0}
     if len(rounds) > 1:
         found.append(f"rollouts are of rounds {', '.join(map(str, sorted(rounds)))}: the policy differs as well")
     return found
@@ -87,7 +87,7 @@ def _null_warnings(first: SampleStats, second: SampleStats, null: SampleStats) -
 
 
 def _list(values: Any) -> str:
-    """Some numbers in words; of many the ends.
+    """List some numbers; of many the ends.
 
     >>> _list([1.1]), _list([7, 8]), _list(range(1, 9))
     ('1.1', '7 and 8', '1 to 8')

@@ -18,7 +18,7 @@ from grounding_rewards.verifiers import Overlap, any_of, if_placed, same_action
 from grounding_rewards.verifiers.alternatives import OfPlaces
 from grounding_rewards.verifiers.any_of import AnyOf
 from grounding_rewards.verifiers.base import BaseVerifier
-from grounding_rewards.verifiers.centredness import centredness
+from grounding_rewards.verifiers.distance import centredness
 from grounding_rewards.verifiers.text import TextAs
 
 Kind = Literal["iou", "diou", "ciou"]

@@ -67,7 +67,8 @@ def gui_rcpo(
     Source: GUI-RCPO, from the paper.
     """
     if response_space is None:
-        raise SpaceError(f"gui-rcpo needs response_space, the space that the model answers in: {', '.join(CoordSpace)}")
+        spaces = ", ".join(CoordSpace)
+        raise SpaceError(f"gui-rcpo needs response_space, the space that the model answers in: {spaces}; or model")
     answered = as_space(response_space)
     inside = _inside(answered, space)
     return Recipe(

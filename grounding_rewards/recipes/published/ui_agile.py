@@ -19,7 +19,7 @@ from grounding_rewards.recipes.published._ui_agile_parts import BINARY, DONE, NA
 from grounding_rewards.scoring import ACTION, BBOX, Deviation, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import DastLength, ThinkingLength, Verifier
-from grounding_rewards.verifiers.centredness import SHAPES
+from grounding_rewards.verifiers.distance import SHAPES
 
 Thought = Literal["simple", "plain", "dast"]
 

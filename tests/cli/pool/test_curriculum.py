@@ -221,11 +221,11 @@ def test_mistakes_are_named_and_nothing_is_lost(run: Runner, tmp_path: Path, sta
     assert "--split says how --data is read" in run.error(*words, "--out", tmp_path / "o", "--split", "train")
     assert "there is no directory" in run.error(*words, "--out", tmp_path / "no" / "o")
     (tmp_path / "file").write_text("mine")
-    assert "is no directory" in run.error(*words, "--out", tmp_path / "file")
+    assert "is not a directory" in run.error(*words, "--out", tmp_path / "file")
     own = tmp_path / "own"
     own.mkdir()
     (own / "thesis.txt").write_text("mine")
-    assert "holds thesis.txt, which is of no curriculum and would be lost" in run.error(*words, "--out", own)
+    assert "holds thesis.txt, which no curriculum wrote and would be lost" in run.error(*words, "--out", own)
     assert names(own) == ["thesis.txt"]
     assert "lies in the other" in run.error(*words, "--out", tmp_path)
     narrow = stages_file(tmp_path / "narrow.json", bands={"easy": [0.9, 1], "medium": [0.6, 0.8], "hard": [0.45, 0.5]})

@@ -61,6 +61,6 @@ def test_a_file_that_no_run_set_aside_is_not_replaced(run, source, tmp_path, man
     if manifest is not None:
         (tmp_path / "pool.jsonl.manifest.json").write_text(manifest)
     message = run.error("pool", "next", source, "--out", tmp_path / "pool.jsonl")
-    assert "pool.easy.jsonl: is there, and no pool.jsonl.manifest.json lists it, so it is not replaced" in message
+    assert "pool.easy.jsonl: exists, and no pool.jsonl.manifest.json lists it, so it is not replaced" in message
     assert (tmp_path / "pool.easy.jsonl").read_text() == "mine"
     assert not (tmp_path / "pool.jsonl").exists()

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-import grounding_rewards.cli.pool.report as command
+from grounding_rewards.pool.report import files
 from grounding_rewards.pool.report.pictures import drawings
 from tests.cli.command import names, write_rows
 from tests.cli.test_published_verdicts import FOLDER, space
@@ -44,7 +44,7 @@ def two(tmp_path):
 @pytest.fixture
 def quick(monkeypatch):
     """Pictures that show nothing, which are quick."""
-    monkeypatch.setattr(command, "_drawn", lambda found: [(drawing, b"PNG") for drawing in drawings(found)])
+    monkeypatch.setattr(files, "drawn", lambda found, reporting: [(drawing, b"PNG") for drawing in drawings(found)])
 
 
 def told(run, *words):
@@ -57,9 +57,9 @@ def told(run, *words):
 def few(monkeypatch):
     """Only the pictures of samples without signal and of pools, which are drawn, and small."""
     kept = ("no-signal.png", "pools.png")
-    monkeypatch.setattr("grounding_rewards.pool.report.page.DOTS", 40)
+    monkeypatch.setattr("grounding_rewards.pool.report.files.DOTS", 40)
     monkeypatch.setattr(
-        "grounding_rewards.pool.report.pictures.drawings",
+        "grounding_rewards.pool.report.files.drawings",
         lambda found: [drawing for drawing in drawings(found) if drawing.file in kept],
     )
 
@@ -180,7 +180,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(run, two, tmp_path, monkey
     assert "--by kind takes rollouts" in run.error("pool", "report", counted, "--out", out, "--by", "kind")
     assert not out.exists()
     out.write_text("")
-    assert "is no directory" in run.error("pool", "report", two, "--out", out)
+    assert "is not a directory" in run.error("pool", "report", two, "--out", out)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert "pictures need matplotlib" in run.error("pool", "report", two, "--out", tmp_path / "other")
 

@@ -58,7 +58,7 @@ def test_summary_as_json(run, tmp_path, small):
             "response": "response", "target": "target", "image_size": "image_size",
             "model_image_size": "model_image_size", "id": "sample_id", "token_length": "token_length",
         },
-        "bad_target": "raise", "resizing": None,
+        "bad_target": "raise",
         "rows": 7, "scored": 6, "unscored": 1, "no_response": 1,
         "mean_total": 1 / 3, "hit_rate": 1 / 3, "parse_rate": 1 / 3, "reasons": {"OK": 2, "NO_ANSWER": 4},
         "pieces": {"made": 2, "found": 0},
@@ -123,8 +123,8 @@ def test_a_model_gives_the_sizes_that_rows_lack(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--model", "qwen2_5vl"), "--model: got 'qwen2_5vl'; did you mean 'qwen2_5_vl'? There are: "),
-        (("--min-pixels", "9"), "bounds of pixels say how images are resized; say for which model: give --model too"),
+        (("--model", "qwen2_5vl"), "option model: got 'qwen2_5vl'; did you mean 'qwen2_5_vl'? There are: "),
+        (("--min-pixels", "9"), "min_pixels=9 says how images are resized; say for which model: set model too"),
         (
             ("--recipe", "ui-s1", "--option", "returns=true"),
             "ui-s1 adds up a trajectory, and rollouts of a pool do not",

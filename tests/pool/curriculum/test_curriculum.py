@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import SampleStats, sample_stats
-from grounding_rewards.pool.curriculum import Gate, stage_sets, stage_weights, validate, validate_stats
-from grounding_rewards.pool.curriculum.config import plain, read
+from grounding_rewards.pool.curriculum import StageGate, stage_sets, stage_weights, validate, validate_stats
+from grounding_rewards.pool.curriculum.config import from_plain, to_plain
 from grounding_rewards.pool.curriculum.progress import Progress
 from grounding_rewards.pool.curriculum.stages import BETWEEN, UNMEASURED, Curriculum, RateBand, Stage, assign
 
@@ -40,11 +40,11 @@ def plan(*stages: Stage, **more: Any) -> Curriculum:
     ],
 )  # fmt: skip
 def test_a_gate_looks_at_the_last_results_and_is_strict(results: list[float], move: str) -> None:
-    assert Gate(0.70, 0.30, last_k=20).decide(results) == move
+    assert StageGate(0.70, 0.30, last_k=20).decide(results) == move
 
 
 def test_rollouts_that_were_not_scored_do_not_count_for_a_gate() -> None:
-    gate = Gate(0.7, 0.3, last_k=4)
+    gate = StageGate(0.7, 0.3, last_k=4)
     assert gate.decide([1, None, float("nan"), 1, 1]) == "stay"
     assert gate.decide([1, None, float("nan"), 1, 1, np.float64(1.0)]) == "up"
     with pytest.raises(PoolError, match="expected a number from 0 to 1, or None where not scored"):
@@ -58,11 +58,11 @@ def test_rollouts_that_were_not_scored_do_not_count_for_a_gate() -> None:
 )
 def test_a_gate_that_makes_no_sense_is_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(PoolError, match="gate"):
-        Gate(**bad)
+        StageGate(**bad)
 
 
 def test_progress_moves_a_stage_at_a_time_and_begins_anew() -> None:
-    gate, epochs = Gate(0.7, 0.3, last_k=4), [1, 1]
+    gate, epochs = StageGate(0.7, 0.3, last_k=4), [1, 1]
     now, move = Progress().after([0, 0, 0, 0], gate=gate, epochs=epochs)
     assert (now.stage, now.results, move) == (0, (0.0, 0.0, 0.0, 0.0), "stay")  # down from the first
     now, move = now.after([1, 1, 1], gate=gate, epochs=epochs, samples=2)
@@ -74,7 +74,7 @@ def test_progress_moves_a_stage_at_a_time_and_begins_anew() -> None:
 
 
 def test_progress_keeps_the_results_that_count_and_no_more() -> None:
-    gate = Gate(0.7, 0.3, last_k=4)
+    gate = StageGate(0.7, 0.3, last_k=4)
     now, _ = Progress().after([0.25, 0.5, 0.5, 0.5, 0.5, None], gate=gate, epochs=[1, 1])
     assert now.results == (0.5, 0.5, 0.5, 0.5)
 
@@ -258,7 +258,7 @@ def with_stage(**changes: Any) -> dict[str, Any]:
 )
 def test_stages_that_cannot_be_read_say_where(given: Any, said: str) -> None:
     with pytest.raises(PoolError) as caught:
-        read(given)
+        from_plain(given)
     assert said in str(caught.value)
 
 
@@ -272,7 +272,7 @@ def test_a_curriculum_and_its_plain_form_are_one() -> None:
         "gate": {"success_above": 0.8, "failure_below": 0.2, "last_k": 64},
         "min_rollouts": 4,
     }
-    found = read(given)
+    found = from_plain(given)
     assert found.stages[0] == Stage("a", ("easy", "hard"), (2, 1), 9, 2)
-    assert read(plain(found)) == found
+    assert from_plain(to_plain(found)) == found
     assert assign(sample_stats(["a"] * 4, [1] * 4), found).tolist() == [0]

@@ -8,7 +8,7 @@ import numpy as np
 
 from grounding_rewards.pool import SampleStats
 from grounding_rewards.pool.report.rounds import Round
-from grounding_rewards.pool.report.samples import Shown
+from grounding_rewards.pool.report.samples import ShownSample
 
 HOSTILE = "<script>alert('$x$')</script> \u65e5\u672c & \"q\"\n\x1b[31m"
 
@@ -38,7 +38,7 @@ def shown(**changes):
     """A sample with two clicks beside its target."""
     box = np.array([[0.1, 0.1], [0.2, 0.1], [0.2, 0.3], [0.1, 0.3]])
     clicks = np.array([[0.8, 0.8], [0.81, 0.8]])
-    found = Shown("b", 4, clicks, np.zeros(2, bool), (box,), (200.0, 100.0), "web", HOSTILE, ((HOSTILE, 2),))
+    found = ShownSample("b", 4, clicks, np.zeros(2, bool), (box,), (200.0, 100.0), "web", HOSTILE, ((HOSTILE, 2),))
     return replace(found, **changes)
 
 

@@ -32,10 +32,10 @@ def test_a_report_with_everything_lacks_nothing():
 
 
 def test_what_is_shown_is_plain_json():
-    told = json.loads(json.dumps(whole().to_json(), allow_nan=False))
-    assert [each["correct"] for each in told["rounds"]] == [7, 9]
-    assert [each["round"] for each in told["sources"]] == ["round 1", rounds()[1].name]
-    assert told["hardest"][0]["sample_id"] == "b"
+    plain = json.loads(json.dumps(whole().to_json(), allow_nan=False))
+    assert [each["correct"] for each in plain["rounds"]] == [7, 9]
+    assert [each["round"] for each in plain["sources"]] == ["round 1", rounds()[1].name]
+    assert plain["hardest"][0]["sample_id"] == "b"
 
 
 def test_every_section_without_data_says_what_it_needs():

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.text import Text
 
 from grounding_rewards.pool.report.data import report
-from grounding_rewards.pool.report.figures import heat, histogram, sample, sizes, sources, temperatures
+from grounding_rewards.pool.report.figures import heat, histogram, outcomes, sample, sizes, temperatures
 from grounding_rewards.pool.report.figures.style import legible
 from grounding_rewards.pool.report.groups import by_source
 from grounding_rewards.pool.report.pictures import drawings
@@ -146,7 +146,7 @@ def test_temperatures_have_marks_of_their_own_and_labels_apart():
 
 def test_bars_of_sources_are_shares_and_the_smallest_sources_share_one():
     lines = by_source(stats([1] * 70, [1] * 69 + [0], source=[f"s{min(place, 40)}" for place in range(70)]))
-    axes = sources.sources(lines, "round").axes[0]
+    axes = outcomes.sources(lines, "round").axes[0]
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert len(labels) == 30
     assert "12 other sources  (n = 12)" in labels
@@ -259,6 +259,6 @@ def test_names_from_anywhere_can_be_drawn(figures):
     assert legible(HOSTILE, 60) == r"<script>alert('\$x\$')</script> □□ & " + '"q" □[31m'
     assert legible(" \n ") == "(empty)"
     assert len(legible("a" * 99, 20)) == 20
-    told = "".join(texts(figures["sources.png"]))
-    assert "\u65e5" not in told
-    assert "\x1b" not in told
+    text = "".join(texts(figures["sources.png"]))
+    assert "\u65e5" not in text
+    assert "\x1b" not in text

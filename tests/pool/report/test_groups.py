@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding_rewards.pool.report.groups import by_size, by_source, together
+from grounding_rewards.pool.report.groups import by_size, by_source, merged_sources
 from tests.pool.report.made import HOSTILE, rounds, stats
 
 
@@ -26,7 +26,7 @@ def test_without_a_source_there_is_nothing_to_tell():
 
 def test_several_sources_as_one():
     found = by_source(rounds()[0].stats)
-    whole = together("all", found)
+    whole = merged_sources("all", found)
     assert (whole["samples"], whole["rollouts"], whole["correct"], whole["none_correct"]) == (5, 20, 7, 2)
     assert (whole["zero_share"], whole["accuracy"]) == (0.4, 0.35)
 

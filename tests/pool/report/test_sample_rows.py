@@ -8,7 +8,7 @@ import json
 import pytest
 from PIL import Image
 
-from grounding_rewards.pool.report.sample_rows import Data, with_screenshots
+from grounding_rewards.pool.report.sample_rows import Screenshots, with_screenshots
 from tests.cli.command import write_rows
 from tests.image_sources import OUT, WHY, command, hostile
 from tests.pool.report.made import shown
@@ -21,7 +21,7 @@ def test_screenshots_are_turned_as_their_exif_data_say_and_other_shapes_are_told
     exif[0x0112] = 6
     upright.save(tmp_path / "turned.png", exif=exif)
     rows = [{"sample_id": name, "image": "turned.png"} for name in "bc"]
-    data = Data(write_rows(tmp_path / "data.jsonl", *rows))
+    data = Screenshots(write_rows(tmp_path / "data.jsonl", *rows))
     wide, tall = shown(), shown(sample_id="c", image_size=(100.0, 200.0))
     (first, _), remarks = with_screenshots([wide, tall], data)
     assert (first.image.shape, first.image[50, [20, 180]].tolist()) == ((100, 200), [255, 0])
@@ -36,7 +36,7 @@ def test_screenshots_are_turned_as_their_exif_data_say_and_other_shapes_are_told
 def test_a_screenshot_that_is_none_is_left_out_and_the_reason_told(tmp_path, name):
     folder = tmp_path / "data"
     path = hostile(folder)[name]
-    data = Data(write_rows(folder / "data.jsonl", {"sample_id": "b", "image": path, "instruction": "Do it"}))
+    data = Screenshots(write_rows(folder / "data.jsonl", {"sample_id": "b", "image": path, "instruction": "Do it"}))
     (sample,), (remark,) = with_screenshots([shown()], data)
     assert (sample.image, sample.instruction, sample.image_size) == (None, "Do it", (200.0, 100.0))
     assert remark.startswith("1 screenshot cannot be read, the first: row 0 (line 1), 'b': image: cannot read ")

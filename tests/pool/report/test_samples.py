@@ -7,25 +7,25 @@ import pytest
 
 from grounding_rewards import recipe
 from grounding_rewards.catalogue import RecordedName
-from grounding_rewards.pool.report.outlines import outlines
-from grounding_rewards.pool.report.samples import commonest, first_of, hardest, shortened
+from grounding_rewards.pool.report.samples import commonest, first_of, shortened
+from grounding_rewards.pool.target_boxes import outlines
 from tests.pool.report.made import shown, stats
 
 NEVER = stats([8, 8, 8, 4, 8], [0, 0, 0, 0, 1], target_area=[0.2, float("nan"), 0.001, 0.0001, 0.0001])
 
 
 def test_the_hardest_have_most_rollouts_and_then_the_smallest_targets():
-    assert hardest(NEVER, 9).tolist() == [2, 0, 1, 3]
-    assert hardest(NEVER, 2).tolist() == [2, 0]
+    assert first_of(NEVER, NEVER.none_correct, 9).tolist() == [2, 0, 1, 3]
+    assert first_of(NEVER, NEVER.none_correct, 2).tolist() == [2, 0]
     doubtful = np.array([False, False, True, True, False])
-    assert hardest(NEVER, 9, doubtful).tolist() == [0, 1]
+    assert first_of(NEVER, NEVER.none_correct & ~doubtful, 9).tolist() == [0, 1]
     assert first_of(NEVER, doubtful, 9).tolist() == [2, 3]
 
 
 def test_equal_samples_come_in_the_order_of_their_names():
     order = np.array([3, 1, 0, 2])
     found = stats([1] * 4, [0] * 4).taken(order)
-    assert [found.sample_id[row] for row in hardest(found, 3)] == ["a", "b", "c"]
+    assert [found.sample_id[row] for row in first_of(found, found.none_correct, 3)] == ["a", "b", "c"]
 
 
 def test_responses_are_counted_and_shortened():
@@ -41,9 +41,9 @@ def test_clicks_outside_of_the_screen_cannot_be_drawn():
 
 
 def test_what_is_told_of_a_sample_is_plain():
-    told = shown(image=np.zeros((2, 2), np.uint8)).told()
-    assert told["clicks_unit"] == [[0.8, 0.8], [0.81, 0.8]]
-    assert (told["screenshot"], told["image_size"], told["n"]) == (True, [200.0, 100.0], 4)
+    plain = shown(image=np.zeros((2, 2), np.uint8)).to_json()
+    assert plain["clicks_unit"] == [[0.8, 0.8], [0.81, 0.8]]
+    assert (plain["screenshot"], plain["image_size"], plain["n"]) == (True, [200.0, 100.0], 4)
 
 
 def corners(*given, **more):

@@ -21,16 +21,16 @@ def test_with_one_rollout_a_sample_chance_is_the_prior_alone():
     single = [Round(name, stats([1, 1], right)) for name, right in (("1", [0, 1]), ("2", [1, 1]))]
     (moved,) = said(report("", single), "transitions")
     (line,) = (line for line in moved.said if "prior, Beta" in line)
-    assert line.startswith("with one rollout a sample nothing tells a lucky one from a sure one")
+    assert line.startswith("with one rollout a sample a lucky hit cannot be told from a sure one")
     assert "of 1 never-solved sample 1 was solved at least once, 100.0 %" in " ".join(moved.said)
     (moved,) = said(report("", rounds()), "transitions")
-    assert "what chance would show goes by this prior of pass rates: Beta(0.367, 0.642)" in moved.said
+    assert "the counts expected by chance use this prior of pass rates: Beta(0.367, 0.642)" in moved.said
 
 
 def test_a_prior_of_one_rate_says_the_rate():
     level = [Round(name, stats([4] * 5, [2] * 5)) for name in "12"]
     (moved,) = said(report("", level), "transitions")
-    assert "goes by this prior of pass rates: one rate of 50.0 % for all samples" in moved.said[-1]
+    assert "use this prior of pass rates: one rate of 50.0 % for all samples" in moved.said[-1]
 
 
 def test_samples_are_those_of_the_round_that_is_named():
@@ -53,9 +53,9 @@ def test_what_is_lower_than_the_best_and_not_hotter_has_not_collapsed():
 def test_rollouts_of_a_sample_are_all_and_places_that_are_missing_are_said():
     bare = shown(clicks=np.array([[0.5, 0.5], [1.5, 0.5]]), outlines=(), unscored=2)
     (part,) = said(report("", [], hardest=[bare]), "hardest")
-    told = dict(part.facts)
-    assert told["rollouts"] == "6, 2 of them not scored, none of them right"
-    assert told["clicks"] == "1 of 2 outside of the screen"
-    assert told["target"] == "its place is not known"
+    plain = dict(part.facts)
+    assert plain["rollouts"] == "6, 2 of them not scored, none of them right"
+    assert plain["clicks"] == "1 of 2 outside of the screen"
+    assert plain["target"] == "its place is not known"
     (part,) = said(report("", [], hardest=[replace(bare, clicks=np.zeros((0, 2)), unscored=0)]), "hardest")
     assert dict(part.facts)["rollouts"] == "4, none of them right"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.selection import quotas
-from grounding_rewards.pool.selection.quotas import drawn, largest_remainder, most_positive, zero_quota
+from grounding_rewards.pool.selection.quotas import draw, largest_remainder, most_positive, zero_quota
 
 SHARES = st.integers(0, 99).map(lambda percent: percent / 100)
 
@@ -94,12 +94,12 @@ NAMES = [f"s{place}" for place in range(200)]
 
 def names_of(ids, count, **options):
     options = {"seed": 7, "purpose": "zero", **options}
-    return {ids[row] for row in drawn(ids, count, **options)}
+    return {ids[row] for row in draw(ids, count, **options)}
 
 
 @given(st.permutations(NAMES[:40]), st.integers(0, 50), st.integers(0, 2**70))
 def test_a_draw_depends_on_names_and_seed_alone(ids, count, seed):
-    rows = drawn(ids, count, seed=seed, purpose="zero").tolist()
+    rows = draw(ids, count, seed=seed, purpose="zero").tolist()
     assert rows == sorted(set(rows))
     assert len(rows) == min(count, 40)
     assert names_of(ids, count, seed=seed) == names_of(NAMES[:40], count, seed=seed)
@@ -111,53 +111,53 @@ def test_a_draw_is_another_one_for_another_seed_or_purpose_and_grows_with_its_si
     assert names_of(NAMES, 50) < names_of(NAMES, 100)
     assert names_of(NAMES[:100], 100) == set(NAMES[:100])
     assert len(names_of([1, 2, 3, "\ud800"], 2)) == 2
-    assert drawn([], 3, seed=0, purpose="zero").tolist() == []
+    assert draw([], 3, seed=0, purpose="zero").tolist() == []
 
 
 def test_draws_are_the_same_on_every_machine():
-    assert drawn(NAMES[:20], 5, seed=7, purpose="zero").tolist() == [9, 12, 13, 16, 18]
+    assert draw(NAMES[:20], 5, seed=7, purpose="zero").tolist() == [9, 12, 13, 16, 18]
     weights = np.where(np.arange(20) < 10, 5.0, 1.0)
-    assert drawn(NAMES[:20], 5, seed=7, purpose="zero", log_weights=np.log(weights)).tolist() == [6, 7, 9, 12, 16]
+    assert draw(NAMES[:20], 5, seed=7, purpose="zero", log_weights=np.log(weights)).tolist() == [6, 7, 9, 12, 16]
 
 
 def test_every_sample_is_drawn_alike():
     counts = np.zeros(20)
     for seed in range(400):
-        counts[drawn(NAMES[:20], 5, seed=seed, purpose="zero")] += 1
+        counts[draw(NAMES[:20], 5, seed=seed, purpose="zero")] += 1
     assert counts.sum() == 2000
     assert abs(counts - 100).max() < 40  # 100 expected of each; a deviation of 8.7
 
 
 def test_weights_steer_a_draw_and_equal_ones_do_nothing():
     weights = np.array([np.log(3.0), 0.0, -np.inf])
-    first = [drawn(["a", "b", "c"], 1, seed=seed, purpose="zero", log_weights=weights).item() for seed in range(400)]
+    first = [draw(["a", "b", "c"], 1, seed=seed, purpose="zero", log_weights=weights).item() for seed in range(400)]
     assert 270 < first.count(0) < 330  # 3 of 4
     assert first.count(2) == 0
-    assert drawn(["a", "b", "c"], 3, seed=1, purpose="zero", log_weights=weights).tolist() == [0, 1]
+    assert draw(["a", "b", "c"], 3, seed=1, purpose="zero", log_weights=weights).tolist() == [0, 1]
     for equal in (0.0, -1e4, 1e4):
         same = np.full(200, equal)
         assert (
-            drawn(NAMES, 50, seed=7, purpose="zero", log_weights=same).tolist()
-            == drawn(NAMES, 50, seed=7, purpose="zero").tolist()
+            draw(NAMES, 50, seed=7, purpose="zero", log_weights=same).tolist()
+            == draw(NAMES, 50, seed=7, purpose="zero").tolist()
         )
     far = np.array([-1e4, 1e4, 0.0])
-    assert drawn(["a", "b", "c"], 2, seed=3, purpose="zero", log_weights=far).tolist() == [1, 2]
+    assert draw(["a", "b", "c"], 2, seed=3, purpose="zero", log_weights=far).tolist() == [1, 2]
 
 
 def test_the_number_1_is_another_name_than_the_text_1():
-    first = [drawn([1, "1"], 1, seed=seed, purpose="zero").item() for seed in range(40)]
+    first = [draw([1, "1"], 1, seed=seed, purpose="zero").item() for seed in range(40)]
     assert set(first) == {0, 1}
-    assert first == [1 - drawn(["1", np.int64(1)], 1, seed=seed, purpose="zero").item() for seed in range(40)]
+    assert first == [1 - draw(["1", np.int64(1)], 1, seed=seed, purpose="zero").item() for seed in range(40)]
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, None])
 def test_a_seed_that_is_none_is_an_error(seed):
     with pytest.raises(PoolError, match=r"seed: got .*; expected a whole number from 0"):
-        drawn(NAMES, 1, seed=seed, purpose="zero")
+        draw(NAMES, 1, seed=seed, purpose="zero")
 
 
 def test_names_that_are_hashed_in_several_turns_are_drawn_as_in_one(monkeypatch):
     names = [f"s{each}" for each in range(50)]
-    expected = drawn(names, 20, seed=7, purpose="zero").tolist()
+    expected = draw(names, 20, seed=7, purpose="zero").tolist()
     monkeypatch.setattr(quotas, "_AT_ONCE", 8)
-    assert drawn(names, 20, seed=7, purpose="zero").tolist() == expected
+    assert draw(names, 20, seed=7, purpose="zero").tolist() == expected

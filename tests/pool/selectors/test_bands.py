@@ -156,7 +156,15 @@ def test_options_that_do_not_fit_are_errors(name, options, message):
 
 @pytest.mark.parametrize(
     "chosen",
-    [Band(confident=True), MeanBand(), Spread(), Spread(0.3), MinRollouts(4), Source(["web"]), Source(only=["web"])],
+    [
+        Band(confident=True),
+        MeanBand(),
+        Spread(),
+        Spread(0.3),
+        MinRollouts(4),
+        Source(["web"]),
+        Source(only=["web"]),
+    ],
     ids=repr,
 )
 def test_they_keep_the_promises_of_selectors(chosen):

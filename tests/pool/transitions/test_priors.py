@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.transitions.prior_check import contradiction
-from grounding_rewards.pool.transitions.priors import COMMON, JEFFREYS, fit_beta, prior_of
+from grounding_rewards.pool.transitions.priors import COMMON, JEFFREYS, contradiction, fit_beta, prior_of
 from grounding_rewards.stats.intervals import beta_binomial
 
 GROUPS = st.lists(st.integers(0, 12).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), max_size=40)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards_adapters.verl import compute_score
 from tests.golden import harness
-from tests.verifiers.test_collinear import curve
+from tests.verifiers.test_exploration import curve
 
 RECIPE = gr.recipe("infigui-g1")
 PLAIN = gr.recipe("infigui-g1", no_think=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.verifiers.centredness import SHAPES
+from grounding_rewards.verifiers.distance import SHAPES
 
 AGILE = gr.recipe("ui-agile")
 SIZES = {"image_sizes": (2000, 1000), "model_image_sizes": (1000, 500)}

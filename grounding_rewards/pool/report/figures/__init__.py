@@ -1,1 +1,1 @@
-"""The figures of a report, one a file: numbers in, a matplotlib figure out."""
+"""Figures of a report, one a file: numbers in, a matplotlib figure out."""

@@ -1,4 +1,4 @@
-"""From how many right rollouts to how many: two rounds as a heat map, and beside it what chance alone would show."""
+"""Heat map of transitions by right rollouts, beside the one expected by chance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.pool.report.figures.style import NORMAL, SMALL, WIDTH, canvas, told_apart
+from grounding_rewards.pool.report.figures import style
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.wording import listed, plural
 
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BESIDE, _WHOLE = 5, 10
-"""Cells a side up to which both maps stand beside each other, and up to which empty rows and columns stay."""
+"""Largest number of cells a side to place maps side by side, and to keep empty rows and columns."""
 
-_WIDEST, _HALF = 7.3, 3.3  # inches of a map: below another, and beside one
+_WIDEST, _HALF = 7.3, 3.3  # width of a map in inches: below another, and beside one
 _LARGEST, _LINE, _LINES, _LEAST, _FLAT = 0.95, 0.62, 0.38, 0.1, 0.75
-"""Inches of a cell: the widest; from here on it holds a line of texts, or two; the lowest; high to wide without."""
-_LIGHT = 0.5  # the place on the colour scale above which ink is black
+"""Size of a cell in inches: the widest, for one line, for two lines, the lowest; and its aspect without text."""
+_LIGHT = 0.5  # place on the colour scale above which ink is black
 _GAMMA = 0.5  # most shares are small: their square roots tell them apart better
 
 
 @dataclass(frozen=True)
 class _Grid:
-    """Two maps of one shape, and the room that a cell has in inches."""
+    """Two maps of one shape, and the size of a cell in inches."""
 
-    seen: Floats
+    observed: Floats
     expected: Floats
 
     @property
     def beside(self) -> bool:
-        return bool(max(self.seen.shape) <= _BESIDE)
+        return bool(max(self.observed.shape) <= _BESIDE)
 
     @property
     def wide(self) -> float:
-        return float(min(_LARGEST, (_HALF if self.beside else _WIDEST) / self.seen.shape[1]))
+        return float(min(_LARGEST, (_HALF if self.beside else _WIDEST) / self.observed.shape[1]))
 
     @property
     def high(self) -> float:
@@ -56,51 +56,53 @@ def heat_map(found: Numbers, before: str, after: str) -> Figure:
     Rows without a sample stay grey; of large maps, those at the end are left out, and columns as well.
 
     Args:
-        found: what ``Transitions.to_json`` says.
+        found: ``Transitions.to_json``.
         before: the earlier round's name.
         after: the later one's.
     """
     grid = _Grid(*_cropped(np.array(found["counts"], dtype=np.float64), _floats(found["null"]["expected"])))
-    rows, columns = grid.seen.shape
+    rows, columns = grid.observed.shape
     room = 0.6, 0.75  # inches around a map, for its labels: at the sides and above and below
     if grid.beside:
-        figure = canvas(
-            grid.high * rows + room[1] + 0.75, min(WIDTH, max(2 * (grid.wide * columns + room[0]) + 1.1, 5.2))
+        figure = style.canvas(
+            grid.high * rows + room[1] + 0.75, min(style.WIDTH, max(2 * (grid.wide * columns + room[0]) + 1.1, 5.2))
         )
     else:
-        figure = canvas(2 * (grid.high * rows + room[1]) + 0.75, min(WIDTH, grid.wide * columns + room[0] + 1.5))
-    first, second = told_apart([before, after], 40)
-    figure.suptitle(f"{first} to {second}\n{_told(found)}", fontsize=NORMAL, x=0.01, ha="left")
+        figure = style.canvas(
+            2 * (grid.high * rows + room[1]) + 0.75, min(style.WIDTH, grid.wide * columns + room[0] + 1.5)
+        )
+    first, second = style.distinct_labels([before, after], 40)
+    figure.suptitle(f"{first} to {second}\n{_caption(found)}", fontsize=style.NORMAL, x=0.01, ha="left")
     panels = figure.subplots(*((1, 2) if grid.beside else (2, 1)), squeeze=False, sharex=True, sharey=True).ravel()
     image: Any = None
     for axes, cells, title in zip(
-        panels, (grid.seen, grid.expected), ("seen", f"by chance ({found['null']['kind']})"), strict=True
+        panels, (grid.observed, grid.expected), ("observed", f"by chance ({found['null']['kind']})"), strict=True
     ):
         image = _panel(axes, cells, title, grid)
-        axes.set_xlabel(f"right rollouts after, of {listed(found['n_after'])}", fontsize=NORMAL)
+        axes.set_xlabel(f"right rollouts after, of {listed(found['n_after'])}", fontsize=style.NORMAL)
     for axes in panels if not grid.beside else panels[:1]:
-        axes.set_ylabel(f"before, of {listed(found['n_before'])} (samples)", fontsize=NORMAL, labelpad=7)
-    _label_rows(panels[0], grid.seen)
+        axes.set_ylabel(f"before, of {listed(found['n_before'])} (samples)", fontsize=style.NORMAL, labelpad=7)
+    _label_rows(panels[0], grid.observed)
     _bar(figure, image, panels.tolist(), grid)
     return figure
 
 
-def _told(found: Numbers) -> str:
-    """How many samples both have, and at which temperatures."""
+def _caption(found: Numbers) -> str:
+    """Return the number of samples in both rounds, and the temperatures."""
     warm = [listed(found[name]) for name in ("temperatures_before", "temperatures_after")]
     known = "" if warm == ["-", "-"] else f", temperature {warm[0]} before and {warm[1]} after"
     return f"{plural(found['both'], 'sample')} in both{known}"
 
 
-def _cropped(seen: Floats, expected: Floats) -> tuple[Floats, Floats]:
-    """Large maps without rows and columns at the end that hold nobody, or nobody is expected in."""
-    high = int(np.flatnonzero(seen.sum(axis=1))[-1]) + 1
-    held = seen.sum(axis=0) + np.nansum(expected, axis=0)
+def _cropped(observed: Floats, expected: Floats) -> tuple[Floats, Floats]:
+    """Crop empty rows and columns at the end of large maps."""
+    high = int(np.flatnonzero(observed.sum(axis=1))[-1]) + 1
+    held = observed.sum(axis=0) + np.nansum(expected, axis=0)
     wide = int(np.flatnonzero(held >= 0.5)[-1]) + 1
     rows, columns = (
-        whole if whole <= _WHOLE else filled for filled, whole in zip((high, wide), seen.shape, strict=True)
+        whole if whole <= _WHOLE else filled for filled, whole in zip((high, wide), observed.shape, strict=True)
     )
-    return seen[:rows, :columns], expected[:rows, :columns]
+    return observed[:rows, :columns], expected[:rows, :columns]
 
 
 def _panel(axes: Axes, cells: Floats, title: str, grid: _Grid) -> Any:
@@ -111,9 +113,9 @@ def _panel(axes: Axes, cells: Floats, title: str, grid: _Grid) -> Any:
     shares = np.divide(cells, totals, out=np.full(cells.shape, np.nan), where=totals > 0)
     shades = colormaps["viridis"].with_extremes(bad="0.93")
     image = axes.imshow(shares, cmap=shades, norm=PowerNorm(_GAMMA, 0.0, 1.0), aspect="auto", interpolation="nearest")
-    axes.set_title(title, fontsize=NORMAL, loc="left")
+    axes.set_title(title, fontsize=style.NORMAL, loc="left")
     axes.spines[:].set_visible(False)
-    axes.tick_params(labelsize=SMALL, length=2, color="0.4", labelbottom=True)
+    axes.tick_params(labelsize=style.SMALL, length=2, color="0.4", labelbottom=True)
     axes.set_xticks(range(0, cells.shape[1], -(-cells.shape[1] // 20)))
     if grid.wide >= _LINES:
         between = " \u00b7 " if grid.wide >= _LINE and not grid.beside else "\n"
@@ -121,17 +123,17 @@ def _panel(axes: Axes, cells: Floats, title: str, grid: _Grid) -> Any:
     return image
 
 
-def _label_rows(axes: Axes, seen: Floats) -> None:
-    places = range(0, len(seen), -(-len(seen) // 20))
-    labels = [f"{place}  ({_count(float(seen[place].sum()))})" for place in places]
+def _label_rows(axes: Axes, observed: Floats) -> None:
+    places = range(0, len(observed), -(-len(observed) // 20))
+    labels = [f"{place}  ({_count(float(observed[place].sum()))})" for place in places]
     axes.set_yticks(places, labels=labels)
 
 
 def _bar(figure: Figure, image: Any, panels: list[Axes], grid: _Grid) -> None:
     bar = figure.colorbar(image, ax=panels, shrink=0.8, pad=0.02, aspect=24 if grid.beside else 40)
-    bar.set_label("share of the row's samples", fontsize=NORMAL)
+    bar.set_label("share of the row's samples", fontsize=style.NORMAL)
     bar.set_ticks([0.0, 0.05, 0.2, 0.5, 1.0], labels=["0 %", "5 %", "20 %", "50 %", "100 %"])
-    bar.ax.tick_params(labelsize=SMALL, length=3)
+    bar.ax.tick_params(labelsize=style.SMALL, length=3)
     bar.outline.set_visible(False)
 
 
@@ -140,17 +142,17 @@ def _write(axes: Axes, cells: Floats, shares: Floats, between: str) -> None:
         share = float(shares[row, column])
         if np.isnan(share) or count < 0.05:
             continue
-        told = _count(float(count)) + (f"{between}{100 * share:.0f} %" if share >= 0.005 else "")
-        axes.text(column, row, told, ha="center", va="center", fontsize=7.0, color=_ink(share))
+        text = _count(float(count)) + (f"{between}{100 * share:.0f} %" if share >= 0.005 else "")
+        axes.text(column, row, text, ha="center", va="center", fontsize=7.0, color=_ink(share))
 
 
 def _ink(share: float) -> str:
-    """What can be read on the colour of a share."""
+    """Return a legible ink on the colour of a share."""
     return "black" if share**_GAMMA > _LIGHT else "white"
 
 
 def _count(value: float) -> str:
-    """A count in little room.
+    """Format a count for a narrow cell.
 
     >>> _count(12.0), _count(0.26), _count(3.44), _count(1234.0), _count(45678.0), _count(1234567.0)
     ('12', '0.3', '3.4', '1234', '46k', '1.2M')

@@ -1,4 +1,4 @@
-"""One sample: its screen, its target, and where its rollouts clicked."""
+"""Figure of one sample: its screen, its target, and the clicks of its rollouts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from grounding_rewards.coords.spaces import PIXEL, UNIT
 from grounding_rewards.explain.plot import panel
 from grounding_rewards.explain.plot.picture import closer
 from grounding_rewards.explain.plot.scene import Scene, Window
-from grounding_rewards.pool.report.figures.style import COLOURS, NORMAL, SMALL, WIDTH
-from grounding_rewards.pool.report.samples import Shown
+from grounding_rewards.pool.report.figures import style
+from grounding_rewards.pool.report.samples import ShownSample
 
 Image = NDArray[Any]
 """(h, w) shades of grey."""
@@ -24,31 +24,26 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-_ASPECT = 16 / 9  # of a screen whose size nobody knows
+_ASPECT = 16 / 9  # of a screen of unknown size
 _TALLEST, _LEFT, _GAP, _RIGHT, _TOP, _BOTTOM = 3.6, 0.1, 0.3, 0.1, 0.3, 0.42
 _NARROWEST = 4.0
-_TITLE, _CLOSER = 2.1, 2.5  # inches that a closer view's title takes, and of such a view in a row of its own
-_TARGET: dict[str, Any] = {"color": COLOURS["mixed"], "linewidth": 2.4, "solid_joinstyle": "miter"}
-_POINT: dict[str, Any] = {
-    "color": COLOURS["mixed"],
-    "linestyle": "none",
-    "marker": "D",
-    "markersize": 7.0,
-    "markeredgecolor": "white",
-}
-_WRONG: dict[str, Any] = {"color": COLOURS["none_correct"], "linestyle": "none", "marker": "X", "markersize": 7.5}
-_RIGHT_ONE: dict[str, Any] = {"color": COLOURS["all_correct"], "linestyle": "none", "marker": "o", "markersize": 7.0}
-_LEAST = 0.15  # a closer view is no smaller than this share of the screen's shorter side: what is around can be told
-_DOTS = 1400  # of a screenshot's side that a picture can show
-_MARK = 13.0  # points that the number of a view takes, above or below its frame
-_TIGHT = 0.25  # a closer view of the clicks is drawn where they fit into this share of each side
+_TITLE, _CLOSER = 2.1, 2.5  # width of a closer view's title, and height of such a view in a row of its own, in inches
+_TARGET: dict[str, Any] = {"color": style.COLOURS["mixed"], "linewidth": 2.4, "solid_joinstyle": "miter"}
+_DOT: dict[str, Any] = {"linestyle": "none", "markersize": 7.0}
+_POINT = {**_DOT, "color": style.COLOURS["mixed"], "marker": "D", "markeredgecolor": "white"}
+_WRONG = {**_DOT, "color": style.COLOURS["none_correct"], "marker": "X", "markersize": 7.5}
+_RIGHT_ONE = {**_DOT, "color": style.COLOURS["all_correct"], "marker": "o"}
+_LEAST = 0.15  # smallest closer view, as a share of the screen's shorter side: shows the surroundings
+_DOTS = 1400  # pixels of a screenshot's side that a picture can show
+_MARK = 13.0  # height of a view's number in points, above or below its frame
+_TIGHT = 0.25  # largest share of each side for a closer view of the clicks
 
 
-def sample(shown: Shown) -> Figure:
+def sample(shown: ShownSample) -> Figure:
     """Draw the whole screen and, where they are small, closer views of the target and of where the clicks agree.
 
     Args:
-        shown: the sample; below it is its screenshot, if it has one.
+        shown: the sample, with its screenshot if it has one.
     """
     from grounding_rewards.explain.plot.figure import figures
 
@@ -64,7 +59,7 @@ def sample(shown: Shown) -> Figure:
     for number, ((name, window), (left, top, across, tall)) in enumerate(zip(views, places, strict=True)):
         axes = figure.add_axes((left / wide, 1 - (top + tall) / high, across / wide, tall / high))
         lines |= _draw(axes, shown, scene, window)
-        axes.set_title(_title(number, name, window, scene), fontsize=NORMAL, loc="left", pad=4)
+        axes.set_title(_title(number, name, window, scene), fontsize=style.NORMAL, loc="left", pad=4)
         if whole is None:
             whole = axes
         else:
@@ -74,7 +69,7 @@ def sample(shown: Shown) -> Figure:
 
 
 def _places(aspects: Sequence[float]) -> list[tuple[float, float, float, float]]:
-    """Where views stand: left, top, width and height in inches.
+    """Return the left, top, width and height of each view in inches.
 
     All stand in a row; closer views that would be narrower than their titles stand in a second one.
 
@@ -91,9 +86,9 @@ def _places(aspects: Sequence[float]) -> list[tuple[float, float, float, float]]
 
 
 def _row(aspects: Sequence[float], top: float, tallest: float, least: float) -> list[tuple[float, float, float, float]]:
-    """Views beside each other, each in a room whose aspect is ``least`` or more."""
+    """Place views in one row, each in a room whose aspect is ``least`` or more."""
     rooms = [max(aspect, least) for aspect in aspects]
-    tall = min(tallest, (WIDTH - _LEFT - _RIGHT - _GAP * (len(rooms) - 1)) / sum(rooms))
+    tall = min(tallest, (style.WIDTH - _LEFT - _RIGHT - _GAP * (len(rooms) - 1)) / sum(rooms))
     lefts = [_LEFT + sum(rooms[:place]) * tall + place * _GAP for place in range(len(rooms))]
     return [(left, top, aspect * tall, tall) for left, aspect in zip(lefts, aspects, strict=True)]
 
@@ -103,8 +98,8 @@ def _title(number: int, name: str, window: Window, scene: Scene) -> str:
     return f"{number}: {name}{wide}" if name else "the whole screen"
 
 
-def screen(shown: Shown) -> Scene:
-    """The screen with the target on it, in pixels where its size is known, else in shares of it."""
+def screen(shown: ShownSample) -> Scene:
+    """Return the screen with the target on it, in pixels where its size is known, else in shares of it."""
     known = shown.image_size is not None
     width, height = shown.image_size or (_ASPECT, 1.0)
     scale = np.array([width, height])
@@ -117,8 +112,8 @@ def screen(shown: Shown) -> Scene:
     )  # fmt: skip
 
 
-def closer_views(scene: Scene, shown: Shown) -> list[tuple[str, Window]]:
-    """What to look at closely: a small target, and clicks that agree on a place outside of that view."""
+def closer_views(scene: Scene, shown: ShownSample) -> list[tuple[str, Window]]:
+    """Return closer views: of a small target, and of clicks that agree on a place outside of that view."""
     near_target = (
         [("around the target", _widened(window, scene)) for window in closer(scene)] if len(scene.boxes) else []
     )
@@ -136,7 +131,7 @@ def closer_views(scene: Scene, shown: Shown) -> list[tuple[str, Window]]:
 
 
 def _widened(window: Window, scene: Scene) -> Window:
-    """A window on the screen with the same middle, wide and high enough to judge what is in it."""
+    """Widen a window around its middle, within the screen, until its surroundings can be recognised."""
     size, low, high = np.array([scene.width, scene.height]), np.array(window[:2]), np.array(window[2:])
     side = np.minimum(np.maximum(high - low, _LEAST * size.min()), size)
     start = np.clip((low + high) / 2 - side / 2, 0.0, size - side)
@@ -144,14 +139,14 @@ def _widened(window: Window, scene: Scene) -> Window:
     return x1, y1, x2, y2
 
 
-def _draw(axes: Axes, shown: Shown, scene: Scene, window: Window) -> dict[str, Line2D]:
-    """One view; what is on it, by what the legend calls it."""
+def _draw(axes: Axes, shown: ShownSample, scene: Scene, window: Window) -> dict[str, Line2D]:
+    """Draw one view, and return its artists by their legend's label."""
     x1, y1, x2, y2 = window
     axes.set_facecolor("0.95")
     if shown.image is not None:
         part, extent = _cut(shown.image, scene, window)
         if panel.dark(shown.image):
-            part = 255 - part  # by the whole screen, or views of one screenshot could differ
+            part = 255 - part  # by the whole screen, so that all views of it agree
         axes.imshow(0.35 + part / 255.0 * 0.65, cmap="gray", vmin=0.0, vmax=1.0, extent=extent, aspect="auto")
     axes.set_autoscale_on(False)
     axes.set_xlim(x1, x2)
@@ -166,7 +161,7 @@ def _draw(axes: Axes, shown: Shown, scene: Scene, window: Window) -> dict[str, L
 
 
 def _cut(image: Image, scene: Scene, window: Window) -> tuple[Image, Window]:
-    """The part of a screenshot that a view shows, no finer than it can, and x1 x2 y2 y1 of that part."""
+    """Return the part of a screenshot in a view, no finer than a picture can show, and its extent x1 x2 y2 y1."""
     high, wide = image.shape
     scale = np.array([wide / scene.width, high / scene.height])
     low = np.maximum(np.floor(np.array(window[:2]) * scale).astype(int), 0)
@@ -197,17 +192,17 @@ def _target(scene: Scene) -> list[Line2D]:
     return found
 
 
-def _clicks(points: Floats, shown: Shown, window: Window) -> list[Line2D]:
+def _clicks(points: Floats, shown: ShownSample, window: Window) -> list[Line2D]:
     from matplotlib.lines import Line2D
 
     found = []
-    for right, style, edge in ((False, _WRONG, "white"), (True, _RIGHT_ONE, "black")):
-        seen = _inside(points[shown.right == right], window)
-        if len(seen):
+    for right, look, edge in ((False, _WRONG, "white"), (True, _RIGHT_ONE, "black")):
+        inside = _inside(points[shown.right == right], window)
+        if len(inside):
             every = int((shown.inside & (shown.right == right)).sum())
             label = f"{every:,} {'right' if right else 'wrong'} click{'' if every == 1 else 's'}"
-            given = {**style, "markeredgecolor": edge, "markeredgewidth": 0.8, "clip_on": False, "zorder": 4}
-            found.append(Line2D(seen[:, 0], seen[:, 1], label=label, **given))
+            options = {**look, "markeredgecolor": edge, "markeredgewidth": 0.8, "clip_on": False, "zorder": 4}
+            found.append(Line2D(inside[:, 0], inside[:, 1], label=label, **options))
     return found
 
 
@@ -223,8 +218,8 @@ def _frame(axes: Axes, window: Window, name: str) -> None:
     room = high * _MARK * axes.figure.dpi / 72 / axes.get_window_extent().height
     y, shift = (y1, 4) if y1 >= room else (min(y2, high - room), -10)  # above is the title, and below the legend
     axes.annotate(
-        name, (x1, y), (3, shift), textcoords="offset points", fontsize=SMALL, weight="bold", path_effects=effects,
-        annotation_clip=False, zorder=6,
+        name, (x1, y), (3, shift), textcoords="offset points", fontsize=style.SMALL, weight="bold",
+        path_effects=effects, annotation_clip=False, zorder=6,
     )  # fmt: skip
 
 
@@ -245,5 +240,5 @@ def _legend(figure: Figure, lines: dict[str, Line2D], wide: float, high: float) 
     if handles:
         figure.legend(
             handles=handles, loc="lower left", bbox_to_anchor=(_LEFT / wide, 0.06 / high), ncol=len(handles),
-            frameon=False, fontsize=NORMAL, borderpad=0.0, borderaxespad=0.0, columnspacing=2.0,
+            frameon=False, fontsize=style.NORMAL, borderpad=0.0, borderaxespad=0.0, columnspacing=2.0,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the figures of a report have in common: colours, sizes, and texts that can be drawn."""
+"""Style of the figures of a report: colours, sizes, and labels that can be drawn."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from grounding_rewards.explain.plot.figure import figures
+from grounding_rewards.pool.report.samples import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WIDTH = 9.0
-"""Inches; with 100 dots an inch a figure is as wide as the page."""
+"""Width in inches; at 100 dots an inch a figure is as wide as the page."""
 
 COLOURS = {"none_correct": "#440154", "mixed": "#21918c", "all_correct": "#fde725"}
-"""The ends and the middle of viridis: never solved is dark, always solved is light."""
+"""Ends and middle of viridis, from never solved (dark) to always solved (light)."""
 
 NAMES = {"none_correct": "none correct", "mixed": "some correct", "all_correct": "all correct"}
 SMALL, NORMAL, LARGE = 8.0, 9.0, 10.5
@@ -25,7 +26,7 @@ GREY = "0.82"
 
 
 def canvas(height: float, width: float = WIDTH) -> Figure:
-    """An empty figure that no global state knows.
+    """Return an empty figure without global state.
 
     Raises:
         PictureError: matplotlib is not installed.
@@ -33,8 +34,8 @@ def canvas(height: float, width: float = WIDTH) -> Figure:
     return figures()(figsize=(width, round(height, 2)), dpi=100, facecolor="white", layout="constrained")
 
 
-def calm(axes: Axes, grid: str = "y") -> None:
-    """Take away what says nothing, and draw pale lines to read values by."""
+def tidy_axes(axes: Axes, grid: str = "y") -> None:
+    """Remove the upper and right spines, and draw a pale grid."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_axisbelow(True)
     axes.grid(axis=grid, color="0.9", linewidth=0.8)  # type: ignore[arg-type]
@@ -42,7 +43,7 @@ def calm(axes: Axes, grid: str = "y") -> None:
 
 
 def outcome_legend(figure: Figure, names: Sequence[str] = tuple(COLOURS), extra: Sequence[Any] = ()) -> None:
-    """What the colours stand for, above everything else."""
+    """Draw the legend of outcomes above the figure."""
     from matplotlib.patches import Patch
 
     handles = [Patch(facecolor=COLOURS[name], label=NAMES[name], **EDGE) for name in names]
@@ -52,30 +53,30 @@ def outcome_legend(figure: Figure, names: Sequence[str] = tuple(COLOURS), extra:
     )  # fmt: skip
 
 
-def per_cent(axes: Axes, axis: str = "y") -> None:
-    """Shares as per cent at an axis."""
+def percent_axis(axes: Axes, axis: str = "y") -> None:
+    """Format an axis of shares in per cent."""
     (axes.yaxis if axis == "y" else axes.xaxis).set_major_formatter(lambda value, place: f"{100 * value:g} %")
 
 
 def legible(text: str, most: int = 34) -> str:
-    r"""Text from anywhere as one line that can be drawn: not too long, no formulas, and no letters that a font lacks.
+    r"""Return a label that can be drawn: one line, short, without formulas and letters that the font lacks.
 
     >>> print(legible("a$b$"), legible("x\ny"), legible("screens/very/long/names/of/applications", 20))
     a\$b\$ x y screens/ve…lications
     """
-    line = " ".join(text.split()) or "(empty)"
-    half = (most - 1) // 2
-    line = line if len(line) <= most else f"{line[: most - 1 - half]}…{line[len(line) - half :]}"
+    line = shortened(" ".join(text.split()) or "(empty)", most)
     drawn = _drawn()
-    return "".join(each if each.isprintable() and ord(each) in drawn else "□" for each in line).replace("$", r"\$")
+    return "".join(letter if letter.isprintable() and ord(letter) in drawn else "□" for letter in line).replace(
+        "$", r"\$"
+    )
 
 
-def told_apart(texts: Sequence[str], most: int = 34) -> list[str]:
-    """The same of several texts: of long ones rather what they do not share; those that look alike get a number.
+def distinct_labels(texts: Sequence[str], most: int = 34) -> list[str]:
+    """Return distinct labels: long ones without their common beginning or end, equal ones with a number.
 
-    >>> told_apart(["round-one-of-the-first-day", "round-two-of-the-first-day", "b"], 13)
+    >>> distinct_labels(["round-one-of-the-first-day", "round-two-of-the-first-day", "b"], 13)
     ['…ound-one-of…', '…ound-two-of…', 'b']
-    >>> told_apart(["round-one-of-the-first-day"] * 2, 13)
+    >>> distinct_labels(["round-one-of-the-first-day"] * 2, 13)
     ['round-…st-day (1)', 'round-…st-day (2)']
     """
     lines = [" ".join(text.split()) for text in texts]
@@ -89,13 +90,13 @@ def told_apart(texts: Sequence[str], most: int = 34) -> list[str]:
 
 
 def _alike(lines: Collection[str]) -> int:
-    """So many letters do all of them begin with."""
+    """Return the length of the common prefix."""
     letters = enumerate(zip(*lines, strict=False))
     return next((place for place, each in letters if len(set(each)) > 1), min(map(len, lines), default=0))
 
 
 def _apart(line: str, start: int, end: int, most: int) -> str:
-    """A text without what others share, as far as it has to go."""
+    """Shorten a text by its common prefix and suffix, as far as needed."""
     if start + end >= len(line):
         return line
     room = max(most - 2 - (len(line) - start - end), 0)
@@ -107,7 +108,7 @@ def _apart(line: str, start: int, end: int, most: int) -> str:
 
 @cache
 def _drawn() -> frozenset[int]:
-    """The letters that the font has."""
+    """Return the code points of the font."""
     figures()
     from matplotlib.font_manager import findfont
     from matplotlib.ft2font import FT2Font

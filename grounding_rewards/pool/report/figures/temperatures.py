@@ -1,13 +1,13 @@
-"""What a temperature does: accuracy, what it is compared with, and what else changes with it."""
+"""Accuracy, paired difference and other shares by temperature."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from grounding_rewards.pool.report.figures.style import COLOURS, NORMAL, SMALL, calm, canvas, per_cent
+from grounding_rewards.pool.report.figures import style
 from grounding_rewards.pool.report.rounds import Numbers
-from grounding_rewards.pool.report.verdicts import ABOVE, COLLAPSED, HELD, LOWER, verdict
+from grounding_rewards.pool.report.wording import ABOVE, COLLAPSED, HELD, LOWER, verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,9 +20,9 @@ _BESIDE = {
     "distinct_share": ("different responses", "#7ad151", "D"),
 }
 _MARKS = {
-    HELD: (COLOURS["mixed"], "o"),
+    HELD: (style.COLOURS["mixed"], "o"),
     LOWER: ("0.45", "v"),
-    COLLAPSED: (COLOURS["none_correct"], "X"),
+    COLLAPSED: (style.COLOURS["none_correct"], "X"),
     ABOVE: ("#b5a300", "D"),
 }
 _LABEL, _LINES = 0.05, 3  # the share of the axis that a temperature's label takes, and lines for those that are close
@@ -32,9 +32,9 @@ def temperatures(found: Numbers) -> Figure:
     """Draw accuracy, the paired difference that the rule goes by, and what else was counted, over the temperature.
 
     Args:
-        found: what ``Sweep.to_json`` says.
+        found: ``Sweep.to_json``.
     """
-    figure = canvas(7.6)
+    figure = style.canvas(7.6)
     panels = figure.subplots(3, 1, sharex=True, height_ratios=[1.2, 1.0, 1.0])
     values = [row["temperature"] for row in found["rows"]]
     _points(panels[0], found, "accuracy", "low", "high")
@@ -47,21 +47,21 @@ def temperatures(found: Numbers) -> Figure:
     panels[2].set_ylim(-0.03, 1.03)
     titles = "accuracy", f"points from {found['compared_with']:g}, paired", "share"
     for axes, title in zip(panels, titles, strict=True):
-        calm(axes)
-        per_cent(axes)
-        axes.set_ylabel(title, fontsize=NORMAL)
+        style.tidy_axes(axes)
+        style.percent_axis(axes)
+        axes.set_ylabel(title, fontsize=style.NORMAL)
         axes.axvline(
             found["chosen"], color="0.5", linewidth=1.0, linestyle=(0, (4, 3)), zorder=1,
             label=f"chosen: {found['chosen']:g}" if axes is panels[0] else None,
         )  # fmt: skip
     for axes in (panels[0], panels[2]):
         axes.legend(
-            loc="lower left", bbox_to_anchor=(0.0, 1.0), ncol=5, frameon=False, fontsize=SMALL, borderpad=0.2,
+            loc="lower left", bbox_to_anchor=(0.0, 1.0), ncol=5, frameon=False, fontsize=style.SMALL, borderpad=0.2,
             columnspacing=1.6,
         )  # fmt: skip
     panels[1].yaxis.set_major_formatter(lambda value, place: f"{100 * value:+g}" if value else "0")
     panels[2].set_xticks(*_ticks(values))
-    panels[2].set_xlabel("temperature", fontsize=NORMAL)
+    panels[2].set_xlabel("temperature", fontsize=style.NORMAL)
     return figure
 
 
@@ -83,7 +83,7 @@ def _points(axes: Axes, found: Numbers, name: str, low: str, high: str) -> None:
 
 
 def _ticks(values: Sequence[float]) -> tuple[list[float], list[str]]:
-    r"""Temperatures, ascending, and their labels: those that are close stand on lines below, or have none.
+    r"""Return temperatures, ascending, and their labels, those that are close on lower lines or without one.
 
     >>> _ticks([1.0, 1.02, 1.04, 1.06, 2.0])
     ([1.0, 1.02, 1.04, 1.06, 2.0], ['1', '\n1.02', '\n\n1.04', '1.06', '2'])

@@ -1,0 +1,256 @@
+"""n rows to their scores: columns in, one call of the recipe, columns out; trainers and files go the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.image_sizes import read_sizes
+from grounding_rewards.coords.spaces import UNIT, convert
+from grounding_rewards.errors import TargetError
+from grounding_rewards.rollouts import Reason, Rollouts, Scores
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.targets.columns import BadTarget, Targets
+
+Rows = NDArray[np.int64] | None
+"""(m,) numbers of some rows of a batch; None for all."""
+
+Sizes = Sequence[tuple[float, float] | None]
+Groups = Callable[[Recipe, Targets, Rows], Any]
+
+SCORES = ("total", "acc", "valid", "parsed", "in_image")
+"""Columns of scored rows beside the recipes' parts."""
+
+_REASONS = np.array([*(reason.name for reason in Reason), None], dtype=np.object_)
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What scoring takes of n rows.
+
+    Attributes:
+        responses: n texts.
+        targets: n targets as they came.
+        extras: further columns; what is no column, such as a trainer's state, is every row's.
+        image_sizes: n sizes of the original images from outside of targets; None for none.
+        model_image_sizes: the same of the images that the model saw.
+        groups: (n,) which sample each row belongs to; or a function that says so of a recipe that compares rows.
+        token_lengths: (n,) lengths of the responses.
+    """
+
+    responses: Sequence[str | None]
+    targets: Sequence[Any]
+    extras: Mapping[str, Any] | None = None
+    image_sizes: Sizes | None = None
+    model_image_sizes: Sizes | None = None
+    groups: Groups | Any = None
+    token_lengths: Sequence[int] | None = None
+
+    def take(self, rows: Rows) -> Inputs:
+        """Return some of the rows; all for None."""
+        if rows is None:
+            return self
+        numbers = rows.tolist()
+
+        def some(column: Any) -> Any:
+            if isinstance(column, np.ndarray) and column.ndim:
+                return column[rows]
+            return [column[row] for row in numbers] if isinstance(column, list | tuple) else column
+
+        given = {**vars(self), "responses": list(self.responses), "targets": list(self.targets)}
+        extras = self.extras and {name: some(column) for name, column in self.extras.items()}
+        return Inputs(**{**{name: some(column) for name, column in given.items()}, "extras": extras})
+
+
+@dataclass(frozen=True, eq=False)
+class RecipeSlice:
+    """The rows of a batch that one recipe scored.
+
+    Attributes:
+        recipe: the recipe.
+        inputs: what it was given of them.
+        rollouts: what its verifiers saw.
+        scores: what it returned.
+        rows: which rows of the batch they are.
+        sizes: (m, 2) image sizes and model image sizes that came beside the targets' own; None where none did.
+        routed: whether the rows name that recipe; where they name none it stands in, and their targets cannot be used.
+    """
+
+    recipe: Recipe
+    inputs: Inputs
+    rollouts: Rollouts
+    scores: Scores
+    rows: Rows = None
+    sizes: tuple[Floats | None, Floats | None] = (None, None)
+    routed: bool = True
+
+    @property
+    def xy_unit(self) -> Floats:
+        """(m, 2) the point answered, in shares of the image; NaN where there is none, or the size is unknown."""
+        sizes = self.rollouts.image_sizes, self.rollouts.model_image_sizes
+        return convert(self.scores.predictions.xy, self.recipe.space, UNIT, *sizes)
+
+    @property
+    def columns(self) -> dict[str, Floats]:
+        """Numbers of m rows by name; a target that cannot be used has a total of 0.0."""
+        scores = self.scores
+        return {
+            "total": np.where(scores.valid > 0, scores.total, 0.0) if scores.errors else scores.total,
+            "acc": scores.acc,
+            "valid": scores.valid,
+            "parsed": scores.predictions.parsed.astype(np.float64),
+            "in_image": (scores.reason == Reason.OK).astype(np.float64),
+            **scores.parts,
+        }
+
+
+def score_rows(
+    recipe: Recipe, inputs: Inputs, bad_target: BadTarget, *, rows: Rows = None, outside_first: bool = True
+) -> RecipeSlice:
+    """Score rows with one recipe.
+
+    Args:
+        recipe: the recipe.
+        inputs: what there is of the rows.
+        bad_target: what to do with a row whose target cannot be used.
+        rows: which rows of their batch they are.
+        outside_first: whether sizes from outside go before those in targets, or only stand in for them.
+
+    Raises:
+        TargetError: a target cannot be used, under ``"raise"``.
+        TypeError: a response is neither a string nor None.
+    """
+    targets = recipe.read_targets(list(inputs.targets), bad_target=bad_target, warn=False)
+    sizes = (
+        _outside("image_sizes", inputs.image_sizes, None if outside_first else targets.known_image_sizes),
+        _outside(
+            "model_image_sizes", inputs.model_image_sizes, None if outside_first else targets.known_model_image_sizes
+        ),
+    )
+    groups = inputs.groups
+    if callable(groups):
+        groups = groups(recipe, targets, rows) if "groups" in recipe.needs else None
+    rollouts = recipe.rollouts(
+        inputs.responses,
+        targets,
+        image_sizes=sizes[0],
+        model_image_sizes=sizes[1],
+        groups=groups,
+        token_lengths=inputs.token_lengths,
+        extras=inputs.extras,
+        bad_target=bad_target,
+    )
+    return RecipeSlice(recipe, inputs, rollouts, recipe.judge(rollouts), rows, sizes)
+
+
+def _outside(name: str, given: Sizes | None, first: Floats | None) -> Floats | None:
+    """Sizes from outside, where the targets' own do not go first; None where there are none."""
+    if given is None or not any(size is not None for size in given):
+        return None
+    found = read_sizes(name, given, len(given))
+    return found if first is None else np.where(np.isnan(first), found, first)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredBatch:
+    """n scored rows, whether one recipe scored them or each row had its own.
+
+    Attributes:
+        slices: the rows by recipe.
+        parts: names of all parts that any recipe has.
+        count: n.
+    """
+
+    slices: Sequence[RecipeSlice]
+    parts: Sequence[str]
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    @cached_property
+    def columns(self) -> dict[str, Floats]:
+        """Numbers of n rows by name, finite and always the same names.
+
+        ``total`` (0.0 where the target could not be used), ``acc``, ``valid``, ``parsed`` (an answer was read),
+        ``in_image`` (inside the image, and the target could be used) and every part (0.0 in rows whose recipe has none
+        of that name).
+        """
+        columns = [each.columns for each in self.slices]
+        names = (*SCORES, *self.parts)
+        if len(columns) == 1 and self.slices[0].rows is None and tuple(columns[0]) == names:
+            return columns[0]
+        return {name: self._join([each.get(name) for each in columns], 0.0) for name in names}
+
+    @property
+    def reason(self) -> NDArray[np.int8]:
+        """(n,) ``Reason``."""
+        return self.column(lambda each: each.scores.reason)
+
+    def column(self, of: Callable[[RecipeSlice], NDArray[Any]], fill: Any = 0.0) -> NDArray[Any]:
+        """Join what each slice has, (m,) or (m, k), to a column of n rows; ``fill`` stands in rows of none."""
+        return self._join([of(each) for each in self.slices], fill)
+
+    def _join(self, columns: Sequence[NDArray[Any] | None], fill: Any) -> NDArray[Any]:
+        known = [(each.rows, column) for each, column in zip(self.slices, columns, strict=True) if column is not None]
+        if len(known) == 1 and known[0][0] is None:
+            return known[0][1]
+        like = known[0][1] if known else np.zeros(0)
+        found = np.full((self.count, *like.shape[1:]), fill, dtype=like.dtype)
+        for rows, column in known:
+            found[rows] = column
+        return found
+
+    @cached_property
+    def errors(self) -> Mapping[int, TargetError]:
+        """Why targets could not be used, by row."""
+        found: dict[int, TargetError] = {}
+        for each in self.slices:
+            for row, error in each.scores.errors.items():
+                own = row if each.rows is None else int(each.rows[row])
+                found[own] = error if own == row else error.named(own)
+        return dict(sorted(found.items()))
+
+    @property
+    def targets(self) -> list[Any]:
+        """(n,) the targets as read; None where unreadable."""
+        found: list[Any] = self.column(lambda each: np.fromiter(each.rollouts.targets.rows, np.object_), None).tolist()
+        return found
+
+    def named(self, of: Callable[[Recipe], str]) -> list[Any]:
+        """Return (n,) what a text says of the recipe of each row; None in rows of none."""
+        texts = np.array([*(of(each.recipe) for each in self.slices), None], dtype=np.object_)
+        places = [np.full(len(each.scores), place) for place, each in enumerate(self.slices)]
+        found: list[Any] = texts[self._join(places, -1)].tolist()
+        return found
+
+    def rollout_columns(self) -> dict[str, Any]:
+        """Return what a rollout table says of n scored rows.
+
+        Numbers are NaN where the target could not be used, in parts that a row's recipe has not, and in rows that
+        nothing scored; texts are None there.
+        """
+        xy = self.column(lambda each: each.xy_unit, np.nan)
+        usable = [_usable(each) for each in self.slices]
+        names = "total", "acc", *self.parts
+        return {
+            **{name: self._join([each.get(name) for each in usable], np.nan) for name in names},
+            "recipe": self.named(lambda recipe: recipe.name),
+            "reason": _REASONS[self.column(lambda each: each.scores.reason, -1)].tolist(),
+            "x_unit": xy[:, 0],
+            "y_unit": xy[:, 1],
+            "image_size": self.column(lambda each: each.rollouts.image_sizes, np.nan),
+            "model_image_size": self.column(lambda each: each.rollouts.model_image_sizes, np.nan),
+        }
+
+
+def _usable(scored: RecipeSlice) -> dict[str, Floats]:
+    """The numbers of m rows, NaN where the target could not be used."""
+    columns, valid = scored.columns, scored.scores.valid > 0
+    return {name: np.where(valid, each, np.nan) for name, each in columns.items()} if scored.scores.errors else columns

@@ -1,0 +1,106 @@
+"""Write a report: one HTML page and its pictures."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from grounding_rewards.errors import PictureError
+from grounding_rewards.explain.plot.figure import figures
+from grounding_rewards.pool.report.data import Report, report
+from grounding_rewards.pool.report.inputs import Options, read_inputs
+from grounding_rewards.pool.report.page import DOTS, page
+from grounding_rewards.pool.report.pictures import FILES, Drawing, drawings
+from grounding_rewards.pool.report.sample_rows import Screenshots, shown_samples, with_screenshots
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.atomic import atomic_files, output_of
+from grounding_rewards.tables.data_paths import made_directory
+from grounding_rewards.tables.reporting import SILENT, Reporting
+
+PAGE = "report.html"
+
+
+def write_report(
+    inputs: Sequence[str],
+    out: Path,
+    *,
+    title: str = "Pools by round",
+    by: str = "source",
+    target_space: str | None = None,
+    recipe: Recipe | None = None,
+    samples: int = 6,
+    data: Screenshots | None = None,
+    reporting: Reporting = SILENT,
+) -> dict[str, Any]:
+    """Write a report from files, as ``grounding-rewards pool report`` does.
+
+    Args:
+        inputs: rollouts, statistics and manifests of pools; see ``read_inputs``.
+        out: the directory of the page and its pictures, made if need be.
+        title: the page's heading.
+        by: the column that samples are counted by.
+        target_space: the space of targets that name none.
+        recipe: the recipe whose form targets have, where rollouts name none that is installed.
+        samples: the number of hardest samples, and of suspects, to show.
+        data: the training data with screenshots; None shows an empty screen.
+        reporting: takes warnings and progress.
+
+    Returns:
+        The page, the names of its pictures, the warnings, and all of ``Report.to_json``.
+
+    Raises:
+        PictureError: matplotlib or jinja2 is not installed, or ``out`` is a file.
+        PoolError: an input does not fit.
+        TableError: a file cannot be read or written.
+    """
+    figures()
+    if out.exists() and not out.is_dir():
+        raise PictureError(f"{out}: is not a directory")
+    warnings = dict[str, None]()
+    options = Options(by, target_space, recipe, lambda text: warnings.update({text: None}))
+    with reporting.progress("counting rollouts") as advance:
+        read = read_inputs(inputs, options)
+        advance(1.0)
+    hardest, suspects = shown_samples(read.parts[-1], samples, options) if read.parts and samples else ([], [])
+    if data is not None:
+        shown, remarks = with_screenshots([*hardest, *suspects], data)
+        warnings |= dict.fromkeys(remarks)
+        hardest, suspects = shown[: len(hardest)], shown[len(hardest) :]
+    found = report(
+        title, [part.round for part in read.parts], by_temperature=read.by_temperature, unswept=read.unswept,
+        pools=read.pools, hardest=hardest, suspects=suspects, remarks=tuple(warnings),
+    )  # fmt: skip
+    pictures = _write(found, out, reporting)
+    for text in warnings:
+        reporting.warn(text)
+    return {"page": str(out / PAGE), "pictures": pictures, "warnings": list(warnings), **found.to_json()}
+
+
+def _write(found: Report, out: Path, reporting: Reporting) -> list[str]:
+    """Write the pictures and then the page, without the pictures of an older page; return the names of the pictures."""
+    pictures = {drawing.file: (drawing, data) for drawing, data in drawn(found, reporting)}
+    html = page(found, pictures).encode("utf-8", "backslashreplace")
+
+    def older() -> Iterator[Path]:
+        there = sorted({output_of(path) for path in out.iterdir()}) if (out / PAGE).exists() else []
+        yield from (path for path in there if FILES.fullmatch(path.name) and path.name not in pictures)
+
+    with made_directory(out), atomic_files() as files:
+        files.open(out / PAGE).write(html)
+        for name, (_, data) in pictures.items():
+            files.open(out / name).write(data)
+        files.removed = older()  # listed when the files take their names: another run may have written more by then
+    return list(pictures)
+
+
+def drawn(found: Report, reporting: Reporting) -> Iterator[tuple[Drawing, bytes]]:
+    """Draw the pictures as PNG without date or program, so that the same numbers give the same bytes."""
+    every = list(drawings(found))
+    with reporting.progress("drawing") as advance:
+        for number, drawing in enumerate(every):
+            data = io.BytesIO()
+            drawing.draw().savefig(data, format="png", dpi=DOTS, metadata={"Software": None})
+            advance((number + 1) / len(every))
+            yield drawing, data.getvalue()

@@ -1,0 +1,186 @@
+"""Scores of lengths: of a response among those of its group, and of its thinking."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier, Verifier, judges_of, reads_of, scored
+from grounding_rewards.verifiers.consensus import NEEDS_GROUPS
+from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
+from grounding_rewards.verifiers.hit import Hit
+
+
+@dataclass(frozen=True)
+class DastLength(BaseVerifier):
+    """DAST's length reward: max(0.5 - 0.5 λ, 0.1) where the rollout is right, min(0.9 λ - 0.1, -0.1) where it is wrong.
+
+    λ = (L - B) / B, with L the length of the response and B = p · L_r + (1 - p) · L_max the budget of its group: p is
+    the share of its rollouts that are right, L_r their mean length and L_max the largest length of all. B = 0: λ = 0.
+    -1.0 to 1.0. Right answers score from 0.1 to 1, the more, the shorter; wrong ones lose from 1 to 0.1, the less, the
+    longer: where nothing is right, the longest is the best.
+
+    Lengths are those in tokens where they are known (``token_lengths``), else in characters of the text. The source
+    measures the padded batch, in which all rows are equally long, so that its rewards hardly differ; here
+    every row has its own length.
+
+    Args:
+        correct: the verifier that says whether a rollout is right; in a config its name, or ``{"verifier": NAME, ...}``
+            with what it takes.
+        above: a rollout is right where that is above this number.
+
+    Raises:
+        RecipeError: an option does not fit.
+
+    >>> DastLength(correct=Hit(point_radius=14)).needs
+    frozenset({'groups'})
+
+    Source: UI-R1 2fe9bf0, ``trainer/DAST_grpo_trainer.py``, after DAST.
+    """
+
+    correct: Verifier = field(default=Hit(), metadata={"takes": "verifier"})
+    above: float = 0.0
+
+    low = -1.0
+    high = 1.0
+
+    def __post_init__(self) -> None:
+        options.number(self, "above", low=-np.inf)
+        if wrong := why_invalid(self.correct, VERIFIER):
+            expected = f'a verifier (in a config its name, or {{"verifier": NAME, ...}}); this {wrong}'
+            raise options.wrong(self, "correct", expected)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return NEEDS_GROUPS | self.correct.needs
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return reads_of(self.correct) | {"token_lengths"}
+
+    @property
+    def judges(self) -> frozenset[str]:
+        return judges_of(self.correct)
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        right = scored(self.correct, rollouts, "correct") > self.above
+        return length_rewards(right, _lengths(rollouts), rollouts.groups)
+
+
+def length_rewards(right: NDArray[np.bool_], lengths: Floats, groups: NDArray[np.int64]) -> Floats:
+    """Compute the formula of ``DastLength``.
+
+    Args:
+        right: (n,) booleans.
+        lengths: (n,) from 0.
+        groups: (n,) whole numbers from 0.
+
+    Returns:
+        (n,) from -1 to 1.
+
+    >>> group = np.zeros(3, dtype=np.int64)
+    >>> length_rewards(np.array([True, True, False]), np.array([10.0, 30.0, 40.0]), group).round(4)
+    array([ 0.8125,  0.4375, -0.1   ])
+    """
+    longest = np.zeros(int(groups.max(initial=-1)) + 1)
+    np.maximum.at(longest, groups, lengths)
+    rollouts = np.maximum(np.bincount(groups), 1)
+    wrong = np.bincount(groups, weights=~right)
+    budgets = ((np.bincount(groups, weights=lengths * right) + wrong * longest) / rollouts)[groups]
+    over = np.where(budgets > 0, lengths - budgets, 0.0) / np.where(budgets > 0, budgets, 1.0)
+    return np.where(right, np.maximum(0.5 - 0.5 * over, 0.1), np.minimum(0.9 * over - 0.1, -0.1))
+
+
+def _lengths(rollouts: Rollouts) -> Floats:
+    if rollouts.token_lengths is not None:
+        return rollouts.token_lengths.astype(np.float64)
+    return np.array([len(text) for text in rollouts.text], dtype=np.float64)
+
+
+Form = Literal["simple", "plain"]
+Opened = Literal["closed", "open"]
+
+_OPEN, _CLOSE = "<think>", "</think>"
+_ENDINGS = tuple(".!?…。！？")
+
+
+@dataclass(frozen=True)
+class ThinkingLength(BaseVerifier):
+    """A score for the L characters between the first ``<think>`` and the next ``</think>``, white space around aside.
+
+    simple: exp(-(L - ideal)² / (2 · spread²)). plain: (1 - bonus) · r(L) + bonus · [the thinking ends with . ! ? or …],
+    where r rises as half a cosine wave from 0 at the first of ``ramp`` to 1 at the second, stays there up to the third,
+    and falls to 0 at the fourth. 0.0 to 1.0; 0.0 where no thinking was opened and closed. No thought is read, so any
+    filler of the right length scores: let it count where the answer is right, with ``gate``.
+
+    Args:
+        form: which of the two.
+        ideal: the best length under ``"simple"``.
+        spread: the distance from it that scores exp(-½); above 0.
+        ramp: the four lengths of ``"plain"``, in order; the first below the second, the third below the fourth.
+        bonus: the share that punctuation at the end is worth under ``"plain"``, 0 to 1.
+        thinking: ``"open"`` says that the prompt already opened the thinking, so that it starts with the text.
+
+    Raises:
+        RecipeError: an option does not fit.
+
+    Source: UI-AGILE a8f7658, ``train/src/trl_train/src/open_r1/reward.py``.
+    """
+
+    form: Form = "simple"
+    ideal: float = 150.0
+    spread: float = 75.0
+    ramp: tuple[float, ...] = (50.0, 120.0, 200.0, 300.0)
+    bonus: float = 0.2
+    thinking: Opened = "closed"
+
+    low = 0.0
+    high = 1.0
+    judges = NO_TARGET
+
+    def __post_init__(self) -> None:
+        options.choice(self, "form", Form)
+        options.choice(self, "thinking", Opened)
+        options.number(self, "ideal")
+        options.number(self, "spread", above=True)
+        options.number(self, "bonus", high=1.0)
+        if not _is_ramp(self.ramp):
+            raise options.wrong(self, "ramp", "four lengths from 0 in order, such as 50, 120, 200, 300")
+        object.__setattr__(self, "ramp", tuple(self.ramp))
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        thoughts = [self.thought(text) for text in rollouts.text]
+        length = np.array([np.nan if thought is None else len(thought) for thought in thoughts])
+        if self.form == "simple":
+            off = (length - self.ideal) / self.spread
+            score = np.exp(-0.5 * (off * off))
+        else:
+            start, full, still, end = self.ramp
+            ends = np.array([thought is not None and thought.endswith(_ENDINGS) for thought in thoughts])
+            near = np.clip(np.minimum((length - start) / (full - start), (end - length) / (end - still)), 0.0, 1.0)
+            wave = 0.5 * (1.0 - np.cos(math.pi * near))
+            score = np.minimum((1.0 - self.bonus) * wave + self.bonus * ends, 1.0)
+        return np.fmax(score, 0.0)  # NaN, where nothing was thought, is 0.0
+
+    def thought(self, text: str) -> str | None:
+        """Return the thinking of a response; None where there is none."""
+        start = text.find(_OPEN)
+        if start < 0 and self.thinking == "closed":
+            return None
+        start = 0 if start < 0 else start + len(_OPEN)
+        end = text.find(_CLOSE, start)
+        return None if end < 0 else text[start:end].strip()
+
+
+def _is_ramp(value: object) -> bool:
+    if not isinstance(value, list | tuple) or len(value) != 4 or not all(options.is_number(each) for each in value):
+        return False
+    return value[0] >= 0 and all(a <= b for a, b in pairwise(value)) and value[0] < value[1] and value[2] < value[3]
