@@ -124,11 +124,8 @@ class _Parts:
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         """Return the score of each alternative, in ``any_of``: (k,)."""
-        return self.join({name: each_of(part, rollouts, among) for name, part in self.parts})
-
-    def join(self, scores: Mapping[str, Floats]) -> Floats:
-        """Return one score of those of the parts."""
-        raise NotImplementedError
+        scores = {name: each_of(part, rollouts, among) for name, part in self.parts}
+        return self.join(scores)  # type: ignore[attr-defined, no-any-return]  # of those that derive from this
 
 
 @dataclass(frozen=True)
@@ -176,14 +173,13 @@ class Product(_Parts):
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         """Return the product for each alternative; what a factor makes 0 is of no use to those after it."""
-        score: Floats | None = None
-        for _, part in self.parts:
-            factor = each_of(part, rollouts, among)
-            score = factor if score is None else score * factor
+        score = each_of(self.parts[0][1], rollouts, among)
+        for _, part in self.parts[1:]:
             among = score != 0 if among is None else among & (score != 0)
             if not np.count_nonzero(among):
                 break
-        return score  # type: ignore[return-value]  # there is a part
+            score = score * each_of(part, rollouts, among)
+        return score
 
 
 @dataclass(frozen=True)

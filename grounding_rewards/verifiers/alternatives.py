@@ -21,7 +21,7 @@ class OfAlternatives(BaseVerifier):
 
     @property
     def judges(self) -> frozenset[str]:
-        """Actions, whatever else an alternative has."""
+        """Kinds of target that it judges: actions, where it does not say otherwise."""
         return ACTIONS
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
@@ -43,7 +43,7 @@ class OfPlaces(BaseVerifier):
 
     @property
     def judges(self) -> frozenset[str]:
-        """Places with an extent."""
+        """Kinds of target that it judges: places, where it does not say otherwise."""
         return PLACES
 
     def places(self, rollouts: Rollouts) -> Floats:

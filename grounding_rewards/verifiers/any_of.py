@@ -115,12 +115,12 @@ class AnyOf(BaseVerifier):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The further columns that the term reads."""
+        """Columns that the term reads."""
         return reads_of(self.term)
 
     @property
     def judges(self) -> frozenset[str]:
-        """The kinds of target that the term judges."""
+        """Kinds of target that the term judges."""
         return judges_of(self.term)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
@@ -186,12 +186,12 @@ class SameAction(OfAlternatives):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The further columns that the terms read."""
+        """Columns that the terms read."""
         return frozenset().union(*map(reads_of, inner(self)))
 
     @property
     def judges(self) -> frozenset[str]:
-        """The kinds of target that the terms judge."""
+        """Kinds of target that it judges: actions, and those that the terms do."""
         return frozenset({"action"}).union(*map(judges_of, inner(self)))
 
     @cached_property
@@ -305,12 +305,12 @@ class Placed(OfAlternatives):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The further columns that the term reads."""
+        """Columns that the term reads."""
         return reads_of(self.term)
 
     @property
     def judges(self) -> frozenset[str]:
-        """The kinds of target that the term judges."""
+        """Kinds of target that the term judges."""
         return judges_of(self.term)
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
