@@ -1,4 +1,4 @@
-"""Verifiers that score each alternative of a target, or each place, and arguments side by side."""
+"""Base classes of verifiers that score each alternative or place, and arguments beside each alternative."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class OfAlternatives(BaseVerifier):
 
     @property
     def judges(self) -> frozenset[str]:
-        """Kinds of target that it judges: actions, where it does not say otherwise."""
+        """Actions, whatever else an alternative has."""
         return ACTIONS
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
@@ -43,7 +43,7 @@ class OfPlaces(BaseVerifier):
 
     @property
     def judges(self) -> frozenset[str]:
-        """Kinds of target that it judges: places, where it does not say otherwise."""
+        """Places with an extent."""
         return PLACES
 
     def places(self, rollouts: Rollouts) -> Floats:

@@ -18,7 +18,7 @@ from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action import ActionType, Names, lowered, same_names
 from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives
-from grounding_rewards.verifiers.base import called, judges_of, reads_of
+from grounding_rewards.verifiers.base import BaseVerifier, called, judges_of, reads_of
 from grounding_rewards.verifiers.contract import VERIFIER, checked_scores, why_invalid
 
 Term = Any
@@ -83,7 +83,7 @@ def _check(owner: str, term: Term) -> None:
 
 
 @dataclass(frozen=True)
-class AnyOf:
+class AnyOf(BaseVerifier):
     """The score of the best alternative of each target, each scored by one term.
 
     Attributes:
@@ -115,12 +115,12 @@ class AnyOf:
 
     @property
     def reads(self) -> frozenset[str]:
-        """Columns that the term reads."""
+        """The further columns that the term reads."""
         return reads_of(self.term)
 
     @property
     def judges(self) -> frozenset[str]:
-        """Kinds of target that the term judges."""
+        """The kinds of target that the term judges."""
         return judges_of(self.term)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
@@ -186,12 +186,12 @@ class SameAction(OfAlternatives):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Columns that the terms read."""
+        """The further columns that the terms read."""
         return frozenset().union(*map(reads_of, inner(self)))
 
     @property
     def judges(self) -> frozenset[str]:
-        """Kinds of target that it judges: actions, and those that the terms do."""
+        """The kinds of target that the terms judge."""
         return frozenset({"action"}).union(*map(judges_of, inner(self)))
 
     @cached_property
@@ -305,12 +305,12 @@ class Placed(OfAlternatives):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Columns that the term reads."""
+        """The further columns that the term reads."""
         return reads_of(self.term)
 
     @property
     def judges(self) -> frozenset[str]:
-        """Kinds of target that the term judges."""
+        """The kinds of target that the term judges."""
         return judges_of(self.term)
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
