@@ -115,12 +115,13 @@ def composite(
     fields = part_fields(parts)
     terms = {name: part_term(name, each) for name, each in fields.items()}
     weights = {name: weight(name, each["weight"]) for name, each in fields.items()}
-    acc = _success(success, terms, label_free)
-    dialect = dialect or ("auto_action" if _judges_actions(terms.values()) else "auto")
+    each = [leaf for term in terms.values() for leaf in nested(term)]
+    acc = _success(success, terms, each, label_free)
+    dialect = dialect or ("auto_action" if _judges_actions(each) else "auto")
     found = dialect_named(dialect)
     for name, term in (*terms.items(), ("success" if success else "the default success", acc)):
         for leaf in nested(term):
-            compares = ACTION in judges_of(leaf) and (isinstance(leaf, SameAction) or not inner(leaf))
+            compares = isinstance(leaf, SameAction) or (ACTION in judges_of(leaf) and not inner(leaf))
             if compares and getattr(leaf, "names", _SHARED) == _SHARED:
                 in_vocabulary(found, f"{name} ({type(leaf).__name__})")
     response, inside = as_space(response_space), as_space(space)
@@ -136,7 +137,7 @@ def composite(
         space=inside,
         response_space=response,
         target_space=CoordSpace.PIXEL,
-        accepts=frozenset() if label_free else _accepts(accepts, [*terms.values(), acc]),
+        accepts=frozenset() if label_free else _accepts(accepts, [*each, *nested(acc)]),
         source=Source("grounding-rewards"),
         label_free=label_free,
         formula=_formula(weights, fields) + (_ACC if label_free else ""),
@@ -172,8 +173,7 @@ def _agreed(terms: Iterable[Verifier]) -> Verifier:
     )
 
 
-def _success(given: Any, terms: Mapping[str, Verifier], label_free: bool) -> Verifier:
-    each = [leaf for term in terms.values() for leaf in nested(term)]
+def _success(given: Any, terms: Mapping[str, Verifier], each: list[Verifier], label_free: bool) -> Verifier:
     if given is None and label_free:
         return _agreed(each)
     if given is None and _judges_actions(each):
