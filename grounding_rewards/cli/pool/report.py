@@ -76,7 +76,7 @@ def make_report(
     Example: `grounding-rewards pool report round1/ round2/ pool.parquet.manifest.json --out report`
     """
     from grounding_rewards.pool.report.files import write_report
-    from grounding_rewards.pool.report.sample_rows import Screenshots
+    from grounding_rewards.pool.report.samples import Screenshots
     from grounding_rewards.pool.report.wording import plural
 
     images = ImageFiles("" if image_root is None else str(image_root), max_image_bytes, max_image_pixels, _HINT)

@@ -8,8 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.report.groups import by_size, by_source
-from grounding_rewards.pool.report.rounds import Numbers, Round, histogram, signal, summary
+from grounding_rewards.pool.report.rounds import Numbers, Round, by_size, by_source, histogram, signal, summary
 from grounding_rewards.pool.report.samples import ShownSample
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.temperature import sweep

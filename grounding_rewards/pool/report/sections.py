@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grounding_rewards.pool.report.data import Report
-from grounding_rewards.pool.report.figures.sizes import MOST
+from grounding_rewards.pool.report.figures.curves import MOST
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.samples import ShownSample, shortened
 from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points, verdict
