@@ -1,4 +1,4 @@
-"""Read a curriculum from JSON or TOML, and turn it into plain values."""
+"""Read a curriculum from JSON or TOML."""
 
 from __future__ import annotations
 
@@ -69,28 +69,6 @@ def from_plain(values: Any) -> Curriculum:
         None if gate is None else StageGate(**_mapping("gate", gate, _GATE_KEYS, needed=_GATE_KEYS)),
         config.get("min_rollouts", 1),
     )
-
-
-def to_plain(curriculum: Curriculum) -> dict[str, Any]:
-    """Return the plain values from which ``from_plain`` builds the same curriculum.
-
-    >>> config = {"bands": {"easy": [0.9, 1.0]}, "stages": [{"name": "a", "bands": {"easy": 2}, "epochs": 2}]}
-    >>> to_plain(from_plain(config)) == {**config, "gate": None, "min_rollouts": 1}
-    True
-    """
-    gate = curriculum.gate
-    return {
-        "bands": {band.name: [band.low, band.high] for band in curriculum.bands},
-        "stages": [_plain_stage(stage) for stage in curriculum.stages],
-        "gate": None if gate is None else {name: getattr(gate, name) for name in _GATE_KEYS},
-        "min_rollouts": curriculum.min_rollouts,
-    }
-
-
-def _plain_stage(stage: Stage) -> dict[str, Any]:
-    bands = list(stage.bands) if stage.shares is None else dict(zip(stage.bands, stage.shares, strict=True))
-    size = {} if stage.size is None else {"size": stage.size}
-    return {"name": stage.name, "bands": bands, **size, "epochs": stage.epochs}
 
 
 def _band(name: str, edges: Any) -> RateBand:

@@ -25,7 +25,7 @@ class Step:
         removed_zero: number of never-solved ones among them.
         kept: number of samples left.
         per_source: samples before and after, by source, in the order of names.
-        parameters: its settings.
+        params: its settings.
     """
 
     name: str
@@ -33,18 +33,11 @@ class Step:
     removed_zero: int
     kept: int
     per_source: Mapping[str, tuple[int, int]]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
-        return {
-            "name": self.name,
-            "removed": self.removed,
-            "removed_zero": self.removed_zero,
-            "kept": self.kept,
-            "params": dict(self.parameters),
-            "per_source": {source: list(counts) for source, counts in self.per_source.items()},
-        }
+        return {**vars(self), "per_source": {source: list(counts) for source, counts in self.per_source.items()}}
 
 
 class Funnel:
