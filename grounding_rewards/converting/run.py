@@ -69,7 +69,8 @@ class Converter:
         survey = self._survey(table, file, result)
         reading, remarks = self._reading(survey, file, result)
         fields = self._as_fields(table, reading, out)
-        images = self._images(file)
+        root = self.folder or str((file if file.is_dir() else file.parent).absolute())
+        images = ImageFiles(root, self.max_image_bytes, self.max_image_pixels, _HINT)
         turning = fields or self.layout.decoded
         reading = replace(reading, look=partial(images.look, turning=turning, files=self.image_check))
         merged = [name for name in self.layout.merged if survey.objects(name) and name not in self.dropped]
@@ -100,10 +101,6 @@ class Converter:
         looked_up = images.root if self.image_check else None
         note_samples(result, self.layout, reading, names, fields=fields, looked_up=looked_up)
         return result
-
-    def _images(self, file: Path) -> ImageFiles:
-        root = self.folder or str((file if file.is_dir() else file.parent).absolute())
-        return ImageFiles(root, self.max_image_bytes, self.max_image_pixels, _HINT)
 
     def _survey(self, table: Table, file: Path, result: Converted) -> Survey:
         """Survey the columns: by the schema, else by all rows."""

@@ -13,7 +13,7 @@ import numpy as np
 from grounding_rewards.converting.columns import ColumnNames, value_at
 from grounding_rewards.converting.images import Image, ImageInfo, read_images
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
-from grounding_rewards.converting.targets import TargetReader, with_facts, written
+from grounding_rewards.converting.targets import TargetReader, written
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
 from grounding_rewards.tables.sample_ids import sample_id
@@ -156,7 +156,7 @@ def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
         content = [image.data or image.path for image in originals]
         image = content[0] if len(content) == 1 else content or None
         name = sample_id(source=source, image=image, instruction=asked, target=to_wire(target) or None)
-    target = with_facts(target, size, name)
+    target = replace(target, image_size=size, id=name)
     _check_texts(name, source, *(message.text for message in messages), *(image.path for image in images))
     turned = sum(info is not None and info.turned for info in infos)
     return Sample(index, source or reading.unnamed, target, written(target), messages, images, reading.split, turned)

@@ -91,15 +91,8 @@ def report(
 ) -> Report:
     """Compute all numbers of a page.
 
-    Args:
-        title: the page's.
-        rounds: in the order of training; transitions pass over those that are temperatures of a sweep.
-        by_temperature: statistics of the same samples at two temperatures or more.
-        unswept: the reason for none.
-        pools: ``funnel.funnel`` of each pool.
-        hardest: samples to show, with their clicks.
-        suspects: the same.
-        remarks: sentences above all sections.
+    Rounds are in the order of training; transitions pass over those that are temperatures of a sweep. ``by_temperature``
+    has statistics of the same samples at two temperatures or more, ``unswept`` the reason for none.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> found = report("pools", [Round("1", sample_stats(["a", "a", "b"], [1, 0, 1]))])

@@ -73,7 +73,7 @@ def write_report(
         warnings |= dict.fromkeys(remarks)
         hardest, suspects = shown[: len(hardest)], shown[len(hardest) :]
     found = report(
-        title, [part.round for part in read.parts], by_temperature=read.by_temperature, unswept=read.unswept,
+        title, read.parts, by_temperature=read.by_temperature, unswept=read.unswept,
         pools=read.pools, hardest=hardest, suspects=suspects, remarks=tuple(warnings),
     )  # fmt: skip
     pictures = _write(found, out, reporting)
@@ -119,11 +119,8 @@ _SHOWN = 100  # dots an inch on the page
 def page(numbers: Report, pictures: Mapping[str, tuple[Drawing, bytes]]) -> str:
     """Render the HTML text.
 
-    Texts from data are escaped. The page loads nothing from a network, and its content policy forbids it.
-
-    Args:
-        numbers: the numbers.
-        pictures: pictures and their PNG bytes, by file.
+    Texts from data are escaped. The page loads nothing from a network, and its content policy forbids it. Pictures come
+    with their PNG bytes, by file.
 
     Raises:
         PictureError: jinja2 is not installed.

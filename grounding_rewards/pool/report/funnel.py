@@ -15,12 +15,8 @@ _OTHERS = ("dropped_all_correct", "shortfall", "seed", "zero_share", "zero_share
 def funnel(name: str, manifest: Any) -> Numbers:
     """Return the funnel of one pool: samples measured, removed by each step, and kept.
 
-    Args:
-        name: the pool's name on the page.
-        manifest: a manifest of ``pool next``.
-
     Raises:
-        PoolError: it is not such a manifest; names the field.
+        PoolError: it is not a manifest of ``pool next``; names the pool and the field.
 
     >>> found = funnel("pool", {"kept": 15, "zero": 3, "positive": 12, "samples": 50, "steps": [
     ...     {"name": "all-correct", "removed": 8, "kept": 42}, {"name": "mix", "removed": 27, "kept": 15}]})

@@ -50,27 +50,6 @@ class Options:
 
 
 @dataclass(frozen=True)
-class RoundInput:
-    """A round, or one temperature of a sweep, with its rollouts.
-
-    Attributes:
-        round: its statistics.
-        numbers: numbers of the rounds that its rollouts name.
-        table: its rollouts; None for statistics.
-        rounds: the table's rounds that count; None for all.
-        policies: policies that its rollouts name.
-        warm: the temperature named before its path.
-    """
-
-    round: Round
-    numbers: frozenset[int] = frozenset()
-    table: RolloutTable | None = None
-    rounds: tuple[int, ...] | None = None
-    policies: frozenset[str] = frozenset()
-    warm: float | None = None
-
-
-@dataclass(frozen=True)
 class Inputs:
     """All inputs of a report.
 
@@ -81,7 +60,7 @@ class Inputs:
         pools: the funnel of each manifest; see ``funnel.funnel``.
     """
 
-    parts: tuple[RoundInput, ...] = ()
+    parts: tuple[Round, ...] = ()
     by_temperature: dict[float, SampleStats] = field(default_factory=dict)
     unswept: str = ""
     pools: tuple[Numbers, ...] = ()
@@ -111,18 +90,15 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
     rounds = [part for part in parts if part not in swept]
     if all(len(part.numbers) == 1 for part in rounds):
         rounds.sort(key=lambda part: min(part.numbers))
-    by_temperature = {rounded(part.round.temperatures[0]): part.round.stats for part in swept}
+    by_temperature = {rounded(part.temperatures[0]): part.stats for part in swept}
     if not swept and not why:
         by_temperature, why = _sweep_of_a_round(rounds)
-    named = [
-        replace(part, round=replace(part.round, name=f"temperature {part.round.temperatures[0]:g}", swept=True))
-        for part in swept
-    ]
+    named = [replace(part, name=f"temperature {part.temperatures[0]:g}", swept=True) for part in swept]
     shown = [*named, *rounds]
-    names = _unique([part.round.name for part in shown])
+    names = _unique([part.name for part in shown])
     pool_names = _unique([path.name.removesuffix(".json").removesuffix(".manifest") for path in manifests])
     return Inputs(
-        tuple(replace(part, round=replace(part.round, name=name)) for part, name in zip(shown, names, strict=True)),
+        tuple(replace(part, name=name) for part, name in zip(shown, names, strict=True)),
         by_temperature,
         why,
         tuple({**pool, "pool": name} for pool, name in zip(pools, pool_names, strict=True)),
@@ -151,7 +127,7 @@ def _has_rounds(source: Input) -> bool:
     return None not in table.rounds()
 
 
-def _numbered(sources: Sequence[Input], options: Options) -> Iterator[RoundInput]:
+def _numbered(sources: Sequence[Input], options: Options) -> Iterator[Round]:
     """Split files in which every rollout names its round; files of one round belong together."""
     if not sources:
         return
@@ -160,7 +136,7 @@ def _numbered(sources: Sequence[Input], options: Options) -> Iterator[RoundInput
         yield _count(f"round {number}", table, (number,), options)
 
 
-def _read(group: Sequence[Input], options: Options) -> RoundInput:
+def _read(group: Sequence[Input], options: Options) -> Round:
     """Read any other file, or several of one temperature."""
     source, paths = group[0], [member.path for member in group]
     name = source.path.stem if source.round is None else f"{source.path.stem}, round {source.round}"
@@ -177,15 +153,14 @@ def _read(group: Sequence[Input], options: Options) -> RoundInput:
     else:
         stats = read_stats(source.path, rounds=None if source.round is None else [source.round])
         numbers = frozenset(number for number in np.unique(stats.round).tolist() if number >= 0)
-        found = RoundInput(Round(name, stats, temperatures(stats)), numbers)
+        found = Round(name, stats, temperatures(stats), numbers=numbers)
     if source.temperature is None:
         return found
-    warm = only_temperature(source, found.round.temperatures)
-    stats = with_temperature(found.round.stats, warm)
-    return replace(found, round=replace(found.round, stats=stats, temperatures=(warm,)), warm=warm)
+    warm = only_temperature(source, found.temperatures)
+    return replace(found, stats=with_temperature(found.stats, warm), temperatures=(warm,), warm=warm)
 
 
-def _count(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, options: Options) -> RoundInput:
+def _count(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, options: Options) -> Round:
     shown = set(ALL) - {"variance", "x_unit", "y_unit"}  # not on the page, and slow to compute
     stats = stats_of(
         table, rounds=rounds, by=options.by, target_space=options.target_space, recipe=options.recipe, columns=shown,
@@ -193,7 +168,7 @@ def _count(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, optio
     )  # fmt: skip
     warm = tuple(sorted(value for value in rollouts_by_temperature(table, rounds) if value is not None))
     numbers = frozenset(value for value in table.rounds() if value is not None) if rounds is None else frozenset(rounds)
-    return RoundInput(Round(name, stats, warm), numbers, table, rounds, _policies(table, rounds))
+    return Round(name, stats, warm, False, numbers, table, rounds, _policies(table, rounds))
 
 
 def _policies(table: RolloutTable, rounds: tuple[int, ...] | None) -> frozenset[str]:
@@ -206,14 +181,14 @@ def _policies(table: RolloutTable, rounds: tuple[int, ...] | None) -> frozenset[
     return frozenset(map(str, found["policy"].to_pylist()))
 
 
-def _sweep_of_files(parts: Sequence[RoundInput]) -> tuple[list[RoundInput], str]:
+def _sweep_of_files(parts: Sequence[Round]) -> tuple[list[Round], str]:
     """Return the files that are one round at several temperatures, ascending, or the reason for none."""
     found = [
         part for part in parts
-        if len(part.round.temperatures) == 1 and (part.warm is not None or not part.numbers)
+        if len(part.temperatures) == 1 and (part.warm is not None or not part.numbers)
     ]  # fmt: skip
-    found.sort(key=lambda part: part.round.temperatures[0])
-    warm = [rounded(part.round.temperatures[0]) for part in found]
+    found.sort(key=lambda part: part.temperatures[0])
+    warm = [rounded(part.temperatures[0]) for part in found]
     if len(set(warm)) < 2:
         return [], ""
     why = _confounded(found)
@@ -223,27 +198,25 @@ def _sweep_of_files(parts: Sequence[RoundInput]) -> tuple[list[RoundInput], str]
     return ([], why) if why else (found, "")
 
 
-def _sweep_of_a_round(rounds: Sequence[RoundInput]) -> tuple[dict[float, SampleStats], str]:
+def _sweep_of_a_round(rounds: Sequence[Round]) -> tuple[dict[float, SampleStats], str]:
     """Return statistics by temperature of the last round that has several, or the reason for none."""
-    several = [part for part in rounds if part.table is not None and len(part.round.temperatures) > 1]
+    several = [part for part in rounds if part.table is not None and len(part.temperatures) > 1]
     if not several:
-        different = {rounded(value) for part in rounds for value in part.round.temperatures}
+        different = {rounded(value) for part in rounds for value in part.temperatures}
         return {}, _confounded(rounds) if len(different) > 1 else ""
     part = several[-1]
     why = _confounded([part])
     if why or part.table is None:
         return {}, why
-    return {
-        rounded(warm): stats_of(part.table, rounds=part.rounds, temperature=warm) for warm in part.round.temperatures
-    }, ""
+    return {rounded(warm): stats_of(part.table, rounds=part.rounds, temperature=warm) for warm in part.temperatures}, ""
 
 
 _ONE = "needs rollouts of one round at two temperatures or more"
 
 
-def _confounded(parts: Sequence[RoundInput]) -> str:
+def _confounded(parts: Sequence[Round]) -> str:
     """Name another difference between temperatures, whose effect would be taken for theirs; "" without one."""
-    warm = sorted({value for part in parts for value in part.round.temperatures})
+    warm = sorted({value for part in parts for value in part.temperatures})
     rounds = sorted({number for part in parts for number in part.numbers})
     policies = sorted({policy for part in parts for policy in part.policies})
     for kind, values in (("rounds", rounds), ("policies", policies)):

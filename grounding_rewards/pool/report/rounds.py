@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.groups.returns import NO_SIGNAL
 from grounding_rewards.pool import summary as summaries
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.summary import NO_SIGNAL, counts
+from grounding_rewards.pool.summary import counts
 from grounding_rewards.stats.intervals import wilson_of_rate
+from grounding_rewards.tables.rollout_table import RolloutTable
 
 Numbers = dict[str, Any]
 """Plain values, as in JSON; None for unknown ones."""
@@ -20,19 +22,29 @@ Numbers = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """Statistics of one round of rollouts.
+    """Statistics of one round of rollouts, or of one temperature of a sweep.
 
     Attributes:
         name: its name on the page.
         stats: its samples.
         temperatures: known sampling temperatures, in order.
         swept: True for one temperature of a sweep, which is no step of training.
+        numbers: numbers of the rounds that its rollouts name.
+        table: its rollouts; None for statistics.
+        rounds: the table's rounds that count; None for all.
+        policies: policies that its rollouts name.
+        warm: the temperature named before its path.
     """
 
     name: str
     stats: SampleStats
     temperatures: tuple[float, ...] = ()
     swept: bool = False
+    numbers: frozenset[int] = frozenset()
+    table: RolloutTable | None = None
+    rounds: tuple[int, ...] | None = None
+    policies: frozenset[str] = frozenset()
+    warm: float | None = None
 
 
 def summary(each: Round) -> Numbers:

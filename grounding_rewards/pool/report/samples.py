@@ -17,8 +17,8 @@ from grounding_rewards.converting.image_files import ImageFiles
 from grounding_rewards.converting.images import Image, read_images
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, PictureError, PoolError
-from grounding_rewards.pool.report.inputs import Options, RoundInput
-from grounding_rewards.pool.report.rounds import Numbers
+from grounding_rewards.pool.report.inputs import Options
+from grounding_rewards.pool.report.rounds import Numbers, Round
 from grounding_rewards.pool.report.wording import plural
 from grounding_rewards.pool.selection import suspects
 from grounding_rewards.pool.stats import SampleStats
@@ -92,12 +92,7 @@ class ShownSample:
 
 
 def first_of(stats: SampleStats, chosen: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
-    """Return the first rows of some samples: those with most rollouts first, then those with the smallest targets.
-
-    Args:
-        stats: the samples.
-        chosen: (m,) the samples to choose from.
-        most: the most rows.
+    """Return ``most`` rows of chosen samples: those with most rollouts first, then those with the smallest targets.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> stats = sample_stats(["a", "b", "b", "c"], [0, 0, 0, 1])
@@ -155,15 +150,9 @@ class Screenshots:
     split: str | None = None
 
 
-def shown_samples(part: RoundInput, most: int, options: Options) -> tuple[list[ShownSample], list[ShownSample]]:
-    """Return the hardest samples of a round, and its suspects, without screenshots.
-
-    Args:
-        part: the round.
-        most: the most samples of each.
-        options: options for reading targets.
-    """
-    stats = part.round.stats
+def shown_samples(part: Round, most: int, options: Options) -> tuple[list[ShownSample], list[ShownSample]]:
+    """Return the hardest samples of a round, and its suspects, ``most`` of each, without screenshots."""
+    stats = part.stats
     doubtful = suspects(stats)
     rows = [first_of(stats, chosen, most) for chosen in (stats.none_correct & ~doubtful, doubtful)]
     ids = [stats.sample_id[row] for chosen in rows for row in chosen.tolist()]
@@ -171,7 +160,7 @@ def shown_samples(part: RoundInput, most: int, options: Options) -> tuple[list[S
     return tuple([_shown(part, row, read, options) for row in chosen.tolist()] for chosen in rows)  # type: ignore[return-value]
 
 
-def _rollouts(part: RoundInput, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
+def _rollouts(part: Round, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
     """Read the rollouts of some samples, by their names."""
     found: dict[str, list[dict[str, Any]]] = {}
     if part.table is None or not ids:
@@ -182,8 +171,8 @@ def _rollouts(part: RoundInput, ids: Sequence[Any]) -> dict[str, list[dict[str, 
     return found
 
 
-def _shown(part: RoundInput, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> ShownSample:
-    stats = part.round.stats
+def _shown(part: Round, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> ShownSample:
+    stats = part.stats
     name, source = str(stats.sample_id[row]), stats.source[row]
     rollouts = read.get(name, [])
     placed = [rollout for rollout in rollouts if rollout["x_unit"] is not None and rollout["y_unit"] is not None]

@@ -22,11 +22,7 @@ _LABELLED = 9  # largest number of bars with counts
 
 
 def num_correct(rounds: Sequence[Numbers]) -> Figure:
-    """Draw the histograms, all on the same axes: shares of a round's samples, from no right rollout to all.
-
-    Args:
-        rounds: ``rounds.histogram`` of each round.
-    """
+    """Draw each ``rounds.histogram`` on the same axes: shares of a round's samples, from no right rollout to all."""
     wide = min(len(rounds), _IN_A_ROW)
     rows = -(-len(rounds) // wide)
     figure = style.canvas(_LEGEND + _TALL * rows + (0.6 if wide == 1 else 0.0))
@@ -85,12 +81,7 @@ _MARK: dict[str, Any] = {
 
 
 def sources(lines: Sequence[Numbers], name: str) -> Figure:
-    """Draw a bar for each source, the one with the largest share of never-solved samples on top.
-
-    Args:
-        lines: ``groups.by_source`` of the round.
-        name: the round's name.
-    """
+    """Draw a bar for each source of a round (``rounds.by_source``), the largest share of never-solved on top."""
     shown = _fewer(lines)
     figure = style.canvas(0.95 + 0.3 * len(shown))
     axes = figure.subplots()
@@ -105,11 +96,7 @@ def sources(lines: Sequence[Numbers], name: str) -> Figure:
 
 
 def signals(rounds: Sequence[Numbers]) -> Figure:
-    """Draw a bar for each round, with a mark where groups without spread end.
-
-    Args:
-        rounds: ``rounds.signal`` of each round; rounds without a scored sample are left out.
-    """
+    """Draw a bar for each ``rounds.signal`` with a scored sample, and a mark where groups without spread end."""
     from matplotlib.lines import Line2D
 
     shown = [line for line in rounds if line["mixed"] is not None]
@@ -161,11 +148,7 @@ _ROW, _AROUND = 0.3, 0.95
 
 
 def flow(pools: Sequence[Numbers]) -> Figure:
-    """Draw a panel a pool: the samples left after each step, and in grey those that it removed.
-
-    Args:
-        pools: ``funnel.funnel`` of each pool.
-    """
+    """Draw a panel for each ``funnel.funnel``: the samples left after each step, and in grey those that it removed."""
     heights = [_ROW * (len(_rows(pool)) + 1) + _AROUND for pool in pools]
     figure = style.canvas(sum(heights) + 0.35)
     panels = figure.subplots(len(pools), 1, squeeze=False, height_ratios=heights).ravel()

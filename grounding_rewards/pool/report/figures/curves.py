@@ -103,11 +103,7 @@ _LABEL, _LINES = 0.05, 3  # the share of the axis that a temperature's label tak
 
 
 def temperatures(found: Numbers) -> Figure:
-    """Draw accuracy, the paired difference that the rule goes by, and what else was counted, over the temperature.
-
-    Args:
-        found: ``Sweep.to_json``.
-    """
+    """Draw accuracy, the paired difference that the rule goes by, and what else was counted, over the temperature."""
     figure = style.canvas(7.6)
     panels = figure.subplots(3, 1, sharex=True, height_ratios=[1.2, 1.0, 1.0])
     values = [row["temperature"] for row in found["rows"]]

@@ -54,11 +54,6 @@ def heat_map(found: Numbers, before: str, after: str) -> Figure:
 
     Cells hold counts and shares of their row as far as there is room, and labels of rows how many samples they have.
     Rows without a sample stay grey; of large maps, those at the end are left out, and columns as well.
-
-    Args:
-        found: ``Transitions.to_json``.
-        before: the earlier round's name.
-        after: the later one's.
     """
     grid = _Grid(*_cropped(np.array(found["counts"], dtype=np.float64), _floats(found["null"]["expected"])))
     rows, columns = grid.observed.shape
