@@ -49,8 +49,8 @@ def merged_columns(
 ) -> MergedColumns:
     """Return the columns of a layout's rows, in which fields of the ``merged`` columns of the input stay.
 
-    ``fields`` is True to write images with their bytes, ``parquet`` where the output needs types; ``note`` takes remarks
-    on values that types could not keep as they were.
+    ``fields`` is True to write images with their bytes, ``parquet`` where the output needs types; ``note`` takes
+    remarks on values that types could not keep as they were.
 
     Raises:
         ConvertError: fields of messages have no type in common.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.converting.columns import ColumnNames, value_at
-from grounding_rewards.converting.images import Image, ImageInfo, read_images
+from grounding_rewards.converting.image_files import Image, ImageInfo, read_images
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
 from grounding_rewards.converting.targets import TargetReader, written
 from grounding_rewards.coords.image_sizes import read_size

@@ -42,8 +42,8 @@ class Report:
         rounds: ``rounds.summary`` of each round.
         num_correct: ``rounds.histogram`` of each round.
         transitions: ``Transitions.to_json`` from each round to the next, with ``from`` and ``to``.
-        sources: ``groups.by_source`` of each round with sources.
-        sizes: ``groups.by_size`` of each round with target sizes.
+        sources: ``rounds.by_source`` of each round with sources.
+        sizes: ``rounds.by_size`` of each round with target sizes.
         signal: ``rounds.signal`` of each round.
         temperature: ``Sweep.to_json``; None without two temperatures.
         pools: ``funnel.funnel`` of each pool.
@@ -91,8 +91,8 @@ def report(
 ) -> Report:
     """Compute all numbers of a page.
 
-    Rounds are in the order of training; transitions pass over those that are temperatures of a sweep. ``by_temperature``
-    has statistics of the same samples at two temperatures or more, ``unswept`` the reason for none.
+    Rounds are in the order of training; transitions pass over those that are temperatures of a sweep.
+    ``by_temperature`` has statistics of the same samples at two temperatures or more, ``unswept`` the reason for none.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> found = report("pools", [Round("1", sample_stats(["a", "a", "b"], [1, 0, 1]))])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from grounding_rewards.pool.inputs import (
     rounded,
     with_temperature,
 )
-from grounding_rewards.pool.report.funnel import funnel
 from grounding_rewards.pool.report.rounds import Numbers, Round
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats
@@ -234,3 +234,68 @@ def _unique(names: Sequence[str]) -> list[str]:
     """
     counts = [names[: place + 1].count(name) for place, name in enumerate(names)]
     return [name if count == 1 else f"{name} ({count})" for name, count in zip(names, counts, strict=True)]
+
+
+_COUNTS = ("kept", "zero", "positive")
+_OTHERS = ("dropped_all_correct", "shortfall", "seed", "zero_share", "zero_share_actual")
+
+
+def funnel(name: str, manifest: Any) -> Numbers:
+    """Return the funnel of one pool: samples measured, removed by each step, and kept.
+
+    Raises:
+        PoolError: it is not a manifest of ``pool next``; names the pool and the field.
+
+    >>> found = funnel("pool", {"kept": 15, "zero": 3, "positive": 12, "samples": 50, "steps": [
+    ...     {"name": "all-correct", "removed": 8, "kept": 42}, {"name": "mix", "removed": 27, "kept": 15}]})
+    >>> found["samples"], found["steps"], found["zero_share"]
+    (50, [{'step': 'all-correct', 'removed': 8, 'kept': 42}, {'step': 'mix', 'removed': 27, 'kept': 15}], 0.2)
+    """
+    if not isinstance(manifest, Mapping):
+        raise PoolError(f"{name}: got {type(manifest).__name__}; expected the manifest of a pool, a JSON object")
+    counts = {field: _count_of(name, manifest, field) for field in _COUNTS}
+    steps = [_step(name, place, step) for place, step in enumerate(_steps(name, manifest))]
+    measured = steps[0]["kept"] + steps[0]["removed"] if steps else counts["kept"]
+    known = {field: manifest[field] for field in _OTHERS if _is_number(manifest.get(field))}
+    asked = known.pop("zero_share", None)
+    return {
+        "pool": name,
+        "samples": measured,
+        "steps": steps,
+        **counts,
+        **known,
+        "zero_share_asked": asked,
+        "zero_share": counts["zero"] / counts["kept"] if counts["kept"] else None,
+    }
+
+
+def _steps(name: str, manifest: Mapping[str, Any]) -> list[Any]:
+    steps = manifest.get("steps") or []
+    if not isinstance(steps, list):
+        raise PoolError(f"{name}, field 'steps': got {steps!r:.80}; expected a list of steps")
+    return steps
+
+
+def _step(name: str, place: int, step: Any) -> Numbers:
+    where = f"{name}, step {place}"
+    if not isinstance(step, Mapping):
+        raise PoolError(f"{where}: got {step!r:.80}; expected an object with a name and counts")
+    return {
+        "step": str(step.get("name", f"step {place + 1}")).replace("_", " "),
+        "removed": _count_of(where, step, "removed"),
+        "kept": _count_of(where, step, "kept"),
+    }
+
+
+def _count_of(where: str, fields: Mapping[str, Any], field: str) -> int:
+    value = fields.get(field)
+    if type(value) is not int or value < 0:
+        shown = "nothing" if value is None else f"{value!r:.80}"
+        raise PoolError(
+            f"{where}, field {field!r}: got {shown}; expected a count, as `pool next` writes into manifests"
+        )
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and value == value and abs(value) != float("inf")

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.catalogue import RecordedName
-from grounding_rewards.converting.image_files import ImageFiles
-from grounding_rewards.converting.images import Image, read_images
+from grounding_rewards.converting.image_files import Image, ImageFiles, read_images
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, PictureError, PoolError
 from grounding_rewards.pool.report.inputs import Options

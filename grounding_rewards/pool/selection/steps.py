@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, near
-from grounding_rewards.pool.selection.filters import SelectorSpec, as_list, filters, weigh
-from grounding_rewards.pool.selection.funnel import Funnel, Step
+from grounding_rewards.pool.selection.filters import Funnel, SelectorSpec, Step, as_list, filters, weigh
+from grounding_rewards.pool.selection.filters import suspects as are_suspects
 from grounding_rewards.pool.selection.quotas import (
     check_seed,
     check_whole,
@@ -21,7 +21,6 @@ from grounding_rewards.pool.selection.quotas import (
     share_of_zeros,
     zero_quota,
 )
-from grounding_rewards.pool.selection.suspects import suspects as are_suspects
 from grounding_rewards.pool.selectors.bands import Band, among
 from grounding_rewards.pool.selectors.weights import sources_of
 from grounding_rewards.pool.stats import SampleStats

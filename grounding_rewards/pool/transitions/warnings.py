@@ -18,7 +18,7 @@ FEW = 30
 def of_rounds(
     first: SampleStats, second: SampleStats, before: SampleStats, after: SampleStats, null: SampleStats | None
 ) -> list[str]:
-    """Return the warnings on the samples of both rounds, on the whole rounds, and on the rollouts of a measured null."""
+    """Return the warnings on the samples of both rounds, on the whole rounds, and on the null's rollouts."""
     found: list[str] = []
     warm = temperatures(before), temperatures(after)
     if warm[0] != warm[1] and all(warm):

@@ -20,11 +20,7 @@ _MARKERS = "osD^vP"
 
 
 def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
-    """Draw the mean pass rate over the size of targets, a line a round, and how many samples there are.
-
-    Args:
-        rounds: the name and ``groups.by_size`` of each round.
-    """
+    """Draw the mean pass rate over the size of targets, a line a round (its name, ``rounds.by_size``), and counts."""
     rounds = fewer(rounds)
     names = style.distinct_labels([name for name, _ in rounds])
     from matplotlib import colormaps
