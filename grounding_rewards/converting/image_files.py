@@ -207,7 +207,8 @@ class ImageFiles:
                 self._check_pixels(found.size)  # a header may hold two sizes
                 found.load()
         except Exception as error:  # Pillow's readers raise errors of many types
-            raise PictureError(f"image: cannot decode {_name(image)} ({error!s:.200})") from None
+            name = "its bytes" if image.data is not None else f"{image.path!r:.200}"
+            raise PictureError(f"image: cannot decode {name} ({error!s:.200})") from None
         return found
 
     def _read(self, path: str, *, whole: bool) -> bytes:
@@ -287,7 +288,3 @@ def _stored(data: bytes) -> tuple[Size, int]:
     size = image_size(data)
     assert size is not None  # ``_checked``
     return size, orientation(data)
-
-
-def _name(image: Image) -> str:
-    return "its bytes" if image.data is not None else f"{image.path!r:.200}"

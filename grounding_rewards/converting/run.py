@@ -94,7 +94,13 @@ class Converter:
                 self._check_wiring(result)
                 advance(batch.done)
             self._check_wiring(result, ended=True)
-            self._refuse(result)
+            if result.problems and not self.skip_bad:
+                result.list_problems(all_in_json=self.all_in_json)
+                raise NotConvertedError(
+                    f"{len(result.problems)} of {result.rows} rows cannot be converted, so nothing is written; fix "
+                    "them, or leave them out by --skip-bad",
+                    result,
+                )
         result.written = result.rows - len(result.problems)
         if result.problems:
             result.list_problems(all_in_json=self.all_in_json)
@@ -194,15 +200,6 @@ class Converter:
             result.list_problems(all_in_json=self.all_in_json)
             _, place, why = result.problems[0]
             raise NotConvertedError(f"not one of the first {result.rows} rows can be converted: {place}: {why}", result)
-
-    def _refuse(self, result: Converted) -> None:
-        if result.problems and not self.skip_bad:
-            result.list_problems(all_in_json=self.all_in_json)
-            raise NotConvertedError(
-                f"{len(result.problems)} of {result.rows} rows cannot be converted, so nothing is written; fix them, "
-                "or leave them out by --skip-bad",
-                result,
-            )
 
 
 def _files(table: Table) -> list[str]:

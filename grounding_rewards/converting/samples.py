@@ -24,6 +24,7 @@ from grounding_rewards.targets.write import plain_numbers, to_wire
 Size = tuple[float, float]
 Look = Callable[[Image], ImageInfo | None]
 _LARGEST_ID = 2**63 - 1
+_SHOWN = 5  # samples with the name of an earlier one
 
 
 @dataclass(frozen=True)
@@ -240,7 +241,7 @@ class SampleNames:
             self._digests.append(int.from_bytes(digest, "little"))
             self._rows.append(sample.index)
 
-    def repeated(self, most: int = 5) -> tuple[int, list[tuple[int, int]]]:
+    def repeated(self) -> tuple[int, list[tuple[int, int]]]:
         """Count the samples with an earlier one's name, and list the row of each beside that of its namesake.
 
         >>> from grounding_rewards.targets.target import Target
@@ -252,5 +253,5 @@ class SampleNames:
         digests, rows = (np.array(column, dtype=np.uint64) for column in (self._digests, self._rows))
         order = np.argsort(digests, kind="stable")
         again = np.flatnonzero(digests[order][1:] == digests[order][:-1])
-        first = again[np.argsort(rows[order][again + 1], kind="stable")][:most]
+        first = again[np.argsort(rows[order][again + 1], kind="stable")][:_SHOWN]
         return len(again), [(int(rows[order][place]), int(rows[order][place + 1])) for place in first]

@@ -138,7 +138,7 @@ def _by_name(counts: Mapping[Any, int]) -> dict[str, int]:
     return {"unknown" if key is None else str(key): count for key, count in counts.items()}
 
 
-def read_stats(path: str | os.PathLike[str], *, by: str = "source", rounds: Sequence[int] | None = None) -> SampleStats:
+def read_stats(path: str | os.PathLike[str], *, rounds: Sequence[int] | None = None) -> SampleStats:
     """Read a file of statistics (it has ``n`` and ``num_correct``, and no ``acc``), or count rollouts.
 
     Raises:
@@ -146,7 +146,7 @@ def read_stats(path: str | os.PathLike[str], *, by: str = "source", rounds: Sequ
         PoolError: its rows are neither; names the path.
     """
     if not is_stats(path):
-        return stats_of(open_rollouts([path]), by=by, rounds=rounds)
+        return stats_of(open_rollouts([path]), rounds=rounds)
     if rounds is not None:
         raise TableError(f"{path}: holds statistics of samples, which cannot be parted by round; give rollouts")
     try:

@@ -40,7 +40,7 @@ def summary(stats: SampleStats, ks: Sequence[int] = ()) -> dict[str, Any]:
 
 def counts(stats: SampleStats) -> dict[str, Any]:
     """Count samples and rollouts by outcome."""
-    scored = stats.n > 0
+    scored, spread = stats.n > 0, stats.spread[~np.isnan(stats.spread)]
     return {
         "samples": len(stats),
         "rollouts": int((stats.n + stats.unscored).sum()),
@@ -49,7 +49,7 @@ def counts(stats: SampleStats) -> dict[str, Any]:
         "all_correct": int(stats.all_correct.sum()),
         "none_correct": int(stats.none_correct.sum()),
         "mixed": int(stats.mixed.sum()),
-        "zero_signal": _zero_signal(stats),
+        "zero_signal": int((spread <= NO_SIGNAL).sum()) if len(spread) else None,
         "accuracy": plain(exact_mean(stats.pass_rate)),
         "mean_total": plain(exact_mean(stats.mean)),
         "parse_rate": plain(exact_mean(stats.parse_rate)),
@@ -66,12 +66,6 @@ def by_source(stats: SampleStats) -> list[tuple[str | None, np.ndarray[Any, Any]
     places = {name: place for place, name in enumerate(ordered)}
     codes = np.array([places[name] for name in stats.source.tolist()], dtype=np.int64)
     return [(name, np.flatnonzero(codes == place)) for name, place in places.items()]
-
-
-def _zero_signal(stats: SampleStats) -> int | None:
-    spread = stats.spread
-    known = ~np.isnan(spread)
-    return int((spread[known] <= NO_SIGNAL).sum()) if known.any() else None
 
 
 def _histogram(stats: SampleStats) -> list[dict[str, int]]:

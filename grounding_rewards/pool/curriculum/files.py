@@ -19,8 +19,8 @@ from grounding_rewards.errors import PoolError, near
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.curriculum import Curriculum, Stage
 from grounding_rewards.pool.curriculum.band_check import Validation
-from grounding_rewards.pool.curriculum.config import read_curriculum
 from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_weights
+from grounding_rewards.pool.curriculum.stages import read_curriculum
 from grounding_rewards.pool.files import NamedRows
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats, to_table

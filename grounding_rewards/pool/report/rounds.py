@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grounding_rewards.groups.returns import NO_SIGNAL
 from grounding_rewards.pool import summary as summaries
@@ -107,7 +106,10 @@ def histogram(each: Round) -> Numbers:
     most = int(stats.n.max(initial=0))
     return {
         "round": each.name,
-        **{name: _counts(stats, getattr(stats, name), most) for name in ("none_correct", "mixed", "all_correct")},
+        **{
+            name: np.bincount(stats.num_correct[getattr(stats, name)], minlength=most + 1).tolist()
+            for name in ("none_correct", "mixed", "all_correct")
+        },
     }
 
 
@@ -120,11 +122,6 @@ def signal(each: Round) -> Numbers:
     spread = stats.spread[~np.isnan(stats.spread)]
     found = {name: _share(count, len(stats)) for name, count in outcomes(stats).items()}
     return {"round": each.name, **found, "no_spread": _share(int((spread <= NO_SIGNAL).sum()), len(spread))}
-
-
-def _counts(stats: SampleStats, chosen: NDArray[np.bool_], most: int) -> list[int]:
-    found: list[int] = np.bincount(stats.num_correct[chosen], minlength=most + 1).tolist()
-    return found
 
 
 def _share(count: int, of: int) -> float | None:

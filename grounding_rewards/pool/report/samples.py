@@ -244,7 +244,9 @@ def _with_screenshot(
 ) -> tuple[ShownSample, tuple[float, float] | None]:
     """Return a sample with its instruction and its screenshot, and the screenshot's size."""
     text = row.get(instruction_column) if instruction_column else None
-    described = replace(shown, instruction=(text if isinstance(text, str) else _last_text(text)) or shown.instruction)
+    if not isinstance(text, str):  # a prompt's messages, of which the last one asks
+        text = prompt_text(text[-1]) if isinstance(text, list) and text else None
+    described = replace(shown, instruction=text or shown.instruction)
     value = row.get(column) if column else None
     if value is None:
         return described, None
@@ -260,11 +262,6 @@ def _other_aspect(shown: ShownSample, size: tuple[float, float] | None) -> list[
     if abs(wide * height - high * width) <= _ASPECT * high * width:
         return []
     return [f"{shown.sample_id!r} is {wide:g} x {high:g}, its image_size {width:g} x {height:g}"]
-
-
-def _last_text(messages: Any) -> str | None:
-    """Return the text of a prompt's last message."""
-    return prompt_text(messages[-1]) if isinstance(messages, list) and messages else None
 
 
 def _opened(image: Image, images: ImageFiles) -> tuple[Any, tuple[float, float]]:
