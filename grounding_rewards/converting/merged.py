@@ -83,7 +83,7 @@ def empty_row(schema: Any) -> dict[str, Any]:
 
 
 class _NestedTable:
-    """What ``objects`` reads in each row of a table, as rows of their own, so that their fields have types."""
+    """Table of the objects that a function reads in each row of a table, so that their fields have types."""
 
     def __init__(
         self,
@@ -95,19 +95,19 @@ class _NestedTable:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """Return the file."""
         return self.table.path
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the fields in the first batch."""
+        """Return the names of the fields in the first batch."""
         first = next(self.batches(), None)
         return tuple(dict.fromkeys(key for row in (first.rows if first else ()) for key in row))
 
     def batches(
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
     ) -> Iterator[Batch]:
-        """The objects in order; see ``Table``."""
+        """Yield the objects in order; see ``Table``."""
         start = 0
         for batch in self.table.batches(self.within, whole=False, size=size):
             rows = [found for row in batch.rows for found in self.objects(row)]

@@ -144,12 +144,7 @@ def _check_selectors(band: Band | None, selectors: Iterable[SelectorSpec]) -> No
 
 
 def _open(paths: Sequence[Path], asked: Sequence[str]) -> RolloutTable | None:
-    """Open rollouts; None for one file of statistics, which cannot be counted in another way than it was.
-
-    Args:
-        paths: the inputs.
-        asked: options that only rollouts can answer.
-    """
+    """Open rollouts; None for one file of statistics, which does not go with options ``asked`` of rollouts."""
     path = next((path for path in paths if is_stats(path)), None)
     if path is None:
         return open_rollouts(paths)

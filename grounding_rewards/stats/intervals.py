@@ -219,11 +219,7 @@ def sign_test(wins: int, losses: int) -> float:
 
 
 def _counts(correct: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return both as whole numbers of one shape.
-
-    Raises:
-        PoolError: one is not a whole number, or not from 0 to its n.
-    """
+    """Return both, which must be whole numbers from 0 to n, in one shape."""
     try:
         right, of = np.broadcast_arrays(np.asarray(correct, np.float64), np.asarray(n, np.float64))
     except (TypeError, ValueError) as error:

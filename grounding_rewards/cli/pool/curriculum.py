@@ -93,11 +93,7 @@ _FILES = (*PARQUET, *JSON_LINES, ".json")
 
 
 def _report_check(checked: Validation, as_json: bool) -> None:
-    """Print the check.
-
-    Raises:
-        PoolError: the bands failed.
-    """
+    """Print the check, and raise where the bands failed."""
     if as_json:
         terminal.print_json(checked.to_json())
     else:

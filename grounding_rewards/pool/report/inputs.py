@@ -20,11 +20,12 @@ from grounding_rewards.pool.inputs import (
     read_input,
     rollouts_by_temperature,
     rounded,
+    stats_of_input,
     with_temperature,
 )
 from grounding_rewards.pool.report.rounds import Numbers, Round
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.stats_table import is_stats, read_stats
+from grounding_rewards.pool.stats_table import is_stats
 from grounding_rewards.pool.transitions.paired import temperatures
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Note
@@ -106,11 +107,7 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
 
 
 def _check_once(sources: Sequence[Input]) -> None:
-    """Check that no file, or round of it, comes twice.
-
-    Raises:
-        PoolError: one does.
-    """
+    """Check that no file, or round of it, comes twice."""
     for place, source in enumerate(sources):
         for other in sources[:place]:
             same = os.path.realpath(source.path) == os.path.realpath(other.path)
@@ -146,12 +143,8 @@ def _read(group: Sequence[Input], options: Options) -> Round:
         if source.temperature is not None:
             one_round(table, paths, source.round)
         found = _count(name, table, None if source.round is None else (source.round,), options)
-    elif options.by != "source":
-        raise PoolError(
-            f"{source.path}: holds statistics of samples, counted by source already; --by {options.by} takes rollouts"
-        )
     else:
-        stats = read_stats(source.path, rounds=None if source.round is None else [source.round])
+        stats = stats_of_input(source, options.by)
         numbers = frozenset(number for number in np.unique(stats.round).tolist() if number >= 0)
         found = Round(name, stats, temperatures(stats), numbers=numbers)
     if source.temperature is None:

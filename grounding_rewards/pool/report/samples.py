@@ -265,11 +265,7 @@ def _other_aspect(shown: ShownSample, size: tuple[float, float] | None) -> list[
 
 
 def _opened(image: Image, images: ImageFiles) -> tuple[Any, tuple[float, float]]:
-    """Return an image in shades of grey, turned as EXIF says, no larger than a picture can show, and its full size.
-
-    Raises:
-        PictureError: it cannot be read.
-    """
+    """Return an image in shades of grey, turned as EXIF says, no larger than a picture can show, and its full size."""
     from PIL import ImageOps
 
     upright = ImageOps.exif_transpose(images.decode(image))  # as trainers do

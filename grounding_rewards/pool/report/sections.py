@@ -149,7 +149,7 @@ def _moved(place: int, moved: Numbers) -> SectionPart:
     if null["kind"] == BETA_BINOMIAL:
         prior = describe_prior(null["prior"]["a"], null["prior"]["b"])
         said.append(
-            "with one rollout a sample a lucky hit cannot be told from a sure one: the expected counts are those of "
+            "with one rollout a sample a lucky hit looks like a sure one: the expected counts are those of "
             f"the prior, {prior}, alone"
             if max(moved["n_before"]) == 1
             else f"the counts expected by chance use this prior of pass rates: {prior}"

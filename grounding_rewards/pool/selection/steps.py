@@ -192,11 +192,7 @@ def _pair(value: Any) -> tuple[SampleStats, SampleStats]:
 
 
 def _check_sources(argument: str, stats: SampleStats, sources: Sequence[str]) -> None:
-    """Check that samples are from each source.
-
-    Raises:
-        PoolError: no sample is from one of them.
-    """
+    """Check that samples are from each source."""
     known = sorted({str(name) for name in stats.source.tolist() if name is not None})
     for source in sources:
         if source not in known:
@@ -223,11 +219,7 @@ def _remove_rejected(funnel: Funnel, stats: SampleStats, weak: SampleStats, stro
 
 
 def _right(stats: SampleStats, model: SampleStats, name: str) -> NDArray[np.int64]:
-    """Return the number of a model's right rollouts, (m,), by the samples' names; -1 without a scored one.
-
-    Raises:
-        PoolError: the model has measured none of the samples.
-    """
+    """Return the number of a model's right rollouts, (m,), by the samples' names; -1 without a scored one."""
     counts = zip(model.sample_id.tolist(), model.n.tolist(), model.num_correct.tolist(), strict=True)
     known = {sample: right for sample, n, right in counts if n}
     ids = stats.sample_id.tolist()

@@ -118,8 +118,7 @@ def measured(
 def _number_of_escapes(leaving: list[tuple[float, int]]) -> tuple[int, Floats]:
     """Return the first number of escapes with a chance worth keeping, and the chances from there on.
 
-    Args:
-        leaving: the chance of an escape, and the number of samples with this chance.
+    ``leaving`` are chances of an escape, each with the number of its samples.
     """
     start, chances = 0, np.ones(1)
     for chance, count in leaving:

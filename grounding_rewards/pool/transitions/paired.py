@@ -37,7 +37,7 @@ class Difference:
     high: float
 
 
-def difference(before: Floats, after: Floats, z: float = Z) -> Difference:
+def difference(before: Floats, after: Floats) -> Difference:
     """Return the mean of paired differences with its normal interval, mean ± z s / sqrt(m), s with m - 1.
 
     The variance is over samples, so it includes the correlation of a sample's rollouts. With few samples the interval
@@ -46,7 +46,6 @@ def difference(before: Floats, after: Floats, z: float = Z) -> Difference:
     Args:
         before: (m,) pass rates.
         after: (m,) of the same samples.
-        z: standard deviations on either side.
 
     >>> found = difference(np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.5, 1.0]))
     >>> round(found.mean, 4), round(found.low, 4), round(found.high, 4)
@@ -56,7 +55,7 @@ def difference(before: Floats, after: Floats, z: float = Z) -> Difference:
     mean = exact_mean(moved)
     if len(moved) < 2:
         return Difference(exact_mean(before), exact_mean(after), mean, math.nan, math.nan)
-    half = z * math.sqrt(math.fsum(((moved - mean) ** 2).tolist()) / (len(moved) - 1) / len(moved))
+    half = Z * math.sqrt(math.fsum(((moved - mean) ** 2).tolist()) / (len(moved) - 1) / len(moved))
     return Difference(exact_mean(before), exact_mean(after), mean, max(-1.0, mean - half), min(1.0, mean + half))
 
 

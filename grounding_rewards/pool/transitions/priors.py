@@ -109,12 +109,7 @@ def _fitted(
     """Fit Beta(a, b) to a round's counts of right rollouts, by maximum likelihood of beta-binomials.
 
     The log-likelihood is the sum over samples of sum_{i < k} log(a + i) + sum_{i < n - k} log(b + i) -
-    sum_{i < n} log(a + b + i), with k right of n; maximised by Newton's steps on log a and log b.
-
-    Args:
-        right: number of samples with more than i right rollouts, for i from 0.
-        wrong: the same with more than i wrong ones.
-        scored: the same with more than i scored ones.
+    sum_{i < n} log(a + b + i), with k right of n (see ``_tallies``); maximised by Newton's steps on log a and log b.
 
     Returns:
         a and b from 0.001 to 10,000. Where they diverge to infinity, counts spread no wider than under one common rate:
