@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from grounding_rewards.converting.image_files import ImageFiles
-from grounding_rewards.converting.images import Image
+from grounding_rewards.converting.image_files import Image, ImageFiles
 from grounding_rewards.coords.image_header import image_size, orientation
 from grounding_rewards.errors import PictureError
 

@@ -17,7 +17,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.curriculum import StageGate
-from grounding_rewards.pool.curriculum.progress import Progress
+from grounding_rewards.pool.curriculum.gate import Progress
 from grounding_rewards_adapters._bridge import LOG
 from grounding_rewards_adapters._stage_files import read_stages
 from grounding_rewards_adapters.trl import RecipeReward

@@ -139,6 +139,7 @@ def merge(evaluations: Iterable[Evaluation]) -> Evaluation:
     Evaluation(n=4, correct=2, parsed=4, not_valid=0, reasons={'OK': 4}, refusals=None, by={})
     """
     found = list(evaluations)
+    refusals = [astuple(each.refusals) for each in found if each.refusals is not None]
     reasons: Counter[str] = sum((Counter(each.reasons) for each in found), Counter())
     parts: dict[str, dict[str, list[Evaluation]]] = {}
     for each in found:
@@ -151,13 +152,9 @@ def merge(evaluations: Iterable[Evaluation]) -> Evaluation:
         parsed=sum(each.parsed for each in found),
         not_valid=sum(each.not_valid for each in found),
         reasons={reason.name: reasons[reason.name] for reason in Reason if reason.name in reasons},
-        refusals=_add([each.refusals for each in found if each.refusals is not None]),
+        refusals=Refusals(*np.sum(refusals, axis=0).tolist()) if refusals else None,
         by={name: _ordered({value: merge(same) for value, same in values.items()}) for name, values in parts.items()},
     )
-
-
-def _add(counts: Sequence[Refusals]) -> Refusals | None:
-    return Refusals(*np.sum([astuple(each) for each in counts], axis=0).tolist()) if counts else None
 
 
 def _count(scores: Scores, refusals: NDArray[np.bool_] | None, rows: NDArray[np.int64]) -> Evaluation:

@@ -16,8 +16,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.batch.row_scoring import Columns, TableScorer
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import explanation as show_explanation
-from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
-from grounding_rewards.converting.images import Image
+from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, Image, ImageFiles
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.explain import Case, compare, explain

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grounding_rewards.converting.images import Image
+from grounding_rewards.converting.image_files import Image
 from grounding_rewards.converting.samples import Sample
 
 IMAGES = "images"

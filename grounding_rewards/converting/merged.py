@@ -47,21 +47,17 @@ class MergedColumns:
 def merged_columns(
     form: Layout, table: Table, reading: Reading, merged: Sequence[str], fields: bool, parquet: bool, note: Note
 ) -> MergedColumns:
-    """Return the columns of a layout's rows.
+    """Return the columns of a layout's rows, in which fields of the ``merged`` columns of the input stay.
 
-    Args:
-        form: the trainer's rows.
-        table: the input.
-        reading: settings for reading it.
-        merged: columns of it whose fields stay among ours.
-        fields: True to write images with their bytes, False as paths.
-        parquet: True where the output needs types.
-        note: takes remarks on values that types could not keep as they were.
+    ``fields`` is True to write images with their bytes, ``parquet`` where the output needs types; ``note`` takes
+    remarks on values that types could not keep as they were.
 
     Raises:
         ConvertError: fields of messages have no type in common.
         TableError: fields that stay hold bytes, and the output is JSON.
     """
+    import pyarrow as pa
+
     types = dict(form.types())
     if reading.columns.image:
         types[IMAGES] = images_type(fields)
@@ -75,7 +71,7 @@ def merged_columns(
     found = {} if schema is not None else {name: _inferred(table, name, note) for name in merged}
     for name in merged:
         theirs = _fields(schema.field(name).type) if schema is not None else found[name].encodable_types
-        types[name] = _struct(over(theirs, _fields(types[name])))
+        types[name] = pa.struct(over(theirs, _fields(types[name])))
     if PROMPT in types:
         types[PROMPT] = messages_type(_further_types(table, schema, reading.columns.instruction))
     return MergedColumns(types, merged, found)
@@ -87,7 +83,7 @@ def empty_row(schema: Any) -> dict[str, Any]:
 
 
 class _NestedTable:
-    """What ``objects`` reads in each row of a table, as rows of their own, so that their fields have types."""
+    """Table of the objects that a function reads in each row of a table, so that their fields have types."""
 
     def __init__(
         self,
@@ -99,19 +95,19 @@ class _NestedTable:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """Return the file."""
         return self.table.path
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the fields in the first batch."""
+        """Return the names of the fields in the first batch."""
         first = next(self.batches(), None)
         return tuple(dict.fromkeys(key for row in (first.rows if first else ()) for key in row))
 
     def batches(
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
     ) -> Iterator[Batch]:
-        """The objects in order; see ``Table``."""
+        """Yield the objects in order; see ``Table``."""
         start = 0
         for batch in self.table.batches(self.within, whole=False, size=size):
             rows = [found for row in batch.rows for found in self.objects(row)]
@@ -172,9 +168,3 @@ def _fields(kind: Any) -> dict[str, Any]:
     if kind is None or not pa.types.is_struct(kind):
         return {}
     return {kind.field(place).name: kind.field(place).type for place in range(kind.num_fields)}
-
-
-def _struct(fields: Mapping[str, Any]) -> Any:
-    import pyarrow as pa
-
-    return pa.struct(dict(fields))

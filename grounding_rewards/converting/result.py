@@ -89,22 +89,12 @@ class Converted:
     def as_json(self) -> dict[str, Any]:
         """Return plain values, for scripts."""
         count, pairs = self.repeated
-        return {
-            "split": self.split,
-            "files": list(self.files),
-            "rows": self.rows,
-            "written": self.written,
-            "problems": [{"row": row, "place": place, "why": why} for row, place, why in self.problems],
-            "guesses": dict(self.guesses),
-            "space": self.space,
-            "spaces": dict(self.spaces),
-            "left_out": list(self.left_out),
-            "without_size": self.without_size,
-            "turned": self.turned,
-            "repeated_ids": {"count": count, "rows": [list(pair) for pair in pairs]},
-            "notes": list(self.notes),
-            "warnings": list(self.warnings),
-        }
+        kept = {name: value for name, value in vars(self).items() if name not in _NOT_IN_JSON}
+        problems = [{"row": row, "place": place, "why": why} for row, place, why in self.problems]
+        return {**kept, "problems": problems, "repeated_ids": {"count": count, "rows": [list(pair) for pair in pairs]}}
+
+
+_NOT_IN_JSON = ("findings", "relative", "repeated", "reporting")
 
 
 class NotConvertedError(ConvertError):

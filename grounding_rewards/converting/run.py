@@ -69,7 +69,8 @@ class Converter:
         survey = self._survey(table, file, result)
         reading, remarks = self._reading(survey, file, result)
         fields = self._as_fields(table, reading, out)
-        images = self._images(file)
+        root = self.folder or str((file if file.is_dir() else file.parent).absolute())
+        images = ImageFiles(root, self.max_image_bytes, self.max_image_pixels, _HINT)
         turning = fields or self.layout.decoded
         reading = replace(reading, look=partial(images.look, turning=turning, files=self.image_check))
         merged = [name for name in self.layout.merged if survey.objects(name) and name not in self.dropped]
@@ -93,17 +94,19 @@ class Converter:
                 self._check_wiring(result)
                 advance(batch.done)
             self._check_wiring(result, ended=True)
-            self._refuse(result)
+            if result.problems and not self.skip_bad:
+                result.list_problems(all_in_json=self.all_in_json)
+                raise NotConvertedError(
+                    f"{len(result.problems)} of {result.rows} rows cannot be converted, so nothing is written; fix "
+                    "them, or leave them out by --skip-bad",
+                    result,
+                )
         result.written = result.rows - len(result.problems)
         if result.problems:
             result.list_problems(all_in_json=self.all_in_json)
         looked_up = images.root if self.image_check else None
         note_samples(result, self.layout, reading, names, fields=fields, looked_up=looked_up)
         return result
-
-    def _images(self, file: Path) -> ImageFiles:
-        root = self.folder or str((file if file.is_dir() else file.parent).absolute())
-        return ImageFiles(root, self.max_image_bytes, self.max_image_pixels, _HINT)
 
     def _survey(self, table: Table, file: Path, result: Converted) -> Survey:
         """Survey the columns: by the schema, else by all rows."""
@@ -197,15 +200,6 @@ class Converter:
             result.list_problems(all_in_json=self.all_in_json)
             _, place, why = result.problems[0]
             raise NotConvertedError(f"not one of the first {result.rows} rows can be converted: {place}: {why}", result)
-
-    def _refuse(self, result: Converted) -> None:
-        if result.problems and not self.skip_bad:
-            result.list_problems(all_in_json=self.all_in_json)
-            raise NotConvertedError(
-                f"{len(result.problems)} of {result.rows} rows cannot be converted, so nothing is written; fix them, "
-                "or leave them out by --skip-bad",
-                result,
-            )
 
 
 def _files(table: Table) -> list[str]:

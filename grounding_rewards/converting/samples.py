@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.converting.columns import ColumnNames, value_at
-from grounding_rewards.converting.images import Image, ImageInfo, read_images
+from grounding_rewards.converting.image_files import Image, ImageInfo, read_images
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
-from grounding_rewards.converting.targets import TargetReader, with_facts, written
+from grounding_rewards.converting.targets import TargetReader, written
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
 from grounding_rewards.tables.sample_ids import sample_id
@@ -24,6 +24,7 @@ from grounding_rewards.targets.write import plain_numbers, to_wire
 Size = tuple[float, float]
 Look = Callable[[Image], ImageInfo | None]
 _LARGEST_ID = 2**63 - 1
+_SHOWN = 5  # samples with the name of an earlier one
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
         content = [image.data or image.path for image in originals]
         image = content[0] if len(content) == 1 else content or None
         name = sample_id(source=source, image=image, instruction=asked, target=to_wire(target) or None)
-    target = with_facts(target, size, name)
+    target = replace(target, image_size=size, id=name)
     _check_texts(name, source, *(message.text for message in messages), *(image.path for image in images))
     turned = sum(info is not None and info.turned for info in infos)
     return Sample(index, source or reading.unnamed, target, written(target), messages, images, reading.split, turned)
@@ -240,7 +241,7 @@ class SampleNames:
             self._digests.append(int.from_bytes(digest, "little"))
             self._rows.append(sample.index)
 
-    def repeated(self, most: int = 5) -> tuple[int, list[tuple[int, int]]]:
+    def repeated(self) -> tuple[int, list[tuple[int, int]]]:
         """Count the samples with an earlier one's name, and list the row of each beside that of its namesake.
 
         >>> from grounding_rewards.targets.target import Target
@@ -252,5 +253,5 @@ class SampleNames:
         digests, rows = (np.array(column, dtype=np.uint64) for column in (self._digests, self._rows))
         order = np.argsort(digests, kind="stable")
         again = np.flatnonzero(digests[order][1:] == digests[order][:-1])
-        first = again[np.argsort(rows[order][again + 1], kind="stable")][:most]
+        first = again[np.argsort(rows[order][again + 1], kind="stable")][:_SHOWN]
         return len(again), [(int(rows[order][place]), int(rows[order][place + 1])) for place in first]

@@ -77,8 +77,11 @@ class TargetReader:
             table = Targets.from_list(texts, native=self.native, space=self.space, bad_target="abstain")
             again = table.rows
             into = next((target.space for target in targets if target.space is not None), PIXEL)
-            errors = violations(table, Requirements(into, None, self.accepts))
-            errors = {row: error for row, error in errors.items() if not _lacks_size(error)}
+            errors = {
+                row: error
+                for row, error in violations(table, Requirements(into, None, self.accepts)).items()
+                if not (error.field in _SIZES and error.came is MISSING)
+            }
             noticed = findings(replace(table, errors={**table.errors, **errors}, _ready={}), self.recipe)
         found = {row: _why(error) for row, error in errors.items()}
         for row, (target, other) in enumerate(zip(targets, again, strict=True)):
@@ -109,14 +112,5 @@ def written(target: Target) -> str:
     return text
 
 
-def with_facts(target: Target, size: tuple[float, float] | None, name: str | int) -> Target:
-    """Return a target with the size and the name that its row has."""
-    return replace(target, image_size=size or target.image_size, id=name)
-
-
 def _why(error: TargetError) -> str:
     return NO_SPACE if error.field == "space" and error.came is MISSING else f"target, {error.problem}"
-
-
-def _lacks_size(error: TargetError) -> bool:
-    return error.field in _SIZES and error.came is MISSING

@@ -96,7 +96,9 @@ def stats_of(
     if not parts:
         raise PoolError(_none_left(table, rounds, temperature))
     _check(table, where, suspicious, by)
-    return _stats(parts)
+    found = SampleStats(**{name: np.concatenate(parts.pop(name)) for name in list(parts)})
+    read_only(*vars(found).values())
+    return found
 
 
 def _check_arguments(rounds: Collection[Any] | None, temperature: Any, columns: Collection[str]) -> None:
@@ -216,13 +218,6 @@ def _none_left(table: RolloutTable, rounds: Collection[int] | None, temperature:
 
 def _known(found: Iterable[float | None]) -> str:
     return ", ".join(f"{value:g}" for value in found if value is not None) or "none"
-
-
-def _stats(parts: dict[str, list[Any]]) -> SampleStats:
-    found = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
-    stats = SampleStats(**found)
-    read_only(*vars(stats).values())
-    return stats
 
 
 def _array(name: str, column: pa.ChunkedArray) -> Any:

@@ -14,7 +14,12 @@ from grounding_rewards._version import __version__
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.selection import NextPool
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.stats_table import in_tables
+from grounding_rewards.tables.atomic import atomic_files, leftovers
 from grounding_rewards.tables.base import Table
+from grounding_rewards.tables.files import check_output, check_place
+from grounding_rewards.tables.manifests import read_manifest
+from grounding_rewards.tables.parted import write_parts, write_tables
 
 SCHEMA_VERSION = 1
 _ASIDE = ("easy", "suspects", "control")
@@ -78,8 +83,6 @@ def check_paths(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> Non
         TableError: a path has another suffix, lies in no directory or in an input, or is an input; or a file exists
             that no run set aside.
     """
-    from grounding_rewards.tables.files import check_output, check_place
-
     check_output(out, files)
     paths, inside = pool_paths(out), [path for path in inputs if path.is_dir()]
     ours = _listed(paths)
@@ -107,21 +110,9 @@ def write_pool(
 ) -> dict[str, Any]:
     """Write all files of a pool, its manifest last; files that only an earlier run set aside are removed.
 
-    Args:
-        out: the pool's own file.
-        pool: the pool.
-        data: the training rows to write; None writes names and statistics.
-        facts: fields of the manifest beside the counts.
-        note: takes remarks.
-        advance: takes the share that is done.
-
-    Returns:
-        The manifest.
+    ``data`` are the training rows to write; None writes names and statistics. ``facts`` are fields of the manifest
+    beside the counts; the manifest is returned.
     """
-    from grounding_rewards.pool.stats_table import in_tables
-    from grounding_rewards.tables.atomic import atomic_files
-    from grounding_rewards.tables.parted import write_parts, write_tables
-
     paths = pool_paths(out)
     rows = {"pool": pool.kept, "easy": pool.easy, "suspects": pool.suspects, "control": pool.control}
     parts = {paths[name]: chosen for name, chosen in rows.items() if chosen is not None}
@@ -150,9 +141,6 @@ def _listed(paths: Mapping[str, Path]) -> set[str]:
 
     Files left by such a run would be mistaken for those of this one.
     """
-    from grounding_rewards.tables.atomic import leftovers
-    from grounding_rewards.tables.manifests import read_manifest
-
     found = set[str]()
     for manifest in (paths["manifest"], *leftovers(paths["manifest"])):
         with suppress(TableError, KeyError, TypeError):

@@ -167,11 +167,7 @@ def _read_statistics(source: Input) -> SampleStats:
 
 
 def _stats_at(source: Input, table: RolloutTable, rounds: Sequence[int] | None, **options: Any) -> SampleStats:
-    """Return statistics at the named temperature, which chooses among several, or names that of rollouts without one.
-
-    Raises:
-        PoolError: rollouts are of other temperatures.
-    """
+    """Return statistics at the named temperature, which chooses among several, or is that of rollouts without one."""
     there = [value for value in rollouts_by_temperature(table, rounds) if value is not None]
     if len(there) > 1 and source.temperature in there:
         return stats_of(table, rounds=rounds, temperature=source.temperature, **options)

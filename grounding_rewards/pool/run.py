@@ -52,30 +52,11 @@ def next_round(
 ) -> dict[str, Any]:
     r"""Draw a pool from rollouts, as ``grounding-rewards pool next`` does, and write it beside its manifest.
 
-    Args:
-        rollouts: files and directories of rollouts, or one file of statistics.
-        out: the pool's own file, .parquet or .jsonl; ``pool.files.pool_paths`` names those beside it.
-        seed: see ``next_pool``, as for all arguments up to ``control``.
-        zero_share: the share of never-solved samples.
-        exclude_sources: sources to leave out.
-        min_rollouts: the fewest scored rollouts of a sample.
-        two_model: rollouts or statistics of a weak and of a strong model.
-        suspects: set suspects aside.
-        band: pass rates to keep.
-        selectors: further selectors.
-        limit: the most samples.
-        control: also draw a control of the same size.
-        rounds: the rounds that count; None for all.
-        by: the column that becomes the samples' source.
-        target_space: the space of targets that name none.
-        recipe: the recipe whose form targets have, where rollouts name none that is installed.
-        data: the training rows to draw from; None writes names and statistics.
-        id_column: the column of sample names in ``data``; None looks where ``convert`` puts them.
-        split: the split of ``data``.
-        reporting: takes notes, warnings and progress.
-
-    Returns:
-        The manifest.
+    ``rollouts`` are files and directories of rollouts, or one file of statistics; ``out`` is the pool's own file,
+    .parquet or .jsonl, and ``pool.files.pool_paths`` names those beside it. Arguments from ``seed`` to ``control`` are
+    those of ``next_pool``, with files for two models; those from ``rounds`` to ``recipe`` are those of ``stats_of``.
+    ``data`` are the training rows to draw from, with their ``split`` and the column of sample names, which None looks
+    for where ``convert`` puts them; without ``data`` names and statistics are written. Returns the manifest.
 
     Raises:
         PoolError: no sample is left, or an argument does not fit.
@@ -163,12 +144,7 @@ def _check_selectors(band: Band | None, selectors: Iterable[SelectorSpec]) -> No
 
 
 def _open(paths: Sequence[Path], asked: Sequence[str]) -> RolloutTable | None:
-    """Open rollouts; None for one file of statistics, which cannot be counted in another way than it was.
-
-    Args:
-        paths: the inputs.
-        asked: options that only rollouts can answer.
-    """
+    """Open rollouts; None for one file of statistics, which does not go with options ``asked`` of rollouts."""
     path = next((path for path in paths if is_stats(path)), None)
     if path is None:
         return open_rollouts(paths)

@@ -32,12 +32,8 @@ def counts(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, s
     ``scored`` packs two counts into one sum, for DuckDB aggregates one column faster than two: n in its lower 32 bits
     and num_correct above. An ``acc`` that is neither 0 nor 1 makes num_correct exceed n, several make both null.
     ``other`` differs from ``source`` where a sample has several. ``bits`` counts distinct rollout numbers modulo 64:
-    fewer than ``rollouts`` may mean a repeated one.
-
-    Args:
-        has: the columns of the table.
-        by: the column that becomes ``source``; None for none.
-        rounds: True for rollouts of several rounds.
+    fewer than ``rollouts`` may mean a repeated one. ``has`` names the table's columns; ``by`` becomes ``source``;
+    ``rounds`` is True for rollouts of several rounds.
     """
     both = (
         f"CASE WHEN acc = 1 THEN {RIGHT + 1} WHEN acc = 0 THEN 1 WHEN acc IS NULL THEN 0 ELSE {RIGHT * RIGHT // 4} END"
@@ -72,12 +68,7 @@ def sample_columns(inner: Collection[str], other_columns: Collection[str], *, na
 
 
 def other_columns(has: Collection[str], largest: float) -> dict[str, str]:
-    """Return the SQL of all other columns that a table's columns allow.
-
-    Args:
-        has: the columns of the table.
-        largest: the size of the largest total.
-    """
+    """Return the SQL of all other columns that a table's columns allow, with totals up to the size of the largest."""
     found: dict[str, str] = {}
     if "total" in has:
         bits = max(0, math.ceil(math.log2(largest))) if largest else 0

@@ -108,18 +108,8 @@ def count_rollouts(
 ) -> dict[str, Any]:
     """Count rollouts by sample, as ``grounding-rewards pool stats`` does.
 
-    Args:
-        rollouts: files and directories of rollouts.
-        out: the file to write, a row a sample; None writes none.
-        rounds: see ``stats_of``, as for ``by``, ``target_space`` and ``recipe``.
-        by: the column that becomes the samples' source.
-        ks: for each k, also pass@k.
-        target_space: the space of targets that name none.
-        recipe: the recipe whose form targets have.
-        reporting: takes warnings and progress.
-
-    Returns:
-        See ``summary``; with the rollouts by round and by temperature, and ``out``.
+    ``out`` is the file to write, a row a sample; None writes none. For each of ``ks`` there is also pass@k. The other
+    arguments are those of ``stats_of``. Returns ``summary`` with the rollouts by round and by temperature, and ``out``.
 
     Raises:
         TableError: a file cannot be read or written, or holds statistics already.
@@ -148,7 +138,7 @@ def _by_name(counts: Mapping[Any, int]) -> dict[str, int]:
     return {"unknown" if key is None else str(key): count for key, count in counts.items()}
 
 
-def read_stats(path: str | os.PathLike[str], *, by: str = "source", rounds: Sequence[int] | None = None) -> SampleStats:
+def read_stats(path: str | os.PathLike[str], *, rounds: Sequence[int] | None = None) -> SampleStats:
     """Read a file of statistics (it has ``n`` and ``num_correct``, and no ``acc``), or count rollouts.
 
     Raises:
@@ -156,7 +146,7 @@ def read_stats(path: str | os.PathLike[str], *, by: str = "source", rounds: Sequ
         PoolError: its rows are neither; names the path.
     """
     if not is_stats(path):
-        return stats_of(open_rollouts([path]), by=by, rounds=rounds)
+        return stats_of(open_rollouts([path]), rounds=rounds)
     if rounds is not None:
         raise TableError(f"{path}: holds statistics of samples, which cannot be parted by round; give rollouts")
     try:

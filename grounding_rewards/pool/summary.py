@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from grounding_rewards.arrays import Floats
+from grounding_rewards.groups.returns import NO_SIGNAL
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.stats.intervals import pass_at_k
-
-NO_SIGNAL = 1e-6
-"""Totals that differ by no more count as equal, for equal rewards may differ in their last bits."""
+from grounding_rewards.pool.transitions.paired import plain
+from grounding_rewards.stats.intervals import exact_mean, pass_at_k
 
 SUMMED = ("source", "mean", "lowest", "highest", "parse_rate", "dispersion")
 """Columns of statistics that a summary needs, beside the counts."""
@@ -43,7 +40,7 @@ def summary(stats: SampleStats, ks: Sequence[int] = ()) -> dict[str, Any]:
 
 def counts(stats: SampleStats) -> dict[str, Any]:
     """Count samples and rollouts by outcome."""
-    scored = stats.n > 0
+    scored, spread = stats.n > 0, stats.spread[~np.isnan(stats.spread)]
     return {
         "samples": len(stats),
         "rollouts": int((stats.n + stats.unscored).sum()),
@@ -52,11 +49,11 @@ def counts(stats: SampleStats) -> dict[str, Any]:
         "all_correct": int(stats.all_correct.sum()),
         "none_correct": int(stats.none_correct.sum()),
         "mixed": int(stats.mixed.sum()),
-        "zero_signal": _zero_signal(stats),
-        "accuracy": _mean(stats.pass_rate),
-        "mean_total": _mean(stats.mean),
-        "parse_rate": _mean(stats.parse_rate),
-        "dispersion": _mean(stats.dispersion),
+        "zero_signal": int((spread <= NO_SIGNAL).sum()) if len(spread) else None,
+        "accuracy": plain(exact_mean(stats.pass_rate)),
+        "mean_total": plain(exact_mean(stats.mean)),
+        "parse_rate": plain(exact_mean(stats.parse_rate)),
+        "dispersion": plain(exact_mean(stats.dispersion)),
     }
 
 
@@ -69,12 +66,6 @@ def by_source(stats: SampleStats) -> list[tuple[str | None, np.ndarray[Any, Any]
     places = {name: place for place, name in enumerate(ordered)}
     codes = np.array([places[name] for name in stats.source.tolist()], dtype=np.int64)
     return [(name, np.flatnonzero(codes == place)) for name, place in places.items()]
-
-
-def _zero_signal(stats: SampleStats) -> int | None:
-    spread = stats.spread
-    known = ~np.isnan(spread)
-    return int((spread[known] <= NO_SIGNAL).sum()) if known.any() else None
 
 
 def _histogram(stats: SampleStats) -> list[dict[str, int]]:
@@ -92,10 +83,5 @@ def _pass_at(stats: SampleStats, k: int) -> dict[str, Any]:
     enough = stats.n >= k
     return {
         "samples": int(enough.sum()),
-        "mean": _mean(pass_at_k(stats.n[enough], stats.num_correct[enough], k)),
+        "mean": plain(exact_mean(pass_at_k(stats.n[enough], stats.num_correct[enough], k))),
     }
-
-
-def _mean(values: Floats) -> float | None:
-    known = values[~np.isnan(values)]
-    return math.fsum(known.tolist()) / len(known) if len(known) else None

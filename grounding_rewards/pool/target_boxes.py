@@ -66,13 +66,7 @@ def target_boxes(
 def target_form(
     name: RecordedName | None, target_space: CoordSpace | str | None = None, recipe: Recipe | None = None
 ) -> Form:
-    """Return the form of a recipe's targets.
-
-    Args:
-        name: the recipe that the data name; only looked up.
-        target_space: the caller's space, which goes before the recipes' own.
-        recipe: the caller's recipe, for data that name none that is installed.
-    """
+    """Return the form of targets, by the arguments of ``target_boxes``."""
     named = None if name is None else recorded_recipe(name)
     found = named or recipe
     if target_space is not None:
@@ -104,12 +98,7 @@ def _boxes(read: Targets, image_sizes: Floats) -> Floats:
 
 
 def shares(boxes: Floats, image_sizes: Floats) -> tuple[Floats, Floats]:
-    """Return the areas and diagonals of boxes over those of their images: (m,) each.
-
-    Args:
-        boxes: (m, 4) in shares of the image.
-        image_sizes: (m, 2) width and height in pixels.
-    """
+    """Return areas and diagonals of boxes in shares of the image, (m, 4), over those of the images: (m,) each."""
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
     across = np.hypot(image_sizes[:, 0], image_sizes[:, 1])
     return width * height, np.hypot(width * image_sizes[:, 0], height * image_sizes[:, 1]) / across
@@ -130,14 +119,8 @@ def outlines(
 ) -> tuple[Floats, ...]:
     """Return each place of a target as corners (k, 2) in shares of the image; a single corner is a point.
 
-    Empty where the target has no place, cannot be read, or its space or image size is unknown.
-
-    Args:
-        target: as JSON.
-        image_size: width and height in pixels; None for the size that the target names.
-        name: the recipe that the data name, whose form and space it has; only looked up.
-        target_space: the space of a target that names none; goes before the recipe's.
-        recipe: the caller's recipe, where the data name none that is installed.
+    Empty where the target has no place, cannot be read, or its space or image size is unknown. Arguments are those of
+    ``target_boxes``, of one target.
 
     >>> [corners.tolist() for corners in outlines('{"bbox": [20, 10, 40, 30]}', (200, 100), target_space="pixel")]
     [[[0.1, 0.1], [0.2, 0.1], [0.2, 0.3], [0.1, 0.3]]]

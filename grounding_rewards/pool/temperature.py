@@ -12,9 +12,9 @@ import numpy as np
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.selection.quotas import check_seed
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.transitions.paired import exact_mean, in_common, none_for_nan
+from grounding_rewards.pool.transitions.paired import in_common, plain
 from grounding_rewards.pool.transitions.warnings import of_temperatures
-from grounding_rewards.stats.bootstrap import Bootstrap
+from grounding_rewards.stats.intervals import Bootstrap, exact_mean
 
 BOOTSTRAP, TOLERANCE = "bootstrap", "tolerance"
 RULES = (BOOTSTRAP, TOLERANCE)
@@ -59,10 +59,6 @@ class AtTemperature:
     collapsed: bool
     why: str
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values; None for NaN."""
-        return {name: none_for_nan(value) if isinstance(value, float) else value for name, value in vars(self).items()}
-
 
 @dataclass(frozen=True)
 class Sweep:
@@ -90,8 +86,8 @@ class Sweep:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values; None for NaN."""
-        rows = [row.to_json() for row in self.rows]
-        return {**vars(self), "rows": rows, "settings": dict(self.settings), "warnings": list(self.warnings)}
+        found: dict[str, Any] = plain(self)
+        return found
 
 
 def highest(accuracies: Mapping[float, float], *, tolerance: float = 0.02, reference: float | None = None) -> float:
@@ -231,13 +227,11 @@ def _further(stats: SampleStats) -> tuple[float, float, float, float, float]:
     """Return the parse rate, shares of mixed and never-solved samples, dispersion, and share of distinct responses."""
     rollouts = stats.n + stats.unscored
     read = ~np.isnan(stats.parse_rate)
-    parsed = (
-        exact_mean(stats.parse_rate[read] * rollouts[read]) / exact_mean(rollouts[read]) if read.any() else math.nan
-    )
+    parsed = exact_mean(stats.parse_rate * rollouts) / exact_mean(rollouts[read])
     known = stats.distinct >= 0
     distinct = float(stats.distinct[known].sum() / rollouts[known].sum()) if known.any() else math.nan
-    dispersion = exact_mean(stats.dispersion[~np.isnan(stats.dispersion)])
-    return parsed, float(stats.mixed.mean()), float(stats.none_correct.mean()), dispersion, distinct
+    shares = float(stats.mixed.mean()), float(stats.none_correct.mean())
+    return parsed, *shares, exact_mean(stats.dispersion), distinct
 
 
 def _why(gap: tuple[float, float, float], compared_with: float, rule: str, blocked_by: float | None) -> str:

@@ -14,8 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
-from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
-from grounding_rewards.converting.images import Image, ImageInfo, read_images
+from grounding_rewards.converting.image_files import (
+    MAX_IMAGE_BYTES,
+    MAX_IMAGE_PIXELS,
+    Image,
+    ImageFiles,
+    ImageInfo,
+    read_images,
+)
 from grounding_rewards.errors import ConvertError, PictureError
 from tests.coords.test_image_header import ALL, JPEG, PNG, exif, turned_jpeg
 from tests.image_sources import python
@@ -244,7 +250,7 @@ def test_a_fifo_that_takes_the_place_of_an_image_just_before_it_is_opened(tmp_pa
     (tmp_path / "b.png").write_bytes(PNG)
     code = (
         "import os; from grounding_rewards.converting.image_files import ImageFiles\n"
-        "from grounding_rewards.converting.images import Image; regular = os.stat('b.png')\n"
+        "from grounding_rewards.converting.image_files import Image; regular = os.stat('b.png')\n"
         "os.stat = lambda *path, **more: regular\n"
         "ImageFiles().look(Image('a.png'), turning=False)"
     )

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from grounding_rewards.converting.images import Image, read_images
+from grounding_rewards.converting.image_files import Image, read_images
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
 from grounding_rewards.errors import ConvertError
 

@@ -6,13 +6,12 @@ import pytest
 from grounding_rewards.errors import SelectorError
 from grounding_rewards.pool import SampleStats, sample_stats, select, selector
 from grounding_rewards.pool.curriculum import Curriculum, RateBand, Stage, StageGate, check_bands, stage_sets
-from grounding_rewards.pool.curriculum.bands import declared_bands
-from grounding_rewards.pool.curriculum.progress import Progress
+from grounding_rewards.pool.curriculum.files import declared_bands
+from grounding_rewards.pool.curriculum.gate import Progress
 from grounding_rewards.pool.selection import next_pool
-from grounding_rewards.pool.selection.two_models import by_two_models
 from grounding_rewards.pool.selectors import FunctionSelector, MeanBand, Spread
 from grounding_rewards.pool.temperature import highest, sweep
-from grounding_rewards.stats import bootstrap
+from grounding_rewards.stats import intervals
 
 
 def of_ten(*right):
@@ -57,7 +56,6 @@ def test_a_pool_has_its_rows_in_their_order():
 def test_a_sample_that_one_judge_has_not_measured_is_not_judged():
     stats, both = of_ten(5, 5, 5), sample_stats(["s0", "s1"], [0, 0])
     strong = sample_stats(["s1", "s2"], [1, 1])
-    assert by_two_models(stats, both, strong).measured.tolist() == [False, True, False]
     steps = {step.name: step.removed for step in next_pool(stats, seed=0, two_model=(both, strong)).steps}
     assert (steps["not_judged"], steps["missed_by_strong"]) == (2, 0)
 
@@ -77,9 +75,9 @@ def test_temperatures_are_compared_with_the_lowest_of_equally_good_ones_or_the_l
 
 
 def test_an_interval_is_the_same_however_many_draws_are_held_at_once(monkeypatch):
-    values, drawing = np.array([0.0, 1.0] * 4), bootstrap.Bootstrap(10, 0, 0.5)
+    values, drawing = np.array([0.0, 1.0] * 4), intervals.Bootstrap(10, 0, 0.5)
     whole = drawing.interval(values)
-    monkeypatch.setattr(bootstrap, "_HELD", 6)
+    monkeypatch.setattr(intervals, "_HELD", 6)
     assert drawing.interval(values) == whole
 
 

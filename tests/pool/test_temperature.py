@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import SampleStats
 from grounding_rewards.pool.temperature import highest, sweep
-from grounding_rewards.stats.bootstrap import Bootstrap
+from grounding_rewards.stats.intervals import Bootstrap
 
 SEED_CURVE = {1.1: 0.631, 1.4: 0.634, 1.7: 0.628, 2.0: 0.550}
 

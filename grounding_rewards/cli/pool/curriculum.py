@@ -58,9 +58,8 @@ def curriculum(
     if out is None and not validate:
         raise PoolError("--out: expected a directory for the stages, or --validate to check bands alone")
     from grounding_rewards.pool.curriculum import validate_stats
-    from grounding_rewards.pool.curriculum.bands import declared_bands
-    from grounding_rewards.pool.curriculum.config import read_curriculum
-    from grounding_rewards.pool.curriculum.files import write_stages
+    from grounding_rewards.pool.curriculum.files import declared_bands, write_stages
+    from grounding_rewards.pool.curriculum.stages import read_curriculum
 
     options.check_data(data, id_column, split)
     if out is not None and out.suffix.lower() in _FILES:
@@ -94,11 +93,7 @@ _FILES = (*PARQUET, *JSON_LINES, ".json")
 
 
 def _report_check(checked: Validation, as_json: bool) -> None:
-    """Print the check.
-
-    Raises:
-        PoolError: the bands failed.
-    """
+    """Print the check, and raise where the bands failed."""
     if as_json:
         terminal.print_json(checked.to_json())
     else:

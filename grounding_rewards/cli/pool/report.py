@@ -8,16 +8,7 @@ from typing import Annotated
 
 import typer
 
-from grounding_rewards.cli import terminal
-from grounding_rewards.cli.options import (
-    By,
-    ImageRoot,
-    MaxImageBytes,
-    MaxImagePixels,
-    TargetRecipe,
-    TargetSpace,
-    target_recipe,
-)
+from grounding_rewards.cli import options, terminal
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 
 _DATA = "Screenshots"
@@ -36,9 +27,9 @@ def make_report(
         Path, typer.Option("--out", metavar="DIR", help="Where to write report.html and the pictures; made if need be.")
     ],
     title: Annotated[str, typer.Option(metavar="TEXT", help="Heading of the page.")] = "Pools by round",
-    by: By = "source",
-    target_space: TargetSpace = None,
-    recipe: TargetRecipe = None,
+    by: options.By = "source",
+    target_space: options.TargetSpace = None,
+    recipe: options.TargetRecipe = None,
     samples: Annotated[
         int, typer.Option(metavar="N", min=0, help="Number of hardest samples, and of suspects, to show.")
     ] = 6,
@@ -50,9 +41,9 @@ def make_report(
         str | None,
         typer.Option(metavar="C", help="Column of images. Default: images or image.", rich_help_panel=_DATA),
     ] = None,
-    image_root: ImageRoot = None,
-    max_image_bytes: MaxImageBytes = MAX_IMAGE_BYTES,
-    max_image_pixels: MaxImagePixels = MAX_IMAGE_PIXELS,
+    image_root: options.ImageRoot = None,
+    max_image_bytes: options.MaxImageBytes = MAX_IMAGE_BYTES,
+    max_image_pixels: options.MaxImagePixels = MAX_IMAGE_PIXELS,
     id_column: Annotated[
         str | None,
         typer.Option(
@@ -76,13 +67,13 @@ def make_report(
     Example: `grounding-rewards pool report round1/ round2/ pool.parquet.manifest.json --out report`
     """
     from grounding_rewards.pool.report.files import write_report
-    from grounding_rewards.pool.report.sample_rows import Screenshots
+    from grounding_rewards.pool.report.samples import Screenshots
     from grounding_rewards.pool.report.wording import plural
 
     images = ImageFiles("" if image_root is None else str(image_root), max_image_bytes, max_image_pixels, _HINT)
     found = write_report(
-        inputs, out, title=title, by=by, target_space=target_space, recipe=target_recipe(recipe), samples=samples,
-        data=None if data is None else Screenshots(data, image_column, images, id_column, split),
+        inputs, out, title=title, by=by, target_space=target_space, recipe=options.target_recipe(recipe),
+        samples=samples, data=None if data is None else Screenshots(data, image_column, images, id_column, split),
         reporting=terminal.REPORTING,
     )  # fmt: skip
     if as_json:

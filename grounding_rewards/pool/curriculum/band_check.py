@@ -155,16 +155,10 @@ def validate(
     *,
     needed: Collection[str] = (),
     ranges: Mapping[str, tuple[float, float]] | None = None,
-    z: float = Z,
 ) -> Validation:
-    """Check bands by type, and of all types together.
+    """Check bands by type, and of all types together, whose counts alone must have the ``needed`` bands.
 
-    Args:
-        counts: type to band to right rollouts and scored rollouts.
-        easiest_first: the bands in the order that they should have.
-        needed: bands that must have scored rollouts, whatever their type.
-        ranges: see ``check_bands``.
-        z: see ``check_bands``.
+    ``counts`` has those of each type; the other arguments are those of ``check_bands``.
 
     >>> validate({"B": {"easy": (94, 100), "hard": (40, 100)}}, ["easy", "hard"]).passed
     True
@@ -176,22 +170,19 @@ def validate(
         )
         for name in easiest_first
     }
-    checks = [check_bands(total, easiest_first, needed=needed, ranges=ranges, z=z)]
+    checks = [check_bands(total, easiest_first, needed=needed, ranges=ranges)]
     kinds = sorted(counts) if len(counts) > 1 else []
-    checks += [check_bands(counts[kind], easiest_first, ranges=ranges, kind=kind, z=z) for kind in kinds]
+    checks += [check_bands(counts[kind], easiest_first, ranges=ranges, kind=kind) for kind in kinds]
     return Validation(tuple(checks))
 
 
-def validate_stats(
-    stats: SampleStats, declared: Sequence[Any] | NDArray[Any], curriculum: Curriculum, z: float = Z
-) -> Validation:
+def validate_stats(stats: SampleStats, declared: Sequence[Any] | NDArray[Any], curriculum: Curriculum) -> Validation:
     """Check the bands that samples declare, by their source.
 
     Args:
         stats: m samples; ``source`` is the type, or another column that they are counted by.
         declared: (m,) the band that the data declare for each sample; None for none.
         curriculum: its bands, in the order of their pass rates; those that stages train on must have scored rollouts.
-        z: see ``check_bands``.
 
     Raises:
         PoolError: a declared band is not in the curriculum, or no sample declares one.
@@ -209,7 +200,7 @@ def validate_stats(
     if not counts:
         raise PoolError(f"no sample declares a band; expected {', '.join(known)} in the column of declared bands")
     needed = {name for stage in curriculum.stages for name in stage.bands}
-    return validate(counts, list(known), needed=needed, ranges=known, z=z)
+    return validate(counts, list(known), needed=needed, ranges=known)
 
 
 def _measured(name: str, counts: tuple[int, int], limits: tuple[float, float] | None, z: float) -> MeasuredBand:

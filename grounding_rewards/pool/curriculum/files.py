@@ -1,4 +1,4 @@
-"""Write a curriculum: a data set a stage, the samples outside of all bands, and a manifest."""
+"""Files of a curriculum: bands that data declare, the data set of each stage, and a manifest."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,23 +15,73 @@ import numpy as np
 import pyarrow as pa
 
 from grounding_rewards._version import __version__
-from grounding_rewards.errors import PoolError
+from grounding_rewards.errors import PoolError, near
+from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.curriculum import Curriculum, Stage
 from grounding_rewards.pool.curriculum.band_check import Validation
-from grounding_rewards.pool.curriculum.config import read_curriculum, to_plain
 from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_weights
+from grounding_rewards.pool.curriculum.stages import read_curriculum
 from grounding_rewards.pool.files import NamedRows
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.stats_table import read_stats, to_table
+from grounding_rewards.pool.stats_table import is_stats, read_stats, to_table
 from grounding_rewards.tables.atomic import Files, atomic_files, output_of
 from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.data_paths import made_directory
-from grounding_rewards.tables.files import overlap, schema_of
+from grounding_rewards.tables.files import open_table, overlap, schema_of
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.manifests import files_of_rows, fingerprint
 from grounding_rewards.tables.parted import Written, write_parts, write_tables
 from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
+from grounding_rewards.tables.rollout_table import open_rollouts
 from grounding_rewards.tables.sample_ids import sample_names
+
+USUAL = ("difficulty", "band")
+"""Columns of declared bands, where none is named."""
+
+_READ = ("sample_id", "source", "round", "temperature")
+
+
+def declared_bands(
+    path: str | os.PathLike[str],
+    column: str | None = None,
+    by: str = "source",
+    rounds: Sequence[int] | None = None,
+) -> tuple[SampleStats, Sequence[Any]]:
+    """Return statistics of samples, and the band that each sample declares.
+
+    ``path`` holds statistics or rollouts, of which ``rounds`` count; ``column`` is that of declared bands, by default
+    the first of ``USUAL``; ``by`` is that of types, which becomes ``source``.
+
+    Raises:
+        PoolError: there is no such column; names the columns.
+        TableError: the path cannot be read, or holds statistics, which cannot be parted by round.
+    """
+    if is_stats(path):
+        table = open_table(path)
+        stats = read_stats(path, rounds=rounds)
+        name = _column(path, column, table.columns)
+        wanted = [name, by] if by in table.columns else [name]
+        rows = [row for batch in table.batches(wanted, whole=False) for row in batch.rows]
+        kinds = np.empty(len(rows), dtype=np.object_)
+        kinds[:] = [row.get(by) for row in rows]
+        return replace(stats, source=kinds), [row.get(name) for row in rows]
+    rollouts = open_rollouts([path])
+    name = _column(path, column, rollouts.columns)
+    stats = stats_of(rollouts, rounds=rounds, by=by, columns=_READ)
+    return stats, stats_of(rollouts, rounds=rounds, by=name, columns=_READ).source.tolist()
+
+
+def _column(path: str | os.PathLike[str], column: str | None, there: Sequence[str]) -> str:
+    for name in USUAL if column is None else [column]:
+        if name in there:
+            return name
+    missing = " or ".join(map(repr, USUAL)) if column is None else repr(column)
+    hint = "." if column is None else near(column, there) or "."
+    raise PoolError(
+        f"{path}: no column {missing}, which would say of which band a sample is meant to be; name one by "
+        f"--band-column{hint} It has: {', '.join(map(str, there))}"
+    )
+
 
 MANIFEST = "curriculum.manifest.json"
 OUTSIDE = "outside"
@@ -53,21 +104,10 @@ def write_stages(
 ) -> dict[str, Any]:
     """Write the stages of a curriculum from files, as ``grounding-rewards pool curriculum`` does.
 
-    Args:
-        statistics: statistics of samples, or rollouts.
-        stages: bands, stages and gate, .json or .toml.
-        out: the directory; the files of an older curriculum in it are replaced.
-        data: the training rows; None writes statistics.
-        id_column: the column of sample names in ``data``; None looks where ``convert`` puts them.
-        split: the split of ``data``.
-        weights: write weights by stage in place of data sets.
-        rounds: the rounds that count; None for all.
-        seed: seed of the draws.
-        validation: a check of the declared bands, for the manifest.
-        reporting: takes notes and progress.
-
-    Returns:
-        The manifest.
+    ``statistics`` are those of samples, or rollouts, of which ``rounds`` count; ``stages`` holds bands, stages and gate
+    (``read_curriculum``). The files of an older curriculum in the directory ``out`` are replaced. ``data``, ``split``
+    and ``id_column`` are those of ``pool.run.next_round``; without ``data`` statistics are written, and with
+    ``weights`` weights by stage. The manifest, which is returned, holds ``validation``, a check of the declared bands.
 
     Raises:
         PoolError: an input lies in ``out`` or ``out`` in it, ``out`` holds something else, a stage has no samples, or
@@ -199,14 +239,13 @@ def _table(stats: SampleStats, found: StageSets, curriculum: Curriculum, rows: A
 
 
 def _head(curriculum: Curriculum, found: StageSets, facts: Mapping[str, Any], seed: int | None) -> dict[str, Any]:
-    form = to_plain(curriculum)
     return {
         **facts,
         "seed": seed,
-        "bands": form["bands"],
-        "min_rollouts": form["min_rollouts"],
+        "bands": {band.name: [band.low, band.high] for band in curriculum.bands},
+        "min_rollouts": curriculum.min_rollouts,
         "samples": found.counts,
-        "gate": None if form["gate"] is None else {**form["gate"], "rule": _RULE},
+        "gate": None if curriculum.gate is None else {**vars(curriculum.gate), "rule": _RULE},
     }
 
 

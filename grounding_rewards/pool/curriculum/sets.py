@@ -142,7 +142,11 @@ def _stage_set(stats: SampleStats, stage: Stage, members: dict[str, NDArray[np.i
     available = [len(members[name]) for name in stage.bands]
     asked = _asked(stage, available)
     if not any(min(pair) for pair in zip(asked, available, strict=True)):
-        raise _empty(stage, available)
+        counts = ", ".join(f"{name} {there}" for name, there in zip(stage.bands, available, strict=True))
+        raise PoolError(
+            f"stage {stage.name!r} has no samples (in its bands: {counts}); widen the bands, leave an empty one out of "
+            "the stage, or give the stage a size"
+        )
     quotas = tuple(
         Quota(name, there, wanted, min(there, wanted))
         for name, there, wanted in zip(stage.bands, available, asked, strict=True)
@@ -170,11 +174,3 @@ def _asked(stage: Stage, available: list[int]) -> list[int]:
         shares = [Fraction(str(share)) for share in stage.shares]
         size = int(min(there * sum(shares) / share for there, share in zip(available, shares, strict=True)))
     return largest_remainder(stage.shares, size)
-
-
-def _empty(stage: Stage, available: list[int]) -> PoolError:
-    counts = ", ".join(f"{name} {there}" for name, there in zip(stage.bands, available, strict=True))
-    return PoolError(
-        f"stage {stage.name!r} has no samples (in its bands: {counts}); widen the bands, leave an empty one out of the "
-        "stage, or give the stage a size"
-    )

@@ -8,8 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.report.groups import by_size, by_source
-from grounding_rewards.pool.report.rounds import Numbers, Round, histogram, signal, summary
+from grounding_rewards.pool.report.rounds import Numbers, Round, by_size, by_source, histogram, signal, summary
 from grounding_rewards.pool.report.samples import ShownSample
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.temperature import sweep
@@ -43,8 +42,8 @@ class Report:
         rounds: ``rounds.summary`` of each round.
         num_correct: ``rounds.histogram`` of each round.
         transitions: ``Transitions.to_json`` from each round to the next, with ``from`` and ``to``.
-        sources: ``groups.by_source`` of each round with sources.
-        sizes: ``groups.by_size`` of each round with target sizes.
+        sources: ``rounds.by_source`` of each round with sources.
+        sizes: ``rounds.by_size`` of each round with target sizes.
         signal: ``rounds.signal`` of each round.
         temperature: ``Sweep.to_json``; None without two temperatures.
         pools: ``funnel.funnel`` of each pool.
@@ -92,15 +91,8 @@ def report(
 ) -> Report:
     """Compute all numbers of a page.
 
-    Args:
-        title: the page's.
-        rounds: in the order of training; transitions pass over those that are temperatures of a sweep.
-        by_temperature: statistics of the same samples at two temperatures or more.
-        unswept: the reason for none.
-        pools: ``funnel.funnel`` of each pool.
-        hardest: samples to show, with their clicks.
-        suspects: the same.
-        remarks: sentences above all sections.
+    Rounds are in the order of training; transitions pass over those that are temperatures of a sweep.
+    ``by_temperature`` has statistics of the same samples at two temperatures or more, ``unswept`` the reason for none.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> found = report("pools", [Round("1", sample_stats(["a", "a", "b"], [1, 0, 1]))])

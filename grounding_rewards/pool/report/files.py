@@ -1,19 +1,23 @@
-"""Write a report: one HTML page and its pictures."""
+"""Write a report: one self-contained HTML page and its pictures."""
 
 from __future__ import annotations
 
+import base64
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from grounding_rewards._version import __version__
+from grounding_rewards.coords.image_header import image_size
 from grounding_rewards.errors import PictureError
 from grounding_rewards.explain.plot.figure import figures
 from grounding_rewards.pool.report.data import Report, report
 from grounding_rewards.pool.report.inputs import Options, read_inputs
-from grounding_rewards.pool.report.page import DOTS, page
 from grounding_rewards.pool.report.pictures import FILES, Drawing, drawings
-from grounding_rewards.pool.report.sample_rows import Screenshots, shown_samples, with_screenshots
+from grounding_rewards.pool.report.samples import Screenshots, shown_samples, with_screenshots
+from grounding_rewards.pool.report.sections import sections
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.atomic import atomic_files, output_of
 from grounding_rewards.tables.data_paths import made_directory
@@ -36,19 +40,10 @@ def write_report(
 ) -> dict[str, Any]:
     """Write a report from files, as ``grounding-rewards pool report`` does.
 
-    Args:
-        inputs: rollouts, statistics and manifests of pools; see ``read_inputs``.
-        out: the directory of the page and its pictures, made if need be.
-        title: the page's heading.
-        by: the column that samples are counted by.
-        target_space: the space of targets that name none.
-        recipe: the recipe whose form targets have, where rollouts name none that is installed.
-        samples: the number of hardest samples, and of suspects, to show.
-        data: the training data with screenshots; None shows an empty screen.
-        reporting: takes warnings and progress.
-
-    Returns:
-        The page, the names of its pictures, the warnings, and all of ``Report.to_json``.
+    ``inputs`` are those of ``read_inputs``, and ``by``, ``target_space`` and ``recipe`` those of ``stats_of``; ``out``
+    is the directory of the page and its pictures, made if need be. ``samples`` is the number of the hardest samples to
+    show, and of suspects, over the screenshots of ``data``, or an empty screen. Returns the page, the names of its
+    pictures, the warnings, and all of ``Report.to_json``.
 
     Raises:
         PictureError: matplotlib or jinja2 is not installed, or ``out`` is a file.
@@ -69,7 +64,7 @@ def write_report(
         warnings |= dict.fromkeys(remarks)
         hardest, suspects = shown[: len(hardest)], shown[len(hardest) :]
     found = report(
-        title, [part.round for part in read.parts], by_temperature=read.by_temperature, unswept=read.unswept,
+        title, read.parts, by_temperature=read.by_temperature, unswept=read.unswept,
         pools=read.pools, hardest=hardest, suspects=suspects, remarks=tuple(warnings),
     )  # fmt: skip
     pictures = _write(found, out, reporting)
@@ -104,3 +99,42 @@ def drawn(found: Report, reporting: Reporting) -> Iterator[tuple[Drawing, bytes]
             drawing.draw().savefig(data, format="png", dpi=DOTS, metadata={"Software": None})
             advance((number + 1) / len(every))
             yield drawing, data.getvalue()
+
+
+DOTS = 150
+"""Dots an inch of the pictures' files."""
+
+_SHOWN = 100  # dots an inch on the page
+
+
+def page(numbers: Report, pictures: Mapping[str, tuple[Drawing, bytes]]) -> str:
+    """Render the HTML text.
+
+    Texts from data are escaped. The page loads nothing from a network, and its content policy forbids it. Pictures come
+    with their PNG bytes, by file.
+
+    Raises:
+        PictureError: jinja2 is not installed.
+    """
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError as error:
+        raise PictureError("a report needs jinja2: pip install 'grounding-rewards[report]'") from error
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(files(__package__).joinpath("page.html").read_text("utf-8"))
+    embedded = {(drawing.section, drawing.place): _embedded(drawing, data) for drawing, data in pictures.values()}
+    html: str = template.render(
+        title=numbers.title,
+        remarks=numbers.remarks,
+        sections=list(sections(numbers)),
+        pictures=embedded,
+        version=__version__,
+    )
+    return html.encode("utf-8", "replace").decode("utf-8")
+
+
+def _embedded(drawing: Drawing, data: bytes) -> dict[str, Any]:
+    wide, high = image_size(data) or (0, 0)
+    uri = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    size = {"width": round(wide * _SHOWN / DOTS), "height": round(high * _SHOWN / DOTS)}
+    return {"uri": uri, "alt": drawing.alt, "file": drawing.file, **size}

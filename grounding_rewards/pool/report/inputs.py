@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +20,12 @@ from grounding_rewards.pool.inputs import (
     read_input,
     rollouts_by_temperature,
     rounded,
+    stats_of_input,
     with_temperature,
 )
-from grounding_rewards.pool.report.funnel import funnel
 from grounding_rewards.pool.report.rounds import Numbers, Round
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.stats_table import is_stats, read_stats
+from grounding_rewards.pool.stats_table import is_stats
 from grounding_rewards.pool.transitions.paired import temperatures
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Note
@@ -50,27 +51,6 @@ class Options:
 
 
 @dataclass(frozen=True)
-class RoundInput:
-    """A round, or one temperature of a sweep, with its rollouts.
-
-    Attributes:
-        round: its statistics.
-        numbers: numbers of the rounds that its rollouts name.
-        table: its rollouts; None for statistics.
-        rounds: the table's rounds that count; None for all.
-        policies: policies that its rollouts name.
-        warm: the temperature named before its path.
-    """
-
-    round: Round
-    numbers: frozenset[int] = frozenset()
-    table: RolloutTable | None = None
-    rounds: tuple[int, ...] | None = None
-    policies: frozenset[str] = frozenset()
-    warm: float | None = None
-
-
-@dataclass(frozen=True)
 class Inputs:
     """All inputs of a report.
 
@@ -81,7 +61,7 @@ class Inputs:
         pools: the funnel of each manifest; see ``funnel.funnel``.
     """
 
-    parts: tuple[RoundInput, ...] = ()
+    parts: tuple[Round, ...] = ()
     by_temperature: dict[float, SampleStats] = field(default_factory=dict)
     unswept: str = ""
     pools: tuple[Numbers, ...] = ()
@@ -111,18 +91,15 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
     rounds = [part for part in parts if part not in swept]
     if all(len(part.numbers) == 1 for part in rounds):
         rounds.sort(key=lambda part: min(part.numbers))
-    by_temperature = {rounded(part.round.temperatures[0]): part.round.stats for part in swept}
+    by_temperature = {rounded(part.temperatures[0]): part.stats for part in swept}
     if not swept and not why:
         by_temperature, why = _sweep_of_a_round(rounds)
-    named = [
-        replace(part, round=replace(part.round, name=f"temperature {part.round.temperatures[0]:g}", swept=True))
-        for part in swept
-    ]
+    named = [replace(part, name=f"temperature {part.temperatures[0]:g}", swept=True) for part in swept]
     shown = [*named, *rounds]
-    names = _unique([part.round.name for part in shown])
+    names = _unique([part.name for part in shown])
     pool_names = _unique([path.name.removesuffix(".json").removesuffix(".manifest") for path in manifests])
     return Inputs(
-        tuple(replace(part, round=replace(part.round, name=name)) for part, name in zip(shown, names, strict=True)),
+        tuple(replace(part, name=name) for part, name in zip(shown, names, strict=True)),
         by_temperature,
         why,
         tuple({**pool, "pool": name} for pool, name in zip(pools, pool_names, strict=True)),
@@ -130,11 +107,7 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
 
 
 def _check_once(sources: Sequence[Input]) -> None:
-    """Check that no file, or round of it, comes twice.
-
-    Raises:
-        PoolError: one does.
-    """
+    """Check that no file, or round of it, comes twice."""
     for place, source in enumerate(sources):
         for other in sources[:place]:
             same = os.path.realpath(source.path) == os.path.realpath(other.path)
@@ -151,7 +124,7 @@ def _has_rounds(source: Input) -> bool:
     return None not in table.rounds()
 
 
-def _numbered(sources: Sequence[Input], options: Options) -> Iterator[RoundInput]:
+def _numbered(sources: Sequence[Input], options: Options) -> Iterator[Round]:
     """Split files in which every rollout names its round; files of one round belong together."""
     if not sources:
         return
@@ -160,7 +133,7 @@ def _numbered(sources: Sequence[Input], options: Options) -> Iterator[RoundInput
         yield _count(f"round {number}", table, (number,), options)
 
 
-def _read(group: Sequence[Input], options: Options) -> RoundInput:
+def _read(group: Sequence[Input], options: Options) -> Round:
     """Read any other file, or several of one temperature."""
     source, paths = group[0], [member.path for member in group]
     name = source.path.stem if source.round is None else f"{source.path.stem}, round {source.round}"
@@ -170,22 +143,17 @@ def _read(group: Sequence[Input], options: Options) -> RoundInput:
         if source.temperature is not None:
             one_round(table, paths, source.round)
         found = _count(name, table, None if source.round is None else (source.round,), options)
-    elif options.by != "source":
-        raise PoolError(
-            f"{source.path}: holds statistics of samples, counted by source already; --by {options.by} takes rollouts"
-        )
     else:
-        stats = read_stats(source.path, rounds=None if source.round is None else [source.round])
+        stats = stats_of_input(source, options.by)
         numbers = frozenset(number for number in np.unique(stats.round).tolist() if number >= 0)
-        found = RoundInput(Round(name, stats, temperatures(stats)), numbers)
+        found = Round(name, stats, temperatures(stats), numbers=numbers)
     if source.temperature is None:
         return found
-    warm = only_temperature(source, found.round.temperatures)
-    stats = with_temperature(found.round.stats, warm)
-    return replace(found, round=replace(found.round, stats=stats, temperatures=(warm,)), warm=warm)
+    warm = only_temperature(source, found.temperatures)
+    return replace(found, stats=with_temperature(found.stats, warm), temperatures=(warm,), warm=warm)
 
 
-def _count(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, options: Options) -> RoundInput:
+def _count(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, options: Options) -> Round:
     shown = set(ALL) - {"variance", "x_unit", "y_unit"}  # not on the page, and slow to compute
     stats = stats_of(
         table, rounds=rounds, by=options.by, target_space=options.target_space, recipe=options.recipe, columns=shown,
@@ -193,7 +161,7 @@ def _count(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, optio
     )  # fmt: skip
     warm = tuple(sorted(value for value in rollouts_by_temperature(table, rounds) if value is not None))
     numbers = frozenset(value for value in table.rounds() if value is not None) if rounds is None else frozenset(rounds)
-    return RoundInput(Round(name, stats, warm), numbers, table, rounds, _policies(table, rounds))
+    return Round(name, stats, warm, False, numbers, table, rounds, _policies(table, rounds))
 
 
 def _policies(table: RolloutTable, rounds: tuple[int, ...] | None) -> frozenset[str]:
@@ -206,14 +174,14 @@ def _policies(table: RolloutTable, rounds: tuple[int, ...] | None) -> frozenset[
     return frozenset(map(str, found["policy"].to_pylist()))
 
 
-def _sweep_of_files(parts: Sequence[RoundInput]) -> tuple[list[RoundInput], str]:
+def _sweep_of_files(parts: Sequence[Round]) -> tuple[list[Round], str]:
     """Return the files that are one round at several temperatures, ascending, or the reason for none."""
     found = [
         part for part in parts
-        if len(part.round.temperatures) == 1 and (part.warm is not None or not part.numbers)
+        if len(part.temperatures) == 1 and (part.warm is not None or not part.numbers)
     ]  # fmt: skip
-    found.sort(key=lambda part: part.round.temperatures[0])
-    warm = [rounded(part.round.temperatures[0]) for part in found]
+    found.sort(key=lambda part: part.temperatures[0])
+    warm = [rounded(part.temperatures[0]) for part in found]
     if len(set(warm)) < 2:
         return [], ""
     why = _confounded(found)
@@ -223,27 +191,25 @@ def _sweep_of_files(parts: Sequence[RoundInput]) -> tuple[list[RoundInput], str]
     return ([], why) if why else (found, "")
 
 
-def _sweep_of_a_round(rounds: Sequence[RoundInput]) -> tuple[dict[float, SampleStats], str]:
+def _sweep_of_a_round(rounds: Sequence[Round]) -> tuple[dict[float, SampleStats], str]:
     """Return statistics by temperature of the last round that has several, or the reason for none."""
-    several = [part for part in rounds if part.table is not None and len(part.round.temperatures) > 1]
+    several = [part for part in rounds if part.table is not None and len(part.temperatures) > 1]
     if not several:
-        different = {rounded(value) for part in rounds for value in part.round.temperatures}
+        different = {rounded(value) for part in rounds for value in part.temperatures}
         return {}, _confounded(rounds) if len(different) > 1 else ""
     part = several[-1]
     why = _confounded([part])
     if why or part.table is None:
         return {}, why
-    return {
-        rounded(warm): stats_of(part.table, rounds=part.rounds, temperature=warm) for warm in part.round.temperatures
-    }, ""
+    return {rounded(warm): stats_of(part.table, rounds=part.rounds, temperature=warm) for warm in part.temperatures}, ""
 
 
 _ONE = "needs rollouts of one round at two temperatures or more"
 
 
-def _confounded(parts: Sequence[RoundInput]) -> str:
+def _confounded(parts: Sequence[Round]) -> str:
     """Name another difference between temperatures, whose effect would be taken for theirs; "" without one."""
-    warm = sorted({value for part in parts for value in part.round.temperatures})
+    warm = sorted({value for part in parts for value in part.temperatures})
     rounds = sorted({number for part in parts for number in part.numbers})
     policies = sorted({policy for part in parts for policy in part.policies})
     for kind, values in (("rounds", rounds), ("policies", policies)):
@@ -261,3 +227,68 @@ def _unique(names: Sequence[str]) -> list[str]:
     """
     counts = [names[: place + 1].count(name) for place, name in enumerate(names)]
     return [name if count == 1 else f"{name} ({count})" for name, count in zip(names, counts, strict=True)]
+
+
+_COUNTS = ("kept", "zero", "positive")
+_OTHERS = ("dropped_all_correct", "shortfall", "seed", "zero_share", "zero_share_actual")
+
+
+def funnel(name: str, manifest: Any) -> Numbers:
+    """Return the funnel of one pool: samples measured, removed by each step, and kept.
+
+    Raises:
+        PoolError: it is not a manifest of ``pool next``; names the pool and the field.
+
+    >>> found = funnel("pool", {"kept": 15, "zero": 3, "positive": 12, "samples": 50, "steps": [
+    ...     {"name": "all-correct", "removed": 8, "kept": 42}, {"name": "mix", "removed": 27, "kept": 15}]})
+    >>> found["samples"], found["steps"], found["zero_share"]
+    (50, [{'step': 'all-correct', 'removed': 8, 'kept': 42}, {'step': 'mix', 'removed': 27, 'kept': 15}], 0.2)
+    """
+    if not isinstance(manifest, Mapping):
+        raise PoolError(f"{name}: got {type(manifest).__name__}; expected the manifest of a pool, a JSON object")
+    counts = {field: _count_of(name, manifest, field) for field in _COUNTS}
+    steps = [_step(name, place, step) for place, step in enumerate(_steps(name, manifest))]
+    measured = steps[0]["kept"] + steps[0]["removed"] if steps else counts["kept"]
+    known = {field: manifest[field] for field in _OTHERS if _is_number(manifest.get(field))}
+    asked = known.pop("zero_share", None)
+    return {
+        "pool": name,
+        "samples": measured,
+        "steps": steps,
+        **counts,
+        **known,
+        "zero_share_asked": asked,
+        "zero_share": counts["zero"] / counts["kept"] if counts["kept"] else None,
+    }
+
+
+def _steps(name: str, manifest: Mapping[str, Any]) -> list[Any]:
+    steps = manifest.get("steps") or []
+    if not isinstance(steps, list):
+        raise PoolError(f"{name}, field 'steps': got {steps!r:.80}; expected a list of steps")
+    return steps
+
+
+def _step(name: str, place: int, step: Any) -> Numbers:
+    where = f"{name}, step {place}"
+    if not isinstance(step, Mapping):
+        raise PoolError(f"{where}: got {step!r:.80}; expected an object with a name and counts")
+    return {
+        "step": str(step.get("name", f"step {place + 1}")).replace("_", " "),
+        "removed": _count_of(where, step, "removed"),
+        "kept": _count_of(where, step, "kept"),
+    }
+
+
+def _count_of(where: str, fields: Mapping[str, Any], field: str) -> int:
+    value = fields.get(field)
+    if type(value) is not int or value < 0:
+        shown = "nothing" if value is None else f"{value!r:.80}"
+        raise PoolError(
+            f"{where}, field {field!r}: got {shown}; expected a count, as `pool next` writes into manifests"
+        )
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and value == value and abs(value) != float("inf")

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from grounding_rewards.pool.report.data import Report
-from grounding_rewards.pool.report.figures import flow, heat, histogram, outcomes, sizes, temperatures
+from grounding_rewards.pool.report.figures import bars, curves, heat
 from grounding_rewards.pool.report.figures.sample import sample
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.samples import ShownSample
@@ -47,23 +47,23 @@ class Drawing:
 def drawings(found: Report) -> Iterator[Drawing]:
     """Yield the pictures of a report, in its order."""
     if found.num_correct:
-        draw = partial(histogram.num_correct, found.num_correct)
+        draw = partial(bars.num_correct, found.num_correct)
         yield Drawing("num_correct", 0, "num-correct.png", _histograms(found), draw)
     for place, moved in enumerate(found.transitions):
         draw = partial(heat.heat_map, moved, moved["from"], moved["to"])
         yield Drawing("transitions", place, f"transition-{place + 1}.png", _heat(moved), draw)
     if found.sources:
         name, lines = found.sources[-1]
-        yield Drawing("sources", 0, "sources.png", _sources(name, lines), partial(outcomes.sources, lines, name))
+        yield Drawing("sources", 0, "sources.png", _sources(name, lines), partial(bars.sources, lines, name))
     if found.sizes:
-        yield Drawing("sizes", 0, "target-sizes.png", _sizes(found), partial(sizes.sizes, found.sizes))
+        yield Drawing("sizes", 0, "target-sizes.png", _sizes(found), partial(curves.sizes, found.sizes))
     if any(line["mixed"] is not None for line in found.signal):
-        yield Drawing("signal", 0, "no-signal.png", _signal(found), partial(outcomes.signals, found.signal))
+        yield Drawing("signal", 0, "no-signal.png", _signal(found), partial(bars.signals, found.signal))
     if found.temperature:
-        draw = partial(temperatures.temperatures, found.temperature)
+        draw = partial(curves.temperatures, found.temperature)
         yield Drawing("temperature", 0, "temperatures.png", _temperature(found.temperature), draw)
     if found.pools:
-        yield Drawing("pools", 0, "pools.png", _pools(found), partial(flow.flow, found.pools))
+        yield Drawing("pools", 0, "pools.png", _pools(found), partial(bars.flow, found.pools))
     for section, file in (("hardest", "hardest"), ("suspects", "suspect")):
         for place, shown in enumerate(getattr(found, section)):
             if shown.drawable:

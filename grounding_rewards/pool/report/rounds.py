@@ -1,16 +1,19 @@
-"""Numbers of a round: counts, accuracy, histogram, and samples without signal."""
+"""Numbers of a round: counts, accuracy, histogram, samples without signal, and the same by source and target size."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from grounding_rewards.groups.returns import NO_SIGNAL
+from grounding_rewards.pool import summary as summaries
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.summary import NO_SIGNAL, counts
+from grounding_rewards.pool.summary import counts
 from grounding_rewards.stats.intervals import wilson_of_rate
+from grounding_rewards.tables.rollout_table import RolloutTable
 
 Numbers = dict[str, Any]
 """Plain values, as in JSON; None for unknown ones."""
@@ -18,19 +21,29 @@ Numbers = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """Statistics of one round of rollouts.
+    """Statistics of one round of rollouts, or of one temperature of a sweep.
 
     Attributes:
         name: its name on the page.
         stats: its samples.
         temperatures: known sampling temperatures, in order.
         swept: True for one temperature of a sweep, which is no step of training.
+        numbers: numbers of the rounds that its rollouts name.
+        table: its rollouts; None for statistics.
+        rounds: the table's rounds that count; None for all.
+        policies: policies that its rollouts name.
+        warm: the temperature named before its path.
     """
 
     name: str
     stats: SampleStats
     temperatures: tuple[float, ...] = ()
     swept: bool = False
+    numbers: frozenset[int] = frozenset()
+    table: RolloutTable | None = None
+    rounds: tuple[int, ...] | None = None
+    policies: frozenset[str] = frozenset()
+    warm: float | None = None
 
 
 def summary(each: Round) -> Numbers:
@@ -93,7 +106,10 @@ def histogram(each: Round) -> Numbers:
     most = int(stats.n.max(initial=0))
     return {
         "round": each.name,
-        **{name: _counts(stats, getattr(stats, name), most) for name in ("none_correct", "mixed", "all_correct")},
+        **{
+            name: np.bincount(stats.num_correct[getattr(stats, name)], minlength=most + 1).tolist()
+            for name in ("none_correct", "mixed", "all_correct")
+        },
     }
 
 
@@ -108,10 +124,83 @@ def signal(each: Round) -> Numbers:
     return {"round": each.name, **found, "no_spread": _share(int((spread <= NO_SIGNAL).sum()), len(spread))}
 
 
-def _counts(stats: SampleStats, chosen: NDArray[np.bool_], most: int) -> list[int]:
-    found: list[int] = np.bincount(stats.num_correct[chosen], minlength=most + 1).tolist()
-    return found
-
-
 def _share(count: int, of: int) -> float | None:
     return count / of if of else None
+
+
+AREAS = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1.0)
+"""Edges of bins of target area over image area; each bin is about three times as large as the one before."""
+
+UNKNOWN = "unknown"
+
+
+def by_source(stats: SampleStats) -> list[Numbers]:
+    """Count outcomes by source, the largest share of never-solved samples first; empty where no source is known.
+
+    Samples without a scored rollout are left out; ``rollouts`` counts all of the others.
+
+    >>> from dataclasses import replace
+    >>> from grounding_rewards.pool import sample_stats
+    >>> stats = replace(sample_stats(["a", "b", "c"], [1, 0, 1]), source=np.array(["web", "web", "pdf"], dtype=object))
+    >>> [(each["source"], each["samples"], each["correct"], each["zero_share"]) for each in by_source(stats)]
+    [('web', 2, 1, 0.5), ('pdf', 1, 1, 0.0)]
+    """
+    scored = stats.taken(stats.n > 0)
+    rows_of = summaries.by_source(scored)
+    found = [_line(UNKNOWN if name is None else str(name), scored.taken(rows)) for name, rows in rows_of]
+    return sorted(found, key=lambda line: (-line["zero_share"], line["source"]))
+
+
+def merged_sources(name: str, lines: list[Numbers]) -> Numbers:
+    """Merge several sources into one line."""
+    summed = {key: sum(line[key] for line in lines) for key in _SUMMED}
+    rates = sum(line["accuracy"] * line["samples"] for line in lines)
+    return {
+        "source": name,
+        **summed,
+        "zero_share": summed["none_correct"] / summed["samples"],
+        "accuracy": rates / summed["samples"],
+    }
+
+
+def by_size(stats: SampleStats) -> list[Numbers]:
+    """Return the mean pass rate by the target's share of the image; empty where no target's size is known.
+
+    The Wilson interval takes every sample as one trial. Empty bins at both ends are left out.
+    """
+    known = stats.taken((stats.n > 0) & ~np.isnan(stats.target_area))
+    place = np.searchsorted(AREAS, known.target_area, side="right") - 1
+    place = np.clip(place, 0, len(AREAS) - 2)
+    lines = []
+    for number, (low, high) in enumerate(pairwise(AREAS)):
+        inside = known.taken(place == number)
+        accuracy, least, most = mean_rate(inside)
+        lines.append(
+            {
+                "area_from": low, "area_to": high, "samples": len(inside), **_rollouts(inside),
+                "correct": int(inside.num_correct.sum()), "accuracy": accuracy, "accuracy_low": least,
+                "accuracy_high": most,
+            }
+        )  # fmt: skip
+    held = [number for number, line in enumerate(lines) if line["samples"]]
+    return lines[held[0] : held[-1] + 1] if held else []
+
+
+_SUMMED = ("samples", "rollouts", "unscored", "correct", "none_correct", "mixed", "all_correct")
+
+
+def _line(name: str, stats: SampleStats) -> Numbers:
+    found = outcomes(stats)
+    return {
+        "source": name,
+        "samples": len(stats),
+        **_rollouts(stats),
+        "correct": int(stats.num_correct.sum()),
+        **found,
+        "zero_share": found["none_correct"] / len(stats),
+        "accuracy": mean_rate(stats)[0],
+    }
+
+
+def _rollouts(stats: SampleStats) -> dict[str, int]:
+    return {"rollouts": int((stats.n + stats.unscored).sum()), "unscored": int(stats.unscored.sum())}

@@ -1,17 +1,31 @@
-"""Samples that a report shows one by one: the never-solved, and the responses to them."""
+"""Samples that a report shows one by one: clicks and targets of rollouts, and screenshots of training data."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.pool.report.rounds import Numbers
+from grounding_rewards.catalogue import RecordedName
+from grounding_rewards.converting.image_files import Image, ImageFiles, read_images
+from grounding_rewards.coords.image_sizes import read_size
+from grounding_rewards.errors import ConvertError, PictureError, PoolError
+from grounding_rewards.pool.report.inputs import Options
+from grounding_rewards.pool.report.rounds import Numbers, Round
+from grounding_rewards.pool.report.wording import plural
+from grounding_rewards.pool.selection import suspects
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.target_boxes import outlines
+from grounding_rewards.tables.base import require_column
+from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables.prompts import prompt_text
+from grounding_rewards.tables.sample_ids import sample_names
 
 COMMONEST = 3
 """Number of different responses to quote."""
@@ -77,12 +91,7 @@ class ShownSample:
 
 
 def first_of(stats: SampleStats, chosen: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
-    """Return the first rows of some samples: those with most rollouts first, then those with the smallest targets.
-
-    Args:
-        stats: the samples.
-        chosen: (m,) the samples to choose from.
-        most: the most rows.
+    """Return ``most`` rows of chosen samples: those with most rollouts first, then those with the smallest targets.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> stats = sample_stats(["a", "b", "b", "c"], [0, 0, 0, 1])
@@ -113,3 +122,153 @@ def shortened(text: str, most: int = LONGEST) -> str:
     """
     half = (most - 1) // 2
     return text if len(text) <= most else f"{text[: most - 1 - half]}…{text[len(text) - half :]}"
+
+
+_READ = ("sample_id", "acc", "x_unit", "y_unit", "target", "image_size", "recipe", "response")
+_INSTRUCTIONS = ("instruction", "prompt", "problem", "question")
+_SHRUNK = 3840  # largest side of a screenshot in pixels
+_ASPECT = 0.05  # by which a screenshot's aspect may differ: models' sizes are rounded
+
+
+@dataclass(frozen=True)
+class Screenshots:
+    """Training data with screenshots.
+
+    Attributes:
+        path: the data.
+        image_column: the column of images; None for ``images`` or ``image``.
+        images: settings for image files; without a root they are read from the data's own folder.
+        id_column: the column of sample names; None looks where ``convert`` puts them.
+        split: the split.
+    """
+
+    path: Path
+    image_column: str | None = None
+    images: ImageFiles = field(default_factory=ImageFiles)
+    id_column: str | None = None
+    split: str | None = None
+
+
+def shown_samples(part: Round, most: int, options: Options) -> tuple[list[ShownSample], list[ShownSample]]:
+    """Return the hardest samples of a round, and its suspects, ``most`` of each, without screenshots."""
+    stats = part.stats
+    doubtful = suspects(stats)
+    rows = [first_of(stats, chosen, most) for chosen in (stats.none_correct & ~doubtful, doubtful)]
+    ids = [stats.sample_id[row] for chosen in rows for row in chosen.tolist()]
+    read = _rollouts(part, ids)
+    return tuple([_shown(part, row, read, options) for row in chosen.tolist()] for chosen in rows)  # type: ignore[return-value]
+
+
+def _rollouts(part: Round, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
+    """Read the rollouts of some samples, by their names."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    if part.table is None or not ids:
+        return found
+    columns = [*_READ, *(["instruction"] if "instruction" in part.table.columns else [])]
+    for row in part.table.read(columns, samples=ids, rounds=part.rounds).to_pylist():
+        found.setdefault(str(row["sample_id"]), []).append(row)
+    return found
+
+
+def _shown(part: Round, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> ShownSample:
+    stats = part.stats
+    name, source = str(stats.sample_id[row]), stats.source[row]
+    rollouts = read.get(name, [])
+    placed = [rollout for rollout in rollouts if rollout["x_unit"] is not None and rollout["y_unit"] is not None]
+    first: dict[str, Any] = next((rollout for rollout in rollouts if rollout["target"] is not None), {})
+    size = read_size(next((rollout["image_size"] for rollout in rollouts if rollout["image_size"] is not None), None))
+    name_of_recipe = None if first.get("recipe") is None else RecordedName(first["recipe"])
+    places = outlines(
+        first.get("target"), size, name=name_of_recipe, target_space=options.target_space, recipe=options.recipe
+    ) if first else ()  # fmt: skip
+    return ShownSample(
+        sample_id=name,
+        n=int(stats.n[row]),
+        clicks=np.array([[rollout["x_unit"], rollout["y_unit"]] for rollout in placed], dtype=np.float64).reshape(
+            -1, 2
+        ),
+        right=np.array([rollout["acc"] == 1 for rollout in placed], dtype=np.bool_),
+        outlines=places,
+        image_size=size,
+        instruction=next((str(rollout["instruction"]) for rollout in rollouts if rollout.get("instruction")), None),
+        source=None if source is None else str(source),
+        responses=commonest([rollout["response"] for rollout in rollouts]),
+        unscored=int(stats.unscored[row]),
+    )
+
+
+def with_screenshots(samples: Sequence[ShownSample], data: Screenshots) -> tuple[list[ShownSample], list[str]]:
+    """Return samples with the instructions and screenshots of the training data, and remarks.
+
+    Raises:
+        TableError: the data cannot be read, lack the column, or name no sample.
+        PoolError: they hold none of the samples.
+    """
+    table = open_rows(data.path, data.split)
+    if data.image_column is not None:
+        require_column(table, data.image_column, "--image-column")
+    column = data.image_column or next((name for name in ("images", "image") if name in table.columns), None)
+    instruction_column = next((name for name in _INSTRUCTIONS if name in table.columns), None)
+    wanted = {sample.sample_id: sample for sample in samples}
+    names = sample_names(table, data.id_column)
+    missing = [name for name in wanted if name not in set(names)]
+    if wanted and len(missing) == len(wanted):
+        raise PoolError(
+            f"{data.path}: holds none of the {plural(len(wanted), 'sample')} to show, such as {missing[0]!r}; it names "
+            f"{', '.join(map(repr, names[:3]))}: expected the data of these rollouts, or --id-column NAME"
+        )
+    folder = data.path if data.path.is_dir() else data.path.parent
+    images = data.images if data.images.root else replace(data.images, root=str(folder))
+    found, failed, other = dict[str, ShownSample](), list[str](), list[str]()
+    for batch in table.batches([name for name in (column, instruction_column) if name], whole=False):
+        for index, row in enumerate(batch.rows):
+            name = names[batch.start + index]
+            if name in wanted:
+                try:
+                    found[name], size = _with_screenshot(wanted[name], row, column, instruction_column, images)
+                except (ConvertError, PictureError) as error:
+                    failed.append(f"{batch.place(index)}, {name!r:.80}: {error}")
+                    found[name], size = _with_screenshot(wanted[name], row, None, instruction_column, images)
+                other += _other_aspect(found[name], size)
+    remarks = [
+        f"{plural(len(failed), 'screenshot')} cannot be read, the first: {failed[0]}" if failed else "",
+        f"{plural(len(other), 'screenshot')} not of the shape that rollouts name: {other[0]}" if other else "",
+        f"{data.path} lacks {plural(len(missing), 'sample')} that the page shows, such as {missing[0]!r}"
+        if missing else "",
+    ]  # fmt: skip
+    return [found.get(sample.sample_id, sample) for sample in samples], [*filter(None, remarks)]
+
+
+def _with_screenshot(
+    shown: ShownSample, row: Mapping[str, Any], column: str | None, instruction_column: str | None, images: ImageFiles
+) -> tuple[ShownSample, tuple[float, float] | None]:
+    """Return a sample with its instruction and its screenshot, and the screenshot's size."""
+    text = row.get(instruction_column) if instruction_column else None
+    if not isinstance(text, str):  # a prompt's messages, of which the last one asks
+        text = prompt_text(text[-1]) if isinstance(text, list) and text else None
+    described = replace(shown, instruction=text or shown.instruction)
+    value = row.get(column) if column else None
+    if value is None:
+        return described, None
+    image, size = _opened(read_images(value)[-1], images)
+    return replace(described, image=image, image_size=described.image_size or size), size
+
+
+def _other_aspect(shown: ShownSample, size: tuple[float, float] | None) -> list[str]:
+    """Remark on a screenshot whose aspect differs from the image that clicks and target lie on."""
+    if size is None or shown.image_size is None:
+        return []
+    (wide, high), (width, height) = size, shown.image_size
+    if abs(wide * height - high * width) <= _ASPECT * high * width:
+        return []
+    return [f"{shown.sample_id!r} is {wide:g} x {high:g}, its image_size {width:g} x {height:g}"]
+
+
+def _opened(image: Image, images: ImageFiles) -> tuple[Any, tuple[float, float]]:
+    """Return an image in shades of grey, turned as EXIF says, no larger than a picture can show, and its full size."""
+    from PIL import ImageOps
+
+    upright = ImageOps.exif_transpose(images.decode(image))  # as trainers do
+    grey = upright.convert("L")
+    grey.thumbnail((_SHRUNK, _SHRUNK))
+    return np.asarray(grey), (float(upright.width), float(upright.height))

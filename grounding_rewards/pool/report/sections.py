@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grounding_rewards.pool.report.data import Report
-from grounding_rewards.pool.report.figures.sizes import MOST
+from grounding_rewards.pool.report.figures.curves import MOST
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.samples import ShownSample, shortened
 from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points, verdict
@@ -149,7 +149,7 @@ def _moved(place: int, moved: Numbers) -> SectionPart:
     if null["kind"] == BETA_BINOMIAL:
         prior = describe_prior(null["prior"]["a"], null["prior"]["b"])
         said.append(
-            "with one rollout a sample a lucky hit cannot be told from a sure one: the expected counts are those of "
+            "with one rollout a sample a lucky hit looks like a sure one: the expected counts are those of "
             f"the prior, {prior}, alone"
             if max(moved["n_before"]) == 1
             else f"the counts expected by chance use this prior of pass rates: {prior}"

@@ -78,11 +78,7 @@ HELD, LOWER, COLLAPSED, ABOVE = "held", "lower accuracy", "collapsed", "above on
 
 
 def verdict(row: Numbers, swept: Numbers) -> str:
-    """Classify a temperature; only one above the temperature compared with can collapse.
-
-    Args:
-        row: a row of the sweep.
-        swept: ``Sweep.to_json``.
+    """Classify a row of ``Sweep.to_json``; only a temperature above the one compared with can collapse.
 
     >>> swept = {"compared_with": 1.0, "chosen": 1.0}
     >>> [verdict({"temperature": each, "collapsed": each != 1.0}, swept) for each in (0.7, 1.0, 1.4)]

@@ -1,6 +1,6 @@
 """Selection of the next round's pool: filters, samples set aside, and draws by quota and seed."""
 
+from grounding_rewards.pool.selection.filters import suspects
 from grounding_rewards.pool.selection.steps import NextPool, next_pool
-from grounding_rewards.pool.selection.suspects import suspects
 
 __all__ = ["NextPool", "next_pool", "suspects"]

@@ -1,21 +1,140 @@
-"""Filters of a pool, a band and then selectors, which leave samples out and weigh the others."""
+"""Filters of a pool: the funnel to the samples that are left, suspects, a band, and selectors that weigh the others."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, SelectorError
-from grounding_rewards.pool.selection.funnel import Funnel
 from grounding_rewards.pool.selectors import Band, Selector, select
 from grounding_rewards.pool.selectors.protocol import name_of
 from grounding_rewards.pool.selectors.weights import built
 from grounding_rewards.pool.stats import SampleStats
+
+NO_SOURCE = "(none)"
+"""Label of samples without a source."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Counts of one step.
+
+    Attributes:
+        name: its name.
+        removed: number of removed samples.
+        removed_zero: number of never-solved ones among them.
+        kept: number of samples left.
+        per_source: samples before and after, by source, in the order of names.
+        params: its settings.
+    """
+
+    name: str
+    removed: int
+    removed_zero: int
+    kept: int
+    per_source: Mapping[str, tuple[int, int]]
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {**vars(self), "per_source": {source: list(counts) for source, counts in self.per_source.items()}}
+
+
+class Funnel:
+    """Samples that are left, and the steps that led there.
+
+    Attributes:
+        left: (m,) True for the samples that are left.
+        steps: the steps so far.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> funnel = Funnel(sample_stats(["a", "b", "c"], [1, 0, 1]))
+    >>> funnel.remove("second", np.array([False, True, False])).tolist()
+    [1]
+    >>> funnel.describe()
+    '3 samples; second removed 1'
+    """
+
+    def __init__(self, stats: SampleStats) -> None:
+        self.left: NDArray[np.bool_] = np.ones(len(stats), dtype=np.bool_)
+        self.steps: list[Step] = []
+        self._zero = stats.none_correct
+        names = [NO_SOURCE if source is None else str(source) for source in stats.source.tolist()]
+        self._sources = sorted(set(names))
+        places = {name: place for place, name in enumerate(self._sources)}
+        self._source = np.fromiter(map(places.__getitem__, names), dtype=np.int64, count=len(names))
+
+    def remove(self, name: str, unwanted: NDArray[np.bool_], **parameters: Any) -> NDArray[np.int64]:
+        """Remove samples, record the step, and return the rows of those that were left before it."""
+        before, after = self.left, self.left & ~unwanted
+        counts = zip(self._counts(before), self._counts(after), strict=True)
+        per_source = {source: pair for source, pair in zip(self._sources, counts, strict=True) if pair[0]}
+        self.left = after
+        removed = np.flatnonzero(before & ~after)
+        zero = int(self._zero[removed].sum())
+        self.steps.append(Step(name, len(removed), zero, int(after.sum()), per_source, parameters))
+        return removed
+
+    def describe(self) -> str:
+        """Describe the removals of each step, for errors."""
+        counts = [f"{step.name} removed {step.removed}" for step in self.steps if step.removed]
+        return "; ".join([f"{len(self.left)} samples", *counts])
+
+    def _counts(self, chosen: NDArray[np.bool_]) -> list[int]:
+        return [int(count) for count in np.bincount(self._source[chosen], minlength=len(self._sources))]
+
+
+MIN_CLICKS = 4
+"""Fewer clicks than these agree by chance too often."""
+
+OF_TARGET = 0.5
+"""Clicks agree where their dispersion is that of hits on one element: half of the target's diagonal at most."""
+
+OF_SCREEN = 0.02
+"""Upper bound in shares of the screen's diagonal, whatever the target: 44 pixels of 1920 x 1080."""
+
+
+def suspects(
+    stats: SampleStats,
+    *,
+    min_clicks: int = MIN_CLICKS,
+    of_target: float = OF_TARGET,
+    of_screen: float = OF_SCREEN,
+) -> NDArray[np.bool_]:
+    """Mark the samples whose label or instruction needs a look before training on them.
+
+    True where none of at least ``min_clicks`` scored rollouts was right, at least ``min_clicks`` rollouts clicked, and
+    the dispersion of these clicks is at most ``of_screen`` and, where the target's size is known, at most
+    ``of_target * target_diagonal``. The rollouts agree on one place, and it is not the target: the label may be wrong,
+    or the instruction ambiguous. The model may also make the same mistake each time, so look before you delete.
+
+    Args:
+        stats: m samples, with clicks.
+        min_clicks: the fewest scored rollouts, and the fewest clicks.
+        of_target: the largest dispersion in shares of the target's diagonal.
+        of_screen: the largest dispersion in shares of the image's diagonal.
+
+    Returns:
+        (m,); False where no dispersion is known.
+
+    >>> from dataclasses import replace
+    >>> from grounding_rewards.pool import sample_stats
+    >>> stats = sample_stats(["a"] * 4 + ["b"] * 4, [0] * 8)
+    >>> clicks, diagonal = np.array([4, 4]), np.array([0.05, 0.05])
+    >>> suspects(replace(stats, clicks=clicks, dispersion=np.array([0.01, 0.2]), target_diagonal=diagonal))
+    array([ True, False])
+    """
+    enough = stats.none_correct & (stats.n >= min_clicks) & (stats.clicks >= min_clicks)
+    known = ~np.isnan(stats.target_diagonal)
+    near = (stats.dispersion <= of_screen) & (~known | (stats.dispersion <= of_target * stats.target_diagonal))
+    return enough & near
+
 
 SelectorSpec = Selector | str | Mapping[str, Any]
 

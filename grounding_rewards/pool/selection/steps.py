@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, near
-from grounding_rewards.pool.selection.filters import SelectorSpec, as_list, filters, weigh
-from grounding_rewards.pool.selection.funnel import Funnel, Step
+from grounding_rewards.pool.selection.filters import Funnel, SelectorSpec, Step, as_list, filters, weigh
+from grounding_rewards.pool.selection.filters import suspects as are_suspects
 from grounding_rewards.pool.selection.quotas import (
     check_seed,
     check_whole,
@@ -21,8 +21,6 @@ from grounding_rewards.pool.selection.quotas import (
     share_of_zeros,
     zero_quota,
 )
-from grounding_rewards.pool.selection.suspects import suspects as are_suspects
-from grounding_rewards.pool.selection.two_models import by_two_models
 from grounding_rewards.pool.selectors.bands import Band, among
 from grounding_rewards.pool.selectors.weights import sources_of
 from grounding_rewards.pool.stats import SampleStats
@@ -194,11 +192,7 @@ def _pair(value: Any) -> tuple[SampleStats, SampleStats]:
 
 
 def _check_sources(argument: str, stats: SampleStats, sources: Sequence[str]) -> None:
-    """Check that samples are from each source.
-
-    Raises:
-        PoolError: no sample is from one of them.
-    """
+    """Check that samples are from each source."""
     known = sorted({str(name) for name in stats.source.tolist() if name is not None})
     for source in sources:
         if source not in known:
@@ -214,10 +208,29 @@ def _exclude(funnel: Funnel, stats: SampleStats, sources: Sequence[str]) -> None
 
 
 def _remove_rejected(funnel: Funnel, stats: SampleStats, weak: SampleStats, strong: SampleStats) -> None:
-    found = by_two_models(stats, weak, strong)
-    funnel.remove("not_judged", ~found.measured)
-    funnel.remove("easy_for_weak", found.easy)
-    funnel.remove("missed_by_strong", ~found.aligned)
+    """Remove what a weak model solves, too easy, and what even a strong one misses, likely labelled wrongly.
+
+    Source: the Click-100k data set's filters by an easy and an alignment model.
+    """
+    by_weak, by_strong = _right(stats, weak, "weak"), _right(stats, strong, "strong")
+    funnel.remove("not_judged", (by_weak < 0) | (by_strong < 0))
+    funnel.remove("easy_for_weak", by_weak > 0)
+    funnel.remove("missed_by_strong", by_strong == 0)
+
+
+def _right(stats: SampleStats, model: SampleStats, name: str) -> NDArray[np.int64]:
+    """Return the number of a model's right rollouts, (m,), by the samples' names; -1 without a scored one."""
+    counts = zip(model.sample_id.tolist(), model.n.tolist(), model.num_correct.tolist(), strict=True)
+    known = {sample: right for sample, n, right in counts if n}
+    ids = stats.sample_id.tolist()
+    found = np.fromiter((known.get(sample, -1) for sample in ids), dtype=np.int64, count=len(ids))
+    if len(ids) and (found < 0).all():
+        theirs = next(iter(model.sample_id.tolist()), None)
+        raise PoolError(
+            f"the {name} model has measured none of the samples: its names are such as {theirs!r}, those of the "
+            f"rollouts such as {ids[0]!r}; expected the same names in both"
+        )
+    return found
 
 
 def _mix(

@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
+from grounding_rewards.groups.returns import NO_SIGNAL
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.stats.intervals import wilson
 from grounding_rewards.verifiers import options
-
-SAME = 1e-6
-"""Totals this close count as equal: floats of equal rewards need not have a deviation of exactly 0."""
 
 TRUTH = Literal[True, False]
 
@@ -152,7 +150,7 @@ class Spread:
 
     def __call__(self, stats: SampleStats) -> Floats:
         """Weigh each sample."""
-        apart = (stats.spread > SAME) & (np.sqrt(stats.variance) > self.threshold)
+        apart = (stats.spread > NO_SIGNAL) & (np.sqrt(stats.variance) > self.threshold)
         return _kept(apart | (stats.n == 1))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from grounding_rewards.pool.inputs import Input, read_input, stats_of_input
+from grounding_rewards.pool.inputs import read_input, stats_of_input
 from grounding_rewards.pool.transitions.table import Transitions, transitions
 from grounding_rewards.pool.transitions.warnings import FEW
 from grounding_rewards.tables.reporting import SILENT, Reporting
@@ -22,13 +22,8 @@ def compare_files(
 ) -> Transitions:
     """Compare two rounds from files, as ``grounding-rewards pool transitions`` does.
 
-    Args:
-        before: rollouts or statistics of the earlier round, as ``pool.inputs.read_input`` reads them.
-        after: the same of the later round.
-        null: a second set of rollouts of the policy before; None computes the null from ``prior``.
-        prior: see ``transitions``.
-        by: the column that samples are counted by.
-        reporting: takes progress.
+    Inputs are rollouts or statistics, as ``pool.inputs.read_input`` reads them; ``null`` is a second set of rollouts of
+    the policy before, and None computes the null from ``prior``, as of ``transitions``. Samples are counted by ``by``.
 
     Raises:
         TableError: an input cannot be read.
@@ -42,10 +37,8 @@ def compare_files(
         advance(0.8)
         again = None if null is None else stats_of_input(read_input(null), "source")
         found = transitions(first, second, null=again, prior=prior)
-    if found.both < FEW and _same(*sources):  # with more samples, equal counts tell (pool.transitions.warnings)
+    one, other = sources
+    same = os.path.realpath(one.path) == os.path.realpath(other.path) and one[1:] == other[1:]
+    if found.both < FEW and same:  # with more samples, equal counts tell (pool.transitions.warnings)
         return replace(found, warnings=(*found.warnings, "BEFORE and AFTER are the same rollouts"))
     return found
-
-
-def _same(one: Input, other: Input) -> bool:
-    return os.path.realpath(one.path) == os.path.realpath(other.path) and one[1:] == other[1:]

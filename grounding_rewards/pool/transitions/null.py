@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.pool.transitions.paired import none_for_nan
+from grounding_rewards.pool.transitions.paired import plain
 from grounding_rewards.pool.transitions.priors import Prior
 from grounding_rewards.stats.intervals import beta_binomial, mcnemar, wilson
 
@@ -44,14 +44,7 @@ class Chance:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values; None for NaN."""
-        shares = {name: none_for_nan(getattr(self, name)) for name in ("escape_share", "low", "high", "p_value")}
-        return {
-            "kind": self.kind,
-            "prior": {**vars(self.prior), "rate": self.prior.rate} if self.prior else None,
-            "samples": self.samples,
-            **shares,
-            "expected": [[none_for_nan(cell) for cell in row] for row in self.expected.tolist()],
-        }
+        return {**plain(self), "prior": {**vars(self.prior), "rate": self.prior.rate} if self.prior else None}
 
 
 def computed(
@@ -125,8 +118,7 @@ def measured(
 def _number_of_escapes(leaving: list[tuple[float, int]]) -> tuple[int, Floats]:
     """Return the first number of escapes with a chance worth keeping, and the chances from there on.
 
-    Args:
-        leaving: the chance of an escape, and the number of samples with this chance.
+    ``leaving`` are chances of an escape, each with the number of its samples.
     """
     start, chances = 0, np.ones(1)
     for chance, count in leaving:

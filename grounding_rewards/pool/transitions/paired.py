@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.stats.intervals import Z
+from grounding_rewards.stats.intervals import Z, exact_mean
 
 _SHOWN = 3
 
@@ -36,12 +36,8 @@ class Difference:
     low: float
     high: float
 
-    def to_json(self) -> dict[str, float | None]:
-        """Return plain numbers; None for NaN."""
-        return {name: none_for_nan(value) for name, value in vars(self).items()}
 
-
-def difference(before: Floats, after: Floats, z: float = Z) -> Difference:
+def difference(before: Floats, after: Floats) -> Difference:
     """Return the mean of paired differences with its normal interval, mean ± z s / sqrt(m), s with m - 1.
 
     The variance is over samples, so it includes the correlation of a sample's rollouts. With few samples the interval
@@ -50,7 +46,6 @@ def difference(before: Floats, after: Floats, z: float = Z) -> Difference:
     Args:
         before: (m,) pass rates.
         after: (m,) of the same samples.
-        z: standard deviations on either side.
 
     >>> found = difference(np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.5, 1.0]))
     >>> round(found.mean, 4), round(found.low, 4), round(found.high, 4)
@@ -60,19 +55,15 @@ def difference(before: Floats, after: Floats, z: float = Z) -> Difference:
     mean = exact_mean(moved)
     if len(moved) < 2:
         return Difference(exact_mean(before), exact_mean(after), mean, math.nan, math.nan)
-    half = z * math.sqrt(math.fsum(((moved - mean) ** 2).tolist()) / (len(moved) - 1) / len(moved))
+    half = Z * math.sqrt(math.fsum(((moved - mean) ** 2).tolist()) / (len(moved) - 1) / len(moved))
     return Difference(exact_mean(before), exact_mean(after), mean, max(-1.0, mean - half), min(1.0, mean + half))
 
 
 def in_common(several: Sequence[SampleStats], called: Sequence[str]) -> list[NDArray[np.int64]]:
     """Return the rows, in each of several statistics, of the samples that all have, ordered by name.
 
-    Args:
-        several: statistics.
-        called: their names in errors.
-
     Raises:
-        PoolError: a sample has two rows, or no sample is in all; shows names of each.
+        PoolError: a sample has two rows, or no sample is in all; shows names of each, ``called`` so.
     """
     return common_rows(aligned_rows(several, called), several, called)
 
@@ -89,14 +80,7 @@ def common_rows(
 
 
 def aligned_rows(several: Sequence[SampleStats], called: Sequence[str]) -> NDArray[np.int64]:
-    """Return the row of each sample in each of k statistics.
-
-    Args:
-        several: the statistics.
-        called: their names in errors.
-
-    Returns:
-        (k, m) for the m samples that any has, ordered by name; -1 where one lacks a sample.
+    """Return the row in each of k statistics, (k, m), of the m samples that any has, ordered by name; -1 for none.
 
     Raises:
         PoolError: a sample has two rows.
@@ -138,13 +122,19 @@ def _key(name: Any) -> tuple[str, str]:
     return str(name), type(name).__name__
 
 
-def none_for_nan(value: float) -> float | None:
-    """Return the number; None for NaN, which JSON lacks.
+def plain(value: Any) -> Any:
+    """Return plain values, as for JSON: dataclasses by their fields, lists for arrays and tuples, None for NaN.
 
-    >>> none_for_nan(0.5), none_for_nan(float("nan"))
-    (0.5, None)
+    >>> plain(Difference(0.5, 1.0, 0.5, math.nan, math.nan))
+    {'before': 0.5, 'after': 1.0, 'mean': 0.5, 'low': None, 'high': None}
     """
-    return None if value != value else float(value)
+    if is_dataclass(value):
+        value = vars(value)
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, np.ndarray | tuple | list):
+        return [plain(each) for each in (value.tolist() if isinstance(value, np.ndarray) else value)]
+    return None if value != value else value
 
 
 def temperatures(stats: SampleStats) -> tuple[float, ...]:
@@ -156,8 +146,3 @@ def temperatures(stats: SampleStats) -> tuple[float, ...]:
 def _some(stats: SampleStats) -> str:
     names = ", ".join(map(repr, stats.sample_id[:_SHOWN].tolist()))
     return f"{names}{f' and {len(stats) - _SHOWN} more' if len(stats) > _SHOWN else ''}" if len(stats) else "no sample"
-
-
-def exact_mean(values: Floats | NDArray[np.int64]) -> float:
-    """Return the exact sum over the number, the same in any order of rows; NaN of none."""
-    return math.fsum(values.tolist()) / len(values) if len(values) else math.nan

@@ -94,28 +94,6 @@ Beta(0.5, 0.5), stands in')
     return Prior("given", float(a), float(b), said=contradiction(n, correct, a, b))
 
 
-def fit_beta(n: ArrayLike, correct: ArrayLike) -> tuple[float, float]:
-    """Fit Beta(a, b) to a round's counts of right rollouts, by maximum likelihood of beta-binomials.
-
-    The log-likelihood is the sum over samples of sum_{i < k} log(a + i) + sum_{i < n - k} log(b + i) -
-    sum_{i < n} log(a + b + i), with k right of n; maximised by Newton's steps on log a and log b.
-
-    Args:
-        n: (m,) rollouts a sample; samples without any do not count.
-        correct: (m,) right ones among them.
-
-    Returns:
-        a and b from 0.001 to 10,000. Where they diverge to infinity, counts spread no wider than under one common rate:
-        a + b is 10^12, which leaves that rate alone. (0.5, 0.5), Jeffreys' prior, where the counts do not identify a
-        prior: no sample has two rollouts, or each is all right or all wrong.
-
-    >>> a, b = fit_beta([8] * 9, range(9))
-    >>> round(a, 4), round(b, 4)
-    (1.0, 1.0)
-    """
-    return _fitted(*_tallies(n, correct)) or JEFFREYS
-
-
 def _tallies(n: ArrayLike, correct: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Count the samples with more than i right, wrong and scored rollouts, for i from 0."""
     of, right = np.asarray(n, np.int64), np.asarray(correct, np.int64)
@@ -128,7 +106,16 @@ def _tallies(n: ArrayLike, correct: ArrayLike) -> tuple[NDArray[np.int64], NDArr
 def _fitted(
     right: NDArray[np.int64], wrong: NDArray[np.int64], scored: NDArray[np.int64]
 ) -> tuple[float, float] | None:
-    """Return the likeliest a and b; None where they diverge to 0 or do not converge."""
+    """Fit Beta(a, b) to a round's counts of right rollouts, by maximum likelihood of beta-binomials.
+
+    The log-likelihood is the sum over samples of sum_{i < k} log(a + i) + sum_{i < n - k} log(b + i) -
+    sum_{i < n} log(a + b + i), with k right of n (see ``_tallies``); maximised by Newton's steps on log a and log b.
+
+    Returns:
+        a and b from 0.001 to 10,000. Where they diverge to infinity, counts spread no wider than under one common rate:
+        a + b is 10^12, which leaves that rate alone. None where the counts do not identify a prior: no sample has two
+        rollouts, or each is all right or all wrong; or where the steps do not converge.
+    """
     if len(scored) < 2 or not (right[0] and wrong[0]):
         return None
     share = right.sum() / scored.sum()

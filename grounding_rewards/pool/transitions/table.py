@@ -1,7 +1,8 @@
-"""Transition matrix of two rounds over the same samples, by right rollouts, and its null."""
+"""Transition matrix of two rounds over the same samples, by right rollouts, the moves of samples, and the null."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +12,85 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.transitions.moves import Moves, by_source, moves_of
 from grounding_rewards.pool.transitions.null import Chance, computed, measured
-from grounding_rewards.pool.transitions.paired import aligned_rows, common_rows, in_common, none_for_nan, temperatures
+from grounding_rewards.pool.transitions.paired import (
+    Difference,
+    aligned_rows,
+    common_rows,
+    difference,
+    in_common,
+    plain,
+    sorted_names,
+    temperatures,
+)
 from grounding_rewards.pool.transitions.priors import prior_of
 from grounding_rewards.pool.transitions.warnings import NULL, of_rounds
-from grounding_rewards.stats.intervals import mcnemar
+from grounding_rewards.stats.intervals import mcnemar, wilson
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Moves of some samples.
+
+    Attributes:
+        source: their source; None where unknown, and for all samples together.
+        both: number of samples.
+        never_solved: number without a right rollout before.
+        escaped: number of these with one after.
+        escape_share: escaped / never_solved; NaN where there is none.
+        low: the lower end of its 95 % Wilson interval.
+        high: the upper end.
+        up: number with a higher pass rate after.
+        same: number with the same.
+        down: number with a lower one.
+        difference: difference of the mean pass rates.
+    """
+
+    source: str | None
+    both: int
+    never_solved: int
+    escaped: int
+    escape_share: float
+    low: float
+    high: float
+    up: int
+    same: int
+    down: int
+    difference: Difference
+
+
+def moves_of(source: str | None, first: SampleStats, second: SampleStats) -> Moves:
+    """Count the moves of samples of one source, each with a scored rollout before and after, aligned row by row."""
+    never = first.num_correct == 0
+    escaped = int((second.num_correct[never] > 0).sum())
+    low, high = wilson(escaped, int(never.sum()))
+    rise = second.num_correct * first.n - first.num_correct * second.n  # exact sign
+    return Moves(
+        source=source,
+        both=len(first),
+        never_solved=int(never.sum()),
+        escaped=escaped,
+        escape_share=escaped / int(never.sum()) if never.any() else np.nan,
+        low=float(low),
+        high=float(high),
+        up=int((rise > 0).sum()),
+        same=int((rise == 0).sum()),
+        down=int((rise < 0).sum()),
+        difference=difference(first.pass_rate, second.pass_rate),
+    )
+
+
+def by_source(first: SampleStats, second: SampleStats) -> tuple[Moves, ...]:
+    """Count the moves by source, that of the round before, else of the round after; samples without one come last."""
+    rows: dict[Hashable, list[int]] = {}
+    for row, (source, later) in enumerate(zip(first.source.tolist(), second.source.tolist(), strict=True)):
+        rows.setdefault(later if source is None else source, []).append(row)
+    names = [*sorted_names({name for name in rows if name is not None}), *([None] if None in rows else [])]
+    return tuple(
+        moves_of(None if name is None else str(name), first.taken(rows[name]), second.taken(rows[name]))
+        for name in names
+    )
+
 
 MOST = 1024
 """Largest number of scored rollouts a sample, for the matrix has a row and a column for each number of right ones."""
@@ -92,27 +166,10 @@ class Transitions:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values: the numbers of dropped and new samples, None for NaN."""
-        moves = self.moves.to_json()
-        moves.pop("source")
-        return {
-            **moves,
-            "net": self.net,
-            "dropped": len(self.dropped),
-            "new": len(self.new),
-            "unscored": self.unscored,
-            "n_before": list(self.n_before),
-            "n_after": list(self.n_after),
-            "temperatures_before": list(self.temperatures_before),
-            "temperatures_after": list(self.temperatures_after),
-            "counts": self.counts.tolist(),
-            "row_shares": [[none_for_nan(share) for share in row] for row in self.row_shares.tolist()],
-            "before": self.before.tolist(),
-            "after": self.after.tolist(),
-            "discordant": None if self.discordant is None else vars(self.discordant),
-            "null": self.chance.to_json(),
-            "by_source": [moves.to_json() for moves in self.by_source],
-            "warnings": list(self.warnings),
-        }
+        further = {name: getattr(self, name) for name in ("row_shares", "before", "after")}
+        numbers = {"dropped": len(self.dropped), "new": len(self.new), "null": self.chance.to_json()}
+        values = {**vars(self.moves), **vars(self), **further, **numbers}
+        return {name: plain(value) for name, value in values.items() if name not in ("source", "moves", "chance")}
 
 
 def transitions(

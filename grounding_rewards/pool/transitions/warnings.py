@@ -18,15 +18,7 @@ FEW = 30
 def of_rounds(
     first: SampleStats, second: SampleStats, before: SampleStats, after: SampleStats, null: SampleStats | None
 ) -> list[str]:
-    """Return the warnings on two rounds.
-
-    Args:
-        first: the samples of both, before.
-        second: the same after.
-        before: the whole round before.
-        after: the whole round after.
-        null: a second set of rollouts of the policy before, where there is one.
-    """
+    """Return the warnings on the samples of both rounds, on the whole rounds, and on the null's rollouts."""
     found: list[str] = []
     warm = temperatures(before), temperatures(after)
     if warm[0] != warm[1] and all(warm):

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from grounding_rewards.pool.report.data import NEEDS, report
-from grounding_rewards.pool.report.funnel import funnel
+from grounding_rewards.pool.report.inputs import funnel
 from grounding_rewards.pool.report.rounds import Round
 from tests.pool.report.made import manifest, rounds, shown, stats
 

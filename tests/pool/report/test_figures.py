@@ -10,11 +10,10 @@ import pytest
 from matplotlib.text import Text
 
 from grounding_rewards.pool.report.data import report
-from grounding_rewards.pool.report.figures import heat, histogram, outcomes, sample, sizes, temperatures
+from grounding_rewards.pool.report.figures import bars, curves, heat, sample
 from grounding_rewards.pool.report.figures.style import legible
-from grounding_rewards.pool.report.groups import by_source
 from grounding_rewards.pool.report.pictures import drawings
-from grounding_rewards.pool.report.rounds import Round
+from grounding_rewards.pool.report.rounds import Round, by_source
 from grounding_rewards.pool.report.rounds import histogram as counted
 from grounding_rewards.pool.transitions import transitions
 from tests.pool.report.made import HOSTILE, shown, stats
@@ -81,7 +80,7 @@ def test_bars_of_right_rollouts_are_shares_with_their_counts_on_the_same_axes(fi
 def test_names_that_look_alike_when_shortened_are_numbered():
     def titles(*names):
         alike = [counted(Round(name, stats([2, 8], [1, 0]))) for name in names]
-        return [axes.get_title(loc="left") for axes in histogram.num_correct(alike).axes]
+        return [axes.get_title(loc="left") for axes in bars.num_correct(alike).axes]
 
     assert titles("rollouts-of-round-1-of-the-month", "rollouts-of-round-2-of-the-month") == [
         "\u2026ts-of-round-1-of-the\u2026: 2 samples", "\u2026ts-of-round-2-of-the\u2026: 2 samples",
@@ -130,7 +129,7 @@ def test_temperatures_have_marks_of_their_own_and_labels_apart():
     for each in by_temperature.values():
         each.sample_id[:] = range(40)
     found = report("", [], by_temperature=by_temperature).temperature
-    figure = temperatures.temperatures(found)
+    figure = curves.temperatures(found)
     figure.draw_without_rendering()
     accuracy, paired, shares = figure.axes
     marks = {bars.get_label(): bars.lines[0].get_marker() for bars in accuracy.containers}
@@ -146,7 +145,7 @@ def test_temperatures_have_marks_of_their_own_and_labels_apart():
 
 def test_bars_of_sources_are_shares_and_the_smallest_sources_share_one():
     lines = by_source(stats([1] * 70, [1] * 69 + [0], source=[f"s{min(place, 40)}" for place in range(70)]))
-    axes = outcomes.sources(lines, "round").axes[0]
+    axes = bars.sources(lines, "round").axes[0]
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert len(labels) == 30
     assert "12 other sources  (n = 12)" in labels
@@ -225,7 +224,7 @@ def test_a_point_of_no_hits_is_whole_and_rounds_have_markers_of_their_own():
     lines = [
         {"area_from": 0.0, "area_to": 1e-4, "samples": 2, "accuracy": 0.0, "accuracy_low": 0.0, "accuracy_high": 0.5}
     ]
-    above, _ = sizes.sizes([("1", lines), ("2", lines)]).axes
+    above, _ = curves.sizes([("1", lines), ("2", lines)]).axes
     points = [bars.lines[0] for bars in above.containers]
     assert [each.get_clip_on() for each in points] == [False, False]
     assert [each.get_marker() for each in points] == ["o", "s"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.report.funnel import funnel
+from grounding_rewards.pool.report.inputs import funnel
 from tests.pool.report.made import manifest
 
 

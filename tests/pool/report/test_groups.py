@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding_rewards.pool.report.groups import by_size, by_source, merged_sources
+from grounding_rewards.pool.report.rounds import by_size, by_source, merged_sources
 from tests.pool.report.made import HOSTILE, rounds, stats
 
 

@@ -17,8 +17,8 @@ def test_files_without_rounds_are_rounds_in_the_order_given(tmp_path):
     first = write_rows(tmp_path / "first.jsonl", {"sample_id": "a", "correct": False})
     stats = write_rows(tmp_path / "stats.jsonl", {"sample_id": "a", "n": 2, "num_correct": 1})
     parts = read_inputs([str(later), str(first), str(stats)], Options()).parts
-    assert [part.round.name for part in parts] == ["later", "first", "stats"]
-    assert [part.round.stats.num_correct.tolist() for part in parts] == [[1], [0], [1]]
+    assert [part.name for part in parts] == ["later", "first", "stats"]
+    assert [part.stats.num_correct.tolist() for part in parts] == [[1], [0], [1]]
 
 
 def test_files_of_one_round_belong_together_and_rounds_are_in_order(tmp_path):
@@ -26,18 +26,18 @@ def test_files_of_one_round_belong_together_and_rounds_are_in_order(tmp_path):
     two = write_rows(tmp_path / "two.jsonl", *rows)
     more = write_rows(tmp_path / "more.jsonl", {"sample_id": "d", "acc": 1, "round": 1, "rollout": 0})
     parts = read_inputs([str(two), str(more)], Options()).parts
-    assert [(part.round.name, len(part.round.stats)) for part in parts] == [("round 1", 4), ("round 2", 3)]
+    assert [(part.name, len(part.stats)) for part in parts] == [("round 1", 4), ("round 2", 3)]
     (tmp_path / "other").mkdir()
     same = write_rows(tmp_path / "other" / "two.jsonl", {"sample_id": "a", "acc": 1, "round": 1})
     named = read_inputs([f"{two}@2", f"{two}@1", f"{same}@1"], Options()).parts
-    assert [part.round.name for part in named] == ["two, round 1", "two, round 1 (2)", "two, round 2"]
+    assert [part.name for part in named] == ["two, round 1", "two, round 1 (2)", "two, round 2"]
 
 
 def sweep_of(*words):
     """The names of rounds and temperatures, the accuracy at each temperature, and why there is none."""
     found = read_inputs([str(word) for word in words], Options())
     rates = {warm: float(stats.pass_rate.mean()) for warm, stats in found.by_temperature.items()}
-    return [(part.round.name, part.round.swept) for part in found.parts], rates, found.unswept
+    return [(part.name, part.swept) for part in found.parts], rates, found.unswept
 
 
 def at(path, acc, **more):

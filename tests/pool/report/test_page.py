@@ -12,7 +12,7 @@ import pytest
 
 from grounding_rewards.errors import PictureError
 from grounding_rewards.pool.report.data import NEEDS, report
-from grounding_rewards.pool.report.page import page
+from grounding_rewards.pool.report.files import page
 from grounding_rewards.pool.report.pictures import drawings
 from tests.pool.report.made import HOSTILE
 from tests.pool.report.test_data import whole

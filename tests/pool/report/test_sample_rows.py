@@ -8,7 +8,7 @@ import json
 import pytest
 from PIL import Image
 
-from grounding_rewards.pool.report.sample_rows import Screenshots, with_screenshots
+from grounding_rewards.pool.report.samples import Screenshots, with_screenshots
 from tests.cli.command import write_rows
 from tests.image_sources import OUT, WHY, command, hostile
 from tests.pool.report.made import shown

@@ -21,7 +21,7 @@ def test_with_one_rollout_a_sample_chance_is_the_prior_alone():
     single = [Round(name, stats([1, 1], right)) for name, right in (("1", [0, 1]), ("2", [1, 1]))]
     (moved,) = said(report("", single), "transitions")
     (line,) = (line for line in moved.said if "prior, Beta" in line)
-    assert line.startswith("with one rollout a sample a lucky hit cannot be told from a sure one")
+    assert line.startswith("with one rollout a sample a lucky hit looks like a sure one")
     assert "of 1 never-solved sample 1 was solved at least once, 100.0 %" in " ".join(moved.said)
     (moved,) = said(report("", rounds()), "transitions")
     assert "the counts expected by chance use this prior of pass rates: Beta(0.367, 0.642)" in moved.said

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.transitions.priors import COMMON, JEFFREYS, contradiction, fit_beta, prior_of
+from grounding_rewards.pool.transitions.priors import COMMON, JEFFREYS, contradiction, prior_of
 from grounding_rewards.stats.intervals import beta_binomial
 
 GROUPS = st.lists(st.integers(0, 12).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), max_size=40)
@@ -16,8 +16,8 @@ GROUPS = st.lists(st.integers(0, 12).flatmap(lambda n: st.tuples(st.just(n), st.
 def test_a_fit_finds_what_made_the_counts(a, b):
     rng = np.random.default_rng(7)
     n = rng.integers(4, 17, 50_000)
-    found = fit_beta(n, rng.binomial(n, rng.beta(a, b, 50_000)))
-    assert found == pytest.approx((a, b), rel=0.06)
+    found = prior_of("fit", n, rng.binomial(n, rng.beta(a, b, 50_000)))
+    assert (found.a, found.b) == pytest.approx((a, b), rel=0.06)
 
 
 @given(GROUPS)
@@ -28,7 +28,8 @@ def test_no_prior_nearby_makes_the_counts_likelier(groups):
     def likelihood(a, b):
         return sum(np.log(beta_binomial(of, 0, 0, a, b)[k]) for of, k in zip(n, right, strict=True))
 
-    a, b = fit_beta(n, right)
+    fitted = prior_of("fit", n, right)
+    a, b = fitted.a, fitted.b
     assert min(a, b) >= 0.001
     assert max(a, b) <= 10_000 or a + b == pytest.approx(COMMON)
     if (a, b) != JEFFREYS:
@@ -45,7 +46,6 @@ def test_no_prior_nearby_makes_the_counts_likelier(groups):
     ids=["none", "unscored", "all wrong", "all right", "one rollout", "all or nothing"],
 )  # fmt: skip
 def test_where_counts_fix_no_prior_jeffreys_stands_in_and_says_so(n, right):
-    assert fit_beta(n, right) == JEFFREYS
     prior = prior_of("fit", n, right)
     assert (prior.name, prior.a, prior.b) == ("fit", 0.5, 0.5)
     assert "does not fix a prior" in prior.said

@@ -1,1 +1,1 @@
-"""Figures of a report, one a file: numbers in, a matplotlib figure out."""
+"""Figures of a report: numbers in, a matplotlib figure out."""

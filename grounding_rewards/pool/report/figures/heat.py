@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -54,13 +53,10 @@ def heat_map(found: Numbers, before: str, after: str) -> Figure:
 
     Cells hold counts and shares of their row as far as there is room, and labels of rows how many samples they have.
     Rows without a sample stay grey; of large maps, those at the end are left out, and columns as well.
-
-    Args:
-        found: ``Transitions.to_json``.
-        before: the earlier round's name.
-        after: the later one's.
     """
-    grid = _Grid(*_cropped(np.array(found["counts"], dtype=np.float64), _floats(found["null"]["expected"])))
+    grid = _Grid(
+        *_cropped(np.array(found["counts"], dtype=np.float64), np.array(found["null"]["expected"], dtype=np.float64))
+    )
     rows, columns = grid.observed.shape
     room = 0.6, 0.75  # inches around a map, for its labels: at the sides and above and below
     if grid.beside:
@@ -82,7 +78,9 @@ def heat_map(found: Numbers, before: str, after: str) -> Figure:
         axes.set_xlabel(f"right rollouts after, of {listed(found['n_after'])}", fontsize=style.NORMAL)
     for axes in panels if not grid.beside else panels[:1]:
         axes.set_ylabel(f"before, of {listed(found['n_before'])} (samples)", fontsize=style.NORMAL, labelpad=7)
-    _label_rows(panels[0], grid.observed)
+    places = range(0, rows, -(-rows // 20))
+    labels = [f"{place}  ({_count(float(grid.observed[place].sum()))})" for place in places]
+    panels[0].set_yticks(places, labels=labels)
     _bar(figure, image, panels.tolist(), grid)
     return figure
 
@@ -123,12 +121,6 @@ def _panel(axes: Axes, cells: Floats, title: str, grid: _Grid) -> Any:
     return image
 
 
-def _label_rows(axes: Axes, observed: Floats) -> None:
-    places = range(0, len(observed), -(-len(observed) // 20))
-    labels = [f"{place}  ({_count(float(observed[place].sum()))})" for place in places]
-    axes.set_yticks(places, labels=labels)
-
-
 def _bar(figure: Figure, image: Any, panels: list[Axes], grid: _Grid) -> None:
     bar = figure.colorbar(image, ax=panels, shrink=0.8, pad=0.02, aspect=24 if grid.beside else 40)
     bar.set_label("share of the row's samples", fontsize=style.NORMAL)
@@ -143,12 +135,8 @@ def _write(axes: Axes, cells: Floats, shares: Floats, between: str) -> None:
         if np.isnan(share) or count < 0.05:
             continue
         text = _count(float(count)) + (f"{between}{100 * share:.0f} %" if share >= 0.005 else "")
-        axes.text(column, row, text, ha="center", va="center", fontsize=7.0, color=_ink(share))
-
-
-def _ink(share: float) -> str:
-    """Return a legible ink on the colour of a share."""
-    return "black" if share**_GAMMA > _LIGHT else "white"
+        ink = "black" if share**_GAMMA > _LIGHT else "white"
+        axes.text(column, row, text, ha="center", va="center", fontsize=7.0, color=ink)
 
 
 def _count(value: float) -> str:
@@ -162,7 +150,3 @@ def _count(value: float) -> str:
     if value >= 10_000:
         return f"{value / 1e3:.0f}k"
     return f"{value:.0f}" if value >= 9.95 or value == round(value) else f"{value:.1f}"
-
-
-def _floats(rows: Sequence[Sequence[float | None]]) -> Floats:
-    return np.array([[np.nan if cell is None else cell for cell in row] for row in rows], dtype=np.float64)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import cache
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 from grounding_rewards.explain.plot.figure import figures
@@ -80,19 +81,13 @@ def distinct_labels(texts: Sequence[str], most: int = 34) -> list[str]:
     ['round-…st-day (1)', 'round-…st-day (2)']
     """
     lines = [" ".join(text.split()) for text in texts]
-    long = {line for line in lines if len(line) > most}
-    shared = _alike(long), _alike({line[::-1] for line in long})
+    long = [line for line in lines if len(line) > most]
+    shared = len(commonprefix(long)), len(commonprefix([line[::-1] for line in long]))  # noqa: RUF071
     short = [legible(_apart(line, *shared, most) if line in long else line, most) for line in lines]
     numbers = [short[: place + 1].count(text) for place, text in enumerate(short)]
     return [
         f"{text} ({number})" if short.count(text) > 1 else text for text, number in zip(short, numbers, strict=True)
     ]
-
-
-def _alike(lines: Collection[str]) -> int:
-    """Return the length of the common prefix."""
-    letters = enumerate(zip(*lines, strict=False))
-    return next((place for place, each in letters if len(set(each)) > 1), min(map(len, lines), default=0))
 
 
 def _apart(line: str, start: int, end: int, most: int) -> str:
