@@ -1,4 +1,4 @@
-"""Batches as TRL hands them over: columns in, what each row was given out, scored once for all functions of a list."""
+"""Batches as TRL hands them over: columns in, scores out, computed once for all functions of a list."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _SAME_SAMPLE = ("id", "sample_id", "prompts", "image", "images")
 
 @dataclass(eq=False)
 class Batches:
-    """What reads and scores batches for one list of reward functions. May be shared by threads, and pickled.
+    """Read and score batches for one list of reward functions. May be shared by threads, and pickled.
 
     Attributes:
         scorer: the recipe or recipes.
         name: what the list is called in the logs.
         target_column: the column that holds the targets.
         group_sizes: how many completions each sample has in training, and in evaluation where that is another number;
-            empty where it is to be told by equal neighbours.
+            empty where runs of equal rows show it.
         image_index: which image of a list is the one that targets are on.
-        parts: the part that each function of the list pays; empty for one function that pays the total.
+        parts: the part that each function of the list returns; empty for one function that returns the total.
         image_files: how images that are not decoded yet are read for their size.
     """
 
@@ -58,14 +58,14 @@ class Batches:
         vars(self).update(state, _lock=RLock())
 
     def score(self, asking: str, completions: Sequence[Any], columns: Mapping[str, Any]) -> tuple[ScoredBatch, bool]:
-        """What the rows of a batch were given, and whether this call scored them.
+        """Return the scores of a batch, and True where this call computed them.
 
         The functions of a list are called one after another, or at the same time, with the same objects: the first
         scores, the others take what it found. A function that asks again, or brings other texts or other objects in a
         column, scores anew. What is changed inside a cell of a column, such as a target, is not noticed.
 
         Args:
-            asking: the part that the calling function pays.
+            asking: the part that the calling function returns.
             completions: n completions.
             columns: the other arguments of the call.
         """
@@ -126,26 +126,26 @@ class Batches:
 
     def _image_sizes(self, columns: Mapping[str, Any]) -> Sizes | None:
         """Sizes of the images, or where no column holds any, of those in prompts; else what a column says."""
-        told = self._sizes("image_size", columns)
+        said = self._sizes("image_size", columns)
         images = columns.get("images") if columns.get("images") is not None else columns.get("image")
         if images is None and columns.get("prompts") is not None:
             images = prompt_images(columns["prompts"])
         if images is None:
-            return told
+            return said
         sizes: Sizes = image_sizes(images, self.image_index, self.image_files, self._refused)
-        return sizes if told is None else [one or other for one, other in zip(sizes, told, strict=True)]
+        return sizes if said is None else [one or other for one, other in zip(sizes, said, strict=True)]
 
     def _refused(self, why: str) -> None:
         """Log the first image that is not read for its size, whose row then has what a column or its target says."""
         _bridge.say_once(
-            f"{self.name}: {why}; the size of such images must stand in image_size", self.scorer.seen, "image"
+            f"{self.name}: {why}; the size of such images must stand in image_size", self.scorer.logged, "image"
         )
 
     def _sizes(self, name: str, columns: Mapping[str, Any]) -> Sizes | None:
-        return None if columns.get(name) is None else _bridge.read_sizes(name, columns[name], self.scorer.seen)
+        return None if columns.get(name) is None else _bridge.read_sizes(name, columns[name], self.scorer.logged)
 
     def _groups(self, rows: int, columns: Mapping[str, Any]) -> NDArray[np.int64] | None:
-        """Which rows are of one sample, where the recipe compares them."""
+        """Return the sample of each row, where the recipe compares rows."""
         if "groups" not in self.scorer.needs:
             return None
         if not self.group_sizes and _processes() > 1:
@@ -154,13 +154,13 @@ class Batches:
                 f"reward_funcs(..., num_generations=) the trainer's own number, and {_groups.WHOLE}"
             )
         names = self.target_column, *_SAME_SAMPLE
-        told = [columns[name] for name in names if columns.get(name) is not None]
-        groups = _groups.repeated(told, rows, self.group_sizes)
+        said = [columns[name] for name in names if columns.get(name) is not None]
+        groups = _groups.repeated(said, rows, self.group_sizes)
         found = _groups.doubt(self.name, groups, self.group_sizes, first=self._first)
         if found and self._first and not self.group_sizes:
             raise gr.RecipeError(found)
         if found:
-            _bridge.say_once(found, self.scorer.seen)
+            _bridge.say_once(found, self.scorer.logged)
         return groups
 
 
@@ -184,7 +184,7 @@ class _Last:
         return cls(texts, dict(columns), held, scored)
 
     def holds(self, texts: Sequence[str | None], columns: Mapping[str, Any]) -> bool:
-        """Whether a call brings the same texts and the very same objects, and its lists still hold what they held."""
+        """Return True for the same texts and the very same objects, whose lists still hold what they held."""
         return (
             texts == self.texts
             and columns.keys() == self.given.keys()
@@ -226,13 +226,13 @@ def log(
 
 
 def _processes() -> int:
-    """How many processes train, as launchers tell each of them."""
-    told = os.environ.get("WORLD_SIZE", "")
-    return int(told) if told.isascii() and told.isdigit() else 1
+    """Return how many processes train, as launchers say."""
+    said = os.environ.get("WORLD_SIZE", "")
+    return int(said) if said.isascii() and said.isdigit() else 1
 
 
 def _is_column(given: Any, rows: int) -> bool:
-    """Whether an argument of a call may be a column of the data set."""
+    """Return True for an argument that may be a column of the data set."""
     return (isinstance(given, list | tuple) or getattr(given, "ndim", 0) > 0) and len(given) == rows
 
 

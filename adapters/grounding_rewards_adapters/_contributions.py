@@ -1,4 +1,4 @@
-"""What each part adds to a recipe's total, where the total is a sum."""
+"""Contributions of the parts to a recipe's total, where the total is a sum."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def contributions(recipe: gr.Recipe) -> dict[str, float]:
             f"{recipe.name} is no sum of parts, but {kind}: one function cannot pay each part; leave out split=True"
         )
     if not found:
-        raise gr.RecipeError(f"{recipe.name} gives each part the weight 0; nothing would be paid")
+        raise gr.RecipeError(f"{recipe.name} gives each part the weight 0; nothing would be rewarded")
     return found
 
 
@@ -58,5 +58,5 @@ def _summands(term: Verifier) -> Iterator[tuple[float, str, Verifier]]:
 
 
 def _is_loose(term: Clip) -> bool:
-    """Whether what is limited stays within the limits by itself."""
+    """Return True where a limited term stays within its limits by itself."""
     return term.low <= term.part.low and term.part.high <= term.high

@@ -54,7 +54,7 @@ class Diagnosis:
         self._responses += list(scored.inputs.responses[:room])
         self._targets += list(scored.inputs.targets[:room])
         rows = min(room, len(scored.scores))
-        self._sizes.append([nowhere(rows, 2) if told is None else told[:rows] for told in scored.sizes])
+        self._sizes.append([nowhere(rows, 2) if said is None else said[:rows] for said in scored.sizes])
         self._count(scored, rows)
         self._found = merged([*self._found, *findings(scored.rollouts.targets, self.recipe, rows)])
         if len(self._responses) < ROWS:
@@ -134,7 +134,7 @@ class Diagnosis:
         return [str(fit), f"set {self.named.set(self.trainer, fit.better.role, fit.better.space)}"]
 
     def _sizes_in_doubt(self) -> list[str]:
-        """What to look at where answers in pixels of resized images are read and most of them miss."""
+        """Return a hint where answers in pixels of resized images are read and most of them miss."""
         if self.recipe.response_space != MODEL_PIXEL or not self._counts["parsed"] > 2 * self._counts["hit"]:
             return []
         return [

@@ -1,4 +1,4 @@
-"""Which completions are of one sample, where a trainer repeats each sample's row and does not say how often."""
+"""Groups of completions of one sample, where a trainer repeats each sample's row and does not say how often."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def repeated(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int] =
 
 
 def doubt(name: str, groups: NDArray[np.int64], sizes: Sequence[int], *, first: bool) -> str:
-    """What may be wrong with a call's groups; empty where nothing seems to be.
+    """Return a complaint about a call's groups; empty where nothing seems wrong.
 
     Args:
         name: what is judged.
@@ -86,13 +86,13 @@ def _fitting(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int]) 
         if rows % size == 0 and _stranger(columns, rows, size, pixels=size > smallest) is None:
             return size
     names = "num_generations={}", "num_generations_eval={}"
-    told = ", ".join(name.format(size) for name, size in zip(names, sizes, strict=False))
+    called = ", ".join(name.format(size) for name, size in zip(names, sizes, strict=False))
     whole = [size for size in sizes if rows % size == 0]
     if not whole:
-        raise gr.RecipeError(f"{told}: got {rows} completions in one call; expected whole groups: {WHOLE}")
+        raise gr.RecipeError(f"{called}: got {rows} completions in one call; expected whole groups: {WHOLE}")
     row = _stranger(columns, rows, whole[0], pixels=True) or 0
     raise gr.RecipeError(
-        f"{told}: got another prompt or target in row {row} than in row {row - row % whole[0]}; expected {whole[0]} of "
+        f"{called}: got another prompt or target in row {row} than in row {row - row % whole[0]}; expected {whole[0]} of "
         "one sample one after another: give reward_funcs(..., num_generations=) the trainer's own number (and "
         f"num_generations_eval=, where it evaluates with another one), and {WHOLE}"
     )
@@ -117,7 +117,7 @@ def _alike(columns: Sequence[Sequence[Any]], first: int, second: int, *, pixels:
 
 
 def same(a: Any, b: Any, *, pixels: bool = True) -> bool:
-    """Whether two cells say the same: nested lists and mappings, arrays, images; NaN is NaN.
+    """Return True for two cells that say the same: nested lists and mappings, arrays, images; NaN is NaN.
 
     Args:
         a: one cell.

@@ -1,4 +1,4 @@
-"""Which of several recipes judges which row."""
+"""Routes: one of several recipes for each row."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Router:
             targets: n targets as they came.
             columns: further columns.
             trainer: who calls.
-            started: whether rows with a value were seen before.
+            started: whether rows with a value came before.
 
         Raises:
             RecipeError: there is no such field, no row ever had a value, or a value has no recipe.
@@ -63,7 +63,7 @@ class Router:
         return chosen
 
     def missing(self, target: Any, row: int) -> gr.TargetError:
-        """What is wrong with a row that has no value, by its target's id, else by its number."""
+        """Return the error of a row that has no value, by its target's id, else by its number."""
         name = _own(target, "id")
         sample = row if name is None or not isinstance(name, str | int) else str(name)
         return gr.TargetError(
@@ -95,7 +95,7 @@ class Router:
 
 
 def _own(target: Any, name: str) -> Any:
-    """What a target itself says in a field; None where it says nothing."""
+    """Return what a target itself says in a field; None where it says nothing."""
     if isinstance(target, str) and target.lstrip().startswith("{"):
         try:
             target = json.loads(target)

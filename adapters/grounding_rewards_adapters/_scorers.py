@@ -17,7 +17,7 @@ from grounding_rewards_adapters._settings import Named, Settings, Trainer
 
 
 def read(trainer: Trainer, given: Mapping[str, Any]) -> Settings:
-    """The settings that a launch gives.
+    """Read the settings that a launch gives.
 
     Raises:
         RecipeError: an option does not fit; says how options are set.
@@ -29,7 +29,7 @@ def read(trainer: Trainer, given: Mapping[str, Any]) -> Settings:
 
 
 def make(trainer: Trainer, settings: Settings) -> Scorer:
-    """A scorer of its own.
+    """Build a scorer.
 
     Raises:
         RecipeError: no recipe is named, it or an option is unknown, or it needs what the trainer does not give.
@@ -54,7 +54,7 @@ def make(trainer: Trainer, settings: Settings) -> Scorer:
 
 
 def _named(recipe: Any, key: str) -> Named | None:
-    """Where a launch names a recipe by a key; None where it came built."""
+    """Return the place where a launch names a recipe; None where it came built."""
     if isinstance(recipe, Mapping):
         return Named(f"{key}.")
     if isinstance(recipe, str):
@@ -68,7 +68,7 @@ _LOCK = RLock()
 
 
 def scorer(trainer: Trainer, given: Mapping[str, Any]) -> Scorer:
-    """The scorer of the options that a launch gives: the same one at every call in a process.
+    """Return the scorer of the options that a launch gives: the same one at every call in a process.
 
     Raises:
         RecipeError: an option does not fit, no recipe is named, or it needs what the trainer does not give.
@@ -99,7 +99,7 @@ class CachedOptions:
     key: tuple[str, str]
 
     def serves(self, given: Mapping[str, Any]) -> bool:
-        """Whether these are the very same options, in the same directory."""
+        """Return True for the very same options, in the same directory."""
         return (
             self.key in _SCORERS
             and given.keys() == self.given.keys()
@@ -110,12 +110,12 @@ class CachedOptions:
 
 
 def _changeable(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those options that may change and still be the same objects."""
+    """Return the options that may change and still be the same objects."""
     return {name: value for name, value in given.items() if type(value) in (dict, list)}
 
 
 def _unlocked() -> None:
-    """Locks anew: in a process that was forked while another thread cached one, nobody would ever let go of it."""
+    """Make new locks: in a process forked while another thread held one, nobody would ever release it."""
     global _LOCK
     _LOCK = RLock()
     for each in _SCORERS.values():

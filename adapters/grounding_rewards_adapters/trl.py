@@ -14,7 +14,7 @@ from grounding_rewards_adapters._contributions import contributions
 from grounding_rewards_adapters._scoring import Scorer
 
 Watch = Callable[[Floats, Floats, Mapping[str, Any], Callable[[str, float], None] | None], None]
-"""Is told of each batch: ``acc`` (n,), ``valid`` (n,), the data set's columns, and what logs metrics, if anything."""
+"""Called with each batch: ``acc`` (n,), ``valid`` (n,), the data set's columns, and what logs metrics, if anything."""
 
 _TRAINER = _settings.Trainer(
     name="TRL",
@@ -52,14 +52,14 @@ def reward_funcs(
     split: bool = False,
     **options: Any,
 ) -> list[RecipeReward]:
-    """Reward functions for ``GRPOTrainer``, ``RLOOTrainer`` and ``AsyncGRPOTrainer``: one, the recipe's total.
+    """Make reward functions for ``GRPOTrainer``, ``RLOOTrainer`` and ``AsyncGRPOTrainer``: one, the recipe's total.
 
     Args:
         recipe: a recipe's name, its dict form, or a recipe; None where ``routes`` name one for every row.
         target_column: the data set column that holds the targets, in wire form or the recipe's native form. Recipes
             that are ``label_free`` do without.
         num_generations: the trainer's own, for recipes that compare the rollouts of one sample; others pass over it.
-            Each call must hold whole groups of so many completions. Without it groups are told by runs of equal prompts
+            Each call must hold whole groups of so many completions. Without it groups are runs of equal prompts
             and targets, which cannot show that a group was split over processes; where several train, it is demanded.
         num_generations_eval: the trainer's own, where it evaluates with another number. Calls do not say which of the
             two they are of: groups are of the larger number where rows are alike in whole groups of it, else of the
@@ -111,7 +111,7 @@ def reward_funcs(
 
 
 def reward_weights(recipe: str | Mapping[str, Any] | gr.Recipe | None = None, **options: Any) -> list[float]:
-    """The weights of the functions of ``reward_funcs(..., split=True)``, for the trainer's ``reward_weights``.
+    """Return the weights of the functions of ``reward_funcs(..., split=True)``, for the trainer's ``reward_weights``.
 
     Args:
         recipe: as given to ``reward_funcs``.
@@ -143,7 +143,7 @@ def _check(target_column: Any, image_index: Any, name: Any, split: Any) -> None:
 
 
 def _group_sizes(training: Any, evaluation: Any) -> tuple[int, ...]:
-    """How many completions a sample may have, the number of training first."""
+    """Return the numbers of completions that a sample may have, that of training first."""
     for name, number in {"num_generations": training, "num_generations_eval": evaluation}.items():
         if number is not None and (type(number) is not int or number < 1):
             raise gr.RecipeError(f"{name}: got {number!r:.60}; expected a whole number from 1")
@@ -163,7 +163,7 @@ class RecipeReward:
     """A recipe, or one part of it, as a TRL reward function: called with keywords, logged under ``__name__``.
 
     Attributes:
-        watch: is told of each batch that this function scores, once for all functions of one list; None for nobody.
+        watch: called with each batch that this function scores, once for all functions of one list; None for nobody.
     """
 
     def __init__(self, batches: _batches.Batches, part: str | None = None) -> None:
@@ -181,7 +181,7 @@ class RecipeReward:
 
     @property
     def scorer(self) -> Scorer:
-        """What scores the rows."""
+        """The scorer of the rows."""
         return self.batches.scorer
 
     def __call__(
@@ -193,7 +193,7 @@ class RecipeReward:
         log_extra: Callable[[str, list[Any]], None] | None = None,
         **columns: Any,
     ) -> list[float | None]:
-        """One score a completion; None where the target cannot be used.
+        """Score completions; None where the target cannot be used.
 
         Args:
             completions: texts, or conversations whose last assistant message is the response.

@@ -42,7 +42,7 @@ _BY_DEFAULT = Columns()
 
 @dataclass(frozen=True)
 class Rescored:
-    """What became of rollouts.
+    """Result of ``rescore``.
 
     Attributes:
         manifest: what the directory says of itself.
@@ -81,8 +81,8 @@ def rescore(
         columns: what holds what.
         bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"`` from scoring it.
         overwrite: whether a directory, or an unfinished run, that was made of something else gives way.
-        advance: is told the share that is done, 0 to 1.
-        note: is told what becomes of columns.
+        advance: takes the share that is done, 0 to 1.
+        note: takes what becomes of columns.
         warn: takes warnings about rollouts and targets; the manifest has them, too.
 
     Raises:
@@ -127,7 +127,7 @@ class _Rescorer:
         tables = [_table(each) for each in (*self.rollouts.parquet, *self.rollouts.rows)]
         for table in tables:
             self.scorer.columns.check(table, label_free=self.scorer.recipe.label_free)
-        states = [state_of(table) for table in tables]  # before their content is told, for they may grow meanwhile
+        states = [state_of(table) for table in tables]  # before their content is read, for they may grow meanwhile
         identity = self._identity()
         with open_run(out, MANIFEST, identity, command="grounding-rewards pool score", overwrite=overwrite) as run:
             if run is None:

@@ -22,7 +22,7 @@ from grounding_rewards.targets.findings import Finding, findings
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns hold what."""
+    """Names of the columns by what they hold."""
 
     response: str = "response"
     target: str = "target"
@@ -189,7 +189,7 @@ class TableScorer:
         return found if any(found) else None
 
     def _bad_target(self, table: Table, batch: Batch, row: int, error: TargetError) -> TableError:
-        """What is wrong with the target of one row, and where in the file that row stands."""
+        """Return the error of one row's target, with the place of that row in the file."""
         name = batch.rows[row].get(self.columns.id)
         named = error.named(batch.number(row) if name is None else str(name))
         return TableError(f"{table.path}, {batch.place(row)}: {named}{self._size_hint(table, error.field)}")

@@ -32,7 +32,7 @@ _REASONS = np.array([*(reason.name for reason in Reason), None], dtype=np.object
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What scoring takes of n rows.
+    """Inputs of scoring n rows.
 
     Attributes:
         responses: n texts.

@@ -77,8 +77,8 @@ def summary(folder: Path, names: Sequence[str], recipe: Recipe, warned: Sequence
 def _findings(rows: Any, recipe: Recipe) -> list[Finding]:
     """Look at the targets of some rows."""
     names, targets, *sizes = (rows.column(name).to_pylist() for name in _JUDGED)
-    seen = recipe.rollouts(
+    rollouts = recipe.rollouts(
         [None] * len(targets), targets, image_sizes=sizes[0], model_image_sizes=sizes[1], groups=names,
         bad_target="abstain",
     )  # fmt: skip
-    return [replace(each, first=f"sample {names[each.row]!r:.80}") for each in findings(seen.targets, recipe)]
+    return [replace(each, first=f"sample {names[each.row]!r:.80}") for each in findings(rollouts.targets, recipe)]

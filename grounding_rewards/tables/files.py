@@ -66,7 +66,7 @@ def write_table(
         path: the output; its suffix chooses the format. An existing file is replaced only when all went well.
         like: the table whose batches will be written.
         new: columns to append, name to ``float``, ``str`` or an Arrow type.
-        note: is told what the format could not keep as it was.
+        note: takes what the format could not keep as it was.
         metadata: of the Parquet file, where ``like`` has no schema with its own.
 
     Yields:
@@ -104,7 +104,7 @@ def table_writer(
         path: what it will be called; its suffix chooses the format.
         like: the table whose batches will be written.
         new: columns to append, name to ``float``, ``str`` or an Arrow type.
-        note: is told what the format could not keep as it was.
+        note: takes what the format could not keep as it was.
         metadata: of the Parquet file, where ``like`` has no schema with its own.
 
     Raises:

@@ -242,7 +242,7 @@ def split_of(file: Path) -> tuple[str, str]:
 
 
 def _by_number(file: Path) -> list[tuple[int, str]]:
-    """What sorts train-2 before train-10."""
+    """Return a key that sorts train-2 before train-10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", str(file))]
 
 

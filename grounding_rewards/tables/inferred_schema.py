@@ -25,29 +25,29 @@ class Inferred:
     Attributes:
         types: the Arrow type of each; text where its values have no type in common, which are written as JSON then.
         as_json: these.
-        odd: columns with lone surrogates, which are replaced.
+        broken: columns with lone surrogates, which are replaced.
         rows: how many rows there are.
     """
 
     types: Mapping[str, Any]
     as_json: frozenset[str]
-    odd: frozenset[str]
+    broken: frozenset[str]
     rows: int
 
     @classmethod
     def of(cls, table: Table, note: Note, within: str = "") -> Inferred:
         """From all rows of a table; ``within`` stands before the names of columns in notes."""
-        types, odd, rows = _types(table)
+        types, broken, rows = _types(table)
         as_json = frozenset(name for name, kind in types.items() if kind is None)
         named = {name: f"{within}{name}" for name in sorted(types)}
         if as_json:
             names = ", ".join(named[name] for name in named if name in as_json)
             note(f"written as JSON strings, for want of one Parquet type: {names}")
-        if odd - as_json:
-            names = ", ".join(named[name] for name in named if name in odd - as_json)
+        if broken - as_json:
+            names = ", ".join(named[name] for name in named if name in broken - as_json)
             note(f"lone surrogates, which Parquet cannot hold, are written as U+FFFD: {names}")
         named_types = {name: kind or pa.string() for name, kind in types.items()}
-        return cls(named_types, as_json, frozenset(odd - as_json), rows)
+        return cls(named_types, as_json, frozenset(broken - as_json), rows)
 
     @property
     def encodable_types(self) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Inferred:
         """A value as its column's type holds it."""
         if name in self.as_json:
             return None if value is None else json.dumps(finite(value))
-        return encodable(value) if name in self.odd else value
+        return encodable(value) if name in self.broken else value
 
 
 class InferringWriter:
@@ -93,7 +93,7 @@ class InferringWriter:
 def _types(table: Table) -> tuple[dict[str, Any], set[str], int]:
     """Return the type of each column, None where values share none; the columns with lone surrogates; and all rows."""
     types: dict[str, Any] = {}
-    odd: set[str] = set()
+    broken: set[str] = set()
     rows = 0
     for batch in table.batches():
         rows += len(batch)
@@ -102,10 +102,10 @@ def _types(table: Table) -> tuple[dict[str, Any], set[str], int]:
             try:
                 found = _type(values)
             except UnicodeEncodeError:
-                odd.add(name)
+                broken.add(name)
                 found = _type(encodable(values))
             types[name] = wider(types[name], found) if name in types else found
-    return types, odd, rows
+    return types, broken, rows
 
 
 def _type(values: list[Any]) -> Any:

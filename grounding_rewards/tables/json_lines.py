@@ -143,7 +143,7 @@ def finite(value: Any) -> Any:
 
 
 def _plain(value: Any) -> str:
-    """What Parquet has and JSON has not: dates and times in ISO form, decimals and the like as text."""
+    """Return as text what Parquet has and JSON has not: dates and times in ISO form, decimals and the like."""
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
 
 

@@ -130,7 +130,7 @@ def refuse_bytes(path: Path, schema: Any) -> None:
 
 
 def holds_bytes(kind: Any) -> bool:
-    """Whether values of an Arrow type have bytes in them, at any depth."""
+    """Return True where values of an Arrow type have bytes in them, at any depth."""
     tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
     if isinstance(kind, pa.BaseExtensionType):
         return holds_bytes(kind.storage_type)

@@ -94,8 +94,8 @@ def write_parts(
         parts: the names of each part's samples; a sample may be in several.
         table: the rows.
         names: (n,) the name of each row's sample.
-        note: is told, once each, what a format could not keep as it was.
-        advance: is told the share of rows that have been read.
+        note: takes, once each, what a format could not keep as it was.
+        advance: takes the share of rows that have been read.
 
     Raises:
         TableError: the table cannot be read, or a format cannot hold its columns.

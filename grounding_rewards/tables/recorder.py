@@ -197,7 +197,7 @@ class RolloutRecorder:
         return lengths["response"]
 
     def _writes(self) -> bool:
-        """Whether a thread writes, now at the latest; none can be started while the interpreter ends."""
+        """Start the thread that writes; return False where none can be started, as while the interpreter ends."""
         if self._writer is None:
             writer = Thread(target=self._write, name="rollouts", daemon=True)
             try:
@@ -288,17 +288,17 @@ class Waiting:
 
     @property
     def full(self) -> bool:
-        """Whether they are a file's worth."""
+        """True where they are a file's worth."""
         return self._beyond(shards.PART_ROWS, shards.PART_BYTES)
 
     @property
     def overflowing(self) -> bool:
-        """Whether no more can be kept."""
+        """True where no more can be kept."""
         return self._beyond(MOST_ROWS, MOST_CHARACTERS)
 
     @property
     def due(self) -> float:
-        """When they are to be written, as ``monotonic`` tells the time; 0.0 for at once."""
+        """The time, on the clock of ``monotonic``, at which they are to be written; 0.0 for at once."""
         return 0.0 if self.hurried or self.full else min(self._last + PAUSE, self._first + SECONDS)
 
     def _beyond(self, rows: int, characters: int) -> bool:

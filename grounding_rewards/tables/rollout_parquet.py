@@ -1,4 +1,4 @@
-"""Parquet files as rollouts: which of their columns are read as what.
+"""Parquet files as rollouts, each column in the type of a rollout table.
 
 The last shard of each process that records is read at once: a longer one may take its name at any moment.
 """
@@ -48,7 +48,7 @@ class ParquetRollouts:
 
     @cached_property
     def rows(self) -> int:
-        """How many rows it has."""
+        """Number of its rows."""
         import pyarrow.parquet as pq
 
         with self.path.open("rb") as opened, pq.ParquetFile(opened) as file:
@@ -56,7 +56,7 @@ class ParquetRollouts:
 
     @property
     def names_are_numbers(self) -> bool:
-        """Whether the names of samples are whole numbers."""
+        """True where the names of samples are whole numbers."""
         return "sample_id" in self.kinds and pa.types.is_integer(self.kinds["sample_id"])
 
     def sql(self, columns: Sequence[str]) -> str:
@@ -203,7 +203,7 @@ def _escaped(path: str) -> str:
 
 
 def _plain(kind: Any) -> Any:
-    """What a dictionary or an extension holds."""
+    """Return the type that a dictionary or an extension holds."""
     if isinstance(kind, pa.BaseExtensionType):
         return _plain(kind.storage_type)
     return _plain(kind.value_type) if pa.types.is_dictionary(kind) else kind

@@ -38,7 +38,7 @@ class Some(Batch):
         return self.batch.number(self.kept[index])
 
     def place(self, index: int) -> str:
-        """Which row it is, for errors."""
+        """Return the place of a row, for errors."""
         return self.batch.place(self.kept[index])
 
 
@@ -93,7 +93,7 @@ class Source:
 
     @classmethod
     def of(cls, table: Table, gone: Collection[str], state: tuple[int, int], note: Note) -> Source:
-        """A table without the columns in ``gone``; ``note`` is told what becomes of others."""
+        """A table without the columns in ``gone``; ``note`` takes what becomes of others."""
         kept = KeptColumns(table, {*COLUMNS, *gone}, {})
         if kept.schema is not None:
             types = {each.name: each.type for each in kept.schema}
@@ -202,7 +202,7 @@ def _as_text(value: Any) -> Any:
 
 
 def state_of(table: Table) -> tuple[int, int]:
-    """What tells that a table is still the same: its length, and when it was last written to."""
+    """Return the length of a table's files, and when they were last written to: equal where the table is the same."""
     files = table.log.files if isinstance(table, LoggedTable) else (table.path,)
     found = [os.stat(file) for file in files]
     return sum(each.st_size for each in found), max(each.st_mtime_ns for each in found)

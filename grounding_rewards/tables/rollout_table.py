@@ -96,11 +96,11 @@ class RolloutTable:
 
     def _lacks(self, each: Any, name: str, known: Sequence[str]) -> TableError:
         hint = near(name, known) or (near(CORRECT, known) if name == "acc" else "") or "."
-        mend = "; score them first: `grounding-rewards pool score`" if name == "acc" and "response" in known else ""
-        return TableError(f"{_path(each)}: no column {name!r}{mend}{hint} It has: {', '.join(known) or 'none'}")
+        fix = "; score them first: `grounding-rewards pool score`" if name == "acc" and "response" in known else ""
+        return TableError(f"{_path(each)}: no column {name!r}{fix}{hint} It has: {', '.join(known) or 'none'}")
 
     def query(self, sql: str, columns: Sequence[str], parameters: Sequence[Any] = ()) -> pa.Table:
-        """What a query of ``{rollouts}``, these rows with these columns, gives.
+        """Return the result of a query of ``{rollouts}``, these rows with these columns.
 
         Raises:
             TableError: a file cannot be read.
@@ -147,15 +147,15 @@ class RolloutTable:
             yield from rows.batches(columns)
 
     def rounds(self, rounds: Collection[int] | None = None) -> dict[int | None, int]:
-        """How many rows each round has, or some rounds have."""
+        """Count the rows of each round, or of some rounds."""
         return self._counts("round", rounds)
 
     def temperatures(self, rounds: Collection[int] | None = None) -> dict[float | None, int]:
-        """How many rows, or rows of some rounds, were sampled at each temperature."""
+        """Count the rows, or those of some rounds, that were sampled at each temperature."""
         return self._counts("temperature", rounds)
 
     def inputs(self) -> list[dict[str, Any]]:
-        """What a manifest says of each path: its name as it was given, how many files and bytes, and their SHA-256."""
+        """Return ``fingerprint`` of each path, for manifests."""
         return [
             fingerprint(path, [file for file in self.files if path in (file, *file.parents)]) for path in self.paths
         ]
@@ -284,9 +284,9 @@ def open_rollouts(paths: Sequence[str | os.PathLike[str]]) -> RolloutTable:
 
 
 def _check_once(files: Sequence[Path]) -> None:
-    seen: dict[Path, Path] = {}
+    firsts: dict[Path, Path] = {}
     for file in files:
-        first = seen.setdefault(Path(os.path.realpath(file)), file)
+        first = firsts.setdefault(Path(os.path.realpath(file)), file)
         if first is not file:
             both = f"{file}: is given twice" if file == first else f"{file} and {first} are one file"
             raise TableError(f"{both}; its rollouts would count twice")

@@ -166,7 +166,7 @@ def sample_names(
         table: training data.
         column: where names are, ``a.b`` for the field b of the column a; None looks into the first of ``PLACES`` that
             has one.
-        advance: is told the share of rows that have been looked at.
+        advance: takes the share of rows that have been looked at.
 
     Raises:
         TableError: no row has a name, or two rows have the same; names them.

@@ -77,7 +77,7 @@ class KeptColumns:
 
 
 def features_in(written: bytes | None) -> dict[str, Any]:
-    """What ``datasets`` says of columns in a schema's metadata; nothing where it says nothing."""
+    """Return what ``datasets`` says of columns in a schema's metadata; nothing where it says nothing."""
     try:
         found = json.loads(written or b"{}")["info"]["features"]
     except (ValueError, KeyError, TypeError, RecursionError):

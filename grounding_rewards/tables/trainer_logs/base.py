@@ -1,4 +1,4 @@
-"""What all trainers' logs are once they are opened: rows that are read as rollouts, batch by batch."""
+"""Trainers' logs once they are opened: rows that are read as rollouts, batch by batch."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TrainerLog:
         self.parts = tuple(dict.fromkeys(parts))
         self.columns = (*(name for name in COLUMNS if name in known), *self.parts)
         self.left_out: Counter[str] = Counter()
-        self._told = False
+        self._reported = False
 
     def batches(self, columns: Sequence[str] | None = None, *, size: int = BATCH_ROWS) -> Iterator[Any]:
         """All rows in order, as record batches.
@@ -73,12 +73,12 @@ class TrainerLog:
             found = True
             arrays = [self._array(rows, name) for name in wanted]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-        told = ", ".join(f"{count} {why}" for why, count in self.left_out.items())
+        left = ", ".join(f"{count} {why}" for why, count in self.left_out.items())
         if not found:
-            raise NoRowsError(f"{self.path}: no rollouts in it{f' (left out: {told})' if told else ''}")
-        if told and not self._told:
-            self._told = True
-            LOG.warning("%s: left out of what %s logged: %s", self.path, self.kind, told)
+            raise NoRowsError(f"{self.path}: no rollouts in it{f' (left out: {left})' if left else ''}")
+        if left and not self._reported:
+            self._reported = True
+            LOG.warning("%s: left out of what %s logged: %s", self.path, self.kind, left)
 
     def _array(self, rows: Sequence[Logged], name: str) -> Any:
         known = name in self.columns
@@ -89,7 +89,7 @@ class TrainerLog:
 
 
 def _held(rows: Iterator[Logged], size: int) -> Iterator[list[Logged]]:
-    """So many rows at once, or fewer where their texts are long."""
+    """Yield rows in lists of ``size``, or fewer where their texts are long."""
     held, length = list[Logged](), 0
     for row in rows:
         held.append(row)

@@ -4,7 +4,7 @@ Read of TRL 1.16's GRPO trainer. A file holds the last batch that was generated,
 ``prompt``, ``completion``, a column for each reward function, ``advantage``, and what functions gave ``log_extra``.
 What is logged twice without new responses in between stands in two files, and an evaluation writes over the file of its
 step, with its own responses behind those of training that are left. This package's adapter gives each response a key
-(``NAME/rollout``), by which repeated ones are told apart and those of evaluations left out. Without keys a file that
+(``NAME/rollout``), by which repeated ones and those of evaluations are left out. Without keys a file that
 repeats the one before it is left out as a whole, and evaluations count.
 """
 
@@ -30,7 +30,7 @@ from grounding_rewards.tables.parquet import ParquetTable
 from grounding_rewards.tables.prompts import answer
 from grounding_rewards.tables.sample_ids import as_json
 from grounding_rewards.tables.trainer_logs.base import TrainerLog
-from grounding_rewards.tables.trainer_logs.rollout import VERDICTS, Logged, name, number, told
+from grounding_rewards.tables.trainer_logs.rollout import VERDICTS, Logged, name, number, target_keys
 from grounding_rewards.tables.trainer_logs.trl_columns import OTHERS, USUAL, Names
 
 KIND = "trl"
@@ -44,7 +44,7 @@ _STEP_FILE = re.compile(r"completions_(\d+)\.parquet")
 
 
 def is_completions(columns: Iterable[str], path: Path) -> bool:
-    """Whether a file with these columns is a table of completions.
+    """Return True for the columns of a table of completions.
 
     Raises:
         TableError: it nearly is; says what lacks.
@@ -96,7 +96,7 @@ def open_completions(path: Path, files: Sequence[Path]) -> TrainerLog:
 
 
 def _read(files: Sequence[Path], names: Names, left_out: Counter[str]) -> Iterator[Logged]:
-    keys, seen = frozenset[str](), b""
+    keys, content = frozenset[str](), b""
     for file in files:
         table = ParquetTable(file)
         try:
@@ -104,8 +104,8 @@ def _read(files: Sequence[Path], names: Names, left_out: Counter[str]) -> Iterat
                 before, keys = keys, _keys(table, names.key)
                 yield from _new(table, names, before, left_out)
             else:
-                before_, seen = seen, _content(table)
-                if seen != before_:
+                previous, content = content, _content(table)
+                if content != previous:
                     yield from _all(table, names)
                 else:
                     left_out[REPEATED] += sum(len(batch) for batch in table.batches(["step"], whole=False))
@@ -138,7 +138,7 @@ def _keys(table: ParquetTable, key: str) -> frozenset[str]:
 
 
 def _content(table: ParquetTable) -> bytes:
-    """Of all that a file holds but for the step."""
+    """Return a digest of all that a file holds but for the step."""
     found = blake2b(digest_size=16)
     wanted = [name for name in table.columns if name != "step"]
     for batch in table.batches(wanted, whole=False):
@@ -183,6 +183,6 @@ def _point(row: Mapping[str, Any], names: Names, target: Any) -> Mapping[str, fl
         if isinstance(xy, list) and len(xy) == 2 and None not in xy:
             text = as_json(target) if space == "pixel" else None
             sides = {"unit": (1.0, 1.0), "thousandths": (1000.0, 1000.0)}.get(space)
-            sides = sides or (read_size(told(text).get("image_size")) if text else None)
+            sides = sides or (read_size(target_keys(text).get("image_size")) if text else None)
             return {"x_unit": xy[0] / sides[0], "y_unit": xy[1] / sides[1]} if sides else {}
     return {}

@@ -1,4 +1,4 @@
-"""Which columns of TRL's tables of completions say what."""
+"""Columns of TRL's tables of completions by what they hold."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
 
 @dataclass(frozen=True)
 class Names:
-    """Which columns of the tables say what.
+    """Columns of the tables by what they hold.
 
     Attributes:
         prefix: what the adapter's columns begin with; None where another reward function wrote the log.
         verdict: whether a response was right; None where none says so.
-        total: what it was paid; None where several reward functions paid, whose weights the log does not say.
+        total: the reward; None where there were several reward functions, whose weights the log does not say.
         parts: other numbers, by the names of their columns.
         points: the points answered, by the space that they are in.
     """
@@ -60,11 +60,11 @@ class Names:
             name.removeprefix(f"{prefix}/xy_"): name for name in kinds if prefix and name.startswith(f"{prefix}/xy_")
         }
         known = {*USUAL, *verdicts, *own.values(), *points.values(), *OTHERS, "sample_id", "target"}
-        paid = [name for name, kind in kinds.items() if name not in known and _is_number(kind)]
+        rewards = [name for name, kind in kinds.items() if name not in known and _is_number(kind)]
         total = next((name for name in (own.get("total"), "total") if name in kinds), None)
-        if total is None and len(paid) == 1:
-            total = paid[0]
-        rest = [name for name in paid if name not in (total, prefix)]
+        if total is None and len(rewards) == 1:
+            total = rewards[0]
+        rest = [name for name in rewards if name not in (total, prefix)]
         parts = {name: name.removeprefix(f"{prefix}/") for name in rest}
         parts = {name: part for name, part in parts.items() if part not in COLUMNS}
         return cls(prefix, verdicts[0] if verdicts else None, total, parts, points)
