@@ -92,8 +92,8 @@ def _fitting(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int]) 
         raise gr.RecipeError(f"{called}: got {rows} completions in one call; expected whole groups: {WHOLE}")
     row = _stranger(columns, rows, whole[0], pixels=True) or 0
     raise gr.RecipeError(
-        f"{called}: got another prompt or target in row {row} than in row {row - row % whole[0]}; expected {whole[0]} of "
-        "one sample one after another: give reward_funcs(..., num_generations=) the trainer's own number (and "
+        f"{called}: got another prompt or target in row {row} than in row {row - row % whole[0]}; expected {whole[0]} "
+        "of one sample one after another: give reward_funcs(..., num_generations=) the trainer's own number (and "
         f"num_generations_eval=, where it evaluates with another one), and {WHOLE}"
     )
 

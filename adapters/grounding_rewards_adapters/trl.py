@@ -207,11 +207,7 @@ class RecipeReward:
         """
         scored, new = self.batches.score(self.part or "", completions, columns)
         if new and len(scored):
-            spaces = sorted({str(recipe.space) for recipe in self.scorer.recipes})
-            _batches.log(scored, self.batches.name, spaces, log_metric, log_extra)
-            if log_extra is not None:
-                self.batches.log_rollouts(scored, completions, columns, log_extra)
+            self.batches.log(scored, completions, columns, log_metric, log_extra)
             if self.watch is not None:
                 self.watch(scored.columns["acc"], scored.columns["valid"], columns, log_metric)
-        scores, valid = scored.columns[self.part or "total"], scored.columns["valid"]
-        return [score if usable else None for score, usable in zip(scores.tolist(), valid, strict=True)]
+        return _batches.usable(scored.columns[self.part or "total"], scored.columns["valid"] > 0)

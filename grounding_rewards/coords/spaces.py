@@ -25,7 +25,6 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.resizing import PIPELINES as PIPELINES
 from grounding_rewards.coords.resizing import model_image_size as model_image_size
-from grounding_rewards.coords.resizing import model_image_sizes as model_image_sizes
 from grounding_rewards.errors import SpaceError
 
 COORDINATE_LIMIT = 1e12  # far beyond any screen, and small enough that squares and areas stay finite

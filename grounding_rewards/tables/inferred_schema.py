@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -65,29 +65,22 @@ class Inferred:
         return encodable(value) if name in self.broken else value
 
 
-class InferringWriter:
-    """Writes JSON objects as Parquet; columns without one type become strings of JSON."""
+def inferring_writer(
+    file: IO[bytes], table: Table, new: NewColumns, note: Note, metadata: Mapping[bytes, bytes] | None = None
+) -> ParquetWriter:
+    """Return a writer of JSON objects as Parquet; columns without one type become strings of JSON."""
+    found = Inferred.of(table, note)
 
-    def __init__(
-        self, file: IO[bytes], table: Table, new: NewColumns, note: Note, metadata: Mapping[bytes, bytes] | None = None
-    ) -> None:
-        self.path, self.found = table.path, Inferred.of(table, note)
-        schema = pa.schema(list(self.found.encodable_types.items()), metadata)
-        self.parquet = ParquetWriter(file, table.path, schema, new)
+    def columns(batch: Batch) -> list[Any]:
+        return [column(name, batch.column(name)) for name in found.types]
 
-    def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
-        """Append a batch; see ``Writer``."""
-        self.parquet.append([self._column(name, batch.column(name)) for name in self.found.types], new)
-
-    def close(self) -> None:
-        """Write the footer."""
-        self.parquet.close()
-
-    def _column(self, name: str, values: list[Any]) -> Any:
+    def column(name: str, values: list[Any]) -> Any:
         try:
-            return pa.array([self.found.fitted(name, value) for value in values], self.found.types[name])
+            return pa.array([found.fitted(name, value) for value in values], found.types[name])
         except _UNFIT as error:
-            raise TableError(f"{self.path}: column {name} cannot be written ({first_line(error)})") from None
+            raise TableError(f"{table.path}: column {name} cannot be written ({first_line(error)})") from None
+
+    return ParquetWriter(file, table.path, pa.schema(list(found.encodable_types.items()), metadata), new, columns)
 
 
 def _types(table: Table) -> tuple[dict[str, Any], set[str], int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -83,11 +83,18 @@ class ParquetTable:
 
 
 class ParquetWriter:
-    """Writes batches of one schema with the new columns appended."""
+    """Writes batches of one schema, whose Arrow columns ``columns`` returns, with the new columns appended."""
 
-    def __init__(self, file: IO[bytes], path: Path, schema: Any, new: NewColumns) -> None:
+    def __init__(
+        self,
+        file: IO[bytes],
+        path: Path,
+        schema: Any,
+        new: NewColumns,
+        columns: Callable[[Batch], Sequence[Any]] = lambda batch: batch.whole.columns,
+    ) -> None:
         no_collision(path, schema.names, new)
-        self.path = path
+        self.columns = columns
         added = [pa.field(name, _TYPES.get(kind, kind)) for name, kind in new.items()]
         self.schema = pa.schema([*schema, *added], metadata=schema.metadata)
         self.new = added
@@ -98,12 +105,8 @@ class ParquetWriter:
 
     def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
         """Append a batch; see ``Writer``."""
-        self.append(batch.whole.columns, new)
-
-    def append(self, columns: Sequence[Any], new: Mapping[str, Sequence[Any]]) -> None:
-        """Append Arrow columns, one for each field of the schema given, and the new ones."""
         added = [pa.array(list(new[field.name]), field.type) for field in self.new]
-        self.writer.write_batch(pa.RecordBatch.from_arrays([*columns, *added], schema=self.schema))
+        self.writer.write_batch(pa.RecordBatch.from_arrays([*self.columns(batch), *added], schema=self.schema))
 
     def close(self) -> None:
         """Write the footer."""

@@ -46,14 +46,6 @@ class ParquetRollouts:
         """Names of its columns."""
         return tuple(self.kinds)
 
-    @cached_property
-    def rows(self) -> int:
-        """Number of its rows."""
-        import pyarrow.parquet as pq
-
-        with self.path.open("rb") as opened, pq.ParquetFile(opened) as file:
-            return int(file.metadata.num_rows)
-
     @property
     def names_are_numbers(self) -> bool:
         """True where the names of samples are whole numbers."""
