@@ -63,13 +63,9 @@ class Batches:
         """Return the scores of a batch, and True where this call computed them.
 
         The functions of a list are called one after another, or at the same time, with the same objects: the first
-        scores, the others take what it found. A function that asks again, or brings other texts or other objects in a
-        column, scores anew. What is changed inside a cell of a column, such as a target, is not noticed.
-
-        Args:
-            asking: the part that the calling function returns.
-            completions: n completions.
-            columns: the other arguments of the call.
+        scores, the others take what it found, each ``asking`` for its part. A function that asks again, or brings other
+        texts or other objects in a column, scores anew. What is changed inside a cell of a column, such as a target, is
+        not noticed.
         """
         if len(self.parts) <= 1:
             return self._score([response_text(completion) for completion in completions], columns), True
@@ -92,15 +88,7 @@ class Batches:
         metric: Callable[[str, float], None] | None,
         extra: Callable[[str, list[Any]], None] | None,
     ) -> None:
-        """Log what a trainer shows beside rewards, each name after the name of the list.
-
-        Args:
-            scored: n scored rows.
-            completions: n completions.
-            columns: the other arguments of the call.
-            metric: logs a number of the batch.
-            extra: logs a column of n values for the table of completions.
-        """
+        """Log what a trainer shows beside rewards, each name after the name of the list."""
         if metric is not None:
             for key, value in _bridge.metrics(scored).items():
                 metric(f"{self.name}/{key}", value)

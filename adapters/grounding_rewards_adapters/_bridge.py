@@ -26,13 +26,7 @@ REPORTED = 1000
 
 
 def build(recipe: Any, settings: Settings, trainer: Trainer, key: str = "recipe") -> gr.Recipe:
-    """Build one recipe that a launch names, with the options beside it beneath its own.
-
-    Args:
-        recipe: what the launch names.
-        settings: what else it sets.
-        trainer: who calls.
-        key: where the launch names it.
+    """Build one recipe that a launch names under ``key``, with the options beside it beneath its own.
 
     Raises:
         RecipeError: no recipe is named, it or an option does not fit, or options come beside a recipe that is built
@@ -111,11 +105,7 @@ def report(
 ) -> None:
     """Log each unusable target once: by the sample's id, or by what is wrong where it has none.
 
-    Args:
-        errors: what is wrong, by row.
-        logged: what was logged before; grows to at most REPORTED.
-        names: what else names the sample of each row whose target has no id.
-        outcome: what becomes of such a sample.
+    ``logged`` is what was logged before, ``names`` what else names a row's sample, ``outcome`` what becomes of it.
     """
     for row, found in errors.items():
         name = names[row] if names else None
@@ -141,15 +131,7 @@ def say_once(text: str, logged: set[str], about: str = "") -> None:
 def unwired(
     count: int, recipe: gr.Recipe, trainer: Trainer, error: gr.TargetError, named: Named | None
 ) -> gr.RecipeError:
-    """Return the error where none of the first ``count`` targets can be used: that is wiring, not a bad row.
-
-    Args:
-        count: how many there were.
-        recipe: which was to judge them.
-        trainer: who calls.
-        error: what is wrong with the first.
-        named: where the launch names the recipe; None where it came built.
-    """
+    """Return the error where none of the first ``count`` targets can be used: that is wiring, not a bad row."""
     none = f"not one of the first {count} targets can be used" if count > 1 else "the first target cannot be used"
     return gr.RecipeError(f"{none}; check {trainer.where}: {error}{_remedy(error, recipe, trainer, named)}")
 

@@ -58,11 +58,7 @@ def repeated(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int] =
 def doubt(name: str, groups: NDArray[np.int64], sizes: Sequence[int], *, first: bool) -> str:
     """Return a complaint about a call's groups; empty where nothing seems wrong.
 
-    Args:
-        name: what is judged.
-        groups: as ``repeated`` finds them.
-        sizes: as given to ``repeated``, the one of training first.
-        first: whether this is the first call, which is one of training unless evaluation goes before it.
+    The ``first`` call is one of training, whose size is the first, unless evaluation goes before it.
     """
     rows = len(groups)
     if not sizes and 1 < rows == len(np.unique(groups)):

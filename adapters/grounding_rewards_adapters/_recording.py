@@ -45,12 +45,7 @@ class Recording:
         self._said: set[str] = set()
 
     def add(self, scored: ScoredBatch, inputs: Inputs) -> None:
-        """Record n scored rows; what goes wrong is logged once, and never raised. Likewise samples that lack a name.
-
-        Args:
-            scored: their scores.
-            inputs: the rows; extras that say where one comes from are recorded, images never.
-        """
+        """Record n scored rows; what goes wrong is logged once, and never raised. Likewise samples that lack a name."""
         try:
             found = Provenance(scored, inputs.targets, inputs.extras or {})
             own = {"sample_id": found.samples(), "response": inputs.responses, "target": found.texts}

@@ -36,13 +36,7 @@ class Router:
     def choose(
         self, targets: Sequence[Any], columns: Mapping[str, Any], trainer: Trainer, *, started: bool = False
     ) -> NDArray[np.int64]:
-        """(n,) which recipe judges each row; ``NONE`` for rows without a value that others have.
-
-        Args:
-            targets: n targets as they came.
-            columns: further columns.
-            trainer: who calls.
-            started: whether rows with a value came before.
+        """Return (n,) the recipe of each row; ``NONE`` for rows without a value that others have, now or ``started``.
 
         Raises:
             RecipeError: there is no such field, no row ever had a value, or a value has no recipe.

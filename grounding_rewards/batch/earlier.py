@@ -23,15 +23,9 @@ _KEY = ("sample_id", "round", "rollout")
 def left_out(
     rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, columns: Columns, note: Note, warn: Note
 ) -> set[str]:
-    """Columns that are not written again: earlier scores, and what is called otherwise from now on.
+    """Return columns that are not written again: earlier scores, and what is called otherwise from now on.
 
-    Args:
-        rollouts: what is scored anew.
-        tables: the files of it.
-        recipe: which scores them now.
-        columns: what holds what.
-        note: takes remarks on scores that are left out.
-        warn: takes warnings about recipes whose scores nobody can name.
+    ``note`` takes remarks on them, ``warn`` warnings about recipes whose scores nobody can name.
     """
     known = {name for table in tables for name in table.columns}
     parts, stay = _parts(rollouts, recipe) if "recipe" in known else (set[str](), list[str]())
@@ -69,11 +63,6 @@ def _parts_of(name: RecordedName) -> tuple[str, ...] | None:
 
 def check_given(rollouts: RolloutTable, tables: Sequence[Table], named: str) -> None:
     """Check that no rollout is there twice, as far as files name and number them.
-
-    Args:
-        rollouts: what is scored.
-        tables: the files of it.
-        named: the column that holds the names of samples.
 
     Raises:
         PoolError: one is.

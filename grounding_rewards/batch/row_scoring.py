@@ -34,10 +34,6 @@ class Columns:
     def check(self, table: Table, *, label_free: bool = False) -> None:
         """Check that the table has what it must have, and what was named other than by default.
 
-        Args:
-            table: the file.
-            label_free: whether it may go without targets.
-
         Raises:
             TableError: a column is missing.
         """
@@ -85,12 +81,7 @@ class TableScorer:
         return table.batches(columns, whole=whole, size=size)
 
     def score(self, table: Table, batch: Batch, *, groups: Sequence[Hashable] | None = None) -> RecipeSlice:
-        """Score a batch.
-
-        Args:
-            table: the file.
-            batch: rows of it.
-            groups: which rows are compared, where the recipe compares rows; None: those of one sample.
+        """Score a batch; ``groups`` are the rows to compare, else those of one sample.
 
         Raises:
             TableError: a response is no text, a size or length cannot be read, a sample has no name where rows are

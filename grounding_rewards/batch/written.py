@@ -38,14 +38,7 @@ def write(file: IO[bytes], schema: Any, batches: Iterable[Any]) -> None:
 
 
 def summary(folder: Path, names: Sequence[str], recipe: Recipe, warned: Sequence[str]) -> dict[str, Any]:
-    """Return figures and warnings of scored shards, counted anew, so that it is the same however many runs made them.
-
-    Args:
-        folder: where they lie.
-        names: the shards.
-        recipe: what scored them.
-        warned: what looks wrong with the rollouts beside their targets.
-    """
+    """Return figures and warnings of scored shards, counted anew: the same however many runs made them."""
     rows, scored, hits, total, parsed = 0, 0, 0, 0.0, 0
     reasons: Counter[str | None] = Counter()
     noticed = list[Finding]()

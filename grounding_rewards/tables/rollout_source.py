@@ -132,13 +132,9 @@ class Source:
             raise TableError(f"{self.table.path}: column {name} cannot be written ({first_line(error)})") from None
 
     def column(self, batch: Batch, name: str, kind: Any, *, lossy: bool = False) -> Any:
-        """A column of a batch that rollouts have, as an Arrow array of its type; null where the file has none.
+        """Return a column of a batch as an Arrow array of a rollout table's type; null where the file has none.
 
-        Args:
-            batch: of this file.
-            name: what the file calls the column.
-            kind: its type.
-            lossy: whether what cannot be read counts as nothing.
+        Where it is ``lossy``, what cannot be read counts as nothing.
 
         Raises:
             TableError: a value is not of this type, nor can be made so; names the file and the row.

@@ -56,14 +56,7 @@ class Rows(Protocol):
 
 
 class RolloutTable:
-    """Rollouts of one or more files, a row a rollout.
-
-    Args:
-        paths: the files and directories, as they were given.
-        files: the files that hold rows.
-        parquet: those of them that are Parquet.
-        rows: the others.
-    """
+    """Rollouts of one or more files, a row a rollout: those of Parquet, and rows of other files and logs."""
 
     def __init__(
         self, paths: Sequence[Path], files: Sequence[Path], parquet: Sequence[ParquetRollouts], rows: Sequence[Rows]
@@ -177,9 +170,7 @@ class RolloutTable:
     def check_once(self, where: str = "", names: Sequence[str] | None = None) -> None:
         """Check that no (sample, round, rollout) is there twice; rows without a number may be.
 
-        Args:
-            where: which rows count, in SQL from WHERE on; "" for all.
-            names: the samples that count; None for all that have a name.
+        ``where`` chooses rows, in SQL from WHERE on; ``names`` chooses samples.
 
         Raises:
             PoolError: one is.
