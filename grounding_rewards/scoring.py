@@ -376,19 +376,7 @@ def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) ->
         box = convert(box, predictions.space, space, *sizes)
         if arguments.to is not None:
             arguments = replace(arguments, to=convert(arguments.to, predictions.space, space, *sizes))
-    return Predictions(
-        xy=xy,
-        box=box,
-        reason=reason,
-        dialect=predictions.dialect,
-        dialects=predictions.dialects,
-        space=space,
-        actions=predictions.actions,
-        points=points,
-        offsets=predictions.offsets,
-        usual=predictions.usual,
-        arguments=arguments,
-    )
+    return replace(predictions, xy=xy, box=box, reason=reason, space=space, points=points, arguments=arguments)
 
 
 _OUT_OF_IMAGE = np.int8(Reason.OUT_OF_IMAGE)

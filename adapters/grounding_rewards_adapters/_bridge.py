@@ -89,9 +89,9 @@ def _sized(options: Mapping[str, Any], trainer: Trainer) -> dict[str, Any]:
 _DOES = {"groups": "compares the rollouts of one sample", "trajectories": "adds up a trajectory"}
 
 
-def refuse(recipe: gr.Recipe, **lacking: str) -> None:
-    """Raise where a score needs other rows that the trainer does not give; ``lacking`` says why, by need."""
-    for need, why in lacking.items():
+def refuse(recipe: gr.Recipe, trainer: Trainer) -> None:
+    """Raise where a score needs other rows that the trainer does not give."""
+    for need, why in trainer.lacking.items():
         if need in recipe.needs:
             raise gr.RecipeError(f"{recipe.name} {_DOES[need]}; {why}")
 

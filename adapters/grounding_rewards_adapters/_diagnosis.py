@@ -23,14 +23,7 @@ ROWS = 256
 
 @dataclass(eq=False)
 class Diagnosis:
-    """The first rows of one recipe, until there are enough of them.
-
-    Attributes:
-        recipe: the recipe.
-        trainer: who calls.
-        named: where the launch names the recipe; None where it came built.
-        finished: whether the line was made.
-    """
+    """The first rows of one recipe, until there are enough of them."""
 
     recipe: gr.Recipe
     trainer: Trainer

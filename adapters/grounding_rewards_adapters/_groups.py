@@ -20,7 +20,7 @@ WHOLE = (
 
 
 def repeated(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int] = ()) -> NDArray[np.int64]:
-    """Groups of rows that stand one after another and are alike, all groups of one size.
+    """Return (n,) groups of rows that stand one after another and are alike in all columns, groups of one size.
 
     Of several ``sizes``, the largest of which rows make whole groups: rows of the smaller one pass for groups of the
     larger one only where equal samples stand beside each other in all of them.
@@ -28,14 +28,6 @@ def repeated(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int] =
     Without ``sizes``, size = greatest common divisor of the lengths of the runs of equal rows, so that two equal
     samples beside each other are still two groups, as long as not all runs are that long. Images are read where
     nothing else tells rows apart, and not where one size is known.
-
-    Args:
-        columns: what rows of one sample have in common, such as prompts and targets, n values each.
-        rows: n.
-        sizes: the size of the groups, or those that it may be, where they are known.
-
-    Returns:
-        (n,) the group of each row, counted from 0.
 
     Raises:
         RecipeError: rows do not make whole groups of any of ``sizes``, or a group has unequal rows.
@@ -115,11 +107,7 @@ def _alike(columns: Sequence[Sequence[Any]], first: int, second: int, *, pixels:
 def same(a: Any, b: Any, *, pixels: bool = True) -> bool:
     """Return True for two cells that say the same: nested lists and mappings, arrays, images; NaN is NaN.
 
-    Args:
-        a: one cell.
-        b: the other.
-        pixels: whether images of one size are compared by what they show, which reads both in full, or taken to be
-            the same.
+    Without ``pixels``, images of one size are taken to be the same; else both are read in full and compared.
     """
     if a is b:
         return True

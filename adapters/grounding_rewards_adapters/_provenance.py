@@ -21,11 +21,6 @@ _LENGTH = ("token_length", "response_length")
 class Provenance:
     """Origin of n scored rows.
 
-    Args:
-        scored: their scores.
-        targets: n targets as they came.
-        columns: a trainer's further columns; those without a value a row say nothing.
-
     Attributes:
         vague: whether nothing but its target, and perhaps its data set, told one of the samples from others.
     """

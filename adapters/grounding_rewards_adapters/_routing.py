@@ -48,7 +48,10 @@ class Router:
             if place is not None:
                 chosen[row] = place
             elif value is not None:
-                raise gr.RecipeError(self._complaint(f"got {value!r:.80}", trainer))
+                raise gr.RecipeError(
+                    f"routes: {self.field}: got {value!r:.80}; expected one of {', '.join(self.places)}: add it to "
+                    f"{trainer.set('routes')}, or name a recipe for all other rows: set {trainer.set('recipe')}"
+                )
         if len(chosen) and not started and (chosen == NONE).all():
             raise gr.RecipeError(
                 f"routes: {self.field}: row 0 has none; expected one of {', '.join(self.places)}; {trainer.fields}; or "
@@ -80,12 +83,6 @@ class Router:
                 f"routes: {trainer.name} gives no {self.field!r}{hint} It gives: {given or 'nothing'}; {trainer.fields}"
             )
         return [None] * len(targets) if column is None else list(column)
-
-    def _complaint(self, said: str, trainer: Trainer) -> str:
-        return (
-            f"routes: {self.field}: {said}; expected one of {', '.join(self.places)}: add it to "
-            f"{trainer.set('routes')}, or name a recipe for all other rows: set {trainer.set('recipe')}"
-        )
 
 
 def _own(target: Any, name: str) -> Any:

@@ -39,7 +39,7 @@ def make(trainer: Trainer, settings: Settings) -> Scorer:
 
     def place(recipe: Any, key: str) -> int:
         built = _bridge.build(recipe, settings, trainer, key)
-        _bridge.refuse(built, **trainer.lacking)
+        _bridge.refuse(built, trainer)
         built.read_targets([], bad_target=settings.bad_target)  # so that an unknown bad_target is an error now
         recipes.setdefault(built, _named(recipe, key))
         return list(recipes).index(built)

@@ -98,10 +98,6 @@ class Scorer:
     def score(self, inputs: Inputs, names: Sequence[str | None] = ()) -> ScoredBatch:
         """Score n rows, log each unusable target once, and keep what is to be recorded.
 
-        Args:
-            inputs: the rows; ``routes`` and verifiers of one's own look at their ``extras``.
-            names: what names the sample of each row whose target has no id.
-
         Raises:
             RecipeError: none of the first targets can be used, or a row's route has no recipe.
             TargetError: a target cannot be used, and ``bad_target`` is ``"raise"``.

@@ -97,9 +97,7 @@ def reward_funcs(
     ['gelato/distance', 'gelato/format']
     """
     _check(target_column, image_index, name, split)
-    for bound, number in {"max_image_bytes": max_image_bytes, "max_image_pixels": max_image_pixels}.items():
-        if type(number) is not int or number < 1:
-            raise gr.RecipeError(f"{bound}: got {number!r:.60}; expected a whole number from 1")
+    _check_counts(max_image_bytes=max_image_bytes, max_image_pixels=max_image_pixels)
     sizes = _group_sizes(num_generations, num_generations_eval)
     trainer = replace(_TRAINER, where=f"column {target_column!r}")
     scorer = _scorers.make(trainer, _scorers.read(trainer, {"recipe": recipe, **options}))
@@ -111,14 +109,9 @@ def reward_funcs(
 
 
 def reward_weights(recipe: str | Mapping[str, Any] | gr.Recipe | None = None, **options: Any) -> list[float]:
-    """Return the weights of the functions of ``reward_funcs(..., split=True)``, for the trainer's ``reward_weights``.
+    """Return the weights of ``reward_funcs(..., split=True)``, called alike, for the trainer's ``reward_weights``.
 
-    Args:
-        recipe: as given to ``reward_funcs``.
-        options: likewise.
-
-    Returns:
-        One weight a function: Σ weight · part is the recipe's total.
+    One weight a function: Σ weight · part is the recipe's total.
 
     Raises:
         RecipeError: as ``reward_funcs`` does.
@@ -142,11 +135,16 @@ def _check(target_column: Any, image_index: Any, name: Any, split: Any) -> None:
         raise gr.RecipeError(f"split: got {split!r:.60}; expected True or False")
 
 
+def _check_counts(**numbers: Any) -> None:
+    for name, number in numbers.items():
+        if type(number) is not int or number < 1:
+            raise gr.RecipeError(f"{name}: got {number!r:.60}; expected a whole number from 1")
+
+
 def _group_sizes(training: Any, evaluation: Any) -> tuple[int, ...]:
     """Return the numbers of completions that a sample may have, that of training first."""
-    for name, number in {"num_generations": training, "num_generations_eval": evaluation}.items():
-        if number is not None and (type(number) is not int or number < 1):
-            raise gr.RecipeError(f"{name}: got {number!r:.60}; expected a whole number from 1")
+    given = {"num_generations": training, "num_generations_eval": evaluation}
+    _check_counts(**{name: number for name, number in given.items() if number is not None})
     if training is None and evaluation is not None:
         raise gr.RecipeError(f"num_generations_eval={evaluation} says one of two numbers; give num_generations too")
     return tuple(dict.fromkeys(number for number in (training, evaluation) if number is not None))
@@ -194,12 +192,6 @@ class RecipeReward:
         **columns: Any,
     ) -> list[float | None]:
         """Score completions; None where the target cannot be used.
-
-        Args:
-            completions: texts, or conversations whose last assistant message is the response.
-            log_metric: given by trainers that log metrics.
-            log_extra: given by trainers that log a table of completions.
-            columns: the data set's columns, one value a completion, and what else the trainer passes.
 
         Raises:
             RecipeError: the target column is missing, not one target of the first batch can be used, or completions do

@@ -102,25 +102,17 @@ class Stages:
         return self.names[self.progress.stage]
 
     def observe(self, results: Sequence[float | None], stages: Sequence[str | None]) -> None:
-        """Count results of rollouts, as the reward functions given do by themselves.
+        """Count results of rollouts, from 0 to 1, or None, as the reward functions given do by themselves.
 
-        Args:
-            results: n numbers from 0 to 1; None where a rollout was not scored.
-            stages: the column ``curriculum_stage`` of their rows. Only those of the present stage count for the gate.
+        Only those of the present stage, by their rows' column ``curriculum_stage``, count for the gate.
         """
         self._observed = True
         self._new += [(stage, result) for result, stage in zip(results, stages, strict=True) if stage in self.names]
 
     def move(self, step: int, num_generations: int = 1, gather: Callable[[list[Any]], list[Any]] = list) -> str:
-        """Count what was observed since the last call, and move where the gate says so.
+        """Count what was observed since the last call, and move where the gate says so: return up, stay or down.
 
-        Args:
-            step: the trainer's step, for ``moves``.
-            num_generations: rollouts a sample.
-            gather: joins a list with those of the other processes that train, so that all of them decide alike.
-
-        Returns:
-            up, stay or down.
+        ``gather`` joins a list with those of the other processes that train, so that all of them decide alike.
         """
         new = gather(self._new)
         self._new = []

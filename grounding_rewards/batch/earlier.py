@@ -50,15 +50,13 @@ def _parts(rollouts: RolloutTable, recipe: Recipe) -> tuple[set[str], list[str]]
         names.update(name for name in batch.column("recipe").unique().to_pylist() if name is not None)
     parts, unknown = set[str](), list[str]()
     for name in sorted(names):
-        found = recipe.parts if name == recipe.name else _parts_of(RecordedName(name))
-        parts.update(found or ())
-        unknown += [name] if found is None else []
+        named = RecordedName(name)
+        built = (
+            recipe if name == recipe.name else recorded_recipe(named) or recorded_recipe(named, response_space="pixel")
+        )
+        parts.update(() if built is None else built.parts)
+        unknown += [name] if built is None else []
     return parts, unknown
-
-
-def _parts_of(name: RecordedName) -> tuple[str, ...] | None:
-    built = recorded_recipe(name) or recorded_recipe(name, response_space="pixel")
-    return None if built is None else built.parts
 
 
 def check_given(rollouts: RolloutTable, tables: Sequence[Table], named: str) -> None:

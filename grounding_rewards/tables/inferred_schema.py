@@ -12,7 +12,7 @@ import pyarrow as pa
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Batch, NewColumns, Note, Table
 from grounding_rewards.tables.json_lines import finite
-from grounding_rewards.tables.parquet import ParquetWriter, first_line
+from grounding_rewards.tables.parquet import ParquetWriter, first_line, types_within
 
 _UNFIT = (pa.ArrowException, OverflowError)
 """What Arrow raises where values share no type, or fit none."""
@@ -39,13 +39,13 @@ class Inferred:
         """From all rows of a table; ``within`` stands before the names of columns in notes."""
         types, broken, rows = _types(table)
         as_json = frozenset(name for name, kind in types.items() if kind is None)
-        named = {name: f"{within}{name}" for name in sorted(types)}
-        if as_json:
-            names = ", ".join(named[name] for name in named if name in as_json)
-            note(f"written as JSON strings, for want of one Parquet type: {names}")
-        if broken - as_json:
-            names = ", ".join(named[name] for name in named if name in broken - as_json)
-            note(f"lone surrogates, which Parquet cannot hold, are written as U+FFFD: {names}")
+        notes = {
+            "written as JSON strings, for want of one Parquet type": as_json,
+            "lone surrogates, which Parquet cannot hold, are written as U+FFFD": broken - as_json,
+        }
+        for text, names in notes.items():
+            if names:
+                note(f"{text}: {', '.join(f'{within}{name}' for name in sorted(names))}")
         named_types = {name: kind or pa.string() for name, kind in types.items()}
         return cls(named_types, as_json, frozenset(broken - as_json), rows)
 
@@ -109,7 +109,8 @@ def _type(values: list[Any]) -> Any:
         kind = pa.array(values).type
     except _UNFIT:
         return None
-    return None if _has_empty_struct(kind) else kind
+    # Parquet has no objects without keys.
+    return None if any(pa.types.is_struct(each) and not each.num_fields for each in types_within(kind)) else kind
 
 
 def wider(first: Any, second: Any) -> Any:
@@ -123,14 +124,8 @@ def wider(first: Any, second: Any) -> Any:
         return None
 
 
-def _has_empty_struct(kind: Any) -> bool:
-    """Parquet has no objects without keys."""
-    inner = [kind.field(index).type for index in range(kind.num_fields)]
-    return (pa.types.is_struct(kind) and not inner) or any(map(_has_empty_struct, inner))
-
-
 def encodable(value: Any) -> Any:
-    """Texts, at any depth, with U+FFFD for lone surrogates."""
+    """Return texts, at any depth, with U+FFFD for lone surrogates, which UTF-8 lacks."""
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, list):

@@ -135,12 +135,22 @@ def refuse_bytes(path: Path, schema: Any) -> None:
 def holds_bytes(kind: Any) -> bool:
     """Return True where values of an Arrow type have bytes in them, at any depth."""
     tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
+    return any(test(each) for each in types_within(kind) for test in tests)
+
+
+def types_within(kind: Any) -> Iterator[Any]:
+    """Yield an Arrow type and those of all its fields, at any depth."""
+    kind = plain_type(kind)
+    yield kind
+    for index in range(kind.num_fields):
+        yield from types_within(kind.field(index).type)
+
+
+def plain_type(kind: Any) -> Any:
+    """Return the type that a dictionary or an extension holds."""
     if isinstance(kind, pa.BaseExtensionType):
-        return holds_bytes(kind.storage_type)
-    if pa.types.is_dictionary(kind):
-        return holds_bytes(kind.value_type)
-    inner = [kind.field(index).type for index in range(kind.num_fields)]
-    return any(test(kind) for test in tests) or any(map(holds_bytes, inner))
+        return plain_type(kind.storage_type)
+    return plain_type(kind.value_type) if pa.types.is_dictionary(kind) else kind
 
 
 def pieces(rows: Any) -> Iterator[Any]:

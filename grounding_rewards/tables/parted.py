@@ -22,13 +22,7 @@ from grounding_rewards.tables.parquet import gathered, unpacked_bytes
 
 @dataclass(frozen=True)
 class Written:
-    """A file that was written.
-
-    Attributes:
-        path: what it is called, or will be.
-        rows: how many rows it has.
-        sha256: of its bytes.
-    """
+    """A file that was written: what it is or will be called, its number of rows, and the hash of its bytes."""
 
     path: Path
     rows: int
@@ -37,10 +31,6 @@ class Written:
 
 def write_file(path: Path, tables: Iterable[pa.Table]) -> None:
     """Write rows; an existing file is replaced only when all went well.
-
-    Args:
-        path: a file that ends in .parquet, or as JSON lines do.
-        tables: its rows, in one table or more of the same columns, of which one at a time is held.
 
     Raises:
         TableError: the path has another suffix, or lies in no directory.

@@ -262,13 +262,7 @@ class RolloutRecorder:
 
 
 class Waiting:
-    """Rows as columns.
-
-    Attributes:
-        rows: how many there are.
-        characters: in their responses and targets.
-        hurried: whether they are to be written at once.
-    """
+    """Rows as columns, with the characters in their texts; ``hurried`` where they are to be written at once."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.columns: dict[str, list[Any]] = {name: [] for name in names}

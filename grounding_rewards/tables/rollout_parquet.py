@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.parquet import ParquetTable
+from grounding_rewards.tables.parquet import ParquetTable, plain_type
 from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES
 from grounding_rewards.tables.rollout_rows import AGREE, CORRECT, NO_TOTAL
 from grounding_rewards.tables.shards import PREFIX
@@ -39,7 +39,7 @@ class ParquetRollouts:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.table = ParquetTable(path)
-        self.kinds = {field.name: _plain(field.type) for field in self.table.schema}
+        self.kinds = {field.name: plain_type(field.type) for field in self.table.schema}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -192,10 +192,3 @@ def literal(text: str) -> str:
 def _escaped(path: str) -> str:
     """A path without patterns that stand for several."""
     return "".join(f"[{each}]" if each in "[*?" else each for each in path)
-
-
-def _plain(kind: Any) -> Any:
-    """Return the type that a dictionary or an extension holds."""
-    if isinstance(kind, pa.BaseExtensionType):
-        return _plain(kind.storage_type)
-    return _plain(kind.value_type) if pa.types.is_dictionary(kind) else kind

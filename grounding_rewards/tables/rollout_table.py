@@ -335,8 +335,7 @@ def _some(batches: Iterator[Any]) -> list[Any]:
 
 
 def _table(connection: Any, sql: str, parameters: list[Any]) -> Any:
-    found = connection.sql(sql, params=parameters)
-    return found.to_arrow_table() if hasattr(found, "to_arrow_table") else found.fetch_arrow_table()
+    return connection.sql(sql, params=parameters).to_arrow_table()
 
 
 def _batches(connection: Any, sql: str) -> Iterator[Any]:

@@ -88,14 +88,9 @@ class Run(Shards):
             yield file
 
     def finish(self, names: Sequence[str], said: Mapping[str, Any]) -> dict[str, Any]:
-        """Put these shards in place of whatever the directory held, and the manifest as the last.
+        """Put these shards in place of whatever the directory held, and the manifest, which is returned, as the last.
 
-        Args:
-            names: the shards, in order.
-            said: what the manifest says beside the identity and the shards.
-
-        Returns:
-            The manifest.
+        Beside the identity and the shards it says what ``said`` holds.
         """
         try:
             whole = {**self.identity, **said, COMPLETE: True, OUTPUTS: [self._described(name) for name in names]}

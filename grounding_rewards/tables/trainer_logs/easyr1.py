@@ -50,7 +50,7 @@ def is_log(path: Path) -> bool:
 
 
 def open_log(path: Path, file: Path) -> TrainerLog:
-    """A log of EasyR1's."""
+    """Open a log of EasyR1's."""
     return TrainerLog(KIND, path, [file], partial(_read, file), verdicts=False)
 
 
