@@ -19,8 +19,6 @@ from grounding_rewards_adapters._settings import SHARED, Named, Settings, Traine
 
 LOG = logging.getLogger("grounding_rewards")
 
-_SIZES = ("image_size", "model_image_size")
-
 REPORTED = 1000
 """Unusable targets that are logged at most."""
 
@@ -55,14 +53,9 @@ def build(recipe: Any, settings: Settings, trainer: Trainer, key: str = "recipe"
     except (gr.RecipeError, gr.SpaceError) as error:
         where = "" if key == "recipe" else f"{key}: "
         unknown = next((option for option in settings.options if f"unknown option {option!r}" in str(error)), None)
-        hint = "" if unknown is None else _adapters_own(unknown, trainer)
+        names = (*SHARED, *trainer.own)
+        hint = "" if unknown is None else f"; every recipe here takes {', '.join(names)}{near(unknown, names)}"
         raise type(error)(f"{where}{error}{hint} (options are set as {trainer.set('NAME')})") from error
-
-
-def _adapters_own(unknown: str, trainer: Trainer) -> str:
-    """Return the options of an adapter beside the recipe's, where a launch sets one that is neither."""
-    names = (*SHARED, *trainer.own)
-    return f"; every recipe here takes {', '.join(names)}{near(unknown, names)}"
 
 
 def _sized(options: Mapping[str, Any], trainer: Trainer) -> dict[str, Any]:
@@ -138,7 +131,7 @@ def unwired(
 
 def lacks_setting(error: gr.TargetError) -> bool:
     """Return True where a target lacks a size or a space, which a launch or a whole data set gives."""
-    return error.came is MISSING and error.field in (*_SIZES, "space")
+    return error.came is MISSING and error.field in ("image_size", "model_image_size", "space")
 
 
 def several(errors: Mapping[int, gr.TargetError]) -> bool:

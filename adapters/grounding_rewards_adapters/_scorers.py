@@ -17,11 +17,7 @@ from grounding_rewards_adapters._settings import Named, Settings, Trainer
 
 
 def read(trainer: Trainer, given: Mapping[str, Any]) -> Settings:
-    """Read the settings that a launch gives.
-
-    Raises:
-        RecipeError: an option does not fit; says how options are set.
-    """
+    """Read the settings that a launch gives."""
     try:
         return Settings.of(given)
     except gr.RecipeError as error:
@@ -29,12 +25,7 @@ def read(trainer: Trainer, given: Mapping[str, Any]) -> Settings:
 
 
 def make(trainer: Trainer, settings: Settings) -> Scorer:
-    """Build a scorer.
-
-    Raises:
-        RecipeError: no recipe is named, it or an option is unknown, or it needs what the trainer does not give.
-        SpaceError: a space is unknown, or the bounds of resizing do not fit.
-    """
+    """Build a scorer."""
     recipes: dict[gr.Recipe, Named | None] = {}
 
     def place(recipe: Any, key: str) -> int:
@@ -68,11 +59,7 @@ _LOCK = RLock()
 
 
 def scorer(trainer: Trainer, given: Mapping[str, Any]) -> Scorer:
-    """Return the scorer of the options that a launch gives: the same one at every call in a process.
-
-    Raises:
-        RecipeError: an option does not fit, no recipe is named, or it needs what the trainer does not give.
-    """
+    """Return the scorer of the options that a launch gives: the same one at every call in a process."""
     cached = _CACHED.get(trainer.name)
     if cached is not None and cached.serves(given):
         return _SCORERS[cached.key]

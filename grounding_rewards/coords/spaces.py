@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -49,8 +49,6 @@ class CoordSpace(StrEnum):
         """The target field that gives the extent, or None where the space fixes it."""
         return _SIZE_FIELD.get(self)
 
-
-SizeField = Literal["image_size", "model_image_size"]
 
 PIXEL, MODEL_PIXEL, UNIT, THOUSANDTHS = SPACES = tuple(CoordSpace)
 CODES = {space: code for code, space in enumerate(SPACES)}

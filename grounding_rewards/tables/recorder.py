@@ -1,9 +1,7 @@
 """A rollout table that grows while training runs, and can be read at any moment.
 
-A directory of Parquet files, a row a rollout. Every process that records writes files of its own, each of them whole
-from the moment it is there; a full one never changes, and the last one is replaced by one with more rows: whatever ends
-the process leaves a table that can be read, and a second run goes on in the same directory. ``rollout_columns.COLUMNS``
-lists the columns.
+A directory of Parquet files, a row a rollout, with the columns of ``rollout_columns.COLUMNS``: a log of ``shards``.
+Whatever ends a process leaves a table that can be read, and a second run goes on in the same directory.
 
 >>> import tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
