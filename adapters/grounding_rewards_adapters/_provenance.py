@@ -36,7 +36,7 @@ class Provenance:
         self.source = self._first(SOURCE_COLUMNS, _name)
 
     def samples(self) -> list[str | None]:
-        """(n,) names of the samples: the target's id, else the column ``sample_id`` or ``id``, else of its content.
+        """Name the n samples: by the target's id, else the column ``sample_id`` or ``id``, else the content.
 
         That is data set, image path, instruction and target, and the row's ``index`` in the data set's ``split`` where
         neither an image nor an instruction is known. None where nothing is.
@@ -71,16 +71,15 @@ class Provenance:
         }
 
     def _first(self, names: Sequence[str], read: Any = None) -> list[Any]:
-        """(n,) of the first of these columns that has a value in a row."""
+        """Return (n,) values of the first of these columns that has a value in a row."""
         rows = len(self._targets)
-        found: list[Any] | None = None
+        found: list[Any] = [None] * rows
         for name in names:
             column = self._columns.get(name)
             if isinstance(column, list | tuple | np.ndarray) and len(column) == rows:
                 values = column.tolist() if isinstance(column, np.ndarray) else list(column)
-                values = values if read is None else _each(read, values)
-                found = values if found is None else _either(found, values)
-        return [None] * rows if found is None else found
+                found = _either(found, values if read is None else _each(read, values))
+        return found
 
 
 def trainer_step(columns: Mapping[str, Any]) -> int | None:
@@ -94,7 +93,7 @@ def _count(tokens: Any) -> int | None:
 
 
 def _name(value: Any) -> str | int | None:
-    """A name as text or a whole number, whatever held it; None for what is no name, such as a missing one's NaN."""
+    """Return a name as text or a whole number; None for what is no name, such as a missing one's NaN."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and value.is_integer():
         return int(value)

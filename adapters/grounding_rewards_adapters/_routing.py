@@ -21,13 +21,7 @@ NONE = -1
 
 @dataclass(frozen=True)
 class Router:
-    """Rows by the value of one field.
-
-    Attributes:
-        field: the field.
-        places: which recipe judges each value.
-        rest: which judges all others; None where that is an error.
-    """
+    """Places of recipes by the value of one field; ``rest`` judges all others, which are an error where it is None."""
 
     field: str
     places: Mapping[str, int]

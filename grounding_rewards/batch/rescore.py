@@ -52,13 +52,7 @@ _BY_DEFAULT = Columns()
 
 @dataclass(frozen=True)
 class Rescored:
-    """Result of ``rescore``.
-
-    Attributes:
-        manifest: what the directory says of itself.
-        made: shards that were made now.
-        found: shards that were there.
-    """
+    """Result of ``rescore``: the manifest, and how many shards were made now and were there before."""
 
     manifest: Mapping[str, Any]
     made: int

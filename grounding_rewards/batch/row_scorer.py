@@ -27,12 +27,9 @@ Arrays = dict[str, Any]
 
 @dataclass(frozen=True)
 class RowScorer:
-    """Scores rows of rollouts anew.
+    """Score rows of rollouts anew, into a schema: columns of every rollout table, further ones, and parts.
 
-    Attributes:
-        scorer: how.
-        schema: the columns that are written: those of every rollout table, further ones, and the recipe's parts.
-        first: the number of the first file; files whose rollouts have no numbers count them from ``file << 32``.
+    ``first`` is the number of the first file: files whose rollouts have no numbers count them from ``file << 32``.
     """
 
     scorer: TableScorer

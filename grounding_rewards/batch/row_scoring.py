@@ -105,11 +105,7 @@ class TableScorer:
         return found
 
     def responses(self, table: Table, batch: Batch) -> list[str | None]:
-        """The column of responses.
-
-        Raises:
-            TableError: one is neither a string nor null; names the file and the row.
-        """
+        """Return the column of responses."""
         responses = batch.column(self.columns.response)
         for row, text in enumerate(responses):
             if text is not None and not isinstance(text, str):
@@ -120,12 +116,9 @@ class TableScorer:
         return responses
 
     def samples(self, table: Table, batch: Batch, targets: Targets) -> list[Hashable]:
-        """The name of each row's sample, as text: in its column, else the ``id`` of its target.
+        """Return the name of each row's sample, as text: in its column, else the ``id`` of its target.
 
         A row without one whose target cannot be read is a sample of its own.
-
-        Raises:
-            TableError: a row has neither; names the file and the row.
         """
         found: list[Hashable] = []
         for row, given in enumerate(batch.column(self.columns.id)):
@@ -149,11 +142,7 @@ class TableScorer:
         return found
 
     def lengths(self, table: Table, batch: Batch) -> list[int] | None:
-        """The column of lengths in tokens, or None where no row has one.
-
-        Raises:
-            TableError: one is no whole number from 0, or some rows have none; names the file and the row.
-        """
+        """Return the column of lengths in tokens, or None where no row has one."""
         given = batch.column(self.columns.token_length)
         if all(length is None for length in given):
             return None
@@ -167,7 +156,7 @@ class TableScorer:
         return [int(length) for length in given]
 
     def sizes(self, table: Table, batch: Batch, name: str) -> list[tuple[float, float] | None] | None:
-        """One column of sizes, or None where no row has one. Under "abstain" an unreadable size counts as none."""
+        """Return a column of sizes, or None where no row has one; under "abstain" an unreadable size counts as none."""
         found: list[tuple[float, float] | None] = []
         for row, value in enumerate(batch.column(name)):
             size = read_size(value)

@@ -154,13 +154,7 @@ def _outside(name: str, given: Sizes | None, first: Floats | None) -> Floats | N
 
 @dataclass(frozen=True, eq=False)
 class ScoredBatch:
-    """n scored rows, whether one recipe scored them or each row had its own.
-
-    Attributes:
-        slices: the rows by recipe.
-        parts: names of all parts that any recipe has.
-        count: n.
-    """
+    """n scored rows by recipe, with the names of all parts that any of the recipes has; ``count`` is n."""
 
     slices: Sequence[RecipeSlice]
     parts: Sequence[str]

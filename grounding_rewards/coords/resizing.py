@@ -86,13 +86,8 @@ class Resizing:
     def sizes(self, image_sizes: Any) -> tuple[NDArray[np.float64], dict[int, str]]:
         """Compute ``model_image_size`` of n images, each size once.
 
-        Args:
-            image_sizes: (n, 2) width and height of the original images in pixels; NaN where unknown, or, in a list,
-                None.
-
-        Returns:
-            (n, 2) width and height of the images that the model saw, NaN where the original's are unknown or refused;
-            and why they are refused, by row.
+        Sizes are (n, 2) width and height in pixels, NaN where unknown, or, in a list, None. Those that are returned are
+        NaN also where the pipeline refuses the original's; why it does is returned beside them, by row.
 
         Raises:
             SpaceError: the table is not (n, 2).

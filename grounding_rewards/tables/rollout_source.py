@@ -23,12 +23,7 @@ from grounding_rewards.tables.without_columns import KeptColumns
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Some(Batch):
-    """Some rows of a batch, which errors call as it does.
-
-    Attributes:
-        batch: all of it.
-        kept: which of its rows they are.
-    """
+    """Some rows, ``kept``, of a batch, which errors call as it does."""
 
     batch: Batch
     kept: Sequence[int]

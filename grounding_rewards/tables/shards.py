@@ -68,14 +68,7 @@ class Shards:
 
 
 class Run(Shards):
-    """The shards of a run that is not complete; ``open_run`` makes it.
-
-    Attributes:
-        out: the directory that they will make.
-        folder: where they are until then.
-        manifest: name of the manifest.
-        identity: what makes this run this one; the manifest says it, too.
-    """
+    """Shards of a run into the directory ``out`` that is not complete; ``open_run`` makes it."""
 
     def __init__(self, out: Path, manifest: str, identity: Mapping[str, Any]) -> None:
         super().__init__(out / UNFINISHED)

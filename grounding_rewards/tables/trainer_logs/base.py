@@ -55,11 +55,9 @@ class TrainerLog:
         self._reported = False
 
     def batches(self, columns: Sequence[str] | None = None, *, size: int = BATCH_ROWS) -> Iterator[Any]:
-        """All rows in order, as record batches.
+        """Yield all rows in order, as record batches of at most ``size`` rows.
 
-        Args:
-            columns: what they hold, null where the log does not say; None for what ``columns`` names.
-            size: the most rows in a batch; large ones make smaller batches.
+        They hold ``columns``, null where the log does not say; None for what ``columns`` of the log names.
 
         Raises:
             TableError: a file cannot be read, there are no rows, or a field of ``columns`` is not what it should be;
