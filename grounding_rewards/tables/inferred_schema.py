@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
@@ -36,7 +37,7 @@ class Inferred:
 
     @classmethod
     def of(cls, table: Table, note: Note, within: str = "") -> Inferred:
-        """From all rows of a table; ``within`` stands before the names of columns in notes."""
+        """Infer from all rows of a table; ``within`` stands before the names of columns in notes."""
         types, broken, rows = _types(table)
         as_json = frozenset(name for name, kind in types.items() if kind is None)
         notes = {
@@ -55,14 +56,25 @@ class Inferred:
         return {self.name(name): kind for name, kind in self.types.items()}
 
     def name(self, name: str) -> str:
-        """A column's name as Parquet can hold it."""
+        """Return a column's name as Parquet can hold it."""
         return str(encodable(name))
 
     def fitted(self, name: str, value: Any) -> Any:
-        """A value as its column's type holds it."""
+        """Return a value as its column's type holds it."""
         if name in self.as_json:
             return None if value is None else json.dumps(finite(value))
         return encodable(value) if name in self.broken else value
+
+    def array(self, path: Path, batch: Batch, name: str, kind: Any) -> Any:
+        """Return a column of a batch of a file as an Arrow array of a type.
+
+        Raises:
+            TableError: a value does not fit.
+        """
+        try:
+            return pa.array([self.fitted(name, value) for value in batch.column(name)], kind)
+        except _UNFIT as error:
+            raise TableError(f"{path}: column {self.name(name)} cannot be written ({first_line(error)})") from None
 
 
 def inferring_writer(
@@ -72,13 +84,7 @@ def inferring_writer(
     found = Inferred.of(table, note)
 
     def columns(batch: Batch) -> list[Any]:
-        return [column(name, batch.column(name)) for name in found.types]
-
-    def column(name: str, values: list[Any]) -> Any:
-        try:
-            return pa.array([found.fitted(name, value) for value in values], found.types[name])
-        except _UNFIT as error:
-            raise TableError(f"{table.path}: column {name} cannot be written ({first_line(error)})") from None
+        return [found.array(table.path, batch, name, kind) for name, kind in found.types.items()]
 
     return ParquetWriter(file, table.path, pa.schema(list(found.encodable_types.items()), metadata), new, columns)
 

@@ -16,7 +16,6 @@ from grounding_rewards.tables.base import Batch, Note, Table
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.inferred_schema import Inferred, wider
 from grounding_rewards.tables.json_lines import dumps
-from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.without_columns import KeptColumns
 
@@ -121,10 +120,7 @@ class Source:
             found = batch.whole.column(name)
             return found if found.type.equals(kind) else found.cast(kind)
         own = next(key for key in self.inferred.types if self.inferred.name(key) == name)
-        try:
-            return pa.array([self.inferred.fitted(own, value) for value in batch.column(own)], kind)
-        except (pa.ArrowException, OverflowError) as error:
-            raise TableError(f"{self.table.path}: column {name} cannot be written ({first_line(error)})") from None
+        return self.inferred.array(self.table.path, batch, own, kind)
 
     def column(self, batch: Batch, name: str, kind: Any, *, lossy: bool = False) -> Any:
         """Return a column of a batch as an Arrow array of a rollout table's type; null where the file has none.
