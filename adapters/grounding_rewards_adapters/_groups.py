@@ -13,7 +13,7 @@ import grounding_rewards as gr
 
 WHOLE = (
     "set per_device_train_batch_size * steps_per_generation to a multiple of num_generations (in evaluation, "
-    "per_device_eval_batch_size to one of num_generations_eval): a group that is split over processes cannot be seen "
+    "per_device_eval_batch_size to one of num_generations_eval): a group that is split over processes is nowhere "
     "whole"
 )
 """What makes groups whole in TRL."""

@@ -22,7 +22,7 @@ class Provenance:
     """Origin of n scored rows.
 
     Attributes:
-        vague: whether nothing but its target, and perhaps its data set, told one of the samples from others.
+        vague: True where nothing but its target, and perhaps its data set, identifies one of the samples.
     """
 
     vague = False

@@ -46,14 +46,9 @@ class Columns:
 
 @dataclass(frozen=True)
 class TableScorer:
-    """Scores batches of a table, and says where in the file something is wrong.
+    """Score batches of a table, and say where in the file something is wrong.
 
-    Attributes:
-        recipe: which scores.
-        columns: what holds what.
-        bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"``.
-        warn: gets what looks wrong with the rows.
-        found: gets what looks wrong with targets, batch by batch; None does not look.
+    ``warn`` takes what looks wrong with rows, ``found`` what looks wrong with targets, batch by batch.
 
     Raises:
         RecipeError: ``bad_target`` is neither.

@@ -77,15 +77,9 @@ def write_parts(
     note: Note = lambda text: None,
     advance: Callable[[float], None] = lambda done: None,
 ) -> list[Written]:
-    """Write each part's rows of a table, in the table's order, in one pass over it.
+    """Write each part's rows of a table, in the table's order, in one pass over it; a part without rows is not written.
 
-    Args:
-        files: opens what is written. A part without rows is not.
-        parts: the names of each part's samples; a sample may be in several.
-        table: the rows.
-        names: (n,) the name of each row's sample.
-        note: takes, once each, what a format could not keep as it was.
-        advance: takes the share of rows that have been read.
+    A part holds names of samples, of which each may be in several parts; ``names`` are (n,) those of the rows.
 
     Raises:
         TableError: the table cannot be read, or a format cannot hold its columns.
