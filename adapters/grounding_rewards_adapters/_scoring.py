@@ -33,9 +33,6 @@ class Scorer:
     May be shared by threads, and pickled.
 
     Attributes:
-        trainer: who calls.
-        settings: what was set.
-        recipes: the recipes.
         named: where the launch names each of them; None for one that came built.
         router: which of them judges which row; None where there is only one.
         logged: complaints that were logged.

@@ -35,8 +35,6 @@ class Inputs:
     """Inputs of scoring n rows.
 
     Attributes:
-        responses: n texts.
-        targets: n targets as they came.
         extras: further columns; what is no column, such as a trainer's state, is every row's.
         image_sizes: n sizes of the original images from outside of targets; None for none.
         model_image_sizes: the same of the images that the model saw.
@@ -73,7 +71,6 @@ class RecipeSlice:
     """The rows of a batch that one recipe scored.
 
     Attributes:
-        recipe: the recipe.
         inputs: what it was given of them.
         rollouts: what its verifiers saw.
         scores: what it returned.

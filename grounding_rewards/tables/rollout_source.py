@@ -70,8 +70,6 @@ class Source:
     """A file of rollouts.
 
     Attributes:
-        table: the file.
-        rows: how many it has.
         kept: the same without the columns that rollouts have anyway, and those that are to go.
         types: the Arrow types of these further columns.
         inferred: how JSON becomes such columns; None where they are Arrow's.

@@ -28,16 +28,11 @@ class Logged:
     """One rollout of a log.
 
     Attributes:
-        file: the file that it stands in.
         digest: of all that this file holds.
         place: where in it, for errors.
         number: its number in it, counted from 0.
-        prompt: what the model was asked, a text or messages.
-        response: what it answered.
-        target: the truth, in any form.
         total: what the rollout scored, as it was written.
         verdict: the field that says whether it was right, and what it says.
-        train_step: the trainer's step.
         scored: False where the target could not be used, so that neither total nor verdict count.
         more: other columns of a rollout table, and parts.
     """
