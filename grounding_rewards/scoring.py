@@ -34,7 +34,7 @@ BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION = "bbox", "polygon", "circle", "po
 
 @dataclass(frozen=True)
 class Source:
-    """Where a recipe comes from."""
+    """Origin of a recipe."""
 
     paper: str
     repository: str = ""
@@ -44,7 +44,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Deviation:
-    """Where and why a recipe departs from the published code.
+    """A departure of a recipe from the published code, and why.
 
     Attributes:
         name: short name.
@@ -147,7 +147,7 @@ class Recipe:
                 raise RecipeError(f"{self.name}: {role}: got {short_repr(term)}, which {wrong}")
 
     def __repr__(self) -> str:
-        """How to build it again: the name and the options that are not defaults."""
+        """Return the call that builds it again: the name and the options that are not defaults."""
         return f"recipe({', '.join([repr(self.name), *(f'{name}={value!r}' for name, value in self.options)])})"
 
     @property
@@ -162,7 +162,7 @@ class Recipe:
 
     @cached_property
     def needs(self) -> frozenset[str]:
-        """What must be there beside responses and places: "groups", "trajectories", or "screen", the image's size."""
+        """Needs beside responses and places: "groups", "trajectories", or "screen", the image's size."""
         return self.reward.needs | self.success.needs
 
     @cached_property
@@ -225,7 +225,7 @@ class Recipe:
             groups: (n,) which sample each response belongs to; without it every row is its own group.
             token_lengths: (n,) how many tokens each response has, for rewards of length.
             extras: further columns for verifiers of one's own.
-            bad_target: ``"raise"``, or ``"abstain"``: rows whose target cannot be used are not valid, and unpaid.
+            bad_target: ``"raise"``, or ``"abstain"``: rows whose target cannot be used score 0.0 and are not valid.
 
         Returns:
             Scores of n rows, ``total`` within ``low`` and ``high``, every float finite.
@@ -376,19 +376,7 @@ def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) ->
         box = convert(box, predictions.space, space, *sizes)
         if arguments.to is not None:
             arguments = replace(arguments, to=convert(arguments.to, predictions.space, space, *sizes))
-    return Predictions(
-        xy=xy,
-        box=box,
-        reason=reason,
-        dialect=predictions.dialect,
-        dialects=predictions.dialects,
-        space=space,
-        actions=predictions.actions,
-        points=points,
-        offsets=predictions.offsets,
-        usual=predictions.usual,
-        arguments=arguments,
-    )
+    return replace(predictions, xy=xy, box=box, reason=reason, space=space, points=points, arguments=arguments)
 
 
 _OUT_OF_IMAGE = np.int8(Reason.OUT_OF_IMAGE)
@@ -396,7 +384,7 @@ _ONE = np.array([1.0])
 
 
 def _extent(space: CoordSpace, targets: Targets) -> Floats | float | None:
-    """What both axes, or each row's, run over in a space; None where no row says."""
+    """Return the extent of both axes, or each row's, in a space; None where no row says."""
     if space.extent is not None:
         return space.extent
     return targets.known_image_sizes if space is PIXEL else targets.known_model_image_sizes

@@ -1,4 +1,4 @@
-"""Batches as TRL hands them over: columns in, what each row was given out, scored once for all functions of a list."""
+"""Batches as TRL hands them over: columns in, scores out, computed once for all functions of a list."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import grounding_rewards as gr
+from grounding_rewards.arrays import Floats
 from grounding_rewards.batch.scored import Inputs, ScoredBatch, Sizes
 from grounding_rewards.converting.image_files import ImageFiles
+from grounding_rewards.tables.prompts import answer
 from grounding_rewards_adapters import _bridge, _groups
 from grounding_rewards_adapters._completions import response_text
 from grounding_rewards_adapters._images import image_sizes, prompt_images
-from grounding_rewards_adapters._logged import rollouts
+from grounding_rewards_adapters._provenance import Provenance, trainer_step
 from grounding_rewards_adapters._scoring import Scorer
 
 _SAME_SAMPLE = ("id", "sample_id", "prompts", "image", "images")
@@ -26,16 +28,16 @@ _SAME_SAMPLE = ("id", "sample_id", "prompts", "image", "images")
 
 @dataclass(eq=False)
 class Batches:
-    """What reads and scores batches for one list of reward functions. May be shared by threads, and pickled.
+    """Read and score batches for one list of reward functions. May be shared by threads, and pickled.
 
     Attributes:
         scorer: the recipe or recipes.
         name: what the list is called in the logs.
         target_column: the column that holds the targets.
         group_sizes: how many completions each sample has in training, and in evaluation where that is another number;
-            empty where it is to be told by equal neighbours.
+            empty where runs of equal rows show it.
         image_index: which image of a list is the one that targets are on.
-        parts: the part that each function of the list pays; empty for one function that pays the total.
+        parts: the part that each function of the list returns; empty for one function that returns the total.
         image_files: how images that are not decoded yet are read for their size.
     """
 
@@ -58,16 +60,12 @@ class Batches:
         vars(self).update(state, _lock=RLock())
 
     def score(self, asking: str, completions: Sequence[Any], columns: Mapping[str, Any]) -> tuple[ScoredBatch, bool]:
-        """What the rows of a batch were given, and whether this call scored them.
+        """Return the scores of a batch, and True where this call computed them.
 
         The functions of a list are called one after another, or at the same time, with the same objects: the first
-        scores, the others take what it found. A function that asks again, or brings other texts or other objects in a
-        column, scores anew. What is changed inside a cell of a column, such as a target, is not noticed.
-
-        Args:
-            asking: the part that the calling function pays.
-            completions: n completions.
-            columns: the other arguments of the call.
+        scores, the others take what it found, each ``asking`` for its part. A function that asks again, or brings other
+        texts or other objects in a column, scores anew. What is changed inside a cell of a column, such as a target, is
+        not noticed.
         """
         if len(self.parts) <= 1:
             return self._score([response_text(completion) for completion in completions], columns), True
@@ -75,33 +73,70 @@ class Batches:
             last, new = self._last, False
             texts = [response_text(completion) for completion in completions]
             if last is None or asking in last.asked or not last.holds(texts, columns):
-                last, new = _Last.of(texts, columns, self._score(texts, columns)), True
+                held = {name: list(column) for name, column in columns.items() if isinstance(column, list)}
+                last, new = _Last(texts, dict(columns), held, self._score(texts, columns)), True
             last.asked.add(asking)
             # What all have asked for is let go, and its images with it.
             self._last = None if len(last.asked) == len(self.parts) else last
         return last.scored, new
 
-    def log_rollouts(
+    def log(
         self,
         scored: ScoredBatch,
         completions: Sequence[Any],
         columns: Mapping[str, Any],
-        extra: Callable[[str, list[Any]], None],
+        metric: Callable[[str, float], None] | None,
+        extra: Callable[[str, list[Any]], None] | None,
     ) -> None:
-        """Tell a trainer's table of completions what makes rollouts of its rows; a part's own column keeps its name.
-
-        Args:
-            scored: n scored rows.
-            completions: n completions.
-            columns: the other arguments of the call.
-            extra: logs a column of n values.
-        """
-        with self._lock:
-            start, self._count = self._count, self._count + len(scored)
-        found = rollouts(scored, completions, columns.get(self.target_column), columns, start)
-        for name, values in found.items():
-            if name not in self.parts:
+        """Log what a trainer shows beside rewards, each name after the name of the list."""
+        if metric is not None:
+            for key, value in _bridge.metrics(scored).items():
+                metric(f"{self.name}/{key}", value)
+        if extra is not None:
+            found = {**self._answers(scored), **self._rollouts(scored, completions, columns)}
+            for name, values in found.items():
                 extra(f"{self.name}/{name}", values)
+
+    def _answers(self, scored: ScoredBatch) -> dict[str, list[Any]]:
+        """Return the points answered, a column for each space in every batch, as a table needs, and the reasons."""
+        points = scored.column(lambda each: each.scores.predictions.xy).tolist()
+        pairs = list(zip(points, scored.named(lambda recipe: str(recipe.space)), strict=True))
+        found = {
+            f"xy_{space}": [xy if own == space and xy[0] == xy[0] else None for xy, own in pairs]
+            for space in sorted({str(recipe.space) for recipe in self.scorer.recipes})
+        }
+        return {**found, "reason": [gr.Reason(code).name.lower() for code in scored.reason.tolist()]}
+
+    def _rollouts(
+        self, scored: ScoredBatch, completions: Sequence[Any], columns: Mapping[str, Any]
+    ) -> dict[str, list[Any]]:
+        """Return the columns that make rollouts of a table of completions; a part's own column keeps its name.
+
+        ``response`` is None where the table's own completion says as much; ``acc`` and ``total`` are, where the target
+        could not be used. ``rollout`` is ``STEP.RANK.NUMBER``: the steps that the trainer had done, the process, and
+        how many responses it had scored. Nothing that a column holds raises.
+        """
+        rows, valid = len(scored), scored.columns["valid"] > 0
+        with self._lock:
+            start, self._count = self._count, self._count + rows
+        step = trainer_step(columns)
+        process = f"{'' if step is None else step}.{os.environ.get('RANK', '0')}"
+        targets = columns.get(self.target_column)
+        try:
+            origin = Provenance(scored, [None] * rows if targets is None else targets, columns)
+            names, texts = origin.samples(), origin.texts
+        except Exception:  # names of samples are not worth a training
+            names = texts = [None] * rows
+        responses = [(response_text(completion), answer(completion)) for completion in completions]
+        found: dict[str, list[Any]] = {
+            "acc": usable(scored.columns["acc"], valid),
+            "total": usable(scored.columns["total"], valid),
+            "sample_id": names,
+            "target": texts,
+            "response": [None if text == shown else text for text, shown in responses],
+            "rollout": [f"{process}.{start + row}" for row in range(rows)],
+        }
+        return {name: values for name, values in found.items() if name not in self.parts}
 
     def _score(self, texts: Sequence[str | None], columns: Mapping[str, Any]) -> ScoredBatch:
         if self.target_column not in columns and not self.scorer.label_free:
@@ -110,7 +145,7 @@ class Batches:
                 f"the data set has no column {self.target_column!r}; it has {given or 'none at all'}. "
                 "Name the one that holds the targets: reward_funcs(..., target_column=...)"
             )
-        targets = columns.get(self.target_column)
+        targets, lengths = columns.get(self.target_column), columns.get("completion_ids")
         inputs = Inputs(
             texts,
             [None] * len(texts) if targets is None else targets,
@@ -118,7 +153,7 @@ class Batches:
             image_sizes=self._image_sizes(columns),
             model_image_sizes=self._sizes("model_image_size", columns),
             groups=self._groups(len(texts), columns),
-            token_lengths=_token_lengths(columns.get("completion_ids")),
+            token_lengths=None if lengths is None else [len(ids) for ids in lengths],
         )
         scored = self.scorer.score(inputs)
         self._first = False
@@ -126,26 +161,26 @@ class Batches:
 
     def _image_sizes(self, columns: Mapping[str, Any]) -> Sizes | None:
         """Sizes of the images, or where no column holds any, of those in prompts; else what a column says."""
-        told = self._sizes("image_size", columns)
+        said = self._sizes("image_size", columns)
         images = columns.get("images") if columns.get("images") is not None else columns.get("image")
         if images is None and columns.get("prompts") is not None:
             images = prompt_images(columns["prompts"])
         if images is None:
-            return told
+            return said
         sizes: Sizes = image_sizes(images, self.image_index, self.image_files, self._refused)
-        return sizes if told is None else [one or other for one, other in zip(sizes, told, strict=True)]
+        return sizes if said is None else [one or other for one, other in zip(sizes, said, strict=True)]
 
     def _refused(self, why: str) -> None:
         """Log the first image that is not read for its size, whose row then has what a column or its target says."""
         _bridge.say_once(
-            f"{self.name}: {why}; the size of such images must stand in image_size", self.scorer.seen, "image"
+            f"{self.name}: {why}; the size of such images must stand in image_size", self.scorer.logged, "image"
         )
 
     def _sizes(self, name: str, columns: Mapping[str, Any]) -> Sizes | None:
-        return None if columns.get(name) is None else _bridge.read_sizes(name, columns[name], self.scorer.seen)
+        return None if columns.get(name) is None else _bridge.read_sizes(name, columns[name], self.scorer.logged)
 
     def _groups(self, rows: int, columns: Mapping[str, Any]) -> NDArray[np.int64] | None:
-        """Which rows are of one sample, where the recipe compares them."""
+        """Return the sample of each row, where the recipe compares rows."""
         if "groups" not in self.scorer.needs:
             return None
         if not self.group_sizes and _processes() > 1:
@@ -154,13 +189,13 @@ class Batches:
                 f"reward_funcs(..., num_generations=) the trainer's own number, and {_groups.WHOLE}"
             )
         names = self.target_column, *_SAME_SAMPLE
-        told = [columns[name] for name in names if columns.get(name) is not None]
-        groups = _groups.repeated(told, rows, self.group_sizes)
+        said = [columns[name] for name in names if columns.get(name) is not None]
+        groups = _groups.repeated(said, rows, self.group_sizes)
         found = _groups.doubt(self.name, groups, self.group_sizes, first=self._first)
         if found and self._first and not self.group_sizes:
             raise gr.RecipeError(found)
         if found:
-            _bridge.say_once(found, self.scorer.seen)
+            _bridge.say_once(found, self.scorer.logged)
         return groups
 
 
@@ -177,14 +212,8 @@ class _Last:
     scored: ScoredBatch
     asked: set[str] = field(default_factory=set)
 
-    @classmethod
-    def of(cls, texts: Sequence[str | None], columns: Mapping[str, Any], scored: ScoredBatch) -> _Last:
-        """A batch that was scored just now."""
-        held = {name: list(column) for name, column in columns.items() if isinstance(column, list)}
-        return cls(texts, dict(columns), held, scored)
-
     def holds(self, texts: Sequence[str | None], columns: Mapping[str, Any]) -> bool:
-        """Whether a call brings the same texts and the very same objects, and its lists still hold what they held."""
+        """Return True for the same texts and the very same objects, whose lists still hold what they held."""
         return (
             texts == self.texts
             and columns.keys() == self.given.keys()
@@ -196,46 +225,17 @@ class _Last:
         )
 
 
-def log(
-    scored: ScoredBatch,
-    name: str,
-    spaces: Sequence[str],
-    metric: Callable[[str, float], None] | None,
-    extra: Callable[[str, list[Any]], None] | None,
-) -> None:
-    """Tell a trainer what it logs beside rewards.
-
-    Args:
-        scored: n scored rows.
-        name: stands before the names of all metrics and columns.
-        spaces: the spaces of points. There is a column for each in every batch, for a table needs as many values in all
-            of its columns.
-        metric: logs a number of the batch.
-        extra: logs a column of n values for the table of completions.
-    """
-    if metric is not None:
-        for key, value in _bridge.metrics(scored).items():
-            metric(f"{name}/{key}", value)
-    if extra is not None:
-        points = scored.column(lambda each: each.scores.predictions.xy).tolist()
-        spaces_of = scored.named(lambda recipe: str(recipe.space))
-        pairs = list(zip(points, spaces_of, strict=True))
-        for space in spaces:
-            extra(f"{name}/xy_{space}", [xy if own == space and xy[0] == xy[0] else None for xy, own in pairs])
-        extra(f"{name}/reason", [gr.Reason(code).name.lower() for code in scored.reason.tolist()])
+def usable(column: Floats, valid: NDArray[np.bool_]) -> list[float | None]:
+    """Return n numbers, None in rows that are not valid."""
+    return [value if good else None for value, good in zip(column.tolist(), valid, strict=True)]
 
 
 def _processes() -> int:
-    """How many processes train, as launchers tell each of them."""
-    told = os.environ.get("WORLD_SIZE", "")
-    return int(told) if told.isascii() and told.isdigit() else 1
+    """Return how many processes train, as launchers say."""
+    said = os.environ.get("WORLD_SIZE", "")
+    return int(said) if said.isascii() and said.isdigit() else 1
 
 
 def _is_column(given: Any, rows: int) -> bool:
-    """Whether an argument of a call may be a column of the data set."""
+    """Return True for an argument that may be a column of the data set."""
     return (isinstance(given, list | tuple) or getattr(given, "ndim", 0) > 0) and len(given) == rows
-
-
-def _token_lengths(completion_ids: Any) -> list[int] | None:
-    """How many tokens each completion has; None where the trainer does not say."""
-    return None if completion_ids is None else [len(ids) for ids in completion_ids]

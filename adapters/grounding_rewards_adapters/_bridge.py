@@ -1,4 +1,4 @@
-"""What the adapters have in common: build a recipe, say what is wrong, name the metrics."""
+"""Shared work of the adapters: build a recipe, say what is wrong, name the metrics."""
 
 from __future__ import annotations
 
@@ -19,20 +19,12 @@ from grounding_rewards_adapters._settings import SHARED, Named, Settings, Traine
 
 LOG = logging.getLogger("grounding_rewards")
 
-_SIZES = ("image_size", "model_image_size")
-
 REPORTED = 1000
 """Unusable targets that are logged at most."""
 
 
 def build(recipe: Any, settings: Settings, trainer: Trainer, key: str = "recipe") -> gr.Recipe:
-    """One recipe that a launch names, with the options beside it beneath its own.
-
-    Args:
-        recipe: what the launch names.
-        settings: what else it sets.
-        trainer: who calls.
-        key: where the launch names it.
+    """Build one recipe that a launch names under ``key``, with the options beside it beneath its own.
 
     Raises:
         RecipeError: no recipe is named, it or an option does not fit, or options come beside a recipe that is built
@@ -61,14 +53,9 @@ def build(recipe: Any, settings: Settings, trainer: Trainer, key: str = "recipe"
     except (gr.RecipeError, gr.SpaceError) as error:
         where = "" if key == "recipe" else f"{key}: "
         unknown = next((option for option in settings.options if f"unknown option {option!r}" in str(error)), None)
-        told = "" if unknown is None else _adapters_own(unknown, trainer)
-        raise type(error)(f"{where}{error}{told} (options are set as {trainer.set('NAME')})") from error
-
-
-def _adapters_own(unknown: str, trainer: Trainer) -> str:
-    """What an adapter takes beside the recipe's options, where a launch sets one that is neither."""
-    names = (*SHARED, *trainer.own)
-    return f"; every recipe here takes {', '.join(names)}{near(unknown, names)}"
+        names = (*SHARED, *trainer.own)
+        hint = "" if unknown is None else f"; every recipe here takes {', '.join(names)}{near(unknown, names)}"
+        raise type(error)(f"{where}{error}{hint} (options are set as {trainer.set('NAME')})") from error
 
 
 def _sized(options: Mapping[str, Any], trainer: Trainer) -> dict[str, Any]:
@@ -95,78 +82,66 @@ def _sized(options: Mapping[str, Any], trainer: Trainer) -> dict[str, Any]:
 _DOES = {"groups": "compares the rollouts of one sample", "trajectories": "adds up a trajectory"}
 
 
-def refuse(recipe: gr.Recipe, **lacking: str) -> None:
-    """Raise where a score needs other rows that the trainer does not give; ``lacking`` says why, by need."""
-    for need, why in lacking.items():
+def refuse(recipe: gr.Recipe, trainer: Trainer) -> None:
+    """Raise where a score needs other rows that the trainer does not give."""
+    for need, why in trainer.lacking.items():
         if need in recipe.needs:
             raise gr.RecipeError(f"{recipe.name} {_DOES[need]}; {why}")
 
 
 def report(
     errors: Mapping[int, gr.TargetError],
-    seen: set[str],
+    logged: set[str],
     *,
     names: Sequence[str | None] = (),
     outcome: str = "the sample abstains",
 ) -> None:
     """Log each unusable target once: by the sample's id, or by what is wrong where it has none.
 
-    Args:
-        errors: what is wrong, by row.
-        seen: what was logged before; grows to at most REPORTED.
-        names: what else names the sample of each row whose target has no id.
-        outcome: what becomes of such a sample.
+    ``logged`` is what was logged before, ``names`` what else names a row's sample, ``outcome`` what becomes of it.
     """
     for row, found in errors.items():
         name = names[row] if names else None
         error = found if name is None else found.named(name)
         named = isinstance(error.sample, str)
         key = error.sample if named else f"{error.field} {error.came!r:.200} {error.expected}"
-        if key in seen:
+        if key in logged:
             continue
-        if len(seen) >= REPORTED:
-            say_once(f"{REPORTED} targets cannot be used; further ones are not logged", seen)
+        if len(logged) >= REPORTED:
+            say_once(f"{REPORTED} targets cannot be used; further ones are not logged", logged)
             break
-        seen.add(str(key))
+        logged.add(str(key))
         LOG.error("%s; %s", error, outcome)
 
 
-def say_once(text: str, seen: set[str], about: str = "") -> None:
-    """Log an error, where none was logged before ``about`` the same, or of the same text; ``seen`` grows."""
-    if (about or text) not in seen:
-        seen.add(about or text)
+def say_once(text: str, logged: set[str], about: str = "") -> None:
+    """Log an error, where none was logged before ``about`` the same, or of the same text; ``logged`` grows."""
+    if (about or text) not in logged:
+        logged.add(about or text)
         LOG.error("%s", text)
 
 
 def unwired(
     count: int, recipe: gr.Recipe, trainer: Trainer, error: gr.TargetError, named: Named | None
 ) -> gr.RecipeError:
-    """What to raise where none of the first ``count`` targets can be used: that is wiring, not a bad row.
-
-    Args:
-        count: how many there were.
-        recipe: which was to judge them.
-        trainer: who calls.
-        error: what is wrong with the first.
-        named: where the launch names the recipe; None where it came built.
-    """
+    """Return the error where none of the first ``count`` targets can be used: that is wiring, not a bad row."""
     none = f"not one of the first {count} targets can be used" if count > 1 else "the first target cannot be used"
     return gr.RecipeError(f"{none}; check {trainer.where}: {error}{_remedy(error, recipe, trainer, named)}")
 
 
 def lacks_setting(error: gr.TargetError) -> bool:
-    """Whether a target lacks what a launch or a whole data set gives: a size or a space that a conversion needs."""
-    return error.came is MISSING and error.field in (*_SIZES, "space")
+    """Return True where a target lacks a size or a space, which a launch or a whole data set gives."""
+    return error.came is MISSING and error.field in ("image_size", "model_image_size", "space")
 
 
 def several(errors: Mapping[int, gr.TargetError]) -> bool:
-    """Whether more than one sample is at fault, as far as names tell: a row without a name is a sample of its own."""
+    """Return True where more than one sample is at fault; a row without a name is a sample of its own."""
     names = [error.sample for error in errors.values()]
     return any(isinstance(name, int) for name in names) or len(set(names)) > 1
 
 
 def _remedy(error: gr.TargetError, recipe: gr.Recipe, trainer: Trainer, named: Named | None) -> str:
-    """What to set, where a space or a size is missing."""
+    """Return what to set, where a space or a size is missing."""
     if error.field == "space" or "target_space" in error.expected:
         if named is None:
             return f"; build the recipe with target_space={_one_of(CoordSpace)}"
@@ -193,7 +168,7 @@ def beside(scored: ScoredBatch) -> dict[str, Floats]:
 
 
 def rows(columns: Mapping[str, Floats]) -> list[dict[str, float]]:
-    """Columns of n as n dicts of Python floats.
+    """Return columns of n as n dicts of Python floats.
 
     >>> import numpy as np
     >>> rows({"score": np.array([0.5, 1.0]), "acc": np.array([0.0, 1.0])})
@@ -213,8 +188,8 @@ def metrics(scored: ScoredBatch) -> dict[str, float]:
     return {**found, "valid": float(columns["valid"].mean()), **shares}
 
 
-def read_sizes(name: str, column: Sequence[Any], seen: set[str]) -> list[tuple[float, float] | None]:
-    """The sizes in a column; None where there is none, or none that can be read, which is logged once.
+def read_sizes(name: str, column: Sequence[Any], logged: set[str]) -> list[tuple[float, float] | None]:
+    """Read the sizes in a column; None where there is none, or none that can be read, which is logged once.
 
     Such a row is scored where no size is needed, and is not valid where one is.
     """
@@ -222,5 +197,5 @@ def read_sizes(name: str, column: Sequence[Any], seen: set[str]) -> list[tuple[f
     for value, size in zip(column, sizes, strict=True):
         if size is None and value is not None:
             complaint = f"{name}: got {value!r:.80}; expected [width, height]; anything else counts as unknown"
-            say_once(complaint, seen, about=name)
+            say_once(complaint, logged, about=name)
     return sizes

@@ -24,7 +24,7 @@ def response_text(completion: Any) -> str | None:
     ``<tool_call>`` tags. White space between the pieces is lost by then, and so is whether thinking without anything
     after it was closed: it counts as unfinished. Of a call, numbers have lost how they were written (``512.0000`` is
     512.0), empty arguments are left out where the call has other keys, for TRL adds them, and arguments that came as
-    text stand there as they are, without quotes: whether the model wrote some itself cannot be seen any more. Whatever
+    text stand there as they are, without quotes: whether the model wrote some itself is lost, too. Whatever
     a message holds, this returns.
 
     Raises:
@@ -75,7 +75,7 @@ def _content_text(content: Any) -> str | None:
 
 
 def _several(given: Any) -> Iterable[Any]:
-    """What stands in a list; a lone mapping is a list of one, and whatever else is an empty one."""
+    """Return the items of a list; a lone mapping is a list of one, and anything else is an empty one."""
     if isinstance(given, Mapping):
         return [given]
     return given if isinstance(given, list | tuple) else []
@@ -84,8 +84,8 @@ def _several(given: Any) -> Iterable[Any]:
 def _call_text(call: Mapping[str, Any]) -> str:
     """A tool call as models write it, with all its keys; arguments that came as text stay that text."""
     function = call.get("function")
-    told = function if isinstance(function, Mapping) else {key: call[key] for key in call if key not in _ENVELOPE}
-    written = {key: value for key, value in told.items() if isinstance(key, str)}
+    said = function if isinstance(function, Mapping) else {key: call[key] for key in call if key not in _ENVELOPE}
+    written = {key: value for key, value in said.items() if isinstance(key, str)}
     arguments = written.get("arguments")
     if len(written) > 2 and isinstance(arguments, Mapping) and not arguments and [*written][-1] == "arguments":
         del written["arguments"]

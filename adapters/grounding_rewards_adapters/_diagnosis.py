@@ -23,14 +23,7 @@ ROWS = 256
 
 @dataclass(eq=False)
 class Diagnosis:
-    """The first rows of one recipe, until there are enough of them.
-
-    Attributes:
-        recipe: the recipe.
-        trainer: who calls.
-        named: where the launch names the recipe; None where it came built.
-        finished: whether the line was made.
-    """
+    """The first rows of one recipe, until there are enough of them."""
 
     recipe: gr.Recipe
     trainer: Trainer
@@ -54,7 +47,7 @@ class Diagnosis:
         self._responses += list(scored.inputs.responses[:room])
         self._targets += list(scored.inputs.targets[:room])
         rows = min(room, len(scored.scores))
-        self._sizes.append([nowhere(rows, 2) if told is None else told[:rows] for told in scored.sizes])
+        self._sizes.append([nowhere(rows, 2) if said is None else said[:rows] for said in scored.sizes])
         self._count(scored, rows)
         self._found = merged([*self._found, *findings(scored.rollouts.targets, self.recipe, rows)])
         if len(self._responses) < ROWS:
@@ -128,19 +121,15 @@ class Diagnosis:
         sizes = [np.concatenate(column) for column in zip(*self._sizes, strict=True)]
         fit = fit_spaces(self.recipe, self._responses, self._targets, image_sizes=sizes[0], model_image_sizes=sizes[1])
         if fit.better is None:
-            return self._sizes_in_doubt()
+            if self.recipe.response_space != MODEL_PIXEL or not self._counts["parsed"] > 2 * self._counts["hit"]:
+                return []
+            return [
+                "answers are in pixels of the resized image: compare the bounds that are set here with the launch's own"
+            ]
         if self.named is None:
             return [str(fit), f"build it with {fit.better.role}={str(fit.better.space)!r}"]
         return [str(fit), f"set {self.named.set(self.trainer, fit.better.role, fit.better.space)}"]
 
-    def _sizes_in_doubt(self) -> list[str]:
-        """What to look at where answers in pixels of resized images are read and most of them miss."""
-        if self.recipe.response_space != MODEL_PIXEL or not self._counts["parsed"] > 2 * self._counts["hit"]:
-            return []
-        return [
-            "answers are in pixels of the resized image: compare the bounds that are set here with the launch's own"
-        ]
 
-
-def _shortened(text: str, limit: int = 120) -> str:
-    return repr(text) if len(text) <= limit else f"{text[:limit]!r}…"
+def _shortened(text: str) -> str:
+    return repr(text) if len(text) <= 120 else f"{text[:120]!r}…"

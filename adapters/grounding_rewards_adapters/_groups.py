@@ -1,4 +1,4 @@
-"""Which completions are of one sample, where a trainer repeats each sample's row and does not say how often."""
+"""Groups of completions of one sample, where a trainer repeats each sample's row and does not say how often."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import grounding_rewards as gr
 
 WHOLE = (
     "set per_device_train_batch_size * steps_per_generation to a multiple of num_generations (in evaluation, "
-    "per_device_eval_batch_size to one of num_generations_eval): a group that is split over processes cannot be seen "
+    "per_device_eval_batch_size to one of num_generations_eval): a group that is split over processes is nowhere "
     "whole"
 )
 """What makes groups whole in TRL."""
 
 
 def repeated(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int] = ()) -> NDArray[np.int64]:
-    """Groups of rows that stand one after another and are alike, all groups of one size.
+    """Return (n,) groups of rows that stand one after another and are alike in all columns, groups of one size.
 
     Of several ``sizes``, the largest of which rows make whole groups: rows of the smaller one pass for groups of the
     larger one only where equal samples stand beside each other in all of them.
@@ -28,14 +28,6 @@ def repeated(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int] =
     Without ``sizes``, size = greatest common divisor of the lengths of the runs of equal rows, so that two equal
     samples beside each other are still two groups, as long as not all runs are that long. Images are read where
     nothing else tells rows apart, and not where one size is known.
-
-    Args:
-        columns: what rows of one sample have in common, such as prompts and targets, n values each.
-        rows: n.
-        sizes: the size of the groups, or those that it may be, where they are known.
-
-    Returns:
-        (n,) the group of each row, counted from 0.
 
     Raises:
         RecipeError: rows do not make whole groups of any of ``sizes``, or a group has unequal rows.
@@ -56,13 +48,9 @@ def repeated(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int] =
 
 
 def doubt(name: str, groups: NDArray[np.int64], sizes: Sequence[int], *, first: bool) -> str:
-    """What may be wrong with a call's groups; empty where nothing seems to be.
+    """Return a complaint about a call's groups; empty where nothing seems wrong.
 
-    Args:
-        name: what is judged.
-        groups: as ``repeated`` finds them.
-        sizes: as given to ``repeated``, the one of training first.
-        first: whether this is the first call, which is one of training unless evaluation goes before it.
+    The ``first`` call is one of training, whose size is the first, unless evaluation goes before it.
     """
     rows = len(groups)
     if not sizes and 1 < rows == len(np.unique(groups)):
@@ -86,14 +74,14 @@ def _fitting(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int]) 
         if rows % size == 0 and _stranger(columns, rows, size, pixels=size > smallest) is None:
             return size
     names = "num_generations={}", "num_generations_eval={}"
-    told = ", ".join(name.format(size) for name, size in zip(names, sizes, strict=False))
+    called = ", ".join(name.format(size) for name, size in zip(names, sizes, strict=False))
     whole = [size for size in sizes if rows % size == 0]
     if not whole:
-        raise gr.RecipeError(f"{told}: got {rows} completions in one call; expected whole groups: {WHOLE}")
+        raise gr.RecipeError(f"{called}: got {rows} completions in one call; expected whole groups: {WHOLE}")
     row = _stranger(columns, rows, whole[0], pixels=True) or 0
     raise gr.RecipeError(
-        f"{told}: got another prompt or target in row {row} than in row {row - row % whole[0]}; expected {whole[0]} of "
-        "one sample one after another: give reward_funcs(..., num_generations=) the trainer's own number (and "
+        f"{called}: got another prompt or target in row {row} than in row {row - row % whole[0]}; expected {whole[0]} "
+        "of one sample one after another: give reward_funcs(..., num_generations=) the trainer's own number (and "
         f"num_generations_eval=, where it evaluates with another one), and {WHOLE}"
     )
 
@@ -117,13 +105,9 @@ def _alike(columns: Sequence[Sequence[Any]], first: int, second: int, *, pixels:
 
 
 def same(a: Any, b: Any, *, pixels: bool = True) -> bool:
-    """Whether two cells say the same: nested lists and mappings, arrays, images; NaN is NaN.
+    """Return True for two cells that say the same: nested lists and mappings, arrays, images; NaN is NaN.
 
-    Args:
-        a: one cell.
-        b: the other.
-        pixels: whether images of one size are compared by what they show, which reads both in full, or taken to be
-            the same.
+    Without ``pixels``, images of one size are taken to be the same; else both are read in full and compared.
     """
     if a is b:
         return True

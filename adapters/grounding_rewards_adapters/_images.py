@@ -18,18 +18,14 @@ Note = Callable[[str], None]
 def image_sizes(
     column: Sequence[Any], index: int = -1, files: ImageFiles = _FILES, note: Note = lambda text: None
 ) -> list[tuple[int, int] | None]:
-    """Width and height of each row's image, in pixels; None where there is none, or none that can be read.
+    """Return width and height of each row's image, in pixels; None where there is none, or none that can be read.
 
     A PIL image has the size that it has, which is what a trainer hands to its processor: it is not turned by what a
-    camera noted (EXIF). ``datasets.Image()`` turns by that while it decodes, so that the size of a image which is
+    camera noted (EXIF). ``datasets.Image()`` turns by that while it decodes, so that the size of an image which is
     not decoded yet is that of the turned one.
 
-    Args:
-        column: n images, or lists of them: PIL images, or mappings of ``bytes`` or ``path``, as data sets hold
-            images that they have not decoded.
-        index: which image of a list; from the end where negative.
-        files: how image files are read, and how large images may be.
-        note: gets the reason of each image that is refused.
+    A row holds an image or a list of them, of which ``index`` chooses one, from the end where negative: PIL images, or
+    mappings of ``bytes`` or ``path``. ``note`` takes the reason of each image that is refused.
 
     >>> class Image:
     ...     size = (1920, 1080)

@@ -1,4 +1,4 @@
-"""Where scored rows come from: the sample's name, its target as text, and what a trainer says beside them."""
+"""Origin of scored rows: the sample's name, its target as text, and what a trainer says beside them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.batch.scored import ScoredBatch
 from grounding_rewards.errors import PoolError
 from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS, SOURCE_COLUMNS, as_json, sample_id
-from grounding_rewards.targets.target import Target
 
 _SAMPLE = ("sample_id", "id")  # not verl's uid, which is another one at every step
 _TRAIN_STEP = ("train_step", "global_step", "global_steps")
@@ -19,33 +19,24 @@ _LENGTH = ("token_length", "response_length")
 
 
 class Provenance:
-    """Where n rows come from.
-
-    Args:
-        columns: a trainer's further columns; those without a value a row say nothing.
-        targets: n targets as they came.
-        read: the same as read; None where unreadable.
-        ids: the names of samples in targets.
+    """Origin of n scored rows.
 
     Attributes:
-        vague: whether nothing but its target, and perhaps its data set, told one of the samples from others.
+        vague: True where nothing but its target, and perhaps its data set, identifies one of the samples.
     """
 
     vague = False
 
-    def __init__(
-        self,
-        columns: Mapping[str, Any],
-        targets: Sequence[Any],
-        read: Sequence[Target | None],
-        ids: Sequence[str | int | None],
-    ) -> None:
-        self._columns, self._targets, self._read, self._ids = columns, list(targets), read, ids
+    def __init__(self, scored: ScoredBatch, targets: Sequence[Any], columns: Mapping[str, Any]) -> None:
+        self._columns, self._targets, self._read = columns, list(targets), scored.targets
+        self._ids = [None if target is None else target.id for target in self._read]
+        for row, error in scored.errors.items():  # whose message keeps the name that the target gives
+            self._ids[row] = error.sample if isinstance(error.sample, str) else self._ids[row]
         self.texts = _each(as_json, self._targets)
         self.source = self._first(SOURCE_COLUMNS, _name)
 
     def samples(self) -> list[str | None]:
-        """(n,) names of the samples: the target's id, else the column ``sample_id`` or ``id``, else of its content.
+        """Name the n samples: by the target's id, else the column ``sample_id`` or ``id``, else the content.
 
         That is data set, image path, instruction and target, and the row's ``index`` in the data set's ``split`` where
         neither an image nor an instruction is known. None where nothing is.
@@ -66,7 +57,7 @@ class Provenance:
         return [None if name is None else str(name) for name in given]
 
     def columns(self) -> dict[str, Any]:
-        """What a rollout table has beside scores: n values each, None where nobody says."""
+        """Return the columns of a rollout table beside scores: n values each, None where nobody says."""
         own = {
             name: [None if target is None else getattr(target, name) for target in self._read]
             for name in ("trajectory", "step")
@@ -75,26 +66,26 @@ class Provenance:
             "source": self.source,
             **{name: self._first((name,)) for name in ("round", "temperature", "policy")},
             **{name: _either(values, self._first((name,))) for name, values in own.items()},
-            "train_step": _either([self._step()] * len(self._targets), self._first(_TRAIN_STEP)),
+            "train_step": _either([trainer_step(self._columns)] * len(self._targets), self._first(_TRAIN_STEP)),
             "token_length": _either(self._first(_LENGTH), self._first(("completion_ids",), _count)),
         }
 
     def _first(self, names: Sequence[str], read: Any = None) -> list[Any]:
-        """(n,) of the first of these columns that has a value in a row."""
+        """Return (n,) values of the first of these columns that has a value in a row."""
         rows = len(self._targets)
-        found: list[Any] | None = None
+        found: list[Any] = [None] * rows
         for name in names:
             column = self._columns.get(name)
             if isinstance(column, list | tuple | np.ndarray) and len(column) == rows:
                 values = column.tolist() if isinstance(column, np.ndarray) else list(column)
-                values = values if read is None else _each(read, values)
-                found = values if found is None else _either(found, values)
-        return [None] * rows if found is None else found
+                found = _either(found, values if read is None else _each(read, values))
+        return found
 
-    def _step(self) -> int | None:
-        """The step that TRL's trainer is at."""
-        step = getattr(self._columns.get("trainer_state"), "global_step", None)
-        return step if isinstance(step, int) else None
+
+def trainer_step(columns: Mapping[str, Any]) -> int | None:
+    """Return the step that TRL's trainer is at."""
+    step = getattr(columns.get("trainer_state"), "global_step", None)
+    return step if isinstance(step, int) else None
 
 
 def _count(tokens: Any) -> int | None:
@@ -102,7 +93,7 @@ def _count(tokens: Any) -> int | None:
 
 
 def _name(value: Any) -> str | int | None:
-    """A name as text or a whole number, whatever held it; None for what is no name, such as a missing one's NaN."""
+    """Return a name as text or a whole number; None for what is no name, such as a missing one's NaN."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and value.is_integer():
         return int(value)
@@ -122,7 +113,7 @@ def _either(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
 
 
 def _each(read: Any, values: Sequence[Any]) -> list[Any]:
-    """Of each value, but once of a value that stands several times in a row, as those of one sample do."""
+    """Read each value, but once a value that stands several times in a row, as those of one sample do."""
     found: list[Any] = []
     for row, value in enumerate(values):
         found.append(found[-1] if row and value is values[row - 1] else read(value))

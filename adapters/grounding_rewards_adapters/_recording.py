@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import grounding_rewards as gr
 from grounding_rewards.batch.scored import Inputs, ScoredBatch
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("grounding_rewards")
 
 _VAGUE = (
-    "record: samples without an id are told apart by their target alone, so that equal targets count as one sample; "
+    "record: samples without an id are named by their target alone, so that equal targets count as one sample; "
     "give each an id (`grounding-rewards convert` does)"
 )
 
 
 class Recording:
-    """What a launch's ``record`` asks for. May be shared by threads, and pickled: each process writes its own files.
+    """Record scored rows in a directory. May be shared by threads, and pickled: each process writes its own files.
 
     Args:
         directory: where the rollout table is; it is made where there is none.
@@ -45,14 +45,9 @@ class Recording:
         self._said: set[str] = set()
 
     def add(self, scored: ScoredBatch, inputs: Inputs) -> None:
-        """Record n scored rows; what goes wrong is logged once, and never raised. Likewise samples that lack a name.
-
-        Args:
-            scored: their scores.
-            inputs: the rows; extras that say where one comes from are recorded, images never.
-        """
+        """Record n scored rows; what goes wrong is logged once, and never raised. Likewise samples that lack a name."""
         try:
-            found = origin(scored, inputs.targets, inputs.extras or {})
+            found = Provenance(scored, inputs.targets, inputs.extras or {})
             own = {"sample_id": found.samples(), "response": inputs.responses, "target": found.texts}
             self.recorder.append({**own, **found.columns(), **scored.rollout_columns()})
             if found.vague:
@@ -64,12 +59,3 @@ class Recording:
         if line not in self._said:
             self._said.add(line)
             LOG.log(level, line, *values)
-
-
-def origin(scored: ScoredBatch, targets: Sequence[Any], columns: Mapping[str, Any]) -> Provenance:
-    """Return where n scored rows come from; a target that cannot be used keeps the name that its error says."""
-    read = scored.targets
-    ids = [None if target is None else target.id for target in read]
-    for row, error in scored.errors.items():
-        ids[row] = error.sample if isinstance(error.sample, str) else ids[row]
-    return Provenance(columns, targets, read, ids)

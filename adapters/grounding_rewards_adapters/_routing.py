@@ -1,4 +1,4 @@
-"""Which of several recipes judges which row."""
+"""Routes: one of several recipes for each row."""
 
 from __future__ import annotations
 
@@ -21,13 +21,7 @@ NONE = -1
 
 @dataclass(frozen=True)
 class Router:
-    """Rows by the value of one field.
-
-    Attributes:
-        field: the field.
-        places: which recipe judges each value.
-        rest: which judges all others; None where that is an error.
-    """
+    """Places of recipes by the value of one field; ``rest`` judges all others, which are an error where it is None."""
 
     field: str
     places: Mapping[str, int]
@@ -36,13 +30,7 @@ class Router:
     def choose(
         self, targets: Sequence[Any], columns: Mapping[str, Any], trainer: Trainer, *, started: bool = False
     ) -> NDArray[np.int64]:
-        """(n,) which recipe judges each row; ``NONE`` for rows without a value that others have.
-
-        Args:
-            targets: n targets as they came.
-            columns: further columns.
-            trainer: who calls.
-            started: whether rows with a value were seen before.
+        """Return (n,) the recipe of each row; ``NONE`` for rows without a value that others have, now or ``started``.
 
         Raises:
             RecipeError: there is no such field, no row ever had a value, or a value has no recipe.
@@ -54,7 +42,10 @@ class Router:
             if place is not None:
                 chosen[row] = place
             elif value is not None:
-                raise gr.RecipeError(self._complaint(f"got {value!r:.80}", trainer))
+                raise gr.RecipeError(
+                    f"routes: {self.field}: got {value!r:.80}; expected one of {', '.join(self.places)}: add it to "
+                    f"{trainer.set('routes')}, or name a recipe for all other rows: set {trainer.set('recipe')}"
+                )
         if len(chosen) and not started and (chosen == NONE).all():
             raise gr.RecipeError(
                 f"routes: {self.field}: row 0 has none; expected one of {', '.join(self.places)}; {trainer.fields}; or "
@@ -63,7 +54,7 @@ class Router:
         return chosen
 
     def missing(self, target: Any, row: int) -> gr.TargetError:
-        """What is wrong with a row that has no value, by its target's id, else by its number."""
+        """Return the error of a row that has no value, by its target's id, else by its number."""
         name = _own(target, "id")
         sample = row if name is None or not isinstance(name, str | int) else str(name)
         return gr.TargetError(
@@ -87,15 +78,9 @@ class Router:
             )
         return [None] * len(targets) if column is None else list(column)
 
-    def _complaint(self, said: str, trainer: Trainer) -> str:
-        return (
-            f"routes: {self.field}: {said}; expected one of {', '.join(self.places)}: add it to "
-            f"{trainer.set('routes')}, or name a recipe for all other rows: set {trainer.set('recipe')}"
-        )
-
 
 def _own(target: Any, name: str) -> Any:
-    """What a target itself says in a field; None where it says nothing."""
+    """Return what a target itself says in a field; None where it says nothing."""
     if isinstance(target, str) and target.lstrip().startswith("{"):
         try:
             target = json.loads(target)

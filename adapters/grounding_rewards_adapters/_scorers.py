@@ -17,11 +17,7 @@ from grounding_rewards_adapters._settings import Named, Settings, Trainer
 
 
 def read(trainer: Trainer, given: Mapping[str, Any]) -> Settings:
-    """The settings that a launch gives.
-
-    Raises:
-        RecipeError: an option does not fit; says how options are set.
-    """
+    """Read the settings that a launch gives."""
     try:
         return Settings.of(given)
     except gr.RecipeError as error:
@@ -29,17 +25,12 @@ def read(trainer: Trainer, given: Mapping[str, Any]) -> Settings:
 
 
 def make(trainer: Trainer, settings: Settings) -> Scorer:
-    """A scorer of its own.
-
-    Raises:
-        RecipeError: no recipe is named, it or an option is unknown, or it needs what the trainer does not give.
-        SpaceError: a space is unknown, or the bounds of resizing do not fit.
-    """
+    """Build a scorer."""
     recipes: dict[gr.Recipe, Named | None] = {}
 
     def place(recipe: Any, key: str) -> int:
         built = _bridge.build(recipe, settings, trainer, key)
-        _bridge.refuse(built, **trainer.lacking)
+        _bridge.refuse(built, trainer)
         built.read_targets([], bad_target=settings.bad_target)  # so that an unknown bad_target is an error now
         recipes.setdefault(built, _named(recipe, key))
         return list(recipes).index(built)
@@ -54,7 +45,7 @@ def make(trainer: Trainer, settings: Settings) -> Scorer:
 
 
 def _named(recipe: Any, key: str) -> Named | None:
-    """Where a launch names a recipe by a key; None where it came built."""
+    """Return the place where a launch names a recipe; None where it came built."""
     if isinstance(recipe, Mapping):
         return Named(f"{key}.")
     if isinstance(recipe, str):
@@ -68,11 +59,7 @@ _LOCK = RLock()
 
 
 def scorer(trainer: Trainer, given: Mapping[str, Any]) -> Scorer:
-    """The scorer of the options that a launch gives: the same one at every call in a process.
-
-    Raises:
-        RecipeError: an option does not fit, no recipe is named, or it needs what the trainer does not give.
-    """
+    """Return the scorer of the options that a launch gives: the same one at every call in a process."""
     cached = _CACHED.get(trainer.name)
     if cached is not None and cached.serves(given):
         return _SCORERS[cached.key]
@@ -99,7 +86,7 @@ class CachedOptions:
     key: tuple[str, str]
 
     def serves(self, given: Mapping[str, Any]) -> bool:
-        """Whether these are the very same options, in the same directory."""
+        """Return True for the very same options, in the same directory."""
         return (
             self.key in _SCORERS
             and given.keys() == self.given.keys()
@@ -110,12 +97,12 @@ class CachedOptions:
 
 
 def _changeable(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those options that may change and still be the same objects."""
+    """Return the options that may change and still be the same objects."""
     return {name: value for name, value in given.items() if type(value) in (dict, list)}
 
 
 def _unlocked() -> None:
-    """Locks anew: in a process that was forked while another thread cached one, nobody would ever let go of it."""
+    """Make new locks: in a process forked while another thread held one, nobody would ever release it."""
     global _LOCK
     _LOCK = RLock()
     for each in _SCORERS.values():

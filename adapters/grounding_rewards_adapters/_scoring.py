@@ -33,12 +33,9 @@ class Scorer:
     May be shared by threads, and pickled.
 
     Attributes:
-        trainer: who calls.
-        settings: what was set.
-        recipes: the recipes.
         named: where the launch names each of them; None for one that came built.
         router: which of them judges which row; None where there is only one.
-        seen: complaints that were logged.
+        logged: complaints that were logged.
     """
 
     trainer: Trainer
@@ -46,7 +43,7 @@ class Scorer:
     recipes: tuple[gr.Recipe, ...]
     named: tuple[Named | None, ...]
     router: Router | None = None
-    seen: set[str] = field(default_factory=set)
+    logged: set[str] = field(default_factory=set)
     _diagnoses: list[Diagnosis] = field(default_factory=list)
     _recording: Recording | None = None
     _rows: int = 0
@@ -77,30 +74,26 @@ class Scorer:
 
     @cached_property
     def needs(self) -> frozenset[str]:
-        """What any of the recipes needs."""
+        """Needs of all recipes."""
         return frozenset[str]().union(*[recipe.needs for recipe in self.recipes])
 
     @cached_property
     def label_free(self) -> bool:
-        """Whether none of the recipes compares anything with targets."""
+        """True where none of the recipes compares anything with targets."""
         return all(recipe.label_free for recipe in self.recipes)
 
     @property
     def started(self) -> bool:
-        """Whether any row could be used by now."""
+        """True where any row could be used by now."""
         return bool(self._wired)
 
     @cached_property
     def reads_extras(self) -> bool:
-        """Whether scores may depend on lengths in tokens or further columns."""
+        """True where scores may depend on lengths in tokens or further columns."""
         return any(recipe.reads_extras for recipe in self.recipes)
 
     def score(self, inputs: Inputs, names: Sequence[str | None] = ()) -> ScoredBatch:
         """Score n rows, log each unusable target once, and keep what is to be recorded.
-
-        Args:
-            inputs: the rows; ``routes`` and verifiers of one's own look at their ``extras``.
-            names: what names the sample of each row whose target has no id.
 
         Raises:
             RecipeError: none of the first targets can be used, or a row's route has no recipe.
@@ -133,7 +126,7 @@ class Scorer:
         if router.field not in extras and router.field != TASK and len(inputs.responses):
             rest = "" if router.rest is None else self.recipes[router.rest].name
             with self._lock:
-                _bridge.say_once(f"routes: rows have no {router.field!r}; {rest} judges them", self.seen)
+                _bridge.say_once(f"routes: rows have no {router.field!r}; {rest} judges them", self.logged)
         places = np.unique(chosen).tolist()
         if len(places) <= 1 and NONE not in places:
             return [(places[0] if places else 0, None)]
@@ -162,7 +155,7 @@ class Scorer:
 
     def _watch(self, scored: ScoredBatch, names: Sequence[str | None]) -> None:
         """Log what is wrong with targets; raise where it is wiring."""
-        _bridge.report(scored.errors, self.seen, names=names, outcome=self.trainer.outcome)
+        _bridge.report(scored.errors, self.logged, names=names, outcome=self.trainer.outcome)
         for each in scored.slices:
             if each.scores.valid.any():
                 self._wired.add(self.recipes.index(each.recipe))

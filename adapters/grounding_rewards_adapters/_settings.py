@@ -1,4 +1,4 @@
-"""What a launch sets: the recipe, or several and what chooses between them, and how every adapter treats rows."""
+"""Settings of a launch: the recipe, or several with routes, and the treatment of rows in every adapter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grounding_rewards.targets.columns import BadTarget
 
 @dataclass(frozen=True)
 class Trainer:
-    """What a trainer gives, and what its users call things.
+    """A trainer: what it gives, and what its users call things.
 
     Attributes:
         name: the trainer's name.
@@ -50,13 +50,13 @@ class Trainer:
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def set(self, name: str, value: Any = None) -> str:
-        """How a launch sets an option, for errors."""
+        """Return the way in which a launch sets an option, for errors."""
         return self.option.format(name) + ("" if value is None else f" to {value}")
 
 
 @dataclass(frozen=True)
 class Named:
-    """Where a launch names a recipe.
+    """The place where a launch names a recipe.
 
     Attributes:
         key: what goes before an option of that recipe alone: "" where options stand beside it.
@@ -67,7 +67,7 @@ class Named:
     alone: str = ""
 
     def set(self, trainer: Trainer, option: str, value: Any) -> str:
-        """How a launch sets an option of that recipe, for errors."""
+        """Return the way in which a launch sets an option of that recipe, for errors."""
         if self.alone:
             return trainer.set(self.key, f"{{name: {self.alone}, {option}: {value}}}")
         return trainer.set(self.key + option, value)
@@ -98,7 +98,7 @@ class Settings:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Settings:
-        """The settings among what a launch gives; mappings and lists of OmegaConf will do.
+        """Read the settings among what a launch gives; mappings and lists of OmegaConf will do.
 
         Raises:
             RecipeError: a value is not plain, or does not fit.
@@ -122,7 +122,7 @@ class Settings:
         return found
 
     def in_full(self) -> Settings:
-        """The same with the paths of files in full: a relative path is another file's in another directory."""
+        """Return the same with paths of files in full: a relative path is another file's in another directory."""
         routes = self.routes and {
             name: {value: _in_full(chosen) for value, chosen in by_value.items()}
             for name, by_value in self.routes.items()
@@ -130,7 +130,7 @@ class Settings:
         return replace(self, recipe=_in_full(self.recipe), routes=routes, options=in_full(self.options))
 
     def key(self) -> str:
-        """What tells settings apart."""
+        """Return a text that equal settings share."""
         return json.dumps(vars(self), default=_token)
 
     def _check(self) -> None:
@@ -155,7 +155,7 @@ SHARED = tuple(each.name for each in fields(Settings) if each.name != "options")
 
 
 def _token(value: Any) -> int:
-    """What stands for a recipe that was built already; whatever else is not plain has none."""
+    """Return a number for a recipe that was built already; anything else that is not plain has none."""
     if not isinstance(value, gr.Recipe):
         raise TypeError(f"{type(value).__name__} is no plain value")
     return id(value)

@@ -69,7 +69,7 @@ def compute_score(
 def scored(
     trainer: _settings.Trainer, reward_inputs: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
 ) -> list[dict[str, float]]:
-    """What ``compute_score`` returns, for EasyR1's managers of either kind."""
+    """Score a batch as ``compute_score`` does, for EasyR1's managers of either kind."""
     scorer = _scorers.scorer(trainer, options)
     names = dict.fromkeys([*_GIVEN, *(name for row in reward_inputs for name in row)])
     columns = {name: [row.get(name) for row in reward_inputs] for name in names}
@@ -106,7 +106,7 @@ def _lengths(given: Sequence[Any]) -> list[int] | None:
 
 
 def _groups(scorer: Scorer, recipe: gr.Recipe, targets: Targets, rows: NDArray[np.int64] | None) -> list[Any]:
-    """The id of each row's target; a row whose target names none is a group of its own.
+    """Return the id of each row's target; a row whose target names none is a group of its own.
 
     Raises:
         RecipeError: no target has an id, or one of the first batch has none.
@@ -125,14 +125,14 @@ def _groups(scorer: Scorer, recipe: gr.Recipe, targets: Targets, rows: NDArray[n
         )
         if len(unnamed) == len(groups) or not scorer.started:
             raise gr.RecipeError(found)
-        _bridge.say_once(f"{found}; a row without is compared with itself alone", scorer.seen, about="no id")
+        _bridge.say_once(f"{found}; a row without is compared with itself alone", scorer.logged, about="no id")
     named = [group for group in groups if isinstance(group, str)]
     if 1 < len(named) == len(set(named)):
         _bridge.say_once(
             f"{name} compares the rollouts of one sample; got {len(named)} rows of which no two have one id, so that "
             "each is compared with itself alone. In training, let worker.rollout.n be 2 or more, and give targets the "
             "id of their sample; in validation with one rollout a sample, such scores say nothing",
-            scorer.seen,
+            scorer.logged,
             about="no two rows of one id",
         )
     return groups

@@ -27,12 +27,7 @@ _TRAINER = replace(
 def compute_score(reward_input: Mapping[str, Any], **options: Any) -> dict[str, float]:
     """Score one response, as EasyR1's reward manager asks for it where ``REWARD_TYPE`` is "sequential".
 
-    Args:
-        reward_input: ``response``, ``response_length`` and ``ground_truth``, as a row of ``easyr1.compute_score``.
-        options: as there.
-
-    Returns:
-        What ``easyr1.compute_score`` returns for one row.
+    Takes a row of ``easyr1.compute_score``, with its options, and returns what that returns for one row.
 
     Raises:
         RecipeError: no recipe is named, it or an option is unknown, it needs other rows than this one, or none of the

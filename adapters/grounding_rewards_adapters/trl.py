@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
+from grounding_rewards.combine import Affine, Clip, Weighted, is_combination
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
+from grounding_rewards.verifiers.base import Verifier
 from grounding_rewards_adapters import _batches, _scorers, _settings
-from grounding_rewards_adapters._contributions import contributions
 from grounding_rewards_adapters._scoring import Scorer
 
 Watch = Callable[[Floats, Floats, Mapping[str, Any], Callable[[str, float], None] | None], None]
-"""Is told of each batch: ``acc`` (n,), ``valid`` (n,), the data set's columns, and what logs metrics, if anything."""
+"""Called with each batch: ``acc`` (n,), ``valid`` (n,), the data set's columns, and what logs metrics, if anything."""
 
 _TRAINER = _settings.Trainer(
     name="TRL",
@@ -52,14 +53,14 @@ def reward_funcs(
     split: bool = False,
     **options: Any,
 ) -> list[RecipeReward]:
-    """Reward functions for ``GRPOTrainer``, ``RLOOTrainer`` and ``AsyncGRPOTrainer``: one, the recipe's total.
+    """Make reward functions for ``GRPOTrainer``, ``RLOOTrainer`` and ``AsyncGRPOTrainer``: one, the recipe's total.
 
     Args:
         recipe: a recipe's name, its dict form, or a recipe; None where ``routes`` name one for every row.
         target_column: the data set column that holds the targets, in wire form or the recipe's native form. Recipes
             that are ``label_free`` do without.
         num_generations: the trainer's own, for recipes that compare the rollouts of one sample; others pass over it.
-            Each call must hold whole groups of so many completions. Without it groups are told by runs of equal prompts
+            Each call must hold whole groups of so many completions. Without it groups are runs of equal prompts
             and targets, which cannot show that a group was split over processes; where several train, it is demanded.
         num_generations_eval: the trainer's own, where it evaluates with another number. Calls do not say which of the
             two they are of: groups are of the larger number where rows are alike in whole groups of it, else of the
@@ -97,9 +98,7 @@ def reward_funcs(
     ['gelato/distance', 'gelato/format']
     """
     _check(target_column, image_index, name, split)
-    for bound, number in {"max_image_bytes": max_image_bytes, "max_image_pixels": max_image_pixels}.items():
-        if type(number) is not int or number < 1:
-            raise gr.RecipeError(f"{bound}: got {number!r:.60}; expected a whole number from 1")
+    _check_counts(max_image_bytes=max_image_bytes, max_image_pixels=max_image_pixels)
     sizes = _group_sizes(num_generations, num_generations_eval)
     trainer = replace(_TRAINER, where=f"column {target_column!r}")
     scorer = _scorers.make(trainer, _scorers.read(trainer, {"recipe": recipe, **options}))
@@ -111,14 +110,9 @@ def reward_funcs(
 
 
 def reward_weights(recipe: str | Mapping[str, Any] | gr.Recipe | None = None, **options: Any) -> list[float]:
-    """The weights of the functions of ``reward_funcs(..., split=True)``, for the trainer's ``reward_weights``.
+    """Return the weights of ``reward_funcs(..., split=True)``, called alike, for the trainer's ``reward_weights``.
 
-    Args:
-        recipe: as given to ``reward_funcs``.
-        options: likewise.
-
-    Returns:
-        One weight a function: Σ weight · part is the recipe's total.
+    One weight a function: Σ weight · part is the recipe's total.
 
     Raises:
         RecipeError: as ``reward_funcs`` does.
@@ -142,11 +136,16 @@ def _check(target_column: Any, image_index: Any, name: Any, split: Any) -> None:
         raise gr.RecipeError(f"split: got {split!r:.60}; expected True or False")
 
 
-def _group_sizes(training: Any, evaluation: Any) -> tuple[int, ...]:
-    """How many completions a sample may have, the number of training first."""
-    for name, number in {"num_generations": training, "num_generations_eval": evaluation}.items():
-        if number is not None and (type(number) is not int or number < 1):
+def _check_counts(**numbers: Any) -> None:
+    for name, number in numbers.items():
+        if type(number) is not int or number < 1:
             raise gr.RecipeError(f"{name}: got {number!r:.60}; expected a whole number from 1")
+
+
+def _group_sizes(training: Any, evaluation: Any) -> tuple[int, ...]:
+    """Return the numbers of completions that a sample may have, that of training first."""
+    given = {"num_generations": training, "num_generations_eval": evaluation}
+    _check_counts(**{name: number for name, number in given.items() if number is not None})
     if training is None and evaluation is not None:
         raise gr.RecipeError(f"num_generations_eval={evaluation} says one of two numbers; give num_generations too")
     return tuple(dict.fromkeys(number for number in (training, evaluation) if number is not None))
@@ -163,7 +162,7 @@ class RecipeReward:
     """A recipe, or one part of it, as a TRL reward function: called with keywords, logged under ``__name__``.
 
     Attributes:
-        watch: is told of each batch that this function scores, once for all functions of one list; None for nobody.
+        watch: called with each batch that this function scores, once for all functions of one list; None for nobody.
     """
 
     def __init__(self, batches: _batches.Batches, part: str | None = None) -> None:
@@ -181,7 +180,7 @@ class RecipeReward:
 
     @property
     def scorer(self) -> Scorer:
-        """What scores the rows."""
+        """The scorer of the rows."""
         return self.batches.scorer
 
     def __call__(
@@ -193,13 +192,7 @@ class RecipeReward:
         log_extra: Callable[[str, list[Any]], None] | None = None,
         **columns: Any,
     ) -> list[float | None]:
-        """One score a completion; None where the target cannot be used.
-
-        Args:
-            completions: texts, or conversations whose last assistant message is the response.
-            log_metric: given by trainers that log metrics.
-            log_extra: given by trainers that log a table of completions.
-            columns: the data set's columns, one value a completion, and what else the trainer passes.
+        """Score completions; None where the target cannot be used.
 
         Raises:
             RecipeError: the target column is missing, not one target of the first batch can be used, or completions do
@@ -207,11 +200,60 @@ class RecipeReward:
         """
         scored, new = self.batches.score(self.part or "", completions, columns)
         if new and len(scored):
-            spaces = sorted({str(recipe.space) for recipe in self.scorer.recipes})
-            _batches.log(scored, self.batches.name, spaces, log_metric, log_extra)
-            if log_extra is not None:
-                self.batches.log_rollouts(scored, completions, columns, log_extra)
+            self.batches.log(scored, completions, columns, log_metric, log_extra)
             if self.watch is not None:
                 self.watch(scored.columns["acc"], scored.columns["valid"], columns, log_metric)
-        scores, valid = scored.columns[self.part or "total"], scored.columns["valid"]
-        return [score if usable else None for score, usable in zip(scores.tolist(), valid, strict=True)]
+        return _batches.usable(scored.columns[self.part or "total"], scored.columns["valid"] > 0)
+
+
+def contributions(recipe: gr.Recipe) -> dict[str, float]:
+    """The weights under which the parts of a recipe sum to its total: Σ weight · part.
+
+    Sums within the sum are taken apart, also where they are scaled, or limited to what they cannot leave. Whatever else
+    is inside it, such as a product, is one part. A part of weight 0 is left out: who forgets the weights would pay it.
+
+    Raises:
+        RecipeError: the total is no sum of parts.
+
+    >>> contributions(gr.recipe("se-gui"))
+    {'hit': 1.0, 'nearness': 1.0, 'format': 0.5}
+    >>> contributions(gr.recipe("gelato"))
+    {'distance': 1.0}
+    """
+    found = dict(_walk(recipe.reward, "", 1.0))
+    if "" in found:
+        kind = type(recipe.reward).__name__
+        raise gr.RecipeError(
+            f"{recipe.name} is no sum of parts, but {kind}: one function cannot pay each part; leave out split=True"
+        )
+    if not found:
+        raise gr.RecipeError(f"{recipe.name} gives each part the weight 0; nothing would be rewarded")
+    return found
+
+
+def _walk(term: Verifier, name: str, weight: float) -> Iterator[tuple[str, float]]:
+    inner = list(_summands(term))
+    if not inner:
+        yield name, weight
+    for share, part, child in inner:
+        if share:
+            yield from _walk(child, part, weight * share)
+
+
+def _summands(term: Verifier) -> Iterator[tuple[float, str, Verifier]]:
+    """Weight, name and term of what a term adds up; nothing where it is no sum."""
+    if not is_combination(term):
+        return
+    # Subclasses may join their parts in another way.
+    if type(term) is Weighted:
+        weights = list(term.weights)
+    elif (type(term) is Affine and term.shift == 0) or (type(term) is Clip and _is_loose(term)):
+        weights = [term.scale if isinstance(term, Affine) else 1.0]
+    else:
+        return
+    yield from [(weight, name, child) for weight, (name, child) in zip(weights, term.children, strict=True)]
+
+
+def _is_loose(term: Clip) -> bool:
+    """Return True where a limited term stays within its limits by itself."""
+    return term.low <= term.part.low and term.part.high <= term.high

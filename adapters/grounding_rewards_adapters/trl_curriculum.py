@@ -88,7 +88,7 @@ class Stages:
         self._check(functions)
         self.progress, self.moves = Progress(), list[dict[str, Any]]()
         self.scored = [0.0] * len(named)
-        self._new, self._told = list[tuple[str, float | None]](), False
+        self._new, self._observed = list[tuple[str, float | None]](), False
         self._orders = [_order(len(data), seed, stage) for stage, data in enumerate(self._data)]
         self._size, self._generation, self._shown, self._next = 0, -1, (0, 0), [0] * len(named)
         self.dataset = _dataset(_Lookup(self), max(map(len, self._data)) if places is None else places)
@@ -102,49 +102,41 @@ class Stages:
         return self.names[self.progress.stage]
 
     def observe(self, results: Sequence[float | None], stages: Sequence[str | None]) -> None:
-        """Count results of rollouts, as the reward functions given do by themselves.
+        """Count results of rollouts, from 0 to 1, or None, as the reward functions given do by themselves.
 
-        Args:
-            results: n numbers from 0 to 1; None where a rollout was not scored.
-            stages: the column ``curriculum_stage`` of their rows. Only those of the present stage count for the gate.
+        Only those of the present stage, by their rows' column ``curriculum_stage``, count for the gate.
         """
-        self._told = True
+        self._observed = True
         self._new += [(stage, result) for result, stage in zip(results, stages, strict=True) if stage in self.names]
 
     def move(self, step: int, num_generations: int = 1, gather: Callable[[list[Any]], list[Any]] = list) -> str:
-        """Count what was observed since the last call, and move where the gate says so.
+        """Count what was observed since the last call, and move where the gate says so: return up, stay or down.
 
-        Args:
-            step: the trainer's step, for ``moves``.
-            num_generations: rollouts a sample.
-            gather: joins a list with those of the other processes that train, so that all of them decide alike.
-
-        Returns:
-            up, stay or down.
+        ``gather`` joins a list with those of the other processes that train, so that all of them decide alike.
         """
-        told = gather(self._new)
+        new = gather(self._new)
         self._new = []
-        for stage, count in Counter(stage for stage, _ in told).items():
+        for stage, count in Counter(stage for stage, _ in new).items():
             self.scored[self.names.index(stage)] += count / num_generations
         before = self.progress
-        new = [result for stage, result in told if stage == self.stage]
-        samples = len(new) / num_generations
+        results = [result for stage, result in new if stage == self.stage]
+        samples = len(results) / num_generations
         size = len(self._data[before.stage])
-        self.progress, move = before.after(new, gate=self.gate, epochs=self.epochs, samples=samples, size=size)
+        self.progress, move = before.after(results, gate=self.gate, epochs=self.epochs, samples=samples, size=size)
         if move != "stay":
-            success = self.gate.success([*before.results, *new]) if self.gate else None
+            success = self.gate.success([*before.results, *results]) if self.gate else None
             old = self.names[before.stage]
             self.moves.append({"step": step, "from": old, "to": self.stage, "success": success})
             LOG.info("curriculum: %s from stage %s to %s at step %d", move, old, self.stage, step)
         return move
 
     def state(self) -> dict[str, Any]:
-        """Where the run is, in plain values."""
+        """Return the place of the run in the curriculum, in plain values."""
         said = {"stages": list(self.names), **vars(self.progress), "moves": list(self.moves)}
         return {**said, "scored": list(self.scored)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Be where a run was.
+        """Restore the place of a run.
 
         Raises:
             PoolError: it had other stages.
@@ -299,7 +291,7 @@ def _callback(staged: Stages) -> Any:
             staged.begin()
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if not staged._told:
+            if not staged._observed:
                 raise PoolError(
                     "curriculum: the first step ended without a result; give the trainer the reward functions that "
                     "stages(..., functions) was given, and its train_dataset"
@@ -310,7 +302,7 @@ def _callback(staged: Stages) -> Any:
 
 
 def _prompts(args: Any) -> int:
-    """How many prompts a generation has, over all processes."""
+    """Return the number of prompts in a generation, over all processes."""
     return int(args.generation_batch_size // args.num_generations)
 
 

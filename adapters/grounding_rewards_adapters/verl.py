@@ -77,7 +77,7 @@ async def compute_score_async(
     extra_info: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> dict[str, float]:
-    """The same as ``compute_score``, for managers and loops of one's own that await it.
+    """Score one response as ``compute_score`` does, for managers and loops of one's own that await it.
 
     It runs in a thread: building a recipe, writing records and slow verifiers of one's own hold up no event loop. The
     ``remote`` manager takes no coroutine function.
@@ -96,15 +96,6 @@ def compute_score_batch(
     **options: Any,
 ) -> list[dict[str, float]]:
     """Score rows in one call, as verl's legacy batch manager asks for it; each as ``compute_score`` would.
-
-    Args:
-        data_sources: n values; see ``compute_score``, here and below.
-        solution_strs: n responses.
-        ground_truths: n targets.
-        extra_infos: n mappings, or None for none at all.
-        reward_router_address: ignored.
-        reward_model_tokenizer: ignored.
-        options: as for ``compute_score``.
 
     Raises:
         RecipeError: as for ``compute_score``, or the arguments are not of one length.
@@ -134,7 +125,7 @@ def compute_total(
     extra_info: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> float:
-    """The ``score`` of ``compute_score`` alone.
+    """Return the ``score`` of ``compute_score`` alone.
 
     For verl's legacy prime manager, which gives every sample 0.0 where a function returns a dict.
 
@@ -158,7 +149,7 @@ def _scored(
     sources = [str(source) if isinstance(source, str) else source for source in data_sources]  # numpy's strings often
     columns = {**{name: [info.get(name) for info in extra] for name in names}, "data_source": sources}
     sizes = {
-        name: _bridge.read_sizes(f"extra_info.{name}", columns[name], scorer.seen)
+        name: _bridge.read_sizes(f"extra_info.{name}", columns[name], scorer.logged)
         for name in ("image_size", "model_image_size")
         if name in columns
     }

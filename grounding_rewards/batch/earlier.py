@@ -23,15 +23,9 @@ _KEY = ("sample_id", "round", "rollout")
 def left_out(
     rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, columns: Columns, note: Note, warn: Note
 ) -> set[str]:
-    """Columns that are not written again: earlier scores, and what is called otherwise from now on.
+    """Return columns that are not written again: earlier scores, and what is called otherwise from now on.
 
-    Args:
-        rollouts: what is scored anew.
-        tables: the files of it.
-        recipe: which scores them now.
-        columns: what holds what.
-        note: takes remarks on scores that are left out.
-        warn: takes warnings about recipes whose scores nobody can name.
+    ``note`` takes remarks on them, ``warn`` warnings about recipes whose scores nobody can name.
     """
     known = {name for table in tables for name in table.columns}
     parts, stay = _parts(rollouts, recipe) if "recipe" in known else (set[str](), list[str]())
@@ -56,24 +50,17 @@ def _parts(rollouts: RolloutTable, recipe: Recipe) -> tuple[set[str], list[str]]
         names.update(name for name in batch.column("recipe").unique().to_pylist() if name is not None)
     parts, unknown = set[str](), list[str]()
     for name in sorted(names):
-        found = recipe.parts if name == recipe.name else _parts_of(RecordedName(name))
-        parts.update(found or ())
-        unknown += [name] if found is None else []
+        named = RecordedName(name)
+        built = (
+            recipe if name == recipe.name else recorded_recipe(named) or recorded_recipe(named, response_space="pixel")
+        )
+        parts.update(() if built is None else built.parts)
+        unknown += [name] if built is None else []
     return parts, unknown
-
-
-def _parts_of(name: RecordedName) -> tuple[str, ...] | None:
-    built = recorded_recipe(name) or recorded_recipe(name, response_space="pixel")
-    return None if built is None else built.parts
 
 
 def check_given(rollouts: RolloutTable, tables: Sequence[Table], named: str) -> None:
     """Check that no rollout is there twice, as far as files name and number them.
-
-    Args:
-        rollouts: what is scored.
-        tables: the files of it.
-        named: the column that holds the names of samples.
 
     Raises:
         PoolError: one is.

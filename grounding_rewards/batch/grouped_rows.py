@@ -45,11 +45,7 @@ class _Row(Batch):
 def files_of_groups(folder: Path, scorer: RowScorer, sources: Sequence[Source], columns: Collection[str]) -> list[Path]:
     """Bring rows together, those of one sample in one round and at one step of the trainer in one file.
 
-    Args:
-        folder: where the files are written; those that are all there are not written again.
-        scorer: how rows are scored.
-        sources: the rollouts.
-        columns: what scoring needs as Python has it.
+    Files that are all there are not written again.
     """
     count = min(_MOST, -(-sum(source.rows for source in sources) // SHARD_ROWS))
     files = [folder / _FOLDER / f"{number}.parquet" for number in range(count)]

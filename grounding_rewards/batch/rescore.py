@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from grounding_rewards._version import __version__
 from grounding_rewards.batch.earlier import check_given, left_out
 from grounding_rewards.batch.grouped_rows import files_of_groups, scored_groups
 from grounding_rewards.batch.row_scorer import RowScorer
 from grounding_rewards.batch.row_scoring import Columns, TableScorer
-from grounding_rewards.batch.written import MANIFEST, summary, write
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.plugins.sources import files_named, plugins_named
+from grounding_rewards.rollouts import PARSED, Reason
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Batch, Note, Table
 from grounding_rewards.tables.files import overlap
 from grounding_rewards.tables.manifests import digest, read_manifest
+from grounding_rewards.tables.reporting import Advance
 from grounding_rewards.tables.rollout_columns import COLUMNS, rollout_schema
 from grounding_rewards.tables.rollout_source import LoggedTable, Source, state_of, types_of
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from grounding_rewards.tables.shards import OUTPUTS, PREFIX, Run, open_run
+from grounding_rewards.targets.findings import Finding, described, findings
 
-Advance = Callable[[float], None]
+MANIFEST = "_score.manifest.json"
+"""By its first letter, readers of a directory of Parquet pass it over."""
+
+_HELD_BYTES = 1 << 26
+_JUDGED = ["sample_id", "target", "image_size", "model_image_size"]
 
 SHARD_BATCHES = 8
 """Batches of a file that make a shard, which is done at once, and once more where a run is killed within it."""
@@ -42,13 +52,7 @@ _BY_DEFAULT = Columns()
 
 @dataclass(frozen=True)
 class Rescored:
-    """What became of rollouts.
-
-    Attributes:
-        manifest: what the directory says of itself.
-        made: shards that were made now.
-        found: shards that were there.
-    """
+    """Result of ``rescore``: the manifest, and how many shards were made now and were there before."""
 
     manifest: Mapping[str, Any]
     made: int
@@ -81,8 +85,8 @@ def rescore(
         columns: what holds what.
         bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"`` from scoring it.
         overwrite: whether a directory, or an unfinished run, that was made of something else gives way.
-        advance: is told the share that is done, 0 to 1.
-        note: is told what becomes of columns.
+        advance: takes the share that is done, 0 to 1.
+        note: takes what becomes of columns.
         warn: takes warnings about rollouts and targets; the manifest has them, too.
 
     Raises:
@@ -123,11 +127,14 @@ class _Rescorer:
     note: Note
 
     def run(self, out: Path, *, overwrite: bool) -> Rescored:
-        _check_apart(self.rollouts, out)
-        tables = [_table(each) for each in (*self.rollouts.parquet, *self.rollouts.rows)]
+        for path in self.rollouts.paths:
+            if overlap(out, path):
+                raise TableError(f"{out}: lies in the input {path}, or holds it; write to another directory")
+        rows: tuple[Any, ...] = (*self.rollouts.parquet, *self.rollouts.rows)
+        tables: list[Table] = [each.table if hasattr(each, "table") else LoggedTable(each) for each in rows]
         for table in tables:
             self.scorer.columns.check(table, label_free=self.scorer.recipe.label_free)
-        states = [state_of(table) for table in tables]  # before their content is told, for they may grow meanwhile
+        states = [state_of(table) for table in tables]  # before their content is read, for they may grow meanwhile
         identity = self._identity()
         with open_run(out, MANIFEST, identity, command="grounding-rewards pool score", overwrite=overwrite) as run:
             if run is None:
@@ -138,7 +145,7 @@ class _Rescorer:
             return self._make(run, self._sources(tables, states, warned.append), warned)
 
     def _sources(self, tables: Sequence[Table], states: Sequence[tuple[int, int]], warn: Note) -> list[Source]:
-        """The files, read once for what is not known before: types of JSON, and what scored them earlier."""
+        """Read the files once for what is not known before: types of JSON, and what scored them earlier."""
         scorer, sources = self.scorer, list[Source]()
         gone = left_out(self.rollouts, tables, scorer.recipe, scorer.columns, self.note, warn)
         for table, state in zip(tables, states, strict=True):
@@ -147,34 +154,28 @@ class _Rescorer:
         return sources
 
     def _make(self, run: Run, sources: Sequence[Source], warned: Sequence[str]) -> Rescored:
-        scorer, columns = self._row_scorer(sources), self._needed(sources)
-        grouped = "groups" in self.scorer.recipe.needs
-        names, made = list[str](), 0
+        recipe, names, made = self.scorer.recipe, list[str](), 0
+        numbered = any("rollout" in each.table.columns for each in sources)
+        scorer = RowScorer(self.scorer, _schema(sources, recipe), first=int(numbered and len(sources) > 1))
+        columns = frozenset(vars(self.scorer.columns).values())  # that scoring needs as Python has them
+        if recipe.reads_extras:
+            columns = frozenset(name for source in sources for name in source.table.columns)
+        grouped = "groups" in recipe.needs
         for number, batches in enumerate((_by_group if grouped else _by_file)(run.folder, scorer, sources, columns)):
             names.append(f"{PREFIX}{number:06d}.parquet")
             if names[-1] not in run:
                 with run.write(names[-1]) as file:
-                    write(file, scorer.schema, self._advanced(batches))
+                    _write(file, scorer.schema, self._advanced(batches))
                     for source in sources:
                         source.check()  # before the shard has its name: what another file said is never kept
                 made += 1
-        manifest = run.finish(names, summary(run.folder, names, self.scorer.recipe, warned))
+        manifest = run.finish(names, _summary(run.folder, names, recipe, warned))
         return Rescored(manifest, made, len(names) - made)
 
     def _advanced(self, batches: Iterable[tuple[Any, float]]) -> Iterator[Any]:
         for batch, done in batches:
             yield batch
             self.advance(_READING + (1 - _READING) * done)
-
-    def _row_scorer(self, sources: Sequence[Source]) -> RowScorer:
-        numbered = any("rollout" in each.table.columns for each in sources)
-        return RowScorer(self.scorer, _schema(sources, self.scorer.recipe), first=int(numbered and len(sources) > 1))
-
-    def _needed(self, sources: Sequence[Source]) -> frozenset[str]:
-        """Return the columns that scoring needs as Python has them."""
-        if self.scorer.recipe.reads_extras:
-            return frozenset(name for source in sources for name in source.table.columns)
-        return frozenset(vars(self.scorer.columns).values())
 
     def _identity(self) -> dict[str, Any]:
         scorer = self.scorer
@@ -216,22 +217,6 @@ def _by_group(folder: Path, scorer: RowScorer, sources: Sequence[Source], column
         yield ((scored_groups(each, scorer, sources, columns), number / len(files)) for each in [file])
 
 
-def _check_apart(rollouts: RolloutTable, out: Path) -> None:
-    """Check that the output is no part of the input, nor the input of the output.
-
-    Raises:
-        TableError: it is.
-    """
-    for path in rollouts.paths:
-        if overlap(out, path):
-            raise TableError(f"{out}: lies in the input {path}, or holds it; write to another directory")
-
-
-def _table(rows: Any) -> Table:
-    found: Table = rows.table if hasattr(rows, "table") else LoggedTable(rows)
-    return found
-
-
 def _schema(sources: Sequence[Source], recipe: Recipe) -> Any:
     """The columns of every rollout table, further ones of the files, and the recipe's parts.
 
@@ -242,3 +227,56 @@ def _schema(sources: Sequence[Source], recipe: Recipe) -> Any:
     metadata = next((each.kept.metadata for each in sources if each.kept.metadata), None)
     parts = [(name, pa.float64()) for name in recipe.parts]
     return pa.schema([*COLUMNS.items(), *types_of(sources).items(), *parts], metadata)
+
+
+def _write(file: IO[bytes], schema: Any, batches: Iterable[Any]) -> None:
+    """Write batches as Parquet, in few row groups and bounded memory."""
+    held, size = list[Any](), 0
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for batch in batches:
+            held, size = [*held, batch], size + batch.nbytes
+            if size > _HELD_BYTES:
+                writer.write_table(pa.Table.from_batches(held))
+                held, size = [], 0
+        if held:
+            writer.write_table(pa.Table.from_batches(held))
+
+
+def _summary(folder: Path, names: Sequence[str], recipe: Recipe, warned: Sequence[str]) -> dict[str, Any]:
+    """Return figures and warnings of scored shards, counted anew: the same however many runs made them."""
+    rows, scored, hits, total, parsed = 0, 0, 0, 0.0, 0
+    reasons: Counter[str | None] = Counter()
+    noticed = list[Finding]()
+    read = pa.array([reason.name for reason in PARSED])
+    for name in names:
+        with (folder / name).open("rb") as opened, pq.ParquetFile(opened) as file:
+            found = file.read(["total", "acc", "reason"])
+            noticed += [each for batch in file.iter_batches(columns=_JUDGED) for each in _findings(batch, recipe)]
+        usable = found.filter(found.column("acc").is_valid())
+        rows, scored = rows + len(found), scored + len(usable)
+        hits += int(np.count_nonzero(usable.column("acc").to_numpy() == 1.0))
+        total += float(usable.column("total").to_numpy().sum())
+        parsed += int(pc.sum(pc.is_in(usable.column("reason"), read)).as_py() or 0)
+        counts = found.column("reason").value_counts().to_pylist()
+        reasons.update({each["values"]: each["counts"] for each in counts})
+    share = None if not scored else 1 / scored
+    bad = reasons[Reason.BAD_TARGET.name]
+    unusable = [f"{bad} rollouts are not scored, for their targets cannot be used"] if bad else []
+    return {
+        **({"label_free": True} if recipe.label_free else {}),
+        "rows": rows, "scored": scored, "unscored": rows - scored, "no_response": reasons[None],
+        "mean_total": share and total / scored, "hit_rate": share and hits / scored,
+        "parse_rate": share and parsed / scored,
+        "reasons": {reason.name: reasons[reason.name] for reason in Reason if reason.name in reasons},
+        "warnings": [*warned, *unusable, *described(noticed)],
+    }  # fmt: skip
+
+
+def _findings(rows: Any, recipe: Recipe) -> list[Finding]:
+    """Look at the targets of some rows."""
+    names, targets, *sizes = (rows.column(name).to_pylist() for name in _JUDGED)
+    rollouts = recipe.rollouts(
+        [None] * len(targets), targets, image_sizes=sizes[0], model_image_sizes=sizes[1], groups=names,
+        bad_target="abstain",
+    )  # fmt: skip
+    return [replace(each, first=f"sample {names[each.row]!r:.80}") for each in findings(rollouts.targets, recipe)]

@@ -27,12 +27,9 @@ Arrays = dict[str, Any]
 
 @dataclass(frozen=True)
 class RowScorer:
-    """Scores rows of rollouts anew.
+    """Score rows of rollouts anew, into a schema: columns of every rollout table, further ones, and parts.
 
-    Attributes:
-        scorer: how.
-        schema: the columns that are written: those of every rollout table, further ones, and the recipe's parts.
-        first: the number of the first file; files whose rollouts have no numbers count them from ``file << 32``.
+    ``first`` is the number of the first file: files whose rollouts have no numbers count them from ``file << 32``.
     """
 
     scorer: TableScorer
@@ -40,12 +37,7 @@ class RowScorer:
     first: int = 0
 
     def unscored(self, source: Source, place: int, batch: Batch) -> Any:
-        """A batch without scores: names and numbers that were missing are there.
-
-        Args:
-            source: the file.
-            place: the number of the file among all.
-            batch: rows of it.
+        """Return a batch of file number ``place`` without scores; names and numbers that were missing are there.
 
         Raises:
             TableError: a row cannot be named or numbered, or a value is not of its column's type.
@@ -69,13 +61,7 @@ class RowScorer:
         return pa.RecordBatch.from_arrays([found[name] for name in self.schema.names], schema=self.schema)
 
     def scored(self, table: Any, batch: Batch, rows: Any, groups: Sequence[Hashable] | None = None) -> Any:
-        """The same batch with its scores; rows without a response have none.
-
-        Args:
-            table: the file, which errors name.
-            batch: rows with the columns that scoring needs.
-            rows: what ``unscored`` made of them.
-            groups: which of them are compared, where the recipe compares rows.
+        """Return ``rows``, what ``unscored`` made of a batch, with scores; those without a response have none.
 
         Raises:
             TableError: as of ``TableScorer.score``.

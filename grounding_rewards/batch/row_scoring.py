@@ -22,7 +22,7 @@ from grounding_rewards.targets.findings import Finding, findings
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns hold what."""
+    """Names of the columns by what they hold."""
 
     response: str = "response"
     target: str = "target"
@@ -33,10 +33,6 @@ class Columns:
 
     def check(self, table: Table, *, label_free: bool = False) -> None:
         """Check that the table has what it must have, and what was named other than by default.
-
-        Args:
-            table: the file.
-            label_free: whether it may go without targets.
 
         Raises:
             TableError: a column is missing.
@@ -50,14 +46,9 @@ class Columns:
 
 @dataclass(frozen=True)
 class TableScorer:
-    """Scores batches of a table, and says where in the file something is wrong.
+    """Score batches of a table, and say where in the file something is wrong.
 
-    Attributes:
-        recipe: which scores.
-        columns: what holds what.
-        bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"``.
-        warn: gets what looks wrong with the rows.
-        found: gets what looks wrong with targets, batch by batch; None does not look.
+    ``warn`` takes what looks wrong with rows, ``found`` what looks wrong with targets, batch by batch.
 
     Raises:
         RecipeError: ``bad_target`` is neither.
@@ -85,12 +76,7 @@ class TableScorer:
         return table.batches(columns, whole=whole, size=size)
 
     def score(self, table: Table, batch: Batch, *, groups: Sequence[Hashable] | None = None) -> RecipeSlice:
-        """Score a batch.
-
-        Args:
-            table: the file.
-            batch: rows of it.
-            groups: which rows are compared, where the recipe compares rows; None: those of one sample.
+        """Score a batch; ``groups`` are the rows to compare, else those of one sample.
 
         Raises:
             TableError: a response is no text, a size or length cannot be read, a sample has no name where rows are
@@ -114,11 +100,7 @@ class TableScorer:
         return found
 
     def responses(self, table: Table, batch: Batch) -> list[str | None]:
-        """The column of responses.
-
-        Raises:
-            TableError: one is neither a string nor null; names the file and the row.
-        """
+        """Return the column of responses."""
         responses = batch.column(self.columns.response)
         for row, text in enumerate(responses):
             if text is not None and not isinstance(text, str):
@@ -129,12 +111,9 @@ class TableScorer:
         return responses
 
     def samples(self, table: Table, batch: Batch, targets: Targets) -> list[Hashable]:
-        """The name of each row's sample, as text: in its column, else the ``id`` of its target.
+        """Return the name of each row's sample, as text: in its column, else the ``id`` of its target.
 
         A row without one whose target cannot be read is a sample of its own.
-
-        Raises:
-            TableError: a row has neither; names the file and the row.
         """
         found: list[Hashable] = []
         for row, given in enumerate(batch.column(self.columns.id)):
@@ -158,11 +137,7 @@ class TableScorer:
         return found
 
     def lengths(self, table: Table, batch: Batch) -> list[int] | None:
-        """The column of lengths in tokens, or None where no row has one.
-
-        Raises:
-            TableError: one is no whole number from 0, or some rows have none; names the file and the row.
-        """
+        """Return the column of lengths in tokens, or None where no row has one."""
         given = batch.column(self.columns.token_length)
         if all(length is None for length in given):
             return None
@@ -176,7 +151,7 @@ class TableScorer:
         return [int(length) for length in given]
 
     def sizes(self, table: Table, batch: Batch, name: str) -> list[tuple[float, float] | None] | None:
-        """One column of sizes, or None where no row has one. Under "abstain" an unreadable size counts as none."""
+        """Return a column of sizes, or None where no row has one; under "abstain" an unreadable size counts as none."""
         found: list[tuple[float, float] | None] = []
         for row, value in enumerate(batch.column(name)):
             size = read_size(value)
@@ -189,7 +164,7 @@ class TableScorer:
         return found if any(found) else None
 
     def _bad_target(self, table: Table, batch: Batch, row: int, error: TargetError) -> TableError:
-        """What is wrong with the target of one row, and where in the file that row stands."""
+        """Return the error of one row's target, with the place of that row in the file."""
         name = batch.rows[row].get(self.columns.id)
         named = error.named(batch.number(row) if name is None else str(name))
         return TableError(f"{table.path}, {batch.place(row)}: {named}{self._size_hint(table, error.field)}")

@@ -32,11 +32,9 @@ _REASONS = np.array([*(reason.name for reason in Reason), None], dtype=np.object
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What scoring takes of n rows.
+    """Inputs of scoring n rows.
 
     Attributes:
-        responses: n texts.
-        targets: n targets as they came.
         extras: further columns; what is no column, such as a trainer's state, is every row's.
         image_sizes: n sizes of the original images from outside of targets; None for none.
         model_image_sizes: the same of the images that the model saw.
@@ -73,7 +71,6 @@ class RecipeSlice:
     """The rows of a batch that one recipe scored.
 
     Attributes:
-        recipe: the recipe.
         inputs: what it was given of them.
         rollouts: what its verifiers saw.
         scores: what it returned.
@@ -113,14 +110,9 @@ class RecipeSlice:
 def score_rows(
     recipe: Recipe, inputs: Inputs, bad_target: BadTarget, *, rows: Rows = None, outside_first: bool = True
 ) -> RecipeSlice:
-    """Score rows with one recipe.
+    """Score rows, ``rows`` of their batch, with one recipe.
 
-    Args:
-        recipe: the recipe.
-        inputs: what there is of the rows.
-        bad_target: what to do with a row whose target cannot be used.
-        rows: which rows of their batch they are.
-        outside_first: whether sizes from outside go before those in targets, or only stand in for them.
+    ``outside_first``: sizes from outside go before those in targets; else they only stand in for them.
 
     Raises:
         TargetError: a target cannot be used, under ``"raise"``.
@@ -159,13 +151,7 @@ def _outside(name: str, given: Sizes | None, first: Floats | None) -> Floats | N
 
 @dataclass(frozen=True, eq=False)
 class ScoredBatch:
-    """n scored rows, whether one recipe scored them or each row had its own.
-
-    Attributes:
-        slices: the rows by recipe.
-        parts: names of all parts that any recipe has.
-        count: n.
-    """
+    """n scored rows by recipe, with the names of all parts that any of the recipes has; ``count`` is n."""
 
     slices: Sequence[RecipeSlice]
     parts: Sequence[str]

@@ -18,15 +18,9 @@ _JPEG_ALONE = frozenset((0x01, *range(0xD0, 0xD9)))  # markers without a length
 
 
 def image_size(data: bytes) -> Size | None:
-    r"""Read width and height, as stored, of a PNG, JPEG, WebP, GIF or BMP.
+    r"""Read width and height, as stored, of a PNG, JPEG, WebP, GIF or BMP; None where the bytes do not say.
 
-    EXIF data may ask viewers to turn the image: see ``orientation``.
-
-    Args:
-        data: the file, or its beginning; ``ENOUGH`` bytes nearly always will do.
-
-    Returns:
-        Both at least 1; None where the bytes do not say.
+    ``ENOUGH`` bytes of a file nearly always will do. EXIF data may ask viewers to turn it: see ``orientation``.
 
     >>> import struct
     >>> image_size(b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 1920, 1080))
@@ -55,9 +49,6 @@ def orientation(data: bytes) -> int:
     """Read the EXIF orientation of a JPEG, PNG or WebP.
 
     Screenshots have none; photographs of screens do.
-
-    Args:
-        data: the file, or its beginning.
 
     Returns:
         1 for an upright image, or without such data; 2 to 8 as EXIF numbers them: from 5, width and height are swapped.

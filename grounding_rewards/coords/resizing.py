@@ -59,93 +59,6 @@ PIPELINES = tuple(trainer + model for trainer in _TRAINERS for model in _PROCESS
 """Names of all pipelines."""
 
 
-def model_image_size(
-    width: int,
-    height: int,
-    pipeline: str,
-    min_pixels: int | None = None,
-    max_pixels: int | None = None,
-    processor_min_pixels: int | None = None,
-    processor_max_pixels: int | None = None,
-) -> Size:
-    """Compute width and height of the image that the model saw.
-
-    Args:
-        width: width of the original image, in pixels; a whole number from 1.
-        height: its height.
-        pipeline: one of ``PIPELINES``.
-        min_pixels: least number of pixels after the first step, as the launch sets it; see the table above.
-        max_pixels: the most.
-        processor_min_pixels: least number of pixels after the processor; None for the checkpoint's.
-        processor_max_pixels: the most.
-
-    Returns:
-        (width, height) in pixels. The bounds are the pipeline's own: where they contradict each other, it does not
-        keep to them either.
-
-    Raises:
-        ResizeError: the pipeline refuses such an image, with such bounds.
-        SpaceError: the pipeline is unknown, or a number is not whole or below 1.
-
-    >>> model_image_size(1920, 1080, "qwen2_5_vl", max_pixels=2007040)
-    (1876, 1036)
-    >>> model_image_size(1920, 1080, "verl+qwen2_5_vl", processor_max_pixels=2007040)  # 1932 x 1092 in between
-    (1876, 1064)
-    >>> model_image_size(6000, 30, "easyr1+qwen2_5_vl", min_pixels=262144, max_pixels=4194304)
-    Traceback (most recent call last):
-    grounding_rewards.errors.ResizeError: pipeline 'easyr1+qwen2_5_vl' refuses an image of 6000 x 30, which its first \
-step made 7240 x 36: one side is 201.1 times the other, and 200 is the most; leave the image out, or crop or pad it
-    """
-    steps = _steps(pipeline, min_pixels, max_pixels, processor_min_pixels, processor_max_pixels)
-    return _resized((_whole("width", width), _whole("height", height)), pipeline, steps)
-
-
-def model_image_sizes(
-    image_sizes: Any,
-    pipeline: str,
-    min_pixels: int | None = None,
-    max_pixels: int | None = None,
-    processor_min_pixels: int | None = None,
-    processor_max_pixels: int | None = None,
-) -> tuple[NDArray[np.float64], dict[int, str]]:
-    """Compute ``model_image_size`` of n images, each size once.
-
-    Args:
-        image_sizes: (n, 2) width and height of the original images in pixels; NaN where unknown, or, in a list, None.
-        pipeline: as of ``model_image_size``, like all that follow.
-        min_pixels: least number of pixels after the first step.
-        max_pixels: the most.
-        processor_min_pixels: least number of pixels after the processor.
-        processor_max_pixels: the most.
-
-    Returns:
-        (n, 2) width and height of the images that the model saw, NaN where the original's are unknown or refused; and
-        why they are refused, by row.
-
-    Raises:
-        SpaceError: the pipeline is unknown, a bound is not whole or below 1, or the table is not (n, 2).
-
-    >>> sizes, refused = model_image_sizes([(1280, 720), None, (0, 5)], "qwen3_vl")
-    >>> sizes.tolist(), refused
-    ([[1280.0, 704.0], [nan, nan], [nan, nan]], {2: 'width: got 0.0; expected a whole number from 1'})
-    """
-    steps = _steps(pipeline, min_pixels, max_pixels, processor_min_pixels, processor_max_pixels)
-    table = _table(image_sizes)
-    resized: NDArray[np.float64] = np.full((len(table), 2), np.nan)
-    known: dict[tuple[float, float], Size | str] = {}
-    refused: dict[int, str] = {}
-    for row in np.flatnonzero(~np.isnan(table).any(axis=1)).tolist():
-        width, height = table[row].tolist()
-        if (width, height) not in known:
-            known[width, height] = _size_or_refusal(width, height, pipeline, steps)
-        size = known[width, height]
-        if isinstance(size, str):
-            refused[row] = size
-        else:
-            resized[row] = size
-    return resized, refused
-
-
 @dataclass(frozen=True)
 class Resizing:
     """The way of images into a model: a pipeline and its bounds, as ``model_image_size`` takes them.
@@ -168,15 +81,70 @@ class Resizing:
     processor_max_pixels: int | None = None
 
     def __post_init__(self) -> None:
-        _steps(*vars(self).values())
+        _steps(self)
 
     def sizes(self, image_sizes: Any) -> tuple[NDArray[np.float64], dict[int, str]]:
-        """Return what ``model_image_sizes`` returns for n images."""
-        return model_image_sizes(image_sizes, *vars(self).values())
+        """Compute ``model_image_size`` of n images, each size once.
+
+        Sizes are (n, 2) width and height in pixels, NaN where unknown, or, in a list, None. Those that are returned are
+        NaN also where the pipeline refuses the original's; why it does is returned beside them, by row.
+
+        Raises:
+            SpaceError: the table is not (n, 2).
+
+        >>> sizes, refused = Resizing("qwen3_vl").sizes([(1280, 720), None, (0, 5)])
+        >>> sizes.tolist(), refused
+        ([[1280.0, 704.0], [nan, nan], [nan, nan]], {2: 'width: got 0.0; expected a whole number from 1'})
+        """
+        steps, table = _steps(self), _table(image_sizes)
+        resized: NDArray[np.float64] = np.full((len(table), 2), np.nan)
+        known: dict[tuple[float, float], Size | str] = {}
+        refused: dict[int, str] = {}
+        for row in np.flatnonzero(~np.isnan(table).any(axis=1)).tolist():
+            width, height = table[row].tolist()
+            if (width, height) not in known:
+                known[width, height] = _size_or_refusal(width, height, self.model, steps)
+            size = known[width, height]
+            if isinstance(size, str):
+                refused[row] = size
+            else:
+                resized[row] = size
+        return resized, refused
 
 
 RESIZING = tuple(each.name for each in fields(Resizing))
 """The options of every recipe that say how images are resized."""
+
+
+def model_image_size(
+    width: int,
+    height: int,
+    pipeline: str,
+    min_pixels: int | None = None,
+    max_pixels: int | None = None,
+    processor_min_pixels: int | None = None,
+    processor_max_pixels: int | None = None,
+) -> Size:
+    """Compute width and height, in pixels, of the image that the model saw; both of the original are whole, from 1.
+
+    Pipeline and bounds are those of ``Resizing``. Where the bounds contradict each other, the pipeline does not keep to
+    them either.
+
+    Raises:
+        ResizeError: the pipeline refuses such an image, with such bounds.
+        SpaceError: the pipeline is unknown, or a number is not whole or below 1.
+
+    >>> model_image_size(1920, 1080, "qwen2_5_vl", max_pixels=2007040)
+    (1876, 1036)
+    >>> model_image_size(1920, 1080, "verl+qwen2_5_vl", processor_max_pixels=2007040)  # 1932 x 1092 in between
+    (1876, 1064)
+    >>> model_image_size(6000, 30, "easyr1+qwen2_5_vl", min_pixels=262144, max_pixels=4194304)
+    Traceback (most recent call last):
+    grounding_rewards.errors.ResizeError: pipeline 'easyr1+qwen2_5_vl' refuses an image of 6000 x 30, which its first \
+step made 7240 x 36: one side is 201.1 times the other, and 200 is the most; leave the image out, or crop or pad it
+    """
+    resizing = Resizing(pipeline, min_pixels, max_pixels, processor_min_pixels, processor_max_pixels)
+    return _resized((_whole("width", width), _whole("height", height)), pipeline, _steps(resizing))
 
 
 def _table(image_sizes: Any) -> NDArray[np.float64]:
@@ -225,22 +193,13 @@ class _Refused(Exception):
     """A step refuses an image; the message says why."""
 
 
-def _steps(
-    pipeline: str,
-    min_pixels: int | None,
-    max_pixels: int | None,
-    processor_min_pixels: int | None,
-    processor_max_pixels: int | None,
-) -> tuple[Step, ...]:
+def _steps(resizing: Resizing) -> tuple[Step, ...]:
     """Return the steps of a pipeline, in order."""
+    pipeline = resizing.model
     if pipeline not in PIPELINES:
         hint = near(pipeline, PIPELINES) or "."
         raise SpaceError(f"unknown pipeline {pipeline!r}{hint} There are: {', '.join(PIPELINES)}")
-    least, most = _bound("min_pixels", min_pixels), _bound("max_pixels", max_pixels)
-    low, high = (
-        _bound("processor_min_pixels", processor_min_pixels),
-        _bound("processor_max_pixels", processor_max_pixels),
-    )
+    least, most, low, high = (_bound(name, getattr(resizing, name)) for name in RESIZING[1:])
     trainer, _, model = pipeline.rpartition("+")
     own = _PROCESSORS[model]
     if not trainer:

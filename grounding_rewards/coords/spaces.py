@@ -18,14 +18,13 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.resizing import PIPELINES as PIPELINES
 from grounding_rewards.coords.resizing import model_image_size as model_image_size
-from grounding_rewards.coords.resizing import model_image_sizes as model_image_sizes
 from grounding_rewards.errors import SpaceError
 
 COORDINATE_LIMIT = 1e12  # far beyond any screen, and small enough that squares and areas stay finite
@@ -50,8 +49,6 @@ class CoordSpace(StrEnum):
         """The target field that gives the extent, or None where the space fixes it."""
         return _SIZE_FIELD.get(self)
 
-
-SizeField = Literal["image_size", "model_image_size"]
 
 PIXEL, MODEL_PIXEL, UNIT, THOUSANDTHS = SPACES = tuple(CoordSpace)
 CODES = {space: code for code, space in enumerate(SPACES)}

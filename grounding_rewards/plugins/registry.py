@@ -162,10 +162,7 @@ def add_origin(error: GroundingRewardsError) -> None:
 def origin(thing: Any) -> str:
     """Return the plugin that a verifier, dialect, selector or recipe's function comes from, for errors; "" for none.
 
-    Never raises, and is slow: only errors ask.
-
-    Args:
-        thing: an instance, or what was registered: a class or a function.
+    Never raises, and is slow: only errors ask. The thing is an instance, or what was registered: a class or a function.
 
     >>> from grounding_rewards.verifiers import Hit
     >>> origin(Hit())

@@ -91,7 +91,7 @@ class Files:
 
     @property
     def outputs(self) -> list[Path]:
-        """What was opened, links followed."""
+        """Paths of the files that were opened, links followed."""
         return [path for _, path in self._files]
 
     def _rename(self) -> None:

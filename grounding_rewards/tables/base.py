@@ -1,4 +1,4 @@
-"""What reading and writing share: batches of rows, and the protocols of the two formats."""
+"""Batches of rows, and the protocols of reading and writing that all formats share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NewColumns = Mapping[str, Any]
 """Columns to append: name to ``float``, ``str`` or an Arrow type; all may hold None."""
 
 Note = Callable[[str], None]
-"""Is told, once each, what a format could not keep as it was."""
+"""Takes, once each, what a format could not keep as it was."""
 
 
 class NoRowsError(TableError):
@@ -61,7 +61,7 @@ class Batch:
         return self.start + index
 
     def place(self, index: int) -> str:
-        """Where a row of this batch stands in its file, for errors.
+        """Return the place of a row of this batch in its file, for errors.
 
         >>> Batch(start=8192, rows=[{}], whole=None, done=1.0, lines=[8195]).place(0)
         'row 8192 (line 8195)'

@@ -45,7 +45,12 @@ def open_table(path: str | os.PathLike[str], *, tolerant: bool = False) -> Table
         raise TableError(f"{path}: is no regular file, and rows are read more than once; write them to a file first")
     if not path.stat().st_size:
         raise NoRowsError(f"{path}: is empty")
-    table = _parquet_table(path) if parquet else JsonLinesTable(path, tolerant=tolerant)
+    if parquet:
+        from grounding_rewards.tables.parquet import ParquetTable
+
+        table: Table = ParquetTable(path)
+    else:
+        table = JsonLinesTable(path, tolerant=tolerant)
     # Asking for the columns reads the first rows, so that an unreadable file is an error here.
     _ = table.columns
     return table
@@ -66,7 +71,7 @@ def write_table(
         path: the output; its suffix chooses the format. An existing file is replaced only when all went well.
         like: the table whose batches will be written.
         new: columns to append, name to ``float``, ``str`` or an Arrow type.
-        note: is told what the format could not keep as it was.
+        note: takes what the format could not keep as it was.
         metadata: of the Parquet file, where ``like`` has no schema with its own.
 
     Yields:
@@ -97,23 +102,12 @@ def table_writer(
     note: Note = lambda text: None,
     metadata: Mapping[bytes, bytes] | None = None,
 ) -> Iterator[Writer]:
-    """Write a table with new columns into an open file, as ``write_table`` does.
-
-    Args:
-        file: to write into.
-        path: what it will be called; its suffix chooses the format.
-        like: the table whose batches will be written.
-        new: columns to append, name to ``float``, ``str`` or an Arrow type.
-        note: is told what the format could not keep as it was.
-        metadata: of the Parquet file, where ``like`` has no schema with its own.
+    """Write a table with new columns into an open file that will be called ``path``, as ``write_table`` does.
 
     Raises:
         TableError: the path has another suffix, or cannot hold the table's columns.
     """
-    if _is_parquet(path):
-        writer = _parquet_writer(file, path, like, new, note, metadata)
-    else:
-        writer = _json_writer(file, path, like, new)
+    writer = _parquet_writer(file, like, new, note, metadata) if _is_parquet(path) else _json_writer(file, like, new)
     try:
         yield writer
     finally:
@@ -167,7 +161,7 @@ def _is_parquet(path: Path) -> bool:
     return suffix in PARQUET
 
 
-def _json_writer(file: IO[bytes], path: Path, like: Table, new: NewColumns) -> Writer:
+def _json_writer(file: IO[bytes], like: Table, new: NewColumns) -> Writer:
     schema = schema_of(like)
     if schema is not None:
         from grounding_rewards.tables.parquet import refuse_bytes
@@ -177,19 +171,13 @@ def _json_writer(file: IO[bytes], path: Path, like: Table, new: NewColumns) -> W
     return JsonLinesWriter(file, like.path, new)
 
 
-def _parquet_table(path: Path) -> Table:
-    from grounding_rewards.tables.parquet import ParquetTable
-
-    return ParquetTable(path)
-
-
 def _parquet_writer(
-    file: IO[bytes], path: Path, like: Table, new: NewColumns, note: Note, metadata: Mapping[bytes, bytes] | None
+    file: IO[bytes], like: Table, new: NewColumns, note: Note, metadata: Mapping[bytes, bytes] | None
 ) -> Writer:
-    from grounding_rewards.tables.inferred_schema import InferringWriter
+    from grounding_rewards.tables.inferred_schema import inferring_writer
     from grounding_rewards.tables.parquet import ParquetWriter
 
     schema = schema_of(like)
     if schema is not None:
         return ParquetWriter(file, like.path, schema, new)
-    return InferringWriter(file, like, new, note, metadata)
+    return inferring_writer(file, like, new, note, metadata)

@@ -16,7 +16,7 @@ from grounding_rewards.tables.base import Batch, NoRowsError, Table
 from grounding_rewards.tables.data_paths import inside, inside_file, regular_files
 from grounding_rewards.tables.files import JSON_LINES, PARQUET, open_table, schema_of
 from grounding_rewards.tables.manifests import check_finished
-from grounding_rewards.tables.without_columns import FEATURES, features_in
+from grounding_rewards.tables.without_columns import with_features
 
 _SHARD = re.compile(r"(?:^|[-_.])\d+(?:-of-\d+)?(?:-[0-9a-f]{16})?$")
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
@@ -56,14 +56,7 @@ def open_rows(path: str | os.PathLike[str], split: str | None = None, *, toleran
 
 
 class ChainedTable:
-    """Files of one kind, one after the other.
-
-    Attributes:
-        path: the directory.
-        tables: the files that have rows.
-        split: the split that they are; None where nothing names it.
-        skipped: names of files without rows.
-    """
+    """Files of one kind in a directory, one after the other; ``skipped`` names those without rows."""
 
     def __init__(
         self, path: Path, tables: Sequence[Table], split: str | None = None, skipped: Sequence[str] = ()
@@ -114,8 +107,8 @@ def unified(tables: Sequence[Table]) -> Any:
     found = first
     for table in tables[1:]:
         found = _both(found, schema_of(table), table, tables[0])
-    changed = {field.name for field in found if not field.type.equals(first.field(field.name).type)}
-    return found.with_metadata(_without(first.metadata, changed)) if changed else first
+    same = [field.name for field in found if field.type.equals(first.field(field.name).type)]
+    return first if same == found.names else found.with_metadata(with_features(first.metadata, same, {}))
 
 
 def _both(one: Any, other: Any, table: Table, first: Table) -> Any:
@@ -156,13 +149,6 @@ def _but_for_nulls(one: Any, other: Any) -> Any:
 
 def _names(kind: Any) -> list[str]:
     return [kind.field(place).name for place in range(kind.num_fields)]
-
-
-def _without(metadata: Any, names: set[str]) -> dict[bytes, bytes]:
-    """Return metadata that say nothing of columns whose type is another now."""
-    found = dict(metadata or {})
-    features = {name: said for name, said in features_in(found.pop(FEATURES, None)).items() if name not in names}
-    return {**found, FEATURES: json.dumps({"info": {"features": features}}).encode()} if features else found
 
 
 def _saved(path: Path, split: str | None) -> Table:
@@ -242,7 +228,7 @@ def split_of(file: Path) -> tuple[str, str]:
 
 
 def _by_number(file: Path) -> list[tuple[int, str]]:
-    """What sorts train-2 before train-10."""
+    """Return a key that sorts train-2 before train-10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", str(file))]
 
 

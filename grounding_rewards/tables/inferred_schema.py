@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pyarrow as pa
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Batch, NewColumns, Note, Table
 from grounding_rewards.tables.json_lines import finite
-from grounding_rewards.tables.parquet import ParquetWriter, first_line
+from grounding_rewards.tables.parquet import ParquetWriter, first_line, types_within
 
 _UNFIT = (pa.ArrowException, OverflowError)
 """What Arrow raises where values share no type, or fit none."""
@@ -25,29 +26,29 @@ class Inferred:
     Attributes:
         types: the Arrow type of each; text where its values have no type in common, which are written as JSON then.
         as_json: these.
-        odd: columns with lone surrogates, which are replaced.
+        broken: columns with lone surrogates, which are replaced.
         rows: how many rows there are.
     """
 
     types: Mapping[str, Any]
     as_json: frozenset[str]
-    odd: frozenset[str]
+    broken: frozenset[str]
     rows: int
 
     @classmethod
     def of(cls, table: Table, note: Note, within: str = "") -> Inferred:
-        """From all rows of a table; ``within`` stands before the names of columns in notes."""
-        types, odd, rows = _types(table)
+        """Infer from all rows of a table; ``within`` stands before the names of columns in notes."""
+        types, broken, rows = _types(table)
         as_json = frozenset(name for name, kind in types.items() if kind is None)
-        named = {name: f"{within}{name}" for name in sorted(types)}
-        if as_json:
-            names = ", ".join(named[name] for name in named if name in as_json)
-            note(f"written as JSON strings, for want of one Parquet type: {names}")
-        if odd - as_json:
-            names = ", ".join(named[name] for name in named if name in odd - as_json)
-            note(f"lone surrogates, which Parquet cannot hold, are written as U+FFFD: {names}")
+        notes = {
+            "written as JSON strings, for want of one Parquet type": as_json,
+            "lone surrogates, which Parquet cannot hold, are written as U+FFFD": broken - as_json,
+        }
+        for text, names in notes.items():
+            if names:
+                note(f"{text}: {', '.join(f'{within}{name}' for name in sorted(names))}")
         named_types = {name: kind or pa.string() for name, kind in types.items()}
-        return cls(named_types, as_json, frozenset(odd - as_json), rows)
+        return cls(named_types, as_json, frozenset(broken - as_json), rows)
 
     @property
     def encodable_types(self) -> dict[str, Any]:
@@ -55,45 +56,43 @@ class Inferred:
         return {self.name(name): kind for name, kind in self.types.items()}
 
     def name(self, name: str) -> str:
-        """A column's name as Parquet can hold it."""
+        """Return a column's name as Parquet can hold it."""
         return str(encodable(name))
 
     def fitted(self, name: str, value: Any) -> Any:
-        """A value as its column's type holds it."""
+        """Return a value as its column's type holds it."""
         if name in self.as_json:
             return None if value is None else json.dumps(finite(value))
-        return encodable(value) if name in self.odd else value
+        return encodable(value) if name in self.broken else value
 
+    def array(self, path: Path, batch: Batch, name: str, kind: Any) -> Any:
+        """Return a column of a batch of a file as an Arrow array of a type.
 
-class InferringWriter:
-    """Writes JSON objects as Parquet; columns without one type become strings of JSON."""
-
-    def __init__(
-        self, file: IO[bytes], table: Table, new: NewColumns, note: Note, metadata: Mapping[bytes, bytes] | None = None
-    ) -> None:
-        self.path, self.found = table.path, Inferred.of(table, note)
-        schema = pa.schema(list(self.found.encodable_types.items()), metadata)
-        self.parquet = ParquetWriter(file, table.path, schema, new)
-
-    def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
-        """Append a batch; see ``Writer``."""
-        self.parquet.append([self._column(name, batch.column(name)) for name in self.found.types], new)
-
-    def close(self) -> None:
-        """Write the footer."""
-        self.parquet.close()
-
-    def _column(self, name: str, values: list[Any]) -> Any:
+        Raises:
+            TableError: a value does not fit.
+        """
         try:
-            return pa.array([self.found.fitted(name, value) for value in values], self.found.types[name])
+            return pa.array([self.fitted(name, value) for value in batch.column(name)], kind)
         except _UNFIT as error:
-            raise TableError(f"{self.path}: column {name} cannot be written ({first_line(error)})") from None
+            raise TableError(f"{path}: column {self.name(name)} cannot be written ({first_line(error)})") from None
+
+
+def inferring_writer(
+    file: IO[bytes], table: Table, new: NewColumns, note: Note, metadata: Mapping[bytes, bytes] | None = None
+) -> ParquetWriter:
+    """Return a writer of JSON objects as Parquet; columns without one type become strings of JSON."""
+    found = Inferred.of(table, note)
+
+    def columns(batch: Batch) -> list[Any]:
+        return [found.array(table.path, batch, name, kind) for name, kind in found.types.items()]
+
+    return ParquetWriter(file, table.path, pa.schema(list(found.encodable_types.items()), metadata), new, columns)
 
 
 def _types(table: Table) -> tuple[dict[str, Any], set[str], int]:
     """Return the type of each column, None where values share none; the columns with lone surrogates; and all rows."""
     types: dict[str, Any] = {}
-    odd: set[str] = set()
+    broken: set[str] = set()
     rows = 0
     for batch in table.batches():
         rows += len(batch)
@@ -102,10 +101,10 @@ def _types(table: Table) -> tuple[dict[str, Any], set[str], int]:
             try:
                 found = _type(values)
             except UnicodeEncodeError:
-                odd.add(name)
+                broken.add(name)
                 found = _type(encodable(values))
             types[name] = wider(types[name], found) if name in types else found
-    return types, odd, rows
+    return types, broken, rows
 
 
 def _type(values: list[Any]) -> Any:
@@ -116,7 +115,8 @@ def _type(values: list[Any]) -> Any:
         kind = pa.array(values).type
     except _UNFIT:
         return None
-    return None if _has_empty_struct(kind) else kind
+    # Parquet has no objects without keys.
+    return None if any(pa.types.is_struct(each) and not each.num_fields for each in types_within(kind)) else kind
 
 
 def wider(first: Any, second: Any) -> Any:
@@ -130,14 +130,8 @@ def wider(first: Any, second: Any) -> Any:
         return None
 
 
-def _has_empty_struct(kind: Any) -> bool:
-    """Parquet has no objects without keys."""
-    inner = [kind.field(index).type for index in range(kind.num_fields)]
-    return (pa.types.is_struct(kind) and not inner) or any(map(_has_empty_struct, inner))
-
-
 def encodable(value: Any) -> Any:
-    """Texts, at any depth, with U+FFFD for lone surrogates."""
+    """Return texts, at any depth, with U+FFFD for lone surrogates, which UTF-8 lacks."""
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, list):

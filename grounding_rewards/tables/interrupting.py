@@ -14,11 +14,6 @@ def interruptible(connection: Any, call: Callable[..., Any], *given: Any) -> Any
     DuckDB itself looks for signals between some of its steps only, and may not for minutes. So the call runs in a
     thread of its own, and here is waited for.
 
-    Args:
-        connection: of DuckDB, which runs the query.
-        call: the query.
-        given: the arguments of the call.
-
     >>> import duckdb
     >>> connection = duckdb.connect()
     >>> interruptible(connection, lambda sql: connection.sql(sql).fetchall(), "SELECT 1")

@@ -32,7 +32,7 @@ class JsonLinesTable:
     ) -> Iterator[Batch]:
         """The rows in order; see ``Table``."""
         length, read, start = max(self.path.stat().st_size, 1), 0, 0
-        held = _Held()
+        rows, lines, unread, held = list[dict[str, Any]](), list[int](), dict[int, str](), 0
         with self.path.open("rb") as file:
             for number, raw in enumerate(file, 1):
                 read += len(raw)
@@ -40,35 +40,22 @@ class JsonLinesTable:
                 if not text or text.isspace():
                     continue
                 try:
-                    held.add(_object(text), number, len(text))
+                    row = _object(text)
                 except _UnreadableError as error:
                     if not self.tolerant:
                         raise TableError(f"{self.path}, line {number}: {error}") from None
-                    held.unread[len(held.rows)] = str(error)
-                    held.add({}, number, len(text))
-                if len(held.rows) == (size or BATCH_ROWS) or (size is None and held.bytes >= BATCH_BYTES):
-                    yield held.batch(start, min(read / length, 1.0))
-                    start, held = start + len(held.rows), _Held()
-        if held.rows:
-            yield held.batch(start, 1.0)
+                    row, unread[len(rows)] = {}, str(error)
+                rows.append(row)
+                lines.append(number)
+                held += len(text)
+                if len(rows) == (size or BATCH_ROWS) or (size is None and held >= BATCH_BYTES):
+                    yield Batch(start, rows, rows, min(read / length, 1.0), lines, unread=unread)
+                    start += len(rows)
+                    rows, lines, unread, held = [], [], {}, 0
+        if rows:
+            yield Batch(start, rows, rows, 1.0, lines, unread=unread)
         elif not start:
             raise NoRowsError(f"{self.path}: no rows")
-
-
-class _Held:
-    """The rows of the batch that is being read."""
-
-    def __init__(self) -> None:
-        self.rows, self.lines, self.unread = list[dict[str, Any]](), list[int](), dict[int, str]()
-        self.bytes = 0
-
-    def add(self, row: dict[str, Any], line: int, size: int) -> None:
-        self.rows.append(row)
-        self.lines.append(line)
-        self.bytes += size
-
-    def batch(self, start: int, done: float) -> Batch:
-        return Batch(start, self.rows, self.rows, done, self.lines, unread=self.unread)
 
 
 class _UnreadableError(ValueError):
@@ -143,7 +130,7 @@ def finite(value: Any) -> Any:
 
 
 def _plain(value: Any) -> str:
-    """What Parquet has and JSON has not: dates and times in ISO form, decimals and the like as text."""
+    """Return as text what Parquet has and JSON has not: dates and times in ISO form, decimals and the like."""
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
 
 

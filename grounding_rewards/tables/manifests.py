@@ -21,11 +21,7 @@ COMPLETE = "complete"
 
 
 def read_manifest(path: Path, *, given: bool = False) -> dict[str, Any]:
-    """Read a manifest.
-
-    Args:
-        path: the file.
-        given: True where the caller names the file itself, which may then be a FIFO.
+    """Read a manifest; one that the caller names itself, as ``given`` says, may be a FIFO.
 
     Raises:
         TableError: there is none, it is no regular file, or it is no JSON object.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -83,11 +83,18 @@ class ParquetTable:
 
 
 class ParquetWriter:
-    """Writes batches of one schema with the new columns appended."""
+    """Writes batches of one schema, whose Arrow columns ``columns`` returns, with the new columns appended."""
 
-    def __init__(self, file: IO[bytes], path: Path, schema: Any, new: NewColumns) -> None:
+    def __init__(
+        self,
+        file: IO[bytes],
+        path: Path,
+        schema: Any,
+        new: NewColumns,
+        columns: Callable[[Batch], Sequence[Any]] = lambda batch: batch.whole.columns,
+    ) -> None:
         no_collision(path, schema.names, new)
-        self.path = path
+        self.columns = columns
         added = [pa.field(name, _TYPES.get(kind, kind)) for name, kind in new.items()]
         self.schema = pa.schema([*schema, *added], metadata=schema.metadata)
         self.new = added
@@ -98,12 +105,8 @@ class ParquetWriter:
 
     def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
         """Append a batch; see ``Writer``."""
-        self.append(batch.whole.columns, new)
-
-    def append(self, columns: Sequence[Any], new: Mapping[str, Sequence[Any]]) -> None:
-        """Append Arrow columns, one for each field of the schema given, and the new ones."""
         added = [pa.array(list(new[field.name]), field.type) for field in self.new]
-        self.writer.write_batch(pa.RecordBatch.from_arrays([*columns, *added], schema=self.schema))
+        self.writer.write_batch(pa.RecordBatch.from_arrays([*self.columns(batch), *added], schema=self.schema))
 
     def close(self) -> None:
         """Write the footer."""
@@ -130,14 +133,24 @@ def refuse_bytes(path: Path, schema: Any) -> None:
 
 
 def holds_bytes(kind: Any) -> bool:
-    """Whether values of an Arrow type have bytes in them, at any depth."""
+    """Return True where values of an Arrow type have bytes in them, at any depth."""
     tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
+    return any(test(each) for each in types_within(kind) for test in tests)
+
+
+def types_within(kind: Any) -> Iterator[Any]:
+    """Yield an Arrow type and those of all its fields, at any depth."""
+    kind = plain_type(kind)
+    yield kind
+    for index in range(kind.num_fields):
+        yield from types_within(kind.field(index).type)
+
+
+def plain_type(kind: Any) -> Any:
+    """Return the type that a dictionary or an extension holds."""
     if isinstance(kind, pa.BaseExtensionType):
-        return holds_bytes(kind.storage_type)
-    if pa.types.is_dictionary(kind):
-        return holds_bytes(kind.value_type)
-    inner = [kind.field(index).type for index in range(kind.num_fields)]
-    return any(test(kind) for test in tests) or any(map(holds_bytes, inner))
+        return plain_type(kind.storage_type)
+    return plain_type(kind.value_type) if pa.types.is_dictionary(kind) else kind
 
 
 def pieces(rows: Any) -> Iterator[Any]:

@@ -22,13 +22,7 @@ from grounding_rewards.tables.parquet import gathered, unpacked_bytes
 
 @dataclass(frozen=True)
 class Written:
-    """A file that was written.
-
-    Attributes:
-        path: what it is called, or will be.
-        rows: how many rows it has.
-        sha256: of its bytes.
-    """
+    """A file that was written: what it is or will be called, its number of rows, and the hash of its bytes."""
 
     path: Path
     rows: int
@@ -37,10 +31,6 @@ class Written:
 
 def write_file(path: Path, tables: Iterable[pa.Table]) -> None:
     """Write rows; an existing file is replaced only when all went well.
-
-    Args:
-        path: a file that ends in .parquet, or as JSON lines do.
-        tables: its rows, in one table or more of the same columns, of which one at a time is held.
 
     Raises:
         TableError: the path has another suffix, or lies in no directory.
@@ -87,15 +77,9 @@ def write_parts(
     note: Note = lambda text: None,
     advance: Callable[[float], None] = lambda done: None,
 ) -> list[Written]:
-    """Write each part's rows of a table, in the table's order, in one pass over it.
+    """Write each part's rows of a table, in the table's order, in one pass over it; a part without rows is not written.
 
-    Args:
-        files: opens what is written. A part without rows is not.
-        parts: the names of each part's samples; a sample may be in several.
-        table: the rows.
-        names: (n,) the name of each row's sample.
-        note: is told, once each, what a format could not keep as it was.
-        advance: is told the share of rows that have been read.
+    A part holds names of samples, of which each may be in several parts; ``names`` are (n,) those of the rows.
 
     Raises:
         TableError: the table cannot be read, or a format cannot hold its columns.

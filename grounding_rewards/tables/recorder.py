@@ -1,9 +1,7 @@
 """A rollout table that grows while training runs, and can be read at any moment.
 
-A directory of Parquet files, a row a rollout. Every process that records writes files of its own, each of them whole
-from the moment it is there; a full one never changes, and the last one is replaced by one with more rows: whatever ends
-the process leaves a table that can be read, and a second run goes on in the same directory. ``rollout_columns.COLUMNS``
-lists the columns.
+A directory of Parquet files, a row a rollout, with the columns of ``rollout_columns.COLUMNS``: a log of ``shards``.
+Whatever ends a process leaves a table that can be read, and a second run goes on in the same directory.
 
 >>> import tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -197,7 +195,7 @@ class RolloutRecorder:
         return lengths["response"]
 
     def _writes(self) -> bool:
-        """Whether a thread writes, now at the latest; none can be started while the interpreter ends."""
+        """Start the thread that writes; return False where none can be started, as while the interpreter ends."""
         if self._writer is None:
             writer = Thread(target=self._write, name="rollouts", daemon=True)
             try:
@@ -262,13 +260,7 @@ class RolloutRecorder:
 
 
 class Waiting:
-    """Rows as columns.
-
-    Attributes:
-        rows: how many there are.
-        characters: in their responses and targets.
-        hurried: whether they are to be written at once.
-    """
+    """Rows as columns, with the characters in their texts; ``hurried`` where they are to be written at once."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.columns: dict[str, list[Any]] = {name: [] for name in names}
@@ -288,17 +280,17 @@ class Waiting:
 
     @property
     def full(self) -> bool:
-        """Whether they are a file's worth."""
+        """True where they are a file's worth."""
         return self._beyond(shards.PART_ROWS, shards.PART_BYTES)
 
     @property
     def overflowing(self) -> bool:
-        """Whether no more can be kept."""
+        """True where no more can be kept."""
         return self._beyond(MOST_ROWS, MOST_CHARACTERS)
 
     @property
     def due(self) -> float:
-        """When they are to be written, as ``monotonic`` tells the time; 0.0 for at once."""
+        """The time, on the clock of ``monotonic``, at which they are to be written; 0.0 for at once."""
         return 0.0 if self.hurried or self.full else min(self._last + PAUSE, self._first + SECONDS)
 
     def _beyond(self, rows: int, characters: int) -> bool:

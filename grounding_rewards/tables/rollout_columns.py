@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables.inferred_schema import encodable
 
 COLUMNS: Mapping[str, Any] = {
     "sample_id": pa.string(),
@@ -112,14 +113,14 @@ def _or_none(fit: Any, value: Any) -> Any:
         return None
 
 
-def _text(value: Any) -> str:
-    """Lone surrogates, which UTF-8 lacks, become U+FFFD."""
-    return str(value).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
 def _whole(value: Any) -> int | None:
     number = int(value) if isinstance(value, float) and value.is_integer() else index(value)
     return number if -(2**63) <= number < 2**63 else None
 
 
-_FIT = {"string": _text, "int64": _whole, "double": float, "list<item: double>": read_size}
+_FIT = {
+    "string": lambda value: encodable(str(value)),
+    "int64": _whole,
+    "double": float,
+    "list<item: double>": read_size,
+}

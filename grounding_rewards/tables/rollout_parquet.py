@@ -1,4 +1,4 @@
-"""Parquet files as rollouts: which of their columns are read as what.
+"""Parquet files as rollouts, each column in the type of a rollout table.
 
 The last shard of each process that records is read at once: a longer one may take its name at any moment.
 """
@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.parquet import ParquetTable
+from grounding_rewards.tables.parquet import ParquetTable, plain_type
 from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES
 from grounding_rewards.tables.rollout_rows import AGREE, CORRECT, NO_TOTAL
 from grounding_rewards.tables.shards import PREFIX
@@ -39,24 +39,16 @@ class ParquetRollouts:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.table = ParquetTable(path)
-        self.kinds = {field.name: _plain(field.type) for field in self.table.schema}
+        self.kinds = {field.name: plain_type(field.type) for field in self.table.schema}
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of its columns."""
         return tuple(self.kinds)
 
-    @cached_property
-    def rows(self) -> int:
-        """How many rows it has."""
-        import pyarrow.parquet as pq
-
-        with self.path.open("rb") as opened, pq.ParquetFile(opened) as file:
-            return int(file.metadata.num_rows)
-
     @property
     def names_are_numbers(self) -> bool:
-        """Whether the names of samples are whole numbers."""
+        """True where the names of samples are whole numbers."""
         return "sample_id" in self.kinds and pa.types.is_integer(self.kinds["sample_id"])
 
     def sql(self, columns: Sequence[str]) -> str:
@@ -200,10 +192,3 @@ def literal(text: str) -> str:
 def _escaped(path: str) -> str:
     """A path without patterns that stand for several."""
     return "".join(f"[{each}]" if each in "[*?" else each for each in path)
-
-
-def _plain(kind: Any) -> Any:
-    """What a dictionary or an extension holds."""
-    if isinstance(kind, pa.BaseExtensionType):
-        return _plain(kind.storage_type)
-    return _plain(kind.value_type) if pa.types.is_dictionary(kind) else kind

@@ -104,7 +104,7 @@ class JsonRollouts:
 
     @property
     def names_are_numbers(self) -> bool:
-        """Whether the names of samples were whole numbers, as far as rows have been read."""
+        """True where the names of samples were whole numbers, as far as rows have been read."""
         return self._kinds.get("sample_id", (str, ""))[0] is int
 
 
@@ -125,7 +125,7 @@ def _as_text(value: Any) -> Any:
 
 
 def _broken(value: Any) -> bool:
-    """Whether a text has halves of surrogate pairs: written anew, all of these are alike."""
+    """Return True for a text with halves of surrogate pairs: written anew, all of these are alike."""
     return isinstance(value, str) and any("\ud800" <= each <= "\udfff" for each in value)
 
 

@@ -16,19 +16,13 @@ from grounding_rewards.tables.base import Batch, Note, Table
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.inferred_schema import Inferred, wider
 from grounding_rewards.tables.json_lines import dumps
-from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.without_columns import KeptColumns
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Some(Batch):
-    """Some rows of a batch, which errors call as it does.
-
-    Attributes:
-        batch: all of it.
-        kept: which of its rows they are.
-    """
+    """Some rows, ``kept``, of a batch, which errors call as it does."""
 
     batch: Batch
     kept: Sequence[int]
@@ -38,7 +32,7 @@ class Some(Batch):
         return self.batch.number(self.kept[index])
 
     def place(self, index: int) -> str:
-        """Which row it is, for errors."""
+        """Return the place of a row, for errors."""
         return self.batch.place(self.kept[index])
 
 
@@ -76,8 +70,6 @@ class Source:
     """A file of rollouts.
 
     Attributes:
-        table: the file.
-        rows: how many it has.
         kept: the same without the columns that rollouts have anyway, and those that are to go.
         types: the Arrow types of these further columns.
         inferred: how JSON becomes such columns; None where they are Arrow's.
@@ -93,7 +85,7 @@ class Source:
 
     @classmethod
     def of(cls, table: Table, gone: Collection[str], state: tuple[int, int], note: Note) -> Source:
-        """A table without the columns in ``gone``; ``note`` is told what becomes of others."""
+        """A table without the columns in ``gone``; ``note`` takes what becomes of others."""
         kept = KeptColumns(table, {*COLUMNS, *gone}, {})
         if kept.schema is not None:
             types = {each.name: each.type for each in kept.schema}
@@ -126,19 +118,12 @@ class Source:
             found = batch.whole.column(name)
             return found if found.type.equals(kind) else found.cast(kind)
         own = next(key for key in self.inferred.types if self.inferred.name(key) == name)
-        try:
-            return pa.array([self.inferred.fitted(own, value) for value in batch.column(own)], kind)
-        except (pa.ArrowException, OverflowError) as error:
-            raise TableError(f"{self.table.path}: column {name} cannot be written ({first_line(error)})") from None
+        return self.inferred.array(self.table.path, batch, own, kind)
 
     def column(self, batch: Batch, name: str, kind: Any, *, lossy: bool = False) -> Any:
-        """A column of a batch that rollouts have, as an Arrow array of its type; null where the file has none.
+        """Return a column of a batch as an Arrow array of a rollout table's type; null where the file has none.
 
-        Args:
-            batch: of this file.
-            name: what the file calls the column.
-            kind: its type.
-            lossy: whether what cannot be read counts as nothing.
+        Where it is ``lossy``, what cannot be read counts as nothing.
 
         Raises:
             TableError: a value is not of this type, nor can be made so; names the file and the row.
@@ -202,7 +187,7 @@ def _as_text(value: Any) -> Any:
 
 
 def state_of(table: Table) -> tuple[int, int]:
-    """What tells that a table is still the same: its length, and when it was last written to."""
+    """Return the length of a table's files, and when they were last written to: equal where the table is the same."""
     files = table.log.files if isinstance(table, LoggedTable) else (table.path,)
     found = [os.stat(file) for file in files]
     return sum(each.st_size for each in found), max(each.st_mtime_ns for each in found)

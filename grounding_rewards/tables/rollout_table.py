@@ -56,14 +56,7 @@ class Rows(Protocol):
 
 
 class RolloutTable:
-    """Rollouts of one or more files, a row a rollout.
-
-    Args:
-        paths: the files and directories, as they were given.
-        files: the files that hold rows.
-        parquet: those of them that are Parquet.
-        rows: the others.
-    """
+    """Rollouts of one or more files, a row a rollout: those of Parquet, and rows of other files and logs."""
 
     def __init__(
         self, paths: Sequence[Path], files: Sequence[Path], parquet: Sequence[ParquetRollouts], rows: Sequence[Rows]
@@ -96,11 +89,11 @@ class RolloutTable:
 
     def _lacks(self, each: Any, name: str, known: Sequence[str]) -> TableError:
         hint = near(name, known) or (near(CORRECT, known) if name == "acc" else "") or "."
-        mend = "; score them first: `grounding-rewards pool score`" if name == "acc" and "response" in known else ""
-        return TableError(f"{_path(each)}: no column {name!r}{mend}{hint} It has: {', '.join(known) or 'none'}")
+        fix = "; score them first: `grounding-rewards pool score`" if name == "acc" and "response" in known else ""
+        return TableError(f"{_path(each)}: no column {name!r}{fix}{hint} It has: {', '.join(known) or 'none'}")
 
     def query(self, sql: str, columns: Sequence[str], parameters: Sequence[Any] = ()) -> pa.Table:
-        """What a query of ``{rollouts}``, these rows with these columns, gives.
+        """Return the result of a query of ``{rollouts}``, these rows with these columns.
 
         Raises:
             TableError: a file cannot be read.
@@ -147,15 +140,15 @@ class RolloutTable:
             yield from rows.batches(columns)
 
     def rounds(self, rounds: Collection[int] | None = None) -> dict[int | None, int]:
-        """How many rows each round has, or some rounds have."""
+        """Count the rows of each round, or of some rounds."""
         return self._counts("round", rounds)
 
     def temperatures(self, rounds: Collection[int] | None = None) -> dict[float | None, int]:
-        """How many rows, or rows of some rounds, were sampled at each temperature."""
+        """Count the rows, or those of some rounds, that were sampled at each temperature."""
         return self._counts("temperature", rounds)
 
     def inputs(self) -> list[dict[str, Any]]:
-        """What a manifest says of each path: its name as it was given, how many files and bytes, and their SHA-256."""
+        """Return ``fingerprint`` of each path, for manifests."""
         return [
             fingerprint(path, [file for file in self.files if path in (file, *file.parents)]) for path in self.paths
         ]
@@ -177,9 +170,7 @@ class RolloutTable:
     def check_once(self, where: str = "", names: Sequence[str] | None = None) -> None:
         """Check that no (sample, round, rollout) is there twice; rows without a number may be.
 
-        Args:
-            where: which rows count, in SQL from WHERE on; "" for all.
-            names: the samples that count; None for all that have a name.
+        ``where`` chooses rows, in SQL from WHERE on; ``names`` chooses samples.
 
         Raises:
             PoolError: one is.
@@ -284,9 +275,9 @@ def open_rollouts(paths: Sequence[str | os.PathLike[str]]) -> RolloutTable:
 
 
 def _check_once(files: Sequence[Path]) -> None:
-    seen: dict[Path, Path] = {}
+    firsts: dict[Path, Path] = {}
     for file in files:
-        first = seen.setdefault(Path(os.path.realpath(file)), file)
+        first = firsts.setdefault(Path(os.path.realpath(file)), file)
         if first is not file:
             both = f"{file}: is given twice" if file == first else f"{file} and {first} are one file"
             raise TableError(f"{both}; its rollouts would count twice")
@@ -344,8 +335,7 @@ def _some(batches: Iterator[Any]) -> list[Any]:
 
 
 def _table(connection: Any, sql: str, parameters: list[Any]) -> Any:
-    found = connection.sql(sql, params=parameters)
-    return found.to_arrow_table() if hasattr(found, "to_arrow_table") else found.fetch_arrow_table()
+    return connection.sql(sql, params=parameters).to_arrow_table()
 
 
 def _batches(connection: Any, sql: str) -> Iterator[Any]:

@@ -160,13 +160,9 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_as_pla
 def sample_names(
     table: Table, column: str | None = None, *, advance: Callable[[float], None] = lambda done: None
 ) -> list[str | None]:
-    """The name of each row's sample; None for a row without one.
+    """Return the name of each row's sample; None for a row without one.
 
-    Args:
-        table: training data.
-        column: where names are, ``a.b`` for the field b of the column a; None looks into the first of ``PLACES`` that
-            has one.
-        advance: is told the share of rows that have been looked at.
+    Names are in ``column``, where ``a.b`` is the field b of the column a; else in the first of ``PLACES`` that has one.
 
     Raises:
         TableError: no row has a name, or two rows have the same; names them.

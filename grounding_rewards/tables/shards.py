@@ -68,14 +68,7 @@ class Shards:
 
 
 class Run(Shards):
-    """The shards of a run that is not complete; ``open_run`` makes it.
-
-    Attributes:
-        out: the directory that they will make.
-        folder: where they are until then.
-        manifest: name of the manifest.
-        identity: what makes this run this one; the manifest says it, too.
-    """
+    """Shards of a run into the directory ``out`` that is not complete; ``open_run`` makes it."""
 
     def __init__(self, out: Path, manifest: str, identity: Mapping[str, Any]) -> None:
         super().__init__(out / UNFINISHED)
@@ -88,14 +81,9 @@ class Run(Shards):
             yield file
 
     def finish(self, names: Sequence[str], said: Mapping[str, Any]) -> dict[str, Any]:
-        """Put these shards in place of whatever the directory held, and the manifest as the last.
+        """Put these shards in place of whatever the directory held, and the manifest, which is returned, as the last.
 
-        Args:
-            names: the shards, in order.
-            said: what the manifest says beside the identity and the shards.
-
-        Returns:
-            The manifest.
+        Beside the identity and the shards it says what ``said`` holds.
         """
         try:
             whole = {**self.identity, **said, COMPLETE: True, OUTPUTS: [self._described(name) for name in names]}

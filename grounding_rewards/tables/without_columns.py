@@ -12,7 +12,7 @@ from typing import Any
 from grounding_rewards.tables.base import Batch, Table
 from grounding_rewards.tables.files import schema_of
 
-FEATURES = b"huggingface"
+_FEATURES = b"huggingface"
 _FRAME = b"pandas"
 IMAGES_FEATURE = [{"_type": "Image"}]
 """What ``datasets`` calls a column of lists of images; every version of it reads this form."""
@@ -49,12 +49,8 @@ class KeptColumns:
     def metadata(self) -> dict[bytes, bytes]:
         """The schema's metadata, with the features of the columns that stay and of the new ones."""
         schema = schema_of(self.table)
-        found = dict((schema.metadata if schema is not None else None) or {})
+        found = with_features(schema.metadata if schema is not None else None, self.columns, self.features)
         found.pop(_FRAME, None)  # it counts columns that are gone
-        own = features_in(found.pop(FEATURES, None))
-        features = {name: own[name] for name in own if name in self.columns} | self.features
-        if features:
-            found[FEATURES] = json.dumps({"info": {"features": features}}).encode()
         return found
 
     def batches(
@@ -76,8 +72,18 @@ class KeptColumns:
         return replace(batch, rows=[{}] * len(batch if rows is None else rows), whole=arrow)
 
 
-def features_in(written: bytes | None) -> dict[str, Any]:
-    """What ``datasets`` says of columns in a schema's metadata; nothing where it says nothing."""
+def with_features(
+    metadata: Mapping[bytes, bytes] | None, columns: Collection[str], new: Mapping[str, Any]
+) -> dict[bytes, bytes]:
+    """Return a schema's metadata with what ``datasets`` says of these columns, and of new ones."""
+    found = dict(metadata or {})
+    features = {name: said for name, said in _features(found.pop(_FEATURES, None)).items() if name in columns}
+    features |= new
+    return {**found, _FEATURES: json.dumps({"info": {"features": features}}).encode()} if features else found
+
+
+def _features(written: bytes | None) -> dict[str, Any]:
+    """Return what ``datasets`` says of columns in a schema's metadata; nothing where it says nothing."""
     try:
         found = json.loads(written or b"{}")["info"]["features"]
     except (ValueError, KeyError, TypeError, RecursionError):

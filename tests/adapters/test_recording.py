@@ -183,7 +183,7 @@ def test_samples_of_which_nothing_but_targets_is_known_are_named_in_one_line(
         call(tmp_path, text, target, extra)
     assert len({row["sample_id"] for row in rows(tmp_path)}) == 1
     assert [record.message for record in caplog.records] == [
-        "record: samples without an id are told apart by their target alone, so that equal targets count as one "
+        "record: samples without an id are named by their target alone, so that equal targets count as one "
         "sample; give each an id (`grounding-rewards convert` does)"
     ] * lines
 

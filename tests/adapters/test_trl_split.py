@@ -17,8 +17,7 @@ from grounding_rewards.catalogue import shown_with
 from grounding_rewards.combine import affine, asymmetric, best, clip, gate, product, steps, weighted
 from grounding_rewards.testing.hostile import short_responses
 from grounding_rewards.verifiers import Format, Hit
-from grounding_rewards_adapters._contributions import contributions
-from grounding_rewards_adapters.trl import RecipeReward, reward_funcs, reward_weights
+from grounding_rewards_adapters.trl import RecipeReward, contributions, reward_funcs, reward_weights
 from tests.golden.harness import PEERS, build, directory
 from tests.golden.harness import score as golden_score
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
 from grounding_rewards.checks.space_fit import Hypothesis, SpaceFit, fit_spaces
-from grounding_rewards.coords.spaces import SPACES, convert, model_image_sizes
+from grounding_rewards.coords.resizing import Resizing
+from grounding_rewards.coords.spaces import SPACES, convert
 from grounding_rewards.stats.intervals import sign_test
 from grounding_rewards.testing.hostile import hostile_responses
 from grounding_rewards.verifiers import verifier
@@ -28,7 +29,7 @@ class World:
         sides = np.minimum(np.exp(self.rng.normal(np.log(side), 0.5, (samples, 2))), screens / 2)
         corners = self.rng.random((samples, 2)) * (screens - sides)
         rows = np.repeat(np.arange(samples), per_sample)
-        self.screens, self.seen = screens[rows], model_image_sizes(screens, "qwen2_5_vl", max_pixels=750_000)[0][rows]
+        self.screens, self.seen = screens[rows], Resizing("qwen2_5_vl", max_pixels=750_000).sizes(screens)[0][rows]
         self.boxes = np.hstack([corners, corners + sides])[rows]
 
     def sizes(self):

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.coords.spaces import MODELS, PIPELINES, model_image_size, model_image_sizes
+from grounding_rewards.coords.resizing import Resizing
+from grounding_rewards.coords.spaces import MODELS, PIPELINES, model_image_size
 from grounding_rewards.errors import ResizeError
 
 HERE = Path(__file__).parents[1]
@@ -238,14 +239,14 @@ def test_the_processor_may_resize_what_it_made_of_a_long_strip():
 @settings(deadline=None)
 @given(st.lists(st.tuples(sides, sides), min_size=1, max_size=20), pipelines)
 def test_a_table_is_its_rows(rows, pipeline):
-    table, refused = model_image_sizes(np.array(rows, dtype=float), pipeline, max_pixels=500_000)
+    table, refused = Resizing(pipeline, max_pixels=500_000).sizes(np.array(rows, dtype=float))
     expected = [resized(*row, pipeline, max_pixels=500_000) for row in rows]
     assert [tuple(row) if not np.isnan(row).any() else (None, None) for row in table.tolist()] == expected
     assert sorted(refused) == [row for row, size in enumerate(expected) if size[0] is None]
 
 
 def test_rows_without_a_size_are_unknown_and_rows_that_are_refused_say_why():
-    table, refused = model_image_sizes([(1920, 1080), None, (201, 1), (10.5, 3), (np.nan, 5)], "qwen2_5_vl")
+    table, refused = Resizing("qwen2_5_vl").sizes([(1920, 1080), None, (201, 1), (10.5, 3), (np.nan, 5)])
     assert table[0].tolist() == [1932, 1092]
     assert np.isnan(table[1:]).all()
     assert sorted(refused) == [2, 3]
@@ -255,7 +256,7 @@ def test_rows_without_a_size_are_unknown_and_rows_that_are_refused_say_why():
 
 def test_an_empty_table_is_one():
     for empty in ([], np.zeros((0, 2))):
-        table, refused = model_image_sizes(empty, "qwen3_vl")
+        table, refused = Resizing("qwen3_vl").sizes(empty)
         assert table.shape == (0, 2)
         assert refused == {}
 
@@ -263,11 +264,11 @@ def test_an_empty_table_is_one():
 @pytest.mark.parametrize("table", [[1, 2, 3], [[1, 2, 3]], "large", [[1, 2], [3]], [["a", "b"]], 7])
 def test_a_table_of_another_shape_is_an_error(table):
     with pytest.raises(gr.SpaceError, match=r"image sizes: got .* expected \[width, height\] for each image"):
-        model_image_sizes(table, "qwen3_vl")
+        Resizing("qwen3_vl").sizes(table)
 
 
 def test_settings_of_a_table_raise_even_where_it_has_no_rows():
     with pytest.raises(gr.SpaceError, match="max_pixels"):
-        model_image_sizes([], "qwen3_vl", max_pixels=0)
+        Resizing("qwen3_vl", max_pixels=0).sizes([])
     with pytest.raises(gr.SpaceError, match="unknown pipeline"):
-        model_image_sizes([], "qwen")
+        Resizing("qwen").sizes([])

@@ -6,13 +6,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import (
     PIPELINES,
     CoordSpace,
     as_space,
     convert,
     extents,
-    model_image_sizes,
     sizes_needed,
 )
 
@@ -120,7 +120,7 @@ def test_extents_are_rows_of_width_and_height():
 )
 def test_there_and_back_is_the_same_point_and_the_same_box(shares, source, into, width, height, pipeline):
     sizes = np.array([[width, height]], dtype=float)
-    seen, refused = model_image_sizes(sizes, pipeline, max_pixels=1003520)
+    seen, refused = Resizing(pipeline, max_pixels=1003520).sizes(sizes)
     assume(not refused)
     box = convert(np.array([shares]), UNIT, source, sizes, seen)
     for place in (box, box[:, :2]):

@@ -5,16 +5,17 @@ Which of them a path is, its content says; how the files are called only chooses
 
 from __future__ import annotations
 
-import json
 import os
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables.base import NoRowsError
 from grounding_rewards.tables.data_paths import regular_files
-
-if TYPE_CHECKING:
-    from grounding_rewards.tables.trainer_logs.base import TrainerLog
+from grounding_rewards.tables.json_lines import JsonLinesTable
+from grounding_rewards.tables.parquet import ParquetTable
+from grounding_rewards.tables.trainer_logs import easyr1, trl, verl
+from grounding_rewards.tables.trainer_logs.base import TrainerLog
 
 
 def trainer_log(path: str | os.PathLike[str]) -> TrainerLog | None:
@@ -50,8 +51,6 @@ def trainer_log(path: str | os.PathLike[str]) -> TrainerLog | None:
 
 
 def _in_folder(path: Path) -> TrainerLog | None:
-    from grounding_rewards.tables.trainer_logs import easyr1, trl, verl
-
     dumps, completions = verl.step_files(path), trl.step_files(path)
     found = (_dumps(path, dumps) if dumps else None) or (_completions(path, completions) if completions else None)
     log = path / easyr1.NAME
@@ -66,33 +65,20 @@ def _in_folder(path: Path) -> TrainerLog | None:
 
 
 def _dumps(path: Path, files: list[Path]) -> TrainerLog | None:
-    from grounding_rewards.tables.trainer_logs import verl
-
     first = next((keys for file in files if (keys := _first_keys(file))), [])
     return verl.open_dumps(path, files) if verl.is_dump(first, path) else None
 
 
 def _completions(path: Path, files: list[Path]) -> TrainerLog | None:
-    from grounding_rewards.tables.parquet import ParquetTable
-    from grounding_rewards.tables.trainer_logs import trl
-
     return trl.open_completions(path, files) if trl.is_completions(ParquetTable(files[0]).schema.names, path) else None
 
 
 def _generations(path: Path, file: Path) -> TrainerLog | None:
-    from grounding_rewards.tables.trainer_logs import easyr1
-
     return easyr1.open_log(path, file) if easyr1.is_log(file) else None
 
 
 def _first_keys(file: Path) -> list[str]:
-    """The keys of the first line that holds an object; what is wrong with lines is said where they are read."""
-    with file.open("rb") as lines:
-        for line in lines:
-            if line.strip():
-                try:
-                    row = json.loads(line.decode("utf-8-sig"))
-                except (ValueError, RecursionError):
-                    return []
-                return list(row) if isinstance(row, dict) else []
+    """Return the keys of the first line that holds an object; what is wrong with lines is said where they are read."""
+    with suppress(NoRowsError):
+        return list(next(JsonLinesTable(file, tolerant=True).batches(size=1)).rows[0])
     return []

@@ -1,4 +1,4 @@
-"""What all trainers' logs are once they are opened: rows that are read as rollouts, batch by batch."""
+"""Trainers' logs once they are opened: rows that are read as rollouts, batch by batch."""
 
 from __future__ import annotations
 
@@ -52,14 +52,12 @@ class TrainerLog:
         self.parts = tuple(dict.fromkeys(parts))
         self.columns = (*(name for name in COLUMNS if name in known), *self.parts)
         self.left_out: Counter[str] = Counter()
-        self._told = False
+        self._reported = False
 
     def batches(self, columns: Sequence[str] | None = None, *, size: int = BATCH_ROWS) -> Iterator[Any]:
-        """All rows in order, as record batches.
+        """Yield all rows in order, as record batches of at most ``size`` rows.
 
-        Args:
-            columns: what they hold, null where the log does not say; None for what ``columns`` names.
-            size: the most rows in a batch; large ones make smaller batches.
+        They hold ``columns``, null where the log does not say; None for what ``columns`` of the log names.
 
         Raises:
             TableError: a file cannot be read, there are no rows, or a field of ``columns`` is not what it should be;
@@ -73,12 +71,12 @@ class TrainerLog:
             found = True
             arrays = [self._array(rows, name) for name in wanted]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-        told = ", ".join(f"{count} {why}" for why, count in self.left_out.items())
+        left = ", ".join(f"{count} {why}" for why, count in self.left_out.items())
         if not found:
-            raise NoRowsError(f"{self.path}: no rollouts in it{f' (left out: {told})' if told else ''}")
-        if told and not self._told:
-            self._told = True
-            LOG.warning("%s: left out of what %s logged: %s", self.path, self.kind, told)
+            raise NoRowsError(f"{self.path}: no rollouts in it{f' (left out: {left})' if left else ''}")
+        if left and not self._reported:
+            self._reported = True
+            LOG.warning("%s: left out of what %s logged: %s", self.path, self.kind, left)
 
     def _array(self, rows: Sequence[Logged], name: str) -> Any:
         known = name in self.columns
@@ -89,7 +87,7 @@ class TrainerLog:
 
 
 def _held(rows: Iterator[Logged], size: int) -> Iterator[list[Logged]]:
-    """So many rows at once, or fewer where their texts are long."""
+    """Yield rows in lists of ``size``, or fewer where their texts are long."""
     held, length = list[Logged](), 0
     for row in rows:
         held.append(row)

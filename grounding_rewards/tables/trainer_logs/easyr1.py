@@ -32,7 +32,7 @@ _MOST_LITERAL = 1 << 16
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file begins as a log does.
+    """Return True for a file that begins as a log does.
 
     Raises:
         TableError: it does not, and is called as one.
@@ -50,7 +50,7 @@ def is_log(path: Path) -> bool:
 
 
 def open_log(path: Path, file: Path) -> TrainerLog:
-    """A log of EasyR1's."""
+    """Open a log of EasyR1's."""
     return TrainerLog(KIND, path, [file], partial(_read, file), verdicts=False)
 
 
@@ -112,7 +112,7 @@ def _whole(held: list[str]) -> bool:
 
 
 def literal(text: str) -> Any:
-    """What a text of JSON says, or of Python's ``repr``; the text itself where it is neither.
+    """Return the value of a text of JSON, or of Python's ``repr``; the text itself where it is neither.
 
     >>> literal('{"bbox": [1, 2, 3, 4]}'), literal("{'refusal': True}"), literal("up"), literal("(250, 5")
     ({'bbox': [1, 2, 3, 4]}, {'refusal': True}, 'up', '(250, 5')

@@ -28,17 +28,12 @@ class Logged:
     """One rollout of a log.
 
     Attributes:
-        file: the file that it stands in.
         digest: of all that this file holds.
         place: where in it, for errors.
         number: its number in it, counted from 0.
-        prompt: what the model was asked, a text or messages.
-        response: what it answered.
-        target: the truth, in any form.
-        total: what the rollout was paid, as it was written.
+        total: what the rollout scored, as it was written.
         verdict: the field that says whether it was right, and what it says.
-        train_step: the trainer's step.
-        scored: False where the target could not be used, so that neither pay nor verdict count.
+        scored: False where the target could not be used, so that neither total nor verdict count.
         more: other columns of a rollout table, and parts.
     """
 
@@ -61,7 +56,7 @@ class Logged:
         return None if missing(self.target) else as_json(self.target)
 
     def value(self, column: str) -> Any:
-        """What one column of a rollout table holds of it; None where nobody knows.
+        """Return its value in one column of a rollout table; None where nobody knows.
 
         Raises:
             TableError: it cannot be what the column holds; names the file, the row and the field.
@@ -78,7 +73,7 @@ class Logged:
         return int(found) if column == "round" else found
 
     def wrong(self, name: str, came: Any, expected: str) -> TableError:
-        """What to raise where a field is not what it should be."""
+        """Return the error of a field that is not what it should be."""
         return TableError(f"{self.file}, {self.place}: {name} is {came!r:.60}; expected {expected}")
 
 
@@ -98,7 +93,7 @@ def number(value: Any) -> float | None:
 
 
 def missing(value: Any) -> bool:
-    """Whether a value says nothing: None, NaN, or what ``str`` writes of a NaN.
+    """Return True for a value that says nothing: None, NaN, or what ``str`` writes of a NaN.
 
     >>> missing(None), missing("nan"), missing(""), missing(0)
     (True, True, False, False)
@@ -107,8 +102,8 @@ def missing(value: Any) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def told(target: str) -> Mapping[str, Any]:
-    """What the JSON of a target says beside the place: its keys; none where it is no mapping."""
+def target_keys(target: str) -> Mapping[str, Any]:
+    """Return the mapping that the JSON of a target holds; an empty one where it is none."""
     found = from_json(target)
     return found if isinstance(found, dict) else {}
 
@@ -126,7 +121,7 @@ def _made_of(prompt: str | None, target: str | None) -> str:
 def _sample(row: Logged) -> str:
     """The target's id, else a name that stands beside it, else one made of the prompt's words and the target."""
     text = row.target_json
-    given = (name(told(text).get("id")) if text else None) or name(row.more.get("sample_id"))
+    given = (name(target_keys(text).get("id")) if text else None) or name(row.more.get("sample_id"))
     if given:
         return given
     try:
@@ -179,7 +174,7 @@ def _is_no_number(value: Any) -> bool:
 def _target_says(key: str, read: Callable[[Any], Any]) -> Callable[[Logged], Any]:
     def found(row: Logged) -> Any:
         text = row.target_json
-        return read(told(text).get(key)) if text else None
+        return read(target_keys(text).get(key)) if text else None
 
     return found
 

@@ -4,7 +4,7 @@ Read of TRL 1.16's GRPO trainer. A file holds the last batch that was generated,
 ``prompt``, ``completion``, a column for each reward function, ``advantage``, and what functions gave ``log_extra``.
 What is logged twice without new responses in between stands in two files, and an evaluation writes over the file of its
 step, with its own responses behind those of training that are left. This package's adapter gives each response a key
-(``NAME/rollout``), by which repeated ones are told apart and those of evaluations left out. Without keys a file that
+(``NAME/rollout``), by which repeated ones and those of evaluations are left out. Without keys a file that
 repeats the one before it is left out as a whole, and evaluations count.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -28,10 +29,10 @@ from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.parquet import ParquetTable
 from grounding_rewards.tables.prompts import answer
+from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.sample_ids import as_json
 from grounding_rewards.tables.trainer_logs.base import TrainerLog
-from grounding_rewards.tables.trainer_logs.rollout import VERDICTS, Logged, name, number, told
-from grounding_rewards.tables.trainer_logs.trl_columns import OTHERS, USUAL, Names
+from grounding_rewards.tables.trainer_logs.rollout import VERDICTS, Logged, name, number, target_keys
 
 KIND = "trl"
 FOLDER = "completions"
@@ -39,24 +40,99 @@ REPEATED = "logged before"
 EVALUATED = "of evaluations"
 EMPTY = "files without a row"
 
-_OTHERS = (*OTHERS, "sample_id", "rollout")
+_USUAL = ("step", "prompt", "completion", "advantage")
+"""Columns of every table of completions."""
+
+_LOGGED = ("reason", "source", "temperature", "round", "policy", "token_length")
+"""Further columns of a rollout table that functions may have logged."""
+
+_OTHERS = (*_LOGGED, "sample_id", "rollout")
+_OWN = ("acc", "total", "sample_id", "target", "response", "rollout", "reason")
+_NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
 _STEP_FILE = re.compile(r"completions_(\d+)\.parquet")
 
 
+@dataclass(frozen=True)
+class Names:
+    """Columns of the tables by what they hold.
+
+    Attributes:
+        prefix: what the adapter's columns begin with; None where another reward function wrote the log.
+        verdict: whether a response was right; None where none says so.
+        total: the reward; None where there were several reward functions, whose weights the log does not say.
+        parts: other numbers, by the names of their columns.
+        points: the points answered, by the space that they are in.
+    """
+
+    prefix: str | None
+    verdict: str | None
+    total: str | None
+    parts: Mapping[str, str] = field(default_factory=dict)
+    points: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, kinds: Mapping[str, Any], path: Path) -> Names:
+        """From the columns and their types.
+
+        Raises:
+            TableError: several columns say what was right.
+        """
+        ending = [name for name in kinds if name.endswith("/acc")]
+        verdicts = [name for name in VERDICTS if name in kinds][:1] or ending
+        if len(verdicts) > 1:
+            raise TableError(
+                f"{path}: {', '.join(verdicts)} each say whether a response was right; drop these columns but one"
+            )
+        prefix = verdicts[0][: -len("/acc")] if verdicts and verdicts[0] in ending else None
+        own = {} if prefix is None else {name: f"{prefix}/{name}" for name in _OWN}
+        points = {
+            name.removeprefix(f"{prefix}/xy_"): name for name in kinds if prefix and name.startswith(f"{prefix}/xy_")
+        }
+        known = {*_USUAL, *verdicts, *own.values(), *points.values(), *_LOGGED, "sample_id", "target"}
+        rewards = [name for name, kind in kinds.items() if name not in known and _is_number(kind)]
+        total = next((name for name in (own.get("total"), "total") if name in kinds), None)
+        if total is None and len(rewards) == 1:
+            total = rewards[0]
+        rest = [name for name in rewards if name not in (total, prefix)]
+        parts = {name: name.removeprefix(f"{prefix}/") for name in rest}
+        parts = {name: part for name, part in parts.items() if part not in COLUMNS}
+        return cls(prefix, verdicts[0] if verdicts else None, total, parts, points)
+
+    def own(self, name: str) -> str:
+        """The adapter's column of a name, or that of the name alone."""
+        return name if self.prefix is None else f"{self.prefix}/{name}"
+
+    @property
+    def key(self) -> str:
+        """The column that tells responses apart; empty where none does."""
+        return "" if self.prefix is None else self.own("rollout")
+
+    @property
+    def read(self) -> list[str]:
+        """All columns that are read."""
+        others = (*_LOGGED, *_OWN, "data_source")
+        own = [*others, *(self.own(name) for name in others), *self.parts, *self.points.values()]
+        return list(dict.fromkeys([*_USUAL, *own, *(name for name in (self.verdict, self.total) if name)]))
+
+
+def _is_number(kind: Any) -> bool:
+    return any(test(kind) for test in _NUMBERS)
+
+
 def is_completions(columns: Iterable[str], path: Path) -> bool:
-    """Whether a file with these columns is a table of completions.
+    """Return True for the columns of a table of completions.
 
     Raises:
         TableError: it nearly is; says what lacks.
     """
     known = set(columns)
-    lacks = [column for column in USUAL if column not in known]
+    lacks = [column for column in _USUAL if column not in known]
     if not lacks:
         return True
     if "sample_id" in known or len(lacks) > 1:
         return False
     raise TableError(
-        f"{path}: looks like completions that TRL logged, but lacks {lacks[0]}; expected {', '.join(USUAL)}, "
+        f"{path}: looks like completions that TRL logged, but lacks {lacks[0]}; expected {', '.join(_USUAL)}, "
         "as log_completions=True makes TRL write them. A rollout table has a column sample_id"
     )
 
@@ -87,7 +163,7 @@ def open_completions(path: Path, files: Sequence[Path]) -> TrainerLog:
             if kinds.get(column.name, pa.null()) == pa.null():
                 kinds[column.name] = column.type
     names = Names.of(kinds, path)
-    more = [column for column in OTHERS if column in kinds or names.own(column) in kinds]
+    more = [column for column in _LOGGED if column in kinds or names.own(column) in kinds]
     more = [*more, *(["source"] if "data_source" in kinds else []), *(("x_unit", "y_unit") if names.points else ())]
     read = partial(_read, files, names)
     return TrainerLog(
@@ -96,7 +172,7 @@ def open_completions(path: Path, files: Sequence[Path]) -> TrainerLog:
 
 
 def _read(files: Sequence[Path], names: Names, left_out: Counter[str]) -> Iterator[Logged]:
-    keys, seen = frozenset[str](), b""
+    keys, content = frozenset[str](), b""
     for file in files:
         table = ParquetTable(file)
         try:
@@ -104,8 +180,8 @@ def _read(files: Sequence[Path], names: Names, left_out: Counter[str]) -> Iterat
                 before, keys = keys, _keys(table, names.key)
                 yield from _new(table, names, before, left_out)
             else:
-                before_, seen = seen, _content(table)
-                if seen != before_:
+                previous, content = content, _content(table)
+                if content != previous:
                     yield from _all(table, names)
                 else:
                     left_out[REPEATED] += sum(len(batch) for batch in table.batches(["step"], whole=False))
@@ -138,7 +214,7 @@ def _keys(table: ParquetTable, key: str) -> frozenset[str]:
 
 
 def _content(table: ParquetTable) -> bytes:
-    """Of all that a file holds but for the step."""
+    """Return a digest of all that a file holds but for the step."""
     found = blake2b(digest_size=16)
     wanted = [name for name in table.columns if name != "step"]
     for batch in table.batches(wanted, whole=False):
@@ -183,6 +259,6 @@ def _point(row: Mapping[str, Any], names: Names, target: Any) -> Mapping[str, fl
         if isinstance(xy, list) and len(xy) == 2 and None not in xy:
             text = as_json(target) if space == "pixel" else None
             sides = {"unit": (1.0, 1.0), "thousandths": (1000.0, 1000.0)}.get(space)
-            sides = sides or (read_size(told(text).get("image_size")) if text else None)
+            sides = sides or (read_size(target_keys(text).get("image_size")) if text else None)
             return {"x_unit": xy[0] / sides[0], "y_unit": xy[1] / sides[1]} if sides else {}
     return {}

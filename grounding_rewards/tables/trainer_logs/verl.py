@@ -42,7 +42,7 @@ _FIRST_ROWS = 64
 
 
 def is_dump(keys: Iterable[str], path: Path) -> bool:
-    """Whether an object with these keys is a line of a dump.
+    """Return True for the keys of a line of a dump.
 
     Raises:
         TableError: it nearly is; says what lacks.
@@ -96,7 +96,7 @@ def _first_rows(file: Path) -> Sequence[Mapping[str, Any]]:
 
 
 def _is_part(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a key holds numbers; what other columns are called is none."""
+    """Return True for a key that holds numbers and bears no other column's name."""
     said = [row[key] for row in rows if not missing(row.get(key))]
     taken = key in COLUMNS or key in _NO_PARTS or any(key in fields for fields in _OTHERS.values())
     return bool(said) and not taken and all(number(value) is not None for value in said)
@@ -127,7 +127,7 @@ def _rows(file: Path, left_out: Counter[str]) -> Iterator[_Row]:
 
 
 def _last_of_sessions(rows: Iterable[_Row], left_out: Counter[str]) -> Iterator[_Row]:
-    """Of several answers in one session, which stand side by side, the last, whose score is the session's."""
+    """Yield the last of several answers in one session, which stand side by side: its score is the session's."""
     held: _Row | None = None
     session, turn = "", 0
     for row in rows:
@@ -180,7 +180,7 @@ def _logged(
 
 
 def _ends(file: Path) -> bool:
-    """Whether the last line of a file was written to its end."""
+    """Return True where the last line of a file was written to its end."""
     with file.open("rb") as opened:
         opened.seek(-1, 2)
         return opened.read(1) == b"\n"
