@@ -85,22 +85,32 @@ def verbs(package: str, known: Mapping[str, str], words: Sequence[str]) -> Itera
 def strict(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with ``--strict``: exit status 1 where it warned, once it has done its work.
 
+    An argument whose annotation holds a function, such as ``options.FileColumns``, stands for the function's options.
+
     >>> import inspect
     >>> list(inspect.signature(strict(lambda *, out: None)).parameters)
     ['out', 'strict']
     """
+    parameters, makers = list[inspect.Parameter](), dict[str, Callable[..., Any]]()
+    for name, own in inspect.signature(command, eval_str=True).parameters.items():
+        maker = next(filter(inspect.isfunction, getattr(own.annotation, "__metadata__", ())), None)
+        if maker:
+            makers[name] = maker
+        parameters += inspect.signature(maker, eval_str=True).parameters.values() if maker else [own]
+    parameters.append(inspect.Parameter("strict", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Strict))
+    parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
 
     @wraps(command)
-    def run(*args: Any, strict: bool, **options: Any) -> None:
+    def run(*, strict: bool, **options: Any) -> None:
         with warned() as warnings:
-            command(*args, **options)
+            for name, maker in makers.items():
+                options[name] = maker(**{each: options.pop(each) for each in inspect.signature(maker).parameters})
+            command(**options)
         if strict and warnings:
             raise typer.Exit(1)
 
-    own = inspect.signature(command, eval_str=True)
-    run.__annotations__ = {**inspect.get_annotations(command, eval_str=True), "strict": Strict}
-    option = inspect.Parameter("strict", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Strict)
-    run.__signature__ = own.replace(parameters=[*own.parameters.values(), option])  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
 
 

@@ -46,13 +46,8 @@ def explain_score(
         list[str] | None,
         typer.Option(metavar="TEXT", help="Another response of its group; may come several times."),
     ] = None,
-    option: options.Options = None,
-    response_space: options.ResponseSpace = None,
-    model: options.Model = None,
-    min_pixels: options.Bound = None,
-    max_pixels: options.Bound = None,
-    processor_min_pixels: options.Bound = None,
-    processor_max_pixels: options.Bound = None,
+    *,
+    chosen: options.RecipeOptions,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     compare_with: Annotated[
         str | None, typer.Option("--compare", metavar="NAME,NAME", help="Other recipes' scores, side by side.")
@@ -74,12 +69,7 @@ def explain_score(
     row: Annotated[
         int | None, typer.Option(metavar="N", help="Its number, counted from 0.", rich_help_panel=_ROW)
     ] = None,
-    response_column: options.ResponseColumn = "response",
-    target_column: options.TargetColumn = "target",
-    image_size_column: options.ImageSizeColumn = "image_size",
-    model_image_size_column: options.ModelImageSizeColumn = "model_image_size",
-    id_column: options.IdColumn = "sample_id",
-    token_length_column: options.TokenLengthColumn = "token_length",
+    columns: options.FileColumns,
 ) -> None:
     """Explain a score: what was read, how it was converted, what each part scores and adds, and why.
 
@@ -88,17 +78,10 @@ def explain_score(
 
     Example: `grounding-rewards explain gelato --response '(200, 150)' --target '[0.1, 0.1, 0.3, 0.2]'`
     """
-    columns = Columns(
-        response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
-    )
     sizes = {"image_size": image_size, "model_image_size": model_image_size}
     beside = {"target": target, **sizes, "group": group or None}
     _check(response, file, row, beside, columns)
     _check_picture(plot, image)
-    chosen = options.read_options(
-        option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
-        processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
-    )  # fmt: skip
     if response is None and file is None:
         chosen = catalogue.shown_with(name, chosen)
     recipe = catalogue.recipe(name, **chosen)
