@@ -11,7 +11,7 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import evaluate
 from grounding_rewards.coords.spaces import convert
-from grounding_rewards.explain.formulas import number
+from grounding_rewards.explain.formulas import listed, number
 from grounding_rewards.groups import voting as votes
 from grounding_rewards.recipes.published._btl_ui_blink import Blink, read_boxes
 from grounding_rewards.rollouts import Rollouts
@@ -56,7 +56,7 @@ def _length(term: DastLength, rollouts: Rollouts, row: int, score: float) -> str
     numbers = {"L": float(lengths[row]), "B": budget, "λ": over, "p": p, "L_max": longest}
     if p:
         numbers["L_r"] = float(lengths[mine & right].mean())
-    return f"{_listed(numbers)}, in {unit}; it is {'right' if right[row] else 'wrong'}"
+    return f"{listed(numbers)}, in {unit}; it is {'right' if right[row] else 'wrong'}"
 
 
 def _exploration(term: Exploration, rollouts: Rollouts, row: int, score: float) -> str:
@@ -78,7 +78,7 @@ def _votes(term: Consensus | InConsensus, rollouts: Rollouts, row: int, score: f
     if np.isnan(regions[row]).any():
         return "no vote: there is no place in the image"
     here, most = votes.votes_at(rollouts.predictions.xy, regions, rollouts.groups)
-    return _listed({"v_max": int(most[row]), "v at the point": int(here[row])})
+    return listed({"v_max": int(most[row]), "v at the point": int(here[row])})
 
 
 def _boxes(term: Blink, rollouts: Rollouts, row: int, score: float) -> str:
@@ -109,10 +109,6 @@ def _shared(boxes: Floats, others: Floats) -> Floats:
     union = geometry.area(a) + geometry.area(b) - shared
     share: Floats = np.divide(shared, union, out=np.zeros(len(a)), where=union > 0)
     return share.reshape(len(boxes), len(others))
-
-
-def _listed(numbers: dict[str, float]) -> str:
-    return ", ".join(f"{name} = {number(value)}" for name, value in numbers.items())
 
 
 _KNOWN: dict[type, Callable[[Any, Rollouts, int, float], str]] = {

@@ -19,8 +19,7 @@ from grounding_rewards.explain.target_section import (
     describe_target,
     extents,
     in_wire_form,
-    problem,
-    totals_alone,
+    with_totals_alone,
 )
 from grounding_rewards.explain.terms import ACC, term_of
 from grounding_rewards.rollouts import Reason, Rollouts, Scores
@@ -66,7 +65,7 @@ def explain(recipe: Recipe, case: Case) -> Explanation:
         target=_target(recipe, case),
         valid=0.0 if error else 1.0,
         reason=Reason.BAD_TARGET.name if error else reason.name,
-        error=problem(error) if error else None,
+        error=error.problem if error else None,
     )
     return explanation if error else _scored(explanation, recipe, case, rollouts, recipe.judge(rollouts))
 
@@ -94,7 +93,7 @@ def _compared(recipe: Recipe, case: Case) -> Compared:
     try:
         scores = case.score(recipe)
     except GroundingRewardsError as error:
-        return Compared(*head, error=problem(error))
+        return Compared(*head, error=error.problem)
     row = case.row
     return Compared(*head, float(scores.total[row]), float(scores.acc[row]), Reason(scores.reason[row]).name)
 
@@ -110,7 +109,7 @@ def _scored(explanation: Explanation, recipe: Recipe, case: Case, rollouts: Roll
         used |= {where.space, recipe.space.value}
     return replace(
         explanation,
-        target=target and _with_totals_alone(target, recipe, case),
+        target=target and with_totals_alone(target, recipe, case),
         total=float(scores.total[case.row]),
         acc=float(scores.acc[case.row]),
         acc_is=acc_made_by(recipe),
@@ -129,15 +128,6 @@ def _target(recipe: Recipe, case: Case) -> ReadTarget | None:
         return describe_target(recipe, case)
     except TargetError:
         return None
-
-
-def _with_totals_alone(target: ReadTarget, recipe: Recipe, case: Case) -> ReadTarget:
-    """Add the total that each of several places would give on its own."""
-    totals = totals_alone(recipe, case) if len(target.places) > 1 and not recipe.label_free else ()
-    if not totals:
-        return target
-    places = zip(target.places, totals, strict=True)
-    return replace(target, places=tuple(replace(place, alone=total) for place, total in places))
 
 
 def _together(recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) -> Together | None:

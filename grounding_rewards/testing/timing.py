@@ -41,17 +41,6 @@ def check_time(recipe: Recipe, example: Example, limit: float) -> dict[str, floa
     return times
 
 
-def megabyte_seconds(recipe: Recipe, example: Example, length: int = MEGABYTE, repeats: int = 1) -> dict[str, float]:
-    """Return processor seconds for one response of ``length`` characters, by shape, the best of so many calls.
-
-    >>> from grounding_rewards import recipe
-    >>> seconds = megabyte_seconds(recipe("gelato"), Example("(1, 2)", [0.1, 0.1, 0.3, 0.2]), length=1000)
-    >>> seconds["["] > 0
-    True
-    """
-    return {name: seconds(recipe, example, text, repeats) for name, text in shapes(recipe, length)}
-
-
 def growth(recipe: Recipe, example: Example) -> dict[str, float]:
     """Return the time of 60 KiB over that of 15 KiB, by shape; shapes too fast to measure are left out."""
     shorter = dict(shapes(recipe, SHORTER))
