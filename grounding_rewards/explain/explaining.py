@@ -10,10 +10,9 @@ from grounding_rewards.combine import Known, is_combination
 from grounding_rewards.errors import GroundingRewardsError, TargetError
 from grounding_rewards.explain.arithmetic import lengths_of
 from grounding_rewards.explain.case import Case, numbers_of, read_response
-from grounding_rewards.explain.explanation import Compared, Explanation, Mate, Together
+from grounding_rewards.explain.explanation import Compared, Explanation, Mate, ReadTarget, Together
 from grounding_rewards.explain.labels import acc_made_by, plain
 from grounding_rewards.explain.position import position, positions
-from grounding_rewards.explain.sections import ReadTarget
 from grounding_rewards.explain.target_section import (
     conversions,
     describe_target,

@@ -7,8 +7,8 @@ import numpy as np
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL, CoordSpace, convert
 from grounding_rewards.explain.case import numbers_of
+from grounding_rewards.explain.explanation import Position
 from grounding_rewards.explain.formulas import number
-from grounding_rewards.explain.sections import Position
 from grounding_rewards.geometry import box_gap, lengths, outline_distance
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import Recipe

@@ -72,7 +72,7 @@ def step_returns(
     earned = _numbers("rewards", rewards)
     rows = len(earned)
     step = _whole("steps", steps, rows)
-    goes_on = _column("matched", matched, rows) > 0
+    goes_on = _numbers("matched", matched, rows) > 0
     if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not 0 <= gamma <= 1:
         raise RecipeError(f"gamma: got {gamma!r}; expected a number from 0 to 1")
     trajectory = _codes("trajectories", trajectories, rows)
@@ -213,28 +213,22 @@ def _codes(name: str, values: Names, rows: int) -> Codes:
         raise RecipeError(f"{name}: got {plain!r:.80}; expected texts or numbers") from None
 
 
-def _numbers(name: str, values: ArrayLike) -> Floats:
-    """Read (n,) finite numbers."""
+def _numbers(name: str, values: ArrayLike, rows: int | None = None) -> Floats:
+    """Read (n,) finite numbers, one for each row where their number is known."""
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
         numbers = np.full(1, np.nan)
     if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise RecipeError(f"{name}: got {values!r:.80}; expected one finite number for each row")
-    return numbers
-
-
-def _column(name: str, values: ArrayLike, rows: int) -> Floats:
-    """Read (n,) finite numbers, one for each row."""
-    numbers = _numbers(name, values)
-    if len(numbers) != rows:
+    if rows not in (None, len(numbers)):
         raise RecipeError(f"{name}: got {len(numbers)}; expected one for each of {rows} rows")
     return numbers
 
 
 def _whole(name: str, values: ArrayLike, rows: int) -> Codes:
     """Read (n,) whole numbers, one for each row."""
-    numbers = _column(name, values, rows)
+    numbers = _numbers(name, values, rows)
     # Beyond 2**53 floats skip whole numbers, so that two steps could become one.
     if (numbers != np.floor(numbers)).any() or (np.abs(numbers) > 2.0**53).any():
         raise RecipeError(f"{name}: got {values!r:.80}; expected whole numbers")

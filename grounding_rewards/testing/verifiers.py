@@ -24,8 +24,7 @@ from grounding_rewards.testing._checks import (
     same_bits,
     survives_copies,
 )
-from grounding_rewards.testing._rows import NAN, Row, generated_rows, with_extras
-from grounding_rewards.testing._tables import rollouts
+from grounding_rewards.testing._rows import NAN, Row, generated_rows, rollouts, with_extras
 from grounding_rewards.verifiers.base import Verifier
 from grounding_rewards.verifiers.contract import VERIFIER
 
