@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import pairwise
 from operator import add
 from typing import Protocol, TypeGuard
@@ -302,13 +302,8 @@ class Steps(_Lone):
         return max(self.values)
 
     def join(self, scores: Mapping[str, Floats]) -> Floats:
-        edges, values = self._columns
-        found: Floats = values[edges.searchsorted(self.score(scores), side="right")]
-        return found
-
-    @cached_property
-    def _columns(self) -> tuple[Floats, Floats]:
-        return np.array(self.edges, dtype=np.float64), np.array(self.values, dtype=np.float64)
+        values: Floats = np.array(self.values, dtype=np.float64)
+        return values[np.searchsorted(self.edges, self.score(scores), side="right")]
 
 
 def _folded(join: np.ufunc, parts: tuple[tuple[str, Verifier], ...], scores: Mapping[str, Floats]) -> Floats:

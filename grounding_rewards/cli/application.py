@@ -19,11 +19,7 @@ PACKAGE = "grounding_rewards.cli"
 
 
 def build(words: Sequence[str] = ()) -> typer.Typer:
-    """The typer application, one command a verb.
-
-    Args:
-        words: a command line. Where it begins with a verb, that alone is there: others cost time to import.
-    """
+    """Build the typer application, one command a verb: that alone with which the line begins, for imports take time."""
     app = typer.Typer(
         name=NAME,
         help="Rewards and verifiers for models that point at things on a screen.",
@@ -65,12 +61,9 @@ Strict = Annotated[bool, typer.Option("--strict", help="End with exit status 1 a
 
 
 def verbs(package: str, known: Mapping[str, str], words: Sequence[str]) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Import the functions of verbs; return them by name.
+    """Import the functions of verbs, ``module:function`` of a package by name; where a line begins with one, it alone.
 
-    Args:
-        package: the package of their modules.
-        known: ``module:function`` by verb.
-        words: a command line. Where it begins with a verb, it is the only one: most take longer to import than to run.
+    Most take longer to import than to run.
 
     >>> known = {"score": "score:score", "recipes": "recipes:list_recipes"}
     >>> [(name, function.__name__) for name, function in verbs(PACKAGE, known, ["recipes", "gelato"])]

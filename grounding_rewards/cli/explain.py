@@ -120,11 +120,7 @@ def explain_score(
 def _case(
     recipe: Recipe, response: str, target: str | None, group: Sequence[str], sizes: Mapping[str, str | None]
 ) -> Case:
-    """Return the case of the words on the command line.
-
-    Raises:
-        RecipeError: the target is missing, or a size is none.
-    """
+    """Return the case of the words on the command line."""
     if target is None and not recipe.label_free:
         raise RecipeError(
             "--target: got nothing; expected the target of --response, such as '{\"bbox\": [1, 2, 3, 4]}'"
@@ -154,11 +150,7 @@ def _check(
     beside: Mapping[str, Any],
     columns: Columns,
 ) -> None:
-    """Check that options make sense together.
-
-    Raises:
-        RecipeError: they do not.
-    """
+    """Check that options make sense together."""
     if response is not None and file is not None:
         raise RecipeError("--response and --file: got both; expected one of them")
     if (file is None) != (row is None):
@@ -174,12 +166,7 @@ def _check(
 
 
 def _check_picture(plot: Path | None, image: Path | None) -> None:
-    """Check that a picture can be drawn, before anything is printed.
-
-    Raises:
-        RecipeError: there is a screenshot, and nothing to draw over it.
-        PictureError: the file cannot be written; or, for a screenshot, matplotlib is not installed.
-    """
+    """Check that a picture can be drawn, before anything is printed."""
     if image is not None and plot is None:
         raise RecipeError("--image: got it without --plot, the picture to draw")
     if plot is not None:
@@ -191,11 +178,7 @@ def _check_picture(plot: Path | None, image: Path | None) -> None:
 
 
 def _others(first: str, names: str | None, given: Mapping[str, Any]) -> tuple[list[Recipe], LeftOut]:
-    """Build the recipes to compare with, each with those options that it takes; return the others by recipe.
-
-    Raises:
-        RecipeError: none is named, one is named twice or is the first, or an option does not fit.
-    """
+    """Build the recipes to compare with, each with those options that it takes; return the others by recipe."""
     if names is None:
         return [], {}
     others, left_out = [], LeftOut()

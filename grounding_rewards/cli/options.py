@@ -171,11 +171,7 @@ FileColumns = Annotated[Columns, _columns]
 
 
 def check_data(data: Path | None, id_column: str | None, split: str | None) -> None:
-    """Check that no option says how to read ``--data`` where there is none.
-
-    Raises:
-        PoolError: one does.
-    """
+    """Check that no option says how to read ``--data`` where there is none."""
     if data is None and (id_column is not None or split is not None):
         raise PoolError(
             f"{'--split' if id_column is None else '--id-column'} says how --data is read; name it by --data"
@@ -183,11 +179,7 @@ def check_data(data: Path | None, id_column: str | None, split: str | None) -> N
 
 
 def read_options(options: Sequence[str] | None, **named: Any) -> dict[str, Any]:
-    """Return the recipe's options: those of ``--option``, and ``named`` ones with flags of their own, such as --model.
-
-    Raises:
-        RecipeError: an option is not KEY=VALUE, or comes twice.
-    """
+    """Return the recipe's options: those of ``--option``, and ``named`` ones with flags of their own."""
     given = {name: value for name, value in named.items() if value is not None}
     for option in options or ():
         key, equals, value = option.partition("=")
@@ -203,9 +195,6 @@ def target_recipe(name: str | None) -> Recipe | None:
     """Build the recipe whose form targets have; None where none is named.
 
     Targets do not depend on the space that the model answers in, so no option asks for it.
-
-    Raises:
-        RecipeError: the name is unknown, or needs other options.
 
     >>> target_recipe("click").target_space
     <CoordSpace.PIXEL: 'pixel'>

@@ -24,17 +24,7 @@ MOST_BOXES = 8
 
 
 def intermediate_numbers(term: Verifier, rollouts: Rollouts, row: int, score: float) -> str:
-    """Return the numbers that a verifier's score of one row was made of, by the names that its formula has.
-
-    Args:
-        term: a verifier.
-        rollouts: n rollouts.
-        row: which of them.
-        score: its score there.
-
-    Returns:
-        The numbers; "" of a verifier that is not known here.
-    """
+    """Return the numbers that one row's score was made of, as its formula names them; "" where none are known."""
     known = _KNOWN.get(type(term))
     return "" if known is None else known(term, rollouts, row, score)
 

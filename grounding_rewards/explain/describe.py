@@ -29,12 +29,7 @@ def entry(name: str) -> Facts:
 
 
 def recipe(name: str, options: Mapping[str, Any]) -> Facts:
-    """Describe one recipe, with options; its example is scored here and now.
-
-    Raises:
-        RecipeError: the name or an option does not fit.
-        SpaceError: a space is unknown.
-    """
+    """Describe one recipe, with options; its example is scored here and now."""
     options = catalogue.shown_with(name, options)
     return facts(name, catalogue.recipe(name, **options), options)
 

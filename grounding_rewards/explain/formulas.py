@@ -50,11 +50,7 @@ def listed(numbers: Values) -> str:
 
 
 def equation_of(term: Combination, scores: Values) -> Equation:
-    """Return how a combination makes one score of its parts' scores.
-
-    Args:
-        term: a combination, not necessarily one of ``combine``.
-        scores: the score of each part, by name.
+    """Return how a combination, maybe not one of ``combine``, makes one score of its parts' scores.
 
     >>> from grounding_rewards.combine import weighted
     >>> from grounding_rewards.verifiers import Format, Hit

@@ -32,14 +32,7 @@ def positions(recipe: Recipe, row: int, rollouts: Rollouts) -> tuple[Position, .
 def position(recipe: Recipe, row: int, rollouts: Rollouts, point: Floats | None = None) -> Position | None:
     """Locate the answered point: in pixels of the original image where the sizes are known, else in the recipe's space.
 
-    Args:
-        recipe: whose space the rollouts are in.
-        row: which of them.
-        rollouts: n rollouts.
-        point: (2,) another point than the one that counts.
-
-    Returns:
-        The position; None without a point or without a place to lie in.
+    It is the row's own point, or ``point`` (2,); None without a point or without a place to lie in.
     """
     xy, box, regions = rollouts.predictions.xy, rollouts.predictions.box, rollouts.targets.regions
     if point is not None:

@@ -28,11 +28,7 @@ _NAMES = {2: ("x", "y"), 3: ("x", "y", "r across"), 4: ("x1", "y1", "x2", "y2")}
 
 
 def describe_target(recipe: Recipe, case: Case) -> ReadTarget:
-    """Read the target of a case's row as the recipe does.
-
-    Raises:
-        TargetError: it cannot be read.
-    """
+    """Read the target of a case's row as the recipe does."""
     forms = ["wire"]
 
     def read(value: Any) -> Any:

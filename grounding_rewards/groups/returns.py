@@ -191,13 +191,9 @@ def _rollouts(trajectory: Codes, step: Codes, names: Names | None) -> Codes:
 
 
 def _pairs(first: Codes, second: Codes) -> Codes:
-    """Number the distinct pairs, from 0."""
-    order = np.lexsort((second, first))
-    first, second = first[order], second[order]
-    new = np.ones(len(order), dtype=np.int64)
-    new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
-    codes = np.empty_like(new)
-    codes[order] = np.cumsum(new) - 1
+    """Number the distinct pairs, from 0; the first ones are numbers of distinct values themselves."""
+    _, second = np.unique(second, return_inverse=True)
+    codes: Codes = np.unique(first * len(second) + second, return_inverse=True)[1]
     return codes
 
 

@@ -28,12 +28,7 @@ brief = partial(short_repr, limit=300)
 
 
 def quietly(what: str, run: Callable[[], T], *, settled: bool = False) -> T:
-    """Return the result of a call that must neither raise, warn nor print.
-
-    Args:
-        what: how errors begin.
-        run: does it.
-        settled: also check that it leaves the process's shared state alone, which takes some time.
+    """Return the result of a call that must neither raise, warn nor print, nor change shared state where ``settled``.
 
     Raises:
         AssertionError: it does; the message begins with ``what``.
@@ -110,11 +105,7 @@ def survives_copies(name: str, thing: Any) -> None:
 
 
 def declared(name: str, keys: Sequence[str], thing: Any) -> tuple[Any, ...]:
-    """Return the declared attributes of a verifier or a selector.
-
-    Raises:
-        AssertionError: it is neither, such as a class or a plain function, or declares nonsense.
-    """
+    """Return what a verifier or a selector declares; raise AssertionError where it is neither or declares nonsense."""
     if wrong := why_invalid(thing, keys):
         raise AssertionError(f"{name} {wrong}")
     return tuple(getattr(thing, key) for key in keys)

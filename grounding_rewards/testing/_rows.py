@@ -79,7 +79,7 @@ class Row:
             point=self.point and _moved(self.point, factor, shift),
             box=self.box and _moved(self.box, factor, shift),
             more=tuple(_moved(point, factor, shift) for point in self.more),
-            arguments=_moved_arguments(self.arguments, factor, shift),
+            arguments=_moved_target(self.arguments, factor, shift),
             image_size=(self.image_size[0] * factor, self.image_size[1] * factor),
         )
 
@@ -117,13 +117,9 @@ def with_extras(rows: list[Row], extras: Mapping[str, Sequence[Any]]) -> list[Ro
 def rollouts(
     rows: Sequence[Row], space: CoordSpace, *, bare: frozenset[str] | None = None, extras: Sequence[str] = ()
 ) -> Rollouts:
-    """Return rows as a verifier of a recipe that works in ``space`` reads them.
+    """Return rows as a verifier of a recipe that works in ``space`` reads them, with columns of ``extras``.
 
-    Args:
-        rows: any of ``generated_rows``.
-        space: into which predictions and targets are brought.
-        bare: names of the required columns (``needs``): the other optional ones are left out.
-        extras: names of the further columns.
+    ``bare`` names the required columns (``needs``): the other optional ones are left out.
     """
     sizes = np.array([row.image_size for row in rows], dtype=np.float64).reshape(-1, 2)
     targets = Targets.from_list([row.target for row in rows], space=CoordSpace.PIXEL, bad_target="abstain").prepare(
@@ -179,10 +175,6 @@ def _more_points(point: Pair | None, place: int) -> tuple[Pair, ...]:
 
 def _moved(flat: tuple[float, ...], factor: float, shift: Pair) -> Any:
     return tuple(number * factor + shift[index % 2] for index, number in enumerate(flat))
-
-
-def _moved_arguments(fields: Mapping[str, Any], factor: float, shift: Pair) -> dict[str, Any]:
-    return {name: _moved(value, factor, shift) if name == "to" else value for name, value in fields.items()}
 
 
 def _moved_target(target: Any, factor: float, shift: Pair) -> Any:

@@ -80,11 +80,7 @@ def _part(advance: Advance, number: int, of: int) -> Advance:
 
 
 def check(out: Path) -> None:
-    """Check that a picture can be written to a path.
-
-    Raises:
-        PictureError: it has another suffix, is no file, or stands in no directory.
-    """
+    """Check that a picture can be written to a path: its suffix, that it is no other thing, and its directory."""
     if out.suffix.lower() not in _UNSIGNED:
         raise PictureError(f"{out}: a picture ends in {', '.join(_UNSIGNED)}")
     if out.exists() and not out.is_file():
@@ -94,11 +90,7 @@ def check(out: Path) -> None:
 
 
 def save(figure: Figure, file: IO[bytes], suffix: str) -> None:
-    """Write a figure into an open file of that suffix, the same bytes for the same figure.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write a figure into an open file of that suffix, the same bytes for the same figure."""
     import matplotlib
 
     suffix = suffix.lower()

@@ -193,12 +193,9 @@ def _scored(recipe: Recipe, own: Case, texts: list[str], advance: Advance) -> tu
 
 def _together(recipe: Recipe, own: Case, texts: list[str]) -> Scores:
     """Score every row, the group repeated for each text."""
-    cells = len(texts)
-    responses = [*own.responses] * cells
-    responses[own.row :: len(own.responses)] = texts
-    arguments = own.arguments()
-    extras = {name: column * cells for name, column in arguments.pop("extras").items()}
-    repeated: dict[str, Any] = {name: column and [*column] * cells for name, column in arguments.items()}
-    repeated["groups"] = np.repeat(np.arange(cells), len(own.responses))
-    targets = [*own.targets] * cells
-    return recipe.judge(recipe.rollouts(responses, targets, **repeated, extras=extras, bad_target="abstain"))
+    cells, rows = len(texts), len(own.responses)
+    repeated: dict[str, Any] = {name: column * cells for name, column in vars(own).items() if isinstance(column, tuple)}
+    responses = [*repeated["responses"]]
+    responses[own.row :: rows] = texts
+    repeated |= {"responses": tuple(responses), "groups": tuple(np.repeat(np.arange(cells), rows).tolist())}
+    return recipe.judge(Case(**repeated).rollouts(recipe, checked=False))
