@@ -94,13 +94,8 @@ class Case:
     def sized(self, recipe: Recipe, size: Size, origin: str) -> Case:
         """Give the image size to the row to explain, and to the rest of its group, where nothing else says it.
 
-        Args:
-            recipe: how the target is read.
-            size: width and height of the original image.
-            origin: the file that says so, for the error.
-
         Raises:
-            TargetError: the target cannot be read, or says another size.
+            TargetError: the target cannot be read, or says another size than ``origin``, the file that the size is of.
         """
         sizes = list(self.image_sizes or [None] * len(self.responses))
         target = recipe.read_targets([self.target], warn=False).rows[0]

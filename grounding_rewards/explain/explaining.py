@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from grounding_rewards.combine import Known, is_combination
+from grounding_rewards.combine import Known, parts_of
 from grounding_rewards.errors import GroundingRewardsError, TargetError
 from grounding_rewards.explain.arithmetic import lengths_of
 from grounding_rewards.explain.case import Case, numbers_of, read_response
@@ -23,7 +23,7 @@ from grounding_rewards.explain.target_section import (
 from grounding_rewards.explain.terms import ACC, term_of
 from grounding_rewards.rollouts import Reason, Rollouts, Scores
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.verifiers import DastLength, Verifier
+from grounding_rewards.verifiers import DastLength
 
 
 def explain(recipe: Recipe, case: Case) -> Explanation:
@@ -139,16 +139,10 @@ def _together(recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) ->
     else:
         return None
     mates = [_mate(row, case, rollouts, scores) for row in rows]
-    if any(isinstance(part, DastLength) for part in _verifiers(recipe.reward)):
+    if any(isinstance(part, DastLength) for part in (recipe.reward, *dict(parts_of(recipe.reward)).values())):
         lengths = lengths_of(rollouts)[0]
         mates = [replace(mate, length=int(lengths[row])) for mate, row in zip(mates, rows, strict=True)]
     return Together(what, recipe.space.value, tuple(mates))
-
-
-def _verifiers(term: Verifier) -> list[Verifier]:
-    if not is_combination(term):
-        return [term]
-    return [verifier for _, child in term.children for verifier in _verifiers(child)]
 
 
 def _trajectory(rollouts: Rollouts, row: int) -> Any:

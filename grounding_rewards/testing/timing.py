@@ -18,10 +18,7 @@ _NOISE = 0.005  # seconds: below this, a ratio says more about the clock than ab
 
 
 def check_time(recipe: Recipe, example: Example, limit: float) -> dict[str, float]:
-    """Check that no megabyte takes longer than ``limit`` processor seconds, and that time grows about linearly.
-
-    Returns:
-        Seconds for a megabyte, by shape.
+    """Check that no megabyte takes longer than ``limit`` processor seconds; return the seconds by shape.
 
     Raises:
         AssertionError: a shape is too slow, or takes 12 times as long for 60 KiB as for 15 KiB; names the shape.

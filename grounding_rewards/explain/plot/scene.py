@@ -13,7 +13,6 @@ from grounding_rewards.explain.case import Case
 from grounding_rewards.groups.consensus import consensus_region
 from grounding_rewards.rollouts import CLICKED, Rollouts
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import InConsensus
 
@@ -21,7 +20,6 @@ Window = tuple[float, float, float, float]
 """x1 y1 x2 y2 of a view, in the space of the scene."""
 
 _MARGIN = 1.5
-_CORNERS = 72  # of the polygon that stands for a circle
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +101,7 @@ def scene(recipe: Recipe, case: Case) -> Scene:
     mine = regions.row == case.row
     boxes = moved(regions.box[mine])
     marks = moved(np.where(regions.kind[:, None] == RegionKind.BBOX, regions.point, np.nan)[mine])
-    outlines = tuple(map(moved, _shapes(regions, mine)))
+    outlines = tuple(moved(regions.outline(place)) for place in np.flatnonzero(mine).tolist())
     answer, others = _answers(recipe, case, rollouts, moved)
     agreed = _consensus(recipe, case)
     extent = extents(space, sizes[:1], sizes[1:])[0]
@@ -145,23 +143,6 @@ def _pictured(recipe: Recipe, sizes: Floats) -> CoordSpace:
         if all(known[name] for name in needed):
             return space
     return recipe.space
-
-
-def _shapes(regions: Regions, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[Floats]:
-    """Return the corners of each place, in the space of the regions."""
-    corners = []
-    for row in np.flatnonzero(mine):
-        kind, (x1, y1, x2, y2) = regions.kind[row], regions.box[row]
-        if kind == RegionKind.POLYGON:
-            corners.append(regions.vertices[regions.offsets[row] : regions.offsets[row + 1]])
-        elif kind == RegionKind.CIRCLE:
-            turns = np.linspace(0.0, 2 * np.pi, _CORNERS, endpoint=False)[:, None]
-            corners.append(regions.point[row] + regions.radii[row] * np.hstack((np.cos(turns), np.sin(turns))))
-        elif kind == RegionKind.POINT:
-            corners.append(regions.point[row][None])
-        else:
-            corners.append(np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]]))
-    return corners
 
 
 def _answers(
