@@ -323,10 +323,8 @@ def weighted(**parts: tuple[float, Verifier]) -> Weighted:
     for name, pair in parts.items():
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise RecipeError(f"part {name!r}: got {pair!r:.80}; expected (weight, verifier)")
-        _finite(f"weight of {name}", pair[0])
-    return Weighted(
-        tuple((name, part) for name, (_, part) in parts.items()), tuple(float(weight) for weight, _ in parts.values())
-    )
+    weights = tuple(_finite(f"weight of {name}", weight) for name, (weight, _) in parts.items())
+    return Weighted(tuple((name, part) for name, (_, part) in parts.items()), weights)
 
 
 def product(**parts: Verifier) -> Product:

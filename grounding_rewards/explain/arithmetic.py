@@ -18,6 +18,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import Consensus, DastLength, Exploration, InConsensus, Verifier
 from grounding_rewards.verifiers.consensus import clicks
 from grounding_rewards.verifiers.exploration import collinear
+from grounding_rewards.verifiers.length import lengths_of
 
 MOST_BOXES = 8
 """Boxes of a list that are described one by one, at most."""
@@ -29,15 +30,8 @@ def intermediate_numbers(term: Verifier, rollouts: Rollouts, row: int, score: fl
     return "" if known is None else known(term, rollouts, row, score)
 
 
-def lengths_of(rollouts: Rollouts) -> tuple[Floats, str]:
-    """Return the length of each response (n,), in tokens where they are known, and the unit."""
-    if rollouts.token_lengths is not None:
-        return rollouts.token_lengths.astype(np.float64), "tokens"
-    return np.array([len(text) for text in rollouts.text], dtype=np.float64), "characters"
-
-
 def _length(term: DastLength, rollouts: Rollouts, row: int, score: float) -> str:
-    lengths, unit = lengths_of(rollouts)
+    lengths, unit = lengths_of(rollouts), "characters" if rollouts.token_lengths is None else "tokens"
     mine = rollouts.groups == rollouts.groups[row]
     right = evaluate(term.correct, rollouts, "correct")[0] > term.above
     p, longest = float(right[mine].mean()), float(lengths[mine].max())

@@ -8,7 +8,6 @@ from typing import Any
 
 from grounding_rewards.combine import Known, parts_of
 from grounding_rewards.errors import GroundingRewardsError, TargetError
-from grounding_rewards.explain.arithmetic import lengths_of
 from grounding_rewards.explain.case import Case, numbers_of, read_response
 from grounding_rewards.explain.explanation import Compared, Explanation, Mate, ReadTarget, Together
 from grounding_rewards.explain.labels import acc_made_by, plain
@@ -24,6 +23,7 @@ from grounding_rewards.explain.terms import ACC, term_of
 from grounding_rewards.rollouts import Reason, Rollouts, Scores
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.verifiers import DastLength
+from grounding_rewards.verifiers.length import lengths_of
 
 
 def explain(recipe: Recipe, case: Case) -> Explanation:
@@ -140,7 +140,7 @@ def _together(recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) ->
         return None
     mates = [_mate(row, case, rollouts, scores) for row in rows]
     if any(isinstance(part, DastLength) for part in (recipe.reward, *dict(parts_of(recipe.reward)).values())):
-        lengths = lengths_of(rollouts)[0]
+        lengths = lengths_of(rollouts)
         mates = [replace(mate, length=int(lengths[row])) for mate, row in zip(mates, rows, strict=True)]
     return Together(what, recipe.space.value, tuple(mates))
 
