@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from grounding_rewards.cli import signals, verbs
+from grounding_rewards.cli import application, signals
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.rollout_table import RolloutTable
 from tests.children import run_child
@@ -38,7 +38,7 @@ def test_every_command_has_its_words():
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize(("number", "code", "line"), ENDS)
 def test_every_command_ends_with_one_line(run, folder, monkeypatch, name, number, code, line):
-    imported = verbs.import_module
+    imported = application.import_module
 
     def stopped(module):
         if not module.endswith(".pool"):
@@ -46,7 +46,7 @@ def test_every_command_ends_with_one_line(run, folder, monkeypatch, name, number
         return imported(module)
 
     before = names(folder)
-    monkeypatch.setattr(verbs, "import_module", stopped)
+    monkeypatch.setattr(application, "import_module", stopped)
     assert run(*words_of(name)) == (code, "", line)
     assert names(folder) == before
     assert [signal.getsignal(each) for each, _, _ in ENDS] == [signal.SIG_DFL] * 3
