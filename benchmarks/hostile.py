@@ -12,8 +12,9 @@ import statistics
 
 import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
+from grounding_rewards.testing.hostile import MEGABYTE
 from grounding_rewards.testing.recipes import examples_of
-from grounding_rewards.testing.timing import growth, megabyte_seconds
+from grounding_rewards.testing.timing import growth, seconds, shapes
 
 
 def main() -> None:
@@ -26,7 +27,7 @@ def main() -> None:
     for name in [options.recipe] if options.recipe else gr.list_recipes():
         recipe = gr.recipe(name, **shown_with(name))
         example = examples_of(recipe)[0]
-        times = {shape: 1000 * best for shape, best in megabyte_seconds(recipe, example, repeats=3).items()}
+        times = {shape: 1000 * seconds(recipe, example, text, 3) for shape, text in shapes(recipe, MEGABYTE)}
         ratios = growth(recipe, example)
         ranked = sorted(times, key=lambda shape: -times[shape])
         grows = f"{max(ratios.values()):7.1f}" if ratios else f"{'-':>7}"

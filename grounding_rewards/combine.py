@@ -7,9 +7,9 @@ and ``needs``, so that compositions nest. The names become ``Scores.parts``, eac
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import pairwise
 from operator import add
 from typing import Protocol, TypeGuard
@@ -52,16 +52,16 @@ def is_combination(term: Verifier) -> TypeGuard[Combination]:
 def evaluate(
     term: Verifier, rollouts: Rollouts, label: str = "reward", known: Known | None = None
 ) -> tuple[Floats, dict[str, Floats]]:
-    """A term's scores (n,), and those of every named part inside it.
+    """Return a term's scores (n,), and those of every named part inside it.
 
     Args:
         term: a verifier or a combination.
         rollouts: n rollouts.
-        label: what errors call the term: a part's name, or "reward" or "success" for a whole.
+        label: the term's name in errors: a part's name, or "reward" or "success" for a whole.
         known: verifiers and their scores by identity; grows, and spares one that occurs again on these rollouts.
 
     Raises:
-        VerifierError: a verifier returned something other than n numbers within its bounds; says which part it is.
+        VerifierError: a verifier returned something other than n numbers within its bounds; names the part.
     """
     parts: dict[str, Floats] = {}
     return _evaluate(term, rollouts, label, {} if known is None else known, parts), parts
@@ -79,11 +79,11 @@ def _evaluate(term: Verifier, rollouts: Rollouts, label: str, known: Known, part
     return found[1]
 
 
-def part_names(term: Verifier) -> list[str]:
-    """Names of all parts inside a term, in order of evaluation."""
-    if not is_combination(term):
-        return []
-    return [found for name, child in term.children for found in (*part_names(child), name)]
+def parts_of(term: Verifier) -> Iterator[tuple[str, Verifier]]:
+    """Yield all parts inside a term by name, in order of evaluation."""
+    for name, child in term.children if is_combination(term) else ():
+        yield from parts_of(child)
+        yield name, child
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class _Parts:
         for name, part in self.parts:
             if wrong := why_invalid(part, VERIFIER):
                 raise RecipeError(f"part {name!r}: got {short_repr(part)}, which {wrong}")
-        names = part_names(self)  # type: ignore[arg-type]
+        names = [name for name, _ in parts_of(self)]  # type: ignore[arg-type]
         for name in names:
             if name in RESERVED or not name.isidentifier():
                 raise RecipeError(f"part {name!r}: trainers use that name, or it is no name; choose another")
@@ -298,13 +298,8 @@ class Steps(_Lone):
         return max(self.values)
 
     def join(self, scores: Mapping[str, Floats]) -> Floats:
-        edges, values = self._columns
-        found: Floats = values[edges.searchsorted(self.score(scores), side="right")]
-        return found
-
-    @cached_property
-    def _columns(self) -> tuple[Floats, Floats]:
-        return np.array(self.edges, dtype=np.float64), np.array(self.values, dtype=np.float64)
+        values: Floats = np.array(self.values, dtype=np.float64)
+        return values[np.searchsorted(self.edges, self.score(scores), side="right")]
 
 
 def _folded(join: np.ufunc, parts: tuple[tuple[str, Verifier], ...], scores: Mapping[str, Floats]) -> Floats:
@@ -324,10 +319,8 @@ def weighted(**parts: tuple[float, Verifier]) -> Weighted:
     for name, pair in parts.items():
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise RecipeError(f"part {name!r}: got {pair!r:.80}; expected (weight, verifier)")
-        _finite(f"weight of {name}", pair[0])
-    return Weighted(
-        tuple((name, part) for name, (_, part) in parts.items()), tuple(float(weight) for weight, _ in parts.values())
-    )
+    weights = tuple(_finite(f"weight of {name}", weight) for name, (weight, _) in parts.items())
+    return Weighted(tuple((name, part) for name, (_, part) in parts.items()), weights)
 
 
 def product(**parts: Verifier) -> Product:

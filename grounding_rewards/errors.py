@@ -15,6 +15,11 @@ class GroundingRewardsError(Exception):
 
     term: Any = None
 
+    @property
+    def problem(self) -> str:
+        """The message, of a TargetError without the name of the sample."""
+        return str(self)
+
 
 class SpaceError(GroundingRewardsError, ValueError):
     """A coordinate space is unknown or was not declared where one is needed."""
@@ -95,8 +100,9 @@ class TargetError(GroundingRewardsError, ValueError):
 
     @property
     def problem(self) -> str:
-        """The message without the sample, for callers that name it themselves."""
-        return f"field {self.field!r}: got {_short(self.came)}; expected {self.expected}"
+        """The message without the sample."""
+        came = "nothing" if self.came is MISSING else short_repr(self.came, 120)
+        return f"field {self.field!r}: got {came}; expected {self.expected}"
 
     def named(self, sample: str | int) -> TargetError:
         """Return the same error under another name of the sample; a name that the target has itself stays."""
@@ -105,16 +111,6 @@ class TargetError(GroundingRewardsError, ValueError):
 
 class TargetWarning(UserWarning):
     """Targets can be used and look wrong: an action of an unknown name, or a place that no click reaches."""
-
-
-def _short(value: Any, limit: int = 120) -> str:
-    if isinstance(value, _Missing):
-        return "nothing"
-    try:
-        text = repr(value)
-    except Exception:  # a whole number of 5,000 digits, for one
-        text = f"a {type(value).__name__} that cannot be printed"
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def near(name: Any, known: Iterable[str]) -> str:
@@ -155,13 +151,14 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
-def short_repr(thing: Any) -> str:
+def short_repr(thing: Any, limit: int = 80) -> str:
     """Return the beginning of a repr, for errors, whatever the thing.
 
     >>> short_repr("hit")
     "'hit'"
     """
     try:
-        return f"{thing!r:.80}"
-    except Exception:  # a repr is third-party code
-        return f"a {type(thing).__name__}"
+        text = repr(thing[: limit + 1] if isinstance(thing, str | list) else thing)
+    except Exception:  # a repr is third-party code, and a whole number of 5,000 digits has none
+        return f"a {type(thing).__name__} that cannot be printed"
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.combine import Known, evaluate, part_names
+from grounding_rewards.combine import Known, evaluate, parts_of
 from grounding_rewards.coords.image_sizes import read_sizes
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import PIXEL, CoordSpace, convert
@@ -178,7 +178,7 @@ class Recipe:
     @property
     def parts(self) -> tuple[str, ...]:
         """Names of ``Scores.parts``, in order."""
-        return tuple(part_names(self.reward))
+        return tuple(name for name, _ in parts_of(self.reward))
 
     def to_dict(self) -> dict[str, Any]:
         """Name and options: ``recipe(r.to_dict()) == r``."""

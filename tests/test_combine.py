@@ -17,7 +17,7 @@ from grounding_rewards.combine import (
     clip,
     evaluate,
     gate,
-    part_names,
+    parts_of,
     product,
     steps,
     weighted,
@@ -118,16 +118,16 @@ def test_steps_need_rising_edges_and_one_value_more(edges, values):
 
 def test_parts_are_scores_before_weights_those_inside_first():
     term = weighted(main=(0.9, product(a=A, b=B)), c=(0.1, SIGNED))
-    assert part_names(term) == ["a", "b", "main", "c"]
+    assert [name for name, _ in parts_of(term)] == ["a", "b", "main", "c"]
     _, parts = evaluate(term, rows(term))
     assert {name: part.tolist() for name, part in parts.items()} == {
         "a": [0, 0.5, 1], "b": [1, 0.5, 0.25], "main": [0, 0.25, 0.25], "c": [-1, 0, 2],
     }  # fmt: skip
-    assert list(parts) == part_names(term)
+    assert list(parts) == [name for name, _ in parts_of(term)]
 
 
 def test_a_bare_verifier_has_no_parts():
-    assert (part_names(A), evaluate(A, range(3))[1]) == ([], {})
+    assert (list(parts_of(A)), evaluate(A, range(3))[1]) == ([], {})
 
 
 def test_needs_are_those_of_all_parts_at_any_depth():
@@ -255,7 +255,7 @@ def test_scores_stay_within_the_declared_bounds_to_the_last_bit(term):
     assert (scores >= term.low).all()
     assert (scores <= term.high).all()
     assert np.isfinite(scores).all()
-    assert list(parts) == part_names(term)
+    assert list(parts) == [name for name, _ in parts_of(term)]
 
 
 def test_bounds_add_up_as_scores_do_also_where_sum_rounds_otherwise(monkeypatch):

@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from grounding_rewards.cli.render.recipes import settings
 from grounding_rewards.cli.render.values import as_written, bounds_of
 from grounding_rewards.plugins.registry import BUILT_IN
 
@@ -26,7 +27,7 @@ def page(recipes: Sequence[Facts], left_out: Sequence[str]) -> str:
         loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True,
     )  # fmt: skip
-    filters = (bounds_of, code, fenced, inputs, needs, options, paper, plain, scores, space)
+    filters = (bounds_of, code, fenced, inputs, needs, paper, plain, scores, settings, space)
     environment.filters |= {each.__name__: each for each in filters}
     return environment.get_template("page.md.jinja").render(recipes=recipes, left_out=left_out)
 
@@ -45,11 +46,6 @@ def needs(facts: Facts) -> str:
 def paper(facts: Facts) -> str:
     """Return the source of a recipe."""
     return "this package" if facts["paper"] == BUILT_IN else str(facts["paper"])
-
-
-def options(values: Facts) -> str:
-    """Return the options that a recipe is shown with."""
-    return ", ".join(f"{key}={as_written(value)}" for key, value in values.items())
 
 
 def inputs(example: Facts) -> str:

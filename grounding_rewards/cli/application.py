@@ -19,11 +19,7 @@ PACKAGE = "grounding_rewards.cli"
 
 
 def build(words: Sequence[str] = ()) -> typer.Typer:
-    """The typer application, one command a verb.
-
-    Args:
-        words: a command line. Where it begins with a verb, that alone is there: others cost time to import.
-    """
+    """Build the typer application, one command a verb: that alone with which the line begins, for imports take time."""
     app = typer.Typer(
         name=NAME,
         help="Rewards and verifiers for models that point at things on a screen.",
@@ -65,12 +61,9 @@ Strict = Annotated[bool, typer.Option("--strict", help="End with exit status 1 a
 
 
 def verbs(package: str, known: Mapping[str, str], words: Sequence[str]) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Import the functions of verbs; return them by name.
+    """Import the functions of verbs, ``module:function`` of a package by name; where a line begins with one, it alone.
 
-    Args:
-        package: the package of their modules.
-        known: ``module:function`` by verb.
-        words: a command line. Where it begins with a verb, it is the only one: most take longer to import than to run.
+    Most take longer to import than to run.
 
     >>> known = {"score": "score:score", "recipes": "recipes:list_recipes"}
     >>> [(name, function.__name__) for name, function in verbs(PACKAGE, known, ["recipes", "gelato"])]
@@ -85,22 +78,32 @@ def verbs(package: str, known: Mapping[str, str], words: Sequence[str]) -> Itera
 def strict(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with ``--strict``: exit status 1 where it warned, once it has done its work.
 
+    An argument whose annotation holds a function, such as ``options.FileColumns``, stands for the function's options.
+
     >>> import inspect
     >>> list(inspect.signature(strict(lambda *, out: None)).parameters)
     ['out', 'strict']
     """
+    parameters, makers = list[inspect.Parameter](), dict[str, Callable[..., Any]]()
+    for name, own in inspect.signature(command, eval_str=True).parameters.items():
+        maker = next(filter(inspect.isfunction, getattr(own.annotation, "__metadata__", ())), None)
+        if maker:
+            makers[name] = maker
+        parameters += inspect.signature(maker, eval_str=True).parameters.values() if maker else [own]
+    parameters.append(inspect.Parameter("strict", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Strict))
+    parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
 
     @wraps(command)
-    def run(*args: Any, strict: bool, **options: Any) -> None:
+    def run(*, strict: bool, **options: Any) -> None:
         with warned() as warnings:
-            command(*args, **options)
+            for name, maker in makers.items():
+                options[name] = maker(**{each: options.pop(each) for each in inspect.signature(maker).parameters})
+            command(**options)
         if strict and warnings:
             raise typer.Exit(1)
 
-    own = inspect.signature(command, eval_str=True)
-    run.__annotations__ = {**inspect.get_annotations(command, eval_str=True), "strict": Strict}
-    option = inspect.Parameter("strict", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Strict)
-    run.__signature__ = own.replace(parameters=[*own.parameters.values(), option])  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
 
 

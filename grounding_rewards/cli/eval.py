@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.batch.row_scoring import Columns, TableScorer
+from grounding_rewards.batch.row_scoring import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import evaluation as show
@@ -20,23 +20,13 @@ from grounding_rewards.targets.findings import Finding, described
 
 def evaluate_files(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="JSON lines (.jsonl) or Parquet (.parquet).")],
-    response_space: options.ResponseSpace = None,
-    model: options.Model = None,
-    min_pixels: options.Bound = None,
-    max_pixels: options.Bound = None,
-    processor_min_pixels: options.Bound = None,
-    processor_max_pixels: options.Bound = None,
+    *,
+    chosen: options.RecipeOptions,
     by: Annotated[list[str] | None, typer.Option(metavar="FIELD", help="Also break down by this column.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a file.")] = False,
     recipe: Annotated[str, typer.Option("--recipe", metavar="NAME", help="The recipe whose `acc` counts.")] = "click",
-    option: options.Options = None,
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
-    response_column: options.ResponseColumn = "response",
-    target_column: options.TargetColumn = "target",
-    image_size_column: options.ImageSizeColumn = "image_size",
-    model_image_size_column: options.ModelImageSizeColumn = "model_image_size",
-    id_column: options.IdColumn = "sample_id",
-    token_length_column: options.TokenLengthColumn = "token_length",
+    columns: options.FileColumns,
 ) -> None:
     """Count how often a model was right, with 95 % Wilson intervals.
 
@@ -44,13 +34,6 @@ def evaluate_files(
 
     Example: `grounding-rewards eval responses.jsonl --response-space thousandths --by ui_type`
     """
-    columns = Columns(
-        response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
-    )
-    chosen = options.read_options(
-        option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
-        processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
-    )  # fmt: skip
     scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, warn=terminal.warn)
     fields = list(dict.fromkeys(by or ()))
     found, warned = [], list[list[str]]()

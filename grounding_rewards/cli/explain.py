@@ -45,13 +45,8 @@ def explain_score(
         list[str] | None,
         typer.Option(metavar="TEXT", help="Another response of its group; may come several times."),
     ] = None,
-    option: options.Options = None,
-    response_space: options.ResponseSpace = None,
-    model: options.Model = None,
-    min_pixels: options.Bound = None,
-    max_pixels: options.Bound = None,
-    processor_min_pixels: options.Bound = None,
-    processor_max_pixels: options.Bound = None,
+    *,
+    chosen: options.RecipeOptions,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     compare_with: Annotated[
         str | None, typer.Option("--compare", metavar="NAME,NAME", help="Other recipes' scores, side by side.")
@@ -73,12 +68,7 @@ def explain_score(
     row: Annotated[
         int | None, typer.Option(metavar="N", help="Its number, counted from 0.", rich_help_panel=_ROW)
     ] = None,
-    response_column: options.ResponseColumn = "response",
-    target_column: options.TargetColumn = "target",
-    image_size_column: options.ImageSizeColumn = "image_size",
-    model_image_size_column: options.ModelImageSizeColumn = "model_image_size",
-    id_column: options.IdColumn = "sample_id",
-    token_length_column: options.TokenLengthColumn = "token_length",
+    columns: options.FileColumns,
 ) -> None:
     """Explain a score: what was read, how it was converted, what each part scores and adds, and why.
 
@@ -87,17 +77,10 @@ def explain_score(
 
     Example: `grounding-rewards explain gelato --response '(200, 150)' --target '[0.1, 0.1, 0.3, 0.2]'`
     """
-    columns = Columns(
-        response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
-    )
     sizes = {"image_size": image_size, "model_image_size": model_image_size}
     beside = {"target": target, **sizes, "group": group or None}
     _check(response, file, row, beside, columns)
     _check_picture(plot, image)
-    chosen = options.read_options(
-        option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
-        processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
-    )  # fmt: skip
     if response is None and file is None:
         chosen = catalogue.shown_with(name, chosen)
     recipe = catalogue.recipe(name, **chosen)
@@ -136,11 +119,7 @@ def explain_score(
 def _case(
     recipe: Recipe, response: str, target: str | None, group: Sequence[str], sizes: Mapping[str, str | None]
 ) -> Case:
-    """Return the case of the words on the command line.
-
-    Raises:
-        RecipeError: the target is missing, or a size is none.
-    """
+    """Return the case of the words on the command line."""
     if target is None and not recipe.label_free:
         raise RecipeError(
             "--target: got nothing; expected the target of --response, such as '{\"bbox\": [1, 2, 3, 4]}'"
@@ -170,11 +149,7 @@ def _check(
     beside: Mapping[str, Any],
     columns: Columns,
 ) -> None:
-    """Check that options make sense together.
-
-    Raises:
-        RecipeError: they do not.
-    """
+    """Check that options make sense together."""
     if response is not None and file is not None:
         raise RecipeError("--response and --file: got both; expected one of them")
     if (file is None) != (row is None):
@@ -190,12 +165,7 @@ def _check(
 
 
 def _check_picture(plot: Path | None, image: Path | None) -> None:
-    """Check that a picture can be drawn, before anything is printed.
-
-    Raises:
-        RecipeError: there is a screenshot, and nothing to draw over it.
-        PictureError: the file cannot be written; or, for a screenshot, matplotlib is not installed.
-    """
+    """Check that a picture can be drawn, before anything is printed."""
     if image is not None and plot is None:
         raise RecipeError("--image: got it without --plot, the picture to draw")
     if plot is not None:
@@ -207,11 +177,7 @@ def _check_picture(plot: Path | None, image: Path | None) -> None:
 
 
 def _others(first: str, names: str | None, given: Mapping[str, Any]) -> tuple[list[Recipe], LeftOut]:
-    """Build the recipes to compare with, each with those options that it takes; return the others by recipe.
-
-    Raises:
-        RecipeError: none is named, one is named twice or is the first, or an option does not fit.
-    """
+    """Build the recipes to compare with, each with those options that it takes; return the others by recipe."""
     if names is None:
         return [], {}
     others, left_out = [], LeftOut()

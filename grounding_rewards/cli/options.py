@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from grounding_rewards.batch.row_scoring import Columns
 from grounding_rewards.catalogue import recipe
 from grounding_rewards.coords.spaces import PIPELINES, CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, SpaceError
@@ -25,41 +26,15 @@ class OnBadTarget(StrEnum):
     ABSTAIN = "abstain"
 
 
-_PANEL = "Columns of the file"
-_SPACES = f"The space that the model answers in: {', '.join(CoordSpace)}."
-ResponseSpace = Annotated[str | None, typer.Option(metavar="SPACE", help=f"{_SPACES} Default: the recipe's own.")]
 Options = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="KEY=VALUE", help="An option of the recipe; may be given several times."),
 ]
-_SEEN = "The size of the image that the model saw"
-Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        metavar="NAME",
-        help=f"Whose resizing makes it, where rows do not say: {', '.join(PIPELINES)}. Sets --response-space, too.",
-        rich_help_panel=_SEEN,
-    ),
-]
-Bound = Annotated[int | None, typer.Option(metavar="PIXELS", help="As the launch sets it.", rich_help_panel=_SEEN)]
+_RESIZED = "The size of the image that the model saw"
+Bound = Annotated[int | None, typer.Option(metavar="PIXELS", help="As the launch sets it.", rich_help_panel=_RESIZED)]
 BadTargets = Annotated[
     OnBadTarget,
     typer.Option("--bad-target", help="A target that cannot be used: stop, or leave the row out of all figures."),
-]
-ResponseColumn = Annotated[str, typer.Option(help="The model's response.", rich_help_panel=_PANEL)]
-TargetColumn = Annotated[str, typer.Option(help="The target: the right answer.", rich_help_panel=_PANEL)]
-ImageSizeColumn = Annotated[
-    str, typer.Option(help="Width and height of the original image, where needed.", rich_help_panel=_PANEL)
-]
-ModelImageSizeColumn = Annotated[
-    str, typer.Option(help="The same of the image that the model saw, where needed.", rich_help_panel=_PANEL)
-]
-IdColumn = Annotated[
-    str, typer.Option(help="The sample's name, for groups and errors; else its target's id.", rich_help_panel=_PANEL)
-]
-TokenLengthColumn = Annotated[
-    str, typer.Option(help="How many tokens the response has, for rewards of length.", rich_help_panel=_PANEL)
 ]
 Rollouts = Annotated[
     list[Path],
@@ -141,12 +116,62 @@ Split = Annotated[
 ]
 
 
-def check_data(data: Path | None, id_column: str | None, split: str | None) -> None:
-    """Check that no option says how to read ``--data`` where there is none.
+def _recipe_options(
+    option: Options = None,
+    response_space: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPACE",
+            help=f"The space that the model answers in: {', '.join(CoordSpace)}. Default: the recipe's own.",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"Whose resizing makes it, where rows do not say: {', '.join(PIPELINES)}. Sets --response-space, too.",
+            rich_help_panel=_RESIZED,
+        ),
+    ] = None,
+    min_pixels: Bound = None,
+    max_pixels: Bound = None,
+    processor_min_pixels: Bound = None,
+    processor_max_pixels: Bound = None,
+) -> dict[str, Any]:
+    return read_options(
+        option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
+        processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
+    )  # fmt: skip
 
-    Raises:
-        PoolError: one does.
-    """
+
+def _column(text: str) -> Any:
+    return typer.Option(help=text, rich_help_panel="Columns of the file")
+
+
+def _columns(
+    response_column: Annotated[str, _column("The model's response.")] = "response",
+    target_column: Annotated[str, _column("The target: the right answer.")] = "target",
+    image_size_column: Annotated[str, _column("Width and height of the original image, where needed.")] = "image_size",
+    model_image_size_column: Annotated[
+        str, _column("The same of the image that the model saw, where needed.")
+    ] = "model_image_size",
+    id_column: Annotated[str, _column("The sample's name, for groups and errors; else its target's id.")] = "sample_id",
+    token_length_column: Annotated[
+        str, _column("How many tokens the response has, for rewards of length.")
+    ] = "token_length",
+) -> Columns:
+    return Columns(
+        response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
+    )
+
+
+RecipeOptions = Annotated[dict[str, Any], _recipe_options]
+FileColumns = Annotated[Columns, _columns]
+"""Several options as one argument: ``application.strict`` calls the function for it."""
+
+
+def check_data(data: Path | None, id_column: str | None, split: str | None) -> None:
+    """Check that no option says how to read ``--data`` where there is none."""
     if data is None and (id_column is not None or split is not None):
         raise PoolError(
             f"{'--split' if id_column is None else '--id-column'} says how --data is read; name it by --data"
@@ -154,11 +179,7 @@ def check_data(data: Path | None, id_column: str | None, split: str | None) -> N
 
 
 def read_options(options: Sequence[str] | None, **named: Any) -> dict[str, Any]:
-    """Return the recipe's options: those of ``--option``, and ``named`` ones with flags of their own, such as --model.
-
-    Raises:
-        RecipeError: an option is not KEY=VALUE, or comes twice.
-    """
+    """Return the recipe's options: those of ``--option``, and ``named`` ones with flags of their own."""
     given = {name: value for name, value in named.items() if value is not None}
     for option in options or ():
         key, equals, value = option.partition("=")
@@ -174,9 +195,6 @@ def target_recipe(name: str | None) -> Recipe | None:
     """Build the recipe whose form targets have; None where none is named.
 
     Targets do not depend on the space that the model answers in, so no option asks for it.
-
-    Raises:
-        RecipeError: the name is unknown, or needs other options.
 
     >>> target_recipe("click").target_space
     <CoordSpace.PIXEL: 'pixel'>

@@ -17,13 +17,8 @@ def list_recipes(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="One recipe; without it all of them in a table.")
     ] = None,
-    option: options.Options = None,
-    response_space: options.ResponseSpace = None,
-    model: options.Model = None,
-    min_pixels: options.Bound = None,
-    max_pixels: options.Bound = None,
-    processor_min_pixels: options.Bound = None,
-    processor_max_pixels: options.Bound = None,
+    *,
+    given: options.RecipeOptions,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: a list, or one recipe's object.")] = False,
 ) -> None:
     """List the recipes, or show one: formula, parts, options, source, deviations, exploits and a scored example.
@@ -32,10 +27,6 @@ def list_recipes(
 
     Example: `grounding-rewards recipes gelato --option format_weight=0.1`
     """
-    given = options.read_options(
-        option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
-        processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
-    )  # fmt: skip
     if name is not None:
         facts = describe.recipe(name, given)
         terminal.print_json(facts) if as_json else show_recipes.one(facts)

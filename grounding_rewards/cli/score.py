@@ -13,7 +13,7 @@ import typer
 
 from grounding_rewards import catalogue
 from grounding_rewards.arrays import Floats
-from grounding_rewards.batch.row_scoring import Columns, TableScorer
+from grounding_rewards.batch.row_scoring import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.errors import TargetError
@@ -33,22 +33,12 @@ def score(
         str, typer.Option("--recipe", metavar="NAME", help="The recipe; `grounding-rewards recipes` lists them.")
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write; its suffix chooses the format.")],
-    option: options.Options = None,
-    response_space: options.ResponseSpace = None,
-    model: options.Model = None,
-    min_pixels: options.Bound = None,
-    max_pixels: options.Bound = None,
-    processor_min_pixels: options.Bound = None,
-    processor_max_pixels: options.Bound = None,
+    *,
+    chosen: options.RecipeOptions,
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
     prefix: Annotated[str, typer.Option(metavar="P", help="Put before the name of every new column.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
-    response_column: options.ResponseColumn = "response",
-    target_column: options.TargetColumn = "target",
-    image_size_column: options.ImageSizeColumn = "image_size",
-    model_image_size_column: options.ModelImageSizeColumn = "model_image_size",
-    id_column: options.IdColumn = "sample_id",
-    token_length_column: options.TokenLengthColumn = "token_length",
+    columns: options.FileColumns,
 ) -> None:
     """Score every row of a file with a recipe, and write the rows with their scores.
 
@@ -59,13 +49,6 @@ def score(
 
     Example: `grounding-rewards score rollouts.jsonl --recipe gelato --out scored.parquet`
     """
-    columns = Columns(
-        response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
-    )
-    chosen = options.read_options(
-        option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
-        processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
-    )  # fmt: skip
     scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, warn=terminal.warn)
     summary = _write(file, out, scorer, prefix)
     if as_json:

@@ -35,12 +35,7 @@ def _fill() -> None:
 
 
 class _Stream:
-    """A text stream that goes on as a stream to nowhere when writing fails.
-
-    Args:
-        stream: the stream to write to.
-        survived: errors of writing that end nothing.
-    """
+    """A text stream that goes on as a stream to nowhere when writing fails; those ``survived`` are no errors."""
 
     def __init__(self, stream: Any, survived: type[OSError]) -> None:
         self._stream, self._survived = stream, survived

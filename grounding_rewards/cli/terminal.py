@@ -15,14 +15,7 @@ from grounding_rewards.tables.reporting import Reporting
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float], None]]:
-    """Show a bar on stderr while the work lasts, on terminals only.
-
-    Args:
-        what: words before the bar.
-
-    Yields:
-        A function that takes the share done, 0 to 1.
-    """
+    """Show a bar on stderr, on terminals only, while the work lasts; yield what takes the share done, 0 to 1."""
     if not sys.stderr.isatty():  # before anything is imported for a bar that nobody sees
         yield lambda done: None
         return

@@ -11,43 +11,27 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import evaluate
 from grounding_rewards.coords.spaces import convert
-from grounding_rewards.explain.formulas import number
+from grounding_rewards.explain.formulas import listed, number
 from grounding_rewards.groups import voting as votes
 from grounding_rewards.recipes.published._btl_ui_blink import Blink, read_boxes
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import Consensus, DastLength, Exploration, InConsensus, Verifier
 from grounding_rewards.verifiers.consensus import clicks
 from grounding_rewards.verifiers.exploration import collinear
+from grounding_rewards.verifiers.length import lengths_of
 
 MOST_BOXES = 8
 """Boxes of a list that are described one by one, at most."""
 
 
 def intermediate_numbers(term: Verifier, rollouts: Rollouts, row: int, score: float) -> str:
-    """Return the numbers that a verifier's score of one row was made of, by the names that its formula has.
-
-    Args:
-        term: a verifier.
-        rollouts: n rollouts.
-        row: which of them.
-        score: its score there.
-
-    Returns:
-        The numbers; "" of a verifier that is not known here.
-    """
+    """Return the numbers that one row's score was made of, as its formula names them; "" where none are known."""
     known = _KNOWN.get(type(term))
     return "" if known is None else known(term, rollouts, row, score)
 
 
-def lengths_of(rollouts: Rollouts) -> tuple[Floats, str]:
-    """Return the length of each response (n,), in tokens where they are known, and the unit."""
-    if rollouts.token_lengths is not None:
-        return rollouts.token_lengths.astype(np.float64), "tokens"
-    return np.array([len(text) for text in rollouts.text], dtype=np.float64), "characters"
-
-
 def _length(term: DastLength, rollouts: Rollouts, row: int, score: float) -> str:
-    lengths, unit = lengths_of(rollouts)
+    lengths, unit = lengths_of(rollouts), "characters" if rollouts.token_lengths is None else "tokens"
     mine = rollouts.groups == rollouts.groups[row]
     right = evaluate(term.correct, rollouts, "correct")[0] > term.above
     p, longest = float(right[mine].mean()), float(lengths[mine].max())
@@ -56,7 +40,7 @@ def _length(term: DastLength, rollouts: Rollouts, row: int, score: float) -> str
     numbers = {"L": float(lengths[row]), "B": budget, "λ": over, "p": p, "L_max": longest}
     if p:
         numbers["L_r"] = float(lengths[mine & right].mean())
-    return f"{_listed(numbers)}, in {unit}; it is {'right' if right[row] else 'wrong'}"
+    return f"{listed(numbers)}, in {unit}; it is {'right' if right[row] else 'wrong'}"
 
 
 def _exploration(term: Exploration, rollouts: Rollouts, row: int, score: float) -> str:
@@ -78,7 +62,7 @@ def _votes(term: Consensus | InConsensus, rollouts: Rollouts, row: int, score: f
     if np.isnan(regions[row]).any():
         return "no vote: there is no place in the image"
     here, most = votes.votes_at(rollouts.predictions.xy, regions, rollouts.groups)
-    return _listed({"v_max": int(most[row]), "v at the point": int(here[row])})
+    return listed({"v_max": int(most[row]), "v at the point": int(here[row])})
 
 
 def _boxes(term: Blink, rollouts: Rollouts, row: int, score: float) -> str:
@@ -109,10 +93,6 @@ def _shared(boxes: Floats, others: Floats) -> Floats:
     union = geometry.area(a) + geometry.area(b) - shared
     share: Floats = np.divide(shared, union, out=np.zeros(len(a)), where=union > 0)
     return share.reshape(len(boxes), len(others))
-
-
-def _listed(numbers: dict[str, float]) -> str:
-    return ", ".join(f"{name} = {number(value)}" for name, value in numbers.items())
 
 
 _KNOWN: dict[type, Callable[[Any, Rollouts, int, float], str]] = {

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from grounding_rewards.errors import RecipeError, TargetError
+from grounding_rewards.explain.explanation import Numbers, ReadResponse
 from grounding_rewards.explain.labels import plain
-from grounding_rewards.explain.sections import Numbers, ReadResponse
 from grounding_rewards.parsing.parse import MAX_LENGTH, answer_texts, parse, read_responses
 from grounding_rewards.rollouts import PARSED, Predictions, Reason, Rollouts, Scores
 from grounding_rewards.scoring import Example, Recipe
@@ -94,13 +94,8 @@ class Case:
     def sized(self, recipe: Recipe, size: Size, origin: str) -> Case:
         """Give the image size to the row to explain, and to the rest of its group, where nothing else says it.
 
-        Args:
-            recipe: how the target is read.
-            size: width and height of the original image.
-            origin: the file that says so, for the error.
-
         Raises:
-            TargetError: the target cannot be read, or says another size.
+            TargetError: the target cannot be read, or says another size than ``origin``, the file that the size is of.
         """
         sizes = list(self.image_sizes or [None] * len(self.responses))
         target = recipe.read_targets([self.target], warn=False).rows[0]
@@ -116,23 +111,14 @@ class Case:
         return replace(self, image_sizes=tuple(sizes))
 
     def score(self, recipe: Recipe, response: str | None = None) -> Scores:
-        """Score all rows, with another response in the row to explain if ``response`` is not None.
-
-        Raises:
-            TargetError: the target of the row to explain cannot be used; others abstain.
-            RecipeError: something that the recipe needs is missing.
-        """
+        """Score all rows, with another response in the row to explain if it is not None; raise as ``rollouts``."""
         case = self if response is None else self.answering(response)
         scores = recipe.judge(case.rollouts(recipe, checked=False))
         self._check(scores.errors)
         return scores
 
     def rollouts(self, recipe: Recipe, *, checked: bool = True) -> Rollouts:
-        """Return the rollouts that the recipe's verifiers get.
-
-        Args:
-            recipe: how responses and targets are read.
-            checked: False where the row to explain may abstain as well.
+        """Return the rollouts that verifiers get; ``checked=False`` lets the row to explain abstain as well.
 
         Raises:
             TargetError: the target of the row to explain cannot be used; others abstain.
@@ -175,10 +161,7 @@ MEANINGS: Mapping[Reason, str] = {
 def read_response(recipe: Recipe, response: str | None, reason: Reason | None = None) -> ReadResponse:
     """Read one response as a recipe does. Whatever the text, this returns.
 
-    Args:
-        recipe: whose dialect and policies count.
-        response: the text; None counts as empty.
-        reason: the reason once the image's size was known; None where it is not.
+    ``reason`` is the one that was found once the image's size was known; None where it is not.
 
     >>> from grounding_rewards import recipe
     >>> read = read_response(recipe("gta1"), "(1, 2) or (3, 4)")

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from grounding_rewards import catalogue
-from grounding_rewards.combine import is_combination
+from grounding_rewards.combine import parts_of
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.labels import acc_made_by, made_by, plain
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import ACTION, Example, Recipe
 from grounding_rewards.targets.requirements import Requirements
-from grounding_rewards.verifiers import Verifier
 
 Facts = dict[str, Any]
 
@@ -29,12 +28,7 @@ def entry(name: str) -> Facts:
 
 
 def recipe(name: str, options: Mapping[str, Any]) -> Facts:
-    """Describe one recipe, with options; its example is scored here and now.
-
-    Raises:
-        RecipeError: the name or an option does not fit.
-        SpaceError: a space is unknown.
-    """
+    """Describe one recipe, with options; its example is scored here and now."""
     options = catalogue.shown_with(name, options)
     return facts(name, catalogue.recipe(name, **options), options)
 
@@ -45,7 +39,10 @@ def facts(name: str, built: Recipe, options: Mapping[str, Any]) -> Facts:
     return {
         **_summary(built, options),
         "formula": built.formula,
-        "parts": _parts(built.reward),
+        "parts": [
+            {"name": name, "low": part.low, "high": part.high, "made_by": made_by(part)}
+            for name, part in parts_of(built.reward)
+        ],
         "success": made_by(built.success),
         "acc": acc_made_by(built),
         "accepts": sorted(built.accepts),
@@ -84,16 +81,6 @@ def _sizes(found: Recipe, use: Requirements) -> list[str]:
     """The sizes that a recipe needs; where it makes that of the model's image, the original's in its place."""
     made = {} if found.resizing is None else {"model_image_size": "image_size"}
     return list(dict.fromkeys(made.get(name, name) for name in use.sizes(found.target_space)))
-
-
-def _parts(term: Verifier) -> list[Facts]:
-    """List every named part inside a term, in the order of ``Scores.parts``."""
-    if not is_combination(term):
-        return []
-    parts: list[Facts] = []
-    for name, part in term.children:
-        parts += [*_parts(part), {"name": name, "low": part.low, "high": part.high, "made_by": made_by(part)}]
-    return parts
 
 
 def _actions(built: Recipe) -> list[Facts]:

@@ -6,26 +6,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from grounding_rewards.combine import Known, is_combination
+from grounding_rewards.combine import Known, parts_of
 from grounding_rewards.errors import GroundingRewardsError, TargetError
-from grounding_rewards.explain.arithmetic import lengths_of
 from grounding_rewards.explain.case import Case, numbers_of, read_response
-from grounding_rewards.explain.explanation import Compared, Explanation, Mate, Together
+from grounding_rewards.explain.explanation import Compared, Explanation, Mate, ReadTarget, Together
 from grounding_rewards.explain.labels import acc_made_by, plain
 from grounding_rewards.explain.position import position, positions
-from grounding_rewards.explain.sections import ReadTarget
 from grounding_rewards.explain.target_section import (
     conversions,
     describe_target,
     extents,
     in_wire_form,
-    problem,
-    totals_alone,
+    with_totals_alone,
 )
 from grounding_rewards.explain.terms import ACC, term_of
 from grounding_rewards.rollouts import Reason, Rollouts, Scores
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.verifiers import DastLength, Verifier
+from grounding_rewards.verifiers import DastLength
+from grounding_rewards.verifiers.length import lengths_of
 
 
 def explain(recipe: Recipe, case: Case) -> Explanation:
@@ -66,7 +64,7 @@ def explain(recipe: Recipe, case: Case) -> Explanation:
         target=_target(recipe, case),
         valid=0.0 if error else 1.0,
         reason=Reason.BAD_TARGET.name if error else reason.name,
-        error=problem(error) if error else None,
+        error=error.problem if error else None,
     )
     return explanation if error else _scored(explanation, recipe, case, rollouts, recipe.judge(rollouts))
 
@@ -94,7 +92,7 @@ def _compared(recipe: Recipe, case: Case) -> Compared:
     try:
         scores = case.score(recipe)
     except GroundingRewardsError as error:
-        return Compared(*head, error=problem(error))
+        return Compared(*head, error=error.problem)
     row = case.row
     return Compared(*head, float(scores.total[row]), float(scores.acc[row]), Reason(scores.reason[row]).name)
 
@@ -110,7 +108,7 @@ def _scored(explanation: Explanation, recipe: Recipe, case: Case, rollouts: Roll
         used |= {where.space, recipe.space.value}
     return replace(
         explanation,
-        target=target and _with_totals_alone(target, recipe, case),
+        target=target and with_totals_alone(target, recipe, case),
         total=float(scores.total[case.row]),
         acc=float(scores.acc[case.row]),
         acc_is=acc_made_by(recipe),
@@ -131,15 +129,6 @@ def _target(recipe: Recipe, case: Case) -> ReadTarget | None:
         return None
 
 
-def _with_totals_alone(target: ReadTarget, recipe: Recipe, case: Case) -> ReadTarget:
-    """Add the total that each of several places would give on its own."""
-    totals = totals_alone(recipe, case) if len(target.places) > 1 and not recipe.label_free else ()
-    if not totals:
-        return target
-    places = zip(target.places, totals, strict=True)
-    return replace(target, places=tuple(replace(place, alone=total) for place, total in places))
-
-
 def _together(recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) -> Together | None:
     """Return the rows of the same group or trajectory, where the score depends on them."""
     if "groups" in recipe.needs:
@@ -150,16 +139,10 @@ def _together(recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) ->
     else:
         return None
     mates = [_mate(row, case, rollouts, scores) for row in rows]
-    if any(isinstance(part, DastLength) for part in _verifiers(recipe.reward)):
-        lengths = lengths_of(rollouts)[0]
+    if any(isinstance(part, DastLength) for part in (recipe.reward, *dict(parts_of(recipe.reward)).values())):
+        lengths = lengths_of(rollouts)
         mates = [replace(mate, length=int(lengths[row])) for mate, row in zip(mates, rows, strict=True)]
     return Together(what, recipe.space.value, tuple(mates))
-
-
-def _verifiers(term: Verifier) -> list[Verifier]:
-    if not is_combination(term):
-        return [term]
-    return [verifier for _, child in term.children for verifier in _verifiers(child)]
 
 
 def _trajectory(rollouts: Rollouts, row: int) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from grounding_rewards.combine import Affine, Asymmetric, Best, Clip, Combination, Gate, Product, Steps, Weighted
@@ -28,7 +28,7 @@ class Equation:
     numbers: str
     enters: Mapping[str, str]
     weights: Mapping[str, float] | None = None
-    constant: float = field(default=0.0)
+    constant: float = 0.0
 
 
 def number(value: float) -> str:
@@ -40,12 +40,17 @@ def number(value: float) -> str:
     return f"{value + 0.0:.6g}"
 
 
-def equation_of(term: Combination, scores: Values) -> Equation:
-    """Return how a combination makes one score of its parts' scores.
+def listed(numbers: Values) -> str:
+    """Write numbers with their names.
 
-    Args:
-        term: a combination, not necessarily one of ``combine``.
-        scores: the score of each part, by name.
+    >>> listed({"p": 0.5, "L": 120})
+    'p = 0.5, L = 120'
+    """
+    return ", ".join(f"{name} = {number(value)}" for name, value in numbers.items())
+
+
+def equation_of(term: Combination, scores: Values) -> Equation:
+    """Return how a combination, maybe not one of ``combine``, makes one score of its parts' scores.
 
     >>> from grounding_rewards.combine import weighted
     >>> from grounding_rewards.verifiers import Format, Hit
@@ -56,8 +61,7 @@ def equation_of(term: Combination, scores: Values) -> Equation:
     known = _KNOWN.get(type(term))
     if known is not None:
         return known(term, scores)
-    listed = ", ".join(f"{name} = {number(score)}" for name, score in scores.items())
-    return Equation("", listed, {})
+    return Equation("", listed(scores), {})
 
 
 def _weighted(term: Weighted, scores: Values) -> Equation:
@@ -83,7 +87,9 @@ def _best(term: Best, scores: Values) -> Equation:
     enters = {name: "the largest" if scores[name] == top else "not the largest" for name in names}
     chosen = next(name for name in names if scores[name] == top)
     weights = {name: float(name == chosen) for name in names}
-    return Equation(f"max({', '.join(names)})", f"max({_listed(scores, names)})", enters, weights)
+    return Equation(
+        f"max({', '.join(names)})", f"max({', '.join(number(scores[name]) for name in names)})", enters, weights
+    )
 
 
 def _gate(term: Gate, scores: Values) -> Equation:
@@ -162,7 +168,3 @@ def _sum(terms: Sequence[tuple[float, str]], constant: float = 0.0) -> str:
 def _factor(value: float) -> str:
     """Write a score inside a product: in brackets where it is negative."""
     return f"({number(value)})" if value < 0 else number(value)
-
-
-def _listed(scores: Values, names: Sequence[str]) -> str:
-    return ", ".join(number(scores[name]) for name in names)

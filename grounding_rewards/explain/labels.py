@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from grounding_rewards import combine
-from grounding_rewards.combine import Weighted, is_combination, part_names
+from grounding_rewards.combine import Weighted, is_combination, parts_of
 from grounding_rewards.plugins.named import Bound, OwnVerifier
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.scoring import Recipe
@@ -80,7 +80,7 @@ def called_with(term: Verifier, formula: str = "") -> str:
 
 def acc_made_by(recipe: Recipe) -> str:
     """Return the condition under which ``acc`` is 1, with those of its parts that the reward does not have."""
-    made, known = made_by(recipe.success), part_names(recipe.reward)
+    made, known = made_by(recipe.success), dict(parts_of(recipe.reward))
     whole = made if made.startswith("1.0 ") else f"1 where {made} is above 0"
     others = recipe.success.children if is_combination(recipe.success) and not _is_unnamed(recipe.success) else ()
     return "; ".join([whole, *[f"{name}: {made_by(part)}" for name, part in others if name not in known]])

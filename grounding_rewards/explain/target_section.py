@@ -9,8 +9,8 @@ from typing import Any
 from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL, UNIT, CoordSpace, as_space
 from grounding_rewards.errors import TargetError
 from grounding_rewards.explain.case import Case, numbers_of
+from grounding_rewards.explain.explanation import Axis, Conversion, Extent, Numbers, Place, ReadResponse, ReadTarget
 from grounding_rewards.explain.labels import plain
-from grounding_rewards.explain.sections import Axis, Conversion, Extent, Numbers, Place, ReadResponse, ReadTarget
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.targets.read import read_target
@@ -28,11 +28,7 @@ _NAMES = {2: ("x", "y"), 3: ("x", "y", "r across"), 4: ("x1", "y1", "x2", "y2")}
 
 
 def describe_target(recipe: Recipe, case: Case) -> ReadTarget:
-    """Read the target of a case's row as the recipe does.
-
-    Raises:
-        TargetError: it cannot be read.
-    """
+    """Read the target of a case's row as the recipe does."""
     forms = ["wire"]
 
     def read(value: Any) -> Any:
@@ -55,17 +51,17 @@ def describe_target(recipe: Recipe, case: Case) -> ReadTarget:
     )
 
 
-def totals_alone(recipe: Recipe, case: Case) -> tuple[float, ...]:
-    """Score the row with each place of its target as the only one; nothing where there are not several."""
-    target = _read(recipe, case.target)
-    if not 1 < len(target.regions) <= MOST_PLACES or target.actions:
-        return ()
-    totals = []
-    for region in target.regions:
+def with_totals_alone(read: ReadTarget, recipe: Recipe, case: Case) -> ReadTarget:
+    """Score the row with each place of its target as the only one, where there are several."""
+    if not 1 < len(read.places) <= MOST_PLACES or read.actions or recipe.label_free:
+        return read
+    target, places = _read(recipe, case.target), []
+    for place, region in zip(read.places, target.regions, strict=True):
         targets = list(case.targets)
         targets[case.row] = to_wire(replace(target, regions=(region,)))
-        totals.append(float(replace(case, targets=tuple(targets)).score(recipe).total[case.row]))
-    return tuple(totals)
+        alone = replace(case, targets=tuple(targets)).score(recipe).total[case.row]
+        places.append(replace(place, alone=float(alone)))
+    return replace(read, places=tuple(places))
 
 
 def in_wire_form(recipe: Recipe, case: Case) -> Case:
@@ -76,15 +72,6 @@ def in_wire_form(recipe: Recipe, case: Case) -> Case:
     {'bbox': [0.1, 0.1, 0.3, 0.2], 'space': 'unit'}
     """
     return replace(case, targets=tuple(_rewritten(recipe, target) for target in case.targets))
-
-
-def problem(error: Exception) -> str:
-    """Return an error's text, of a TargetError without the name of the sample.
-
-    >>> problem(TargetError("a", "bbox", [3, 1], "4 numbers x1 y1 x2 y2"))
-    "field 'bbox': got [3, 1]; expected 4 numbers x1 y1 x2 y2"
-    """
-    return error.problem if isinstance(error, TargetError) else str(error)
 
 
 def extents(case: Case, rollouts: Rollouts) -> tuple[Extent, ...]:

@@ -35,20 +35,10 @@ class _Row:
 
 
 def term_of(term: Verifier, rollouts: Rollouts, row: int, *, name: str = TOTAL, known: Known | None = None) -> Term:
-    """Return a composition with the scores of one row.
+    """Return a composition with the scores of one row, whose target can be used; its name is "total" or "acc".
 
     A part that enters the total by sums, multiples and choices alone has a ``contribution``: where the parts of a term
     have some, they and its ``constant`` add up to its own.
-
-    Args:
-        term: a verifier or a combination.
-        rollouts: n rollouts, the target of the row usable.
-        row: the row to explain.
-        name: of the whole: "total" or "acc".
-        known: verifiers and their scores, as of ``combine.evaluate``.
-
-    Raises:
-        VerifierError: a verifier fails.
     """
     at = _Row(rollouts, row, {} if known is None else known)
     score, parts = at.scores(term, "success" if name == ACC else "reward")

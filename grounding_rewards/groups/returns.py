@@ -72,7 +72,7 @@ def step_returns(
     earned = _numbers("rewards", rewards)
     rows = len(earned)
     step = _whole("steps", steps, rows)
-    goes_on = _column("matched", matched, rows) > 0
+    goes_on = _numbers("matched", matched, rows) > 0
     if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not 0 <= gamma <= 1:
         raise RecipeError(f"gamma: got {gamma!r}; expected a number from 0 to 1")
     trajectory = _codes("trajectories", trajectories, rows)
@@ -191,13 +191,9 @@ def _rollouts(trajectory: Codes, step: Codes, names: Names | None) -> Codes:
 
 
 def _pairs(first: Codes, second: Codes) -> Codes:
-    """Number the distinct pairs, from 0."""
-    order = np.lexsort((second, first))
-    first, second = first[order], second[order]
-    new = np.ones(len(order), dtype=np.int64)
-    new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
-    codes = np.empty_like(new)
-    codes[order] = np.cumsum(new) - 1
+    """Number the distinct pairs, from 0; the first ones are numbers of distinct values themselves."""
+    _, second = np.unique(second, return_inverse=True)
+    codes: Codes = np.unique(first * len(second) + second, return_inverse=True)[1]
     return codes
 
 
@@ -213,28 +209,22 @@ def _codes(name: str, values: Names, rows: int) -> Codes:
         raise RecipeError(f"{name}: got {plain!r:.80}; expected texts or numbers") from None
 
 
-def _numbers(name: str, values: ArrayLike) -> Floats:
-    """Read (n,) finite numbers."""
+def _numbers(name: str, values: ArrayLike, rows: int | None = None) -> Floats:
+    """Read (n,) finite numbers, one for each row where their number is known."""
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
         numbers = np.full(1, np.nan)
     if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise RecipeError(f"{name}: got {values!r:.80}; expected one finite number for each row")
-    return numbers
-
-
-def _column(name: str, values: ArrayLike, rows: int) -> Floats:
-    """Read (n,) finite numbers, one for each row."""
-    numbers = _numbers(name, values)
-    if len(numbers) != rows:
+    if rows not in (None, len(numbers)):
         raise RecipeError(f"{name}: got {len(numbers)}; expected one for each of {rows} rows")
     return numbers
 
 
 def _whole(name: str, values: ArrayLike, rows: int) -> Codes:
     """Read (n,) whole numbers, one for each row."""
-    numbers = _column(name, values, rows)
+    numbers = _numbers(name, values, rows)
     # Beyond 2**53 floats skip whole numbers, so that two steps could become one.
     if (numbers != np.floor(numbers)).any() or (np.abs(numbers) > 2.0**53).any():
         raise RecipeError(f"{name}: got {values!r:.80}; expected whole numbers")

@@ -12,8 +12,7 @@ from grounding_rewards.coords.spaces import UNIT, CoordSpace
 from grounding_rewards.errors import GroundingRewardsError, TargetError
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe
 from grounding_rewards.targets.columns import Targets
-from grounding_rewards.targets.regions import Regions
-from grounding_rewards.targets.target import NativeForm, RegionKind
+from grounding_rewards.targets.target import NativeForm
 
 ACCEPTED = frozenset({ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL})
 """All kinds of targets; some have no place."""
@@ -104,8 +103,6 @@ def shares(boxes: Floats, image_sizes: Floats) -> tuple[Floats, Floats]:
     return width * height, np.hypot(width * image_sizes[:, 0], height * image_sizes[:, 1]) / across
 
 
-_CORNERS = 72  # of the polygon that stands for a circle
-
 Size = tuple[float, float]
 
 
@@ -134,17 +131,4 @@ def outlines(
         found = read.prepare(UNIT, default=None, response_space=None, accepts=ACCEPTED, image_sizes=sizes)
     except GroundingRewardsError:
         return ()
-    return tuple(_corners(found.regions, place) for place in range(len(found.regions.row)))
-
-
-def _corners(regions: Regions, place: int) -> Floats:
-    kind, (x1, y1, x2, y2) = regions.kind[place], regions.box[place].tolist()
-    if kind == RegionKind.POLYGON:
-        return regions.vertices[regions.offsets[place] : regions.offsets[place + 1]]
-    if kind == RegionKind.POINT:
-        return np.asarray(regions.point[place][None], dtype=np.float64)
-    if kind == RegionKind.CIRCLE:
-        turns = np.linspace(0.0, 2 * np.pi, _CORNERS, endpoint=False)[:, None]
-        middle, reach = np.array([x1 + x2, y1 + y2]) / 2, np.array([x2 - x1, y2 - y1]) / 2
-        return np.asarray(middle + reach * np.hstack((np.cos(turns), np.sin(turns))))
-    return np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]])
+    return tuple(found.regions.outline(place) for place in range(len(found.regions.row)))

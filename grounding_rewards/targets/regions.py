@@ -15,6 +15,7 @@ from grounding_rewards.targets.target import Region, RegionKind
 
 _BBOX = RegionKind.BBOX
 _BOXES = frozenset({_BBOX})
+_CORNERS = 72  # of the polygon that stands for a circle
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +105,19 @@ class Regions(PerSample):
     def centre(self) -> Floats:
         """(m, 2) centre of each box or bounding box."""
         return (self.box[:, :2] + self.box[:, 2:]) / 2
+
+    def outline(self, place: int) -> Floats:
+        """Return a place's corners (k, 2): of a circle 72, of a point the point itself."""
+        kind, (x1, y1, x2, y2) = self.kind[place], self.box[place]
+        if kind == RegionKind.POLYGON:
+            return self.vertices[self.offsets[place] : self.offsets[place + 1]]
+        if kind == RegionKind.POINT:
+            return self.point[[place]]
+        if kind == RegionKind.CIRCLE:
+            turns = np.linspace(0.0, 2 * np.pi, _CORNERS, endpoint=False)[:, None]
+            ring: Floats = self.point[place] + self.radii[place] * np.hstack((np.cos(turns), np.sin(turns)))
+            return ring
+        return np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]])
 
 
 def regions_of(owners: list[int], places: list[Region], boxes: list[tuple[float, ...]], rows: int) -> Regions:

@@ -9,11 +9,13 @@ import pickle
 import random
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.errors import short_repr
 from grounding_rewards.verifiers.contract import why_invalid
 
 T = TypeVar("T")
@@ -22,24 +24,11 @@ TOLERANCE = 1e-9
 """Largest difference of sums over a group, and of scores of moved places: the order of additions rounds."""
 
 
-def brief(value: Any, length: int = 300) -> str:
-    """Return the beginning of a repr, whatever the value."""
-    if isinstance(value, str | list):
-        value = value[: length + 1]
-    try:
-        text = repr(value)
-    except Exception:  # a whole number of 5,000 digits, for one
-        text = f"a {type(value).__name__} that cannot be printed"
-    return text if len(text) <= length else f"{text[:length]}…"
+brief = partial(short_repr, limit=300)
 
 
 def quietly(what: str, run: Callable[[], T], *, settled: bool = False) -> T:
-    """Return the result of a call that must neither raise, warn nor print.
-
-    Args:
-        what: how errors begin.
-        run: does it.
-        settled: also check that it leaves the process's shared state alone, which takes some time.
+    """Return the result of a call that must neither raise, warn nor print, nor change shared state where ``settled``.
 
     Raises:
         AssertionError: it does; the message begins with ``what``.
@@ -116,11 +105,7 @@ def survives_copies(name: str, thing: Any) -> None:
 
 
 def declared(name: str, keys: Sequence[str], thing: Any) -> tuple[Any, ...]:
-    """Return the declared attributes of a verifier or a selector.
-
-    Raises:
-        AssertionError: it is neither, such as a class or a plain function, or declares nonsense.
-    """
+    """Return what a verifier or a selector declares; raise AssertionError where it is neither or declares nonsense."""
     if wrong := why_invalid(thing, keys):
         raise AssertionError(f"{name} {wrong}")
     return tuple(getattr(thing, key) for key in keys)

@@ -1,16 +1,20 @@
-"""Rollouts by row, made without a parser: each kind of target with each kind of prediction."""
+"""Rollouts made without a parser, by row and as tables: each kind of target with each kind of prediction."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from grounding_rewards.coords.spaces import COORDINATE_LIMIT
+from grounding_rewards.actions import Arguments, columns
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.parsing.parse import MAX_LENGTH
-from grounding_rewards.rollouts import Reason
+from grounding_rewards.rollouts import Predictions, Reason, Rollouts, group_codes
+from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, into_space
+from grounding_rewards.targets.columns import Targets
 from grounding_rewards.testing.hostile import short_responses
 
 Pair = tuple[float, float]
@@ -30,6 +34,9 @@ _ARGUMENTS: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 _LONG = ("(1, 2) " * (MAX_LENGTH // 7), "<think>" + "x" * (MAX_LENGTH - 7))
 _BARE_REASONS = tuple(reason for reason in Reason if reason not in (Reason.OK, Reason.OUT_OF_IMAGE, Reason.BAD_TARGET))
+
+
+_KINDS = frozenset({BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION})
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class Row:
             point=self.point and _moved(self.point, factor, shift),
             box=self.box and _moved(self.box, factor, shift),
             more=tuple(_moved(point, factor, shift) for point in self.more),
-            arguments=_moved_arguments(self.arguments, factor, shift),
+            arguments=_moved_target(self.arguments, factor, shift),
             image_size=(self.image_size[0] * factor, self.image_size[1] * factor),
         )
 
@@ -107,6 +114,43 @@ def with_extras(rows: list[Row], extras: Mapping[str, Sequence[Any]]) -> list[Ro
     ]
 
 
+def rollouts(
+    rows: Sequence[Row], space: CoordSpace, *, bare: frozenset[str] | None = None, extras: Sequence[str] = ()
+) -> Rollouts:
+    """Return rows as a verifier of a recipe that works in ``space`` reads them, with columns of ``extras``.
+
+    ``bare`` names the required columns (``needs``): the other optional ones are left out.
+    """
+    sizes = np.array([row.image_size for row in rows], dtype=np.float64).reshape(-1, 2)
+    targets = Targets.from_list([row.target for row in rows], space=CoordSpace.PIXEL, bad_target="abstain").prepare(
+        space, default=CoordSpace.PIXEL, response_space=CoordSpace.PIXEL, accepts=_KINDS,
+        image_sizes=sizes, model_image_sizes=sizes / 2, bad_target="abstain",
+    )  # fmt: skip
+    several = bare is None or "points" in bare
+    counted = bare is None or "token_lengths" in bare
+    answered = [([row.point] if row.point else []) + list(row.more) for row in rows]
+    predictions = Predictions(
+        xy=np.array([row.point or (NAN, NAN) for row in rows], dtype=np.float64).reshape(-1, 2),
+        box=np.array([row.box or [NAN] * 4 for row in rows], dtype=np.float64).reshape(-1, 4),
+        reason=np.array([row.reason for row in rows], dtype=np.int8),
+        dialect=np.array([0 if row.point else -1 for row in rows], dtype=np.int8),
+        dialects=("generated",),
+        space=CoordSpace.PIXEL,
+        actions=np.array([row.action for row in rows], dtype=np.object_),
+        points=np.array(list(chain(*answered)), dtype=np.float64).reshape(-1, 2) if several else None,
+        offsets=np.cumsum([0, *map(len, answered)], dtype=np.int64) if several else None,
+        arguments=Arguments(**columns([row.arguments for row in rows])),
+    )
+    return Rollouts(
+        predictions=into_space(predictions, space, targets),
+        targets=targets,
+        text=[row.text for row in rows],
+        groups=group_codes([row.group for row in rows], len(rows)),
+        token_lengths=np.array([row.tokens for row in rows], dtype=np.int64) if counted else None,
+        extras={name: [row.extras[name] for row in rows] for name in extras},
+    ).read_only()
+
+
 def _bounds(target: Any) -> Box:
     """Return a box around a target, roughly; one in the middle of the screen where it has no place."""
     if not isinstance(target, Mapping) or target.get("space"):
@@ -131,10 +175,6 @@ def _more_points(point: Pair | None, place: int) -> tuple[Pair, ...]:
 
 def _moved(flat: tuple[float, ...], factor: float, shift: Pair) -> Any:
     return tuple(number * factor + shift[index % 2] for index, number in enumerate(flat))
-
-
-def _moved_arguments(fields: Mapping[str, Any], factor: float, shift: Pair) -> dict[str, Any]:
-    return {name: _moved(value, factor, shift) if name == "to" else value for name, value in fields.items()}
 
 
 def _moved_target(target: Any, factor: float, shift: Pair) -> Any:

@@ -15,8 +15,7 @@ from grounding_rewards.parsing import Answers, Dialect, parse
 from grounding_rewards.rollouts import PARSED
 from grounding_rewards.scoring import Example, Recipe
 from grounding_rewards.testing._checks import brief
-from grounding_rewards.testing._rows import generated_rows, with_extras
-from grounding_rewards.testing._tables import rollouts
+from grounding_rewards.testing._rows import generated_rows, rollouts, with_extras
 from grounding_rewards.testing.formats import ANSWER_FORMATS
 from grounding_rewards.testing.recipes import examples_of
 from grounding_rewards.verifiers.base import Verifier

@@ -61,12 +61,12 @@ def generated_stats(seed: int = 0) -> SampleStats:
         acc += [None, *right]
         total += [None, *(None if sample % 7 == 0 else scale * value for value in right)]
     stats = sample_stats(ids, acc, total)
-    stats = replace(stats, **_seen(stats, np.random.default_rng([seed, 1])))
+    stats = replace(stats, **_further(stats, np.random.default_rng([seed, 1])))
     order = rng.permutation(300)
     return SampleStats(**{name: column[order] for name, column in vars(stats).items()})  # to be written into, or not
 
 
-def _seen(stats: SampleStats, rng: np.random.Generator) -> dict[str, Any]:
+def _further(stats: SampleStats, rng: np.random.Generator) -> dict[str, Any]:
     """Return further statistics of some samples: clicks, targets, responses, and where they come from."""
 
     def some(values: Any, unknown: Any) -> Any:

@@ -18,10 +18,7 @@ _NOISE = 0.005  # seconds: below this, a ratio says more about the clock than ab
 
 
 def check_time(recipe: Recipe, example: Example, limit: float) -> dict[str, float]:
-    """Check that no megabyte takes longer than ``limit`` processor seconds, and that time grows about linearly.
-
-    Returns:
-        Seconds for a megabyte, by shape.
+    """Check that no megabyte takes longer than ``limit`` processor seconds; return the seconds by shape.
 
     Raises:
         AssertionError: a shape is too slow, or takes 12 times as long for 60 KiB as for 15 KiB; names the shape.
@@ -39,17 +36,6 @@ def check_time(recipe: Recipe, example: Example, limit: float) -> dict[str, floa
             came = f"{ratio:.1f} times as long for 60 KiB as for 15 KiB"
             raise AssertionError(f"{recipe!r} takes {came} of {name!r}: time must grow linearly")
     return times
-
-
-def megabyte_seconds(recipe: Recipe, example: Example, length: int = MEGABYTE, repeats: int = 1) -> dict[str, float]:
-    """Return processor seconds for one response of ``length`` characters, by shape, the best of so many calls.
-
-    >>> from grounding_rewards import recipe
-    >>> seconds = megabyte_seconds(recipe("gelato"), Example("(1, 2)", [0.1, 0.1, 0.3, 0.2]), length=1000)
-    >>> seconds["["] > 0
-    True
-    """
-    return {name: seconds(recipe, example, text, repeats) for name, text in shapes(recipe, length)}
 
 
 def growth(recipe: Recipe, example: Example) -> dict[str, float]:

@@ -24,8 +24,7 @@ from grounding_rewards.testing._checks import (
     same_bits,
     survives_copies,
 )
-from grounding_rewards.testing._rows import NAN, Row, generated_rows, with_extras
-from grounding_rewards.testing._tables import rollouts
+from grounding_rewards.testing._rows import NAN, Row, generated_rows, rollouts, with_extras
 from grounding_rewards.verifiers.base import Verifier
 from grounding_rewards.verifiers.contract import VERIFIER
 
@@ -153,7 +152,7 @@ class _Check:
         return rollouts(rows, space, bare=bare, extras=self.columns)
 
     def sound(self, table: Rollouts, rows: Sequence[Row], how: str) -> Floats:
-        what = f"{self.name} ({how}) on " + (brief(rows[0], 400) if len(rows) == 1 else f"{len(rows)} rows")
+        what = f"{self.name} ({how}) on " + (brief(rows[0], limit=400) if len(rows) == 1 else f"{len(rows)} rows")
         whole = len(rows) != 1
         before = {path: np.copy(array) for path, array in _inputs(table, whole)}
         scores: Any = quietly(what, lambda: self.verifier(table), settled=whole)
@@ -165,7 +164,7 @@ class _Check:
         low, high = self.verifier.low, self.verifier.high
         for row in np.flatnonzero(~((scores >= low) & (scores <= high)))[:1]:
             wrong = f"{scores[row]} for row {row}, expected {low} to {high}"
-            raise AssertionError(f"{self.name} ({how}) returns {wrong}: {brief(rows[row], 400)}")
+            raise AssertionError(f"{self.name} ({how}) returns {wrong}: {brief(rows[row], limit=400)}")
         return np.asarray(scores, dtype=np.float64)
 
     def agree(self, batch: Floats, rows: Sequence[int], theirs: Floats, what: str, equal: Equal | None = None) -> None:
@@ -174,7 +173,7 @@ class _Check:
         ours = batch[list(rows)]
         for place in np.flatnonzero(~equal(ours, theirs))[:1]:
             both = f"{float(ours[place])!r} and {float(theirs[place])!r} for row {rows[place]} ({what})"
-            raise AssertionError(f"{self.name} returns {both}: {brief(self.rows[rows[place]], 400)}")
+            raise AssertionError(f"{self.name} returns {both}: {brief(self.rows[rows[place]], limit=400)}")
 
 
 def _inputs(table: Rollouts, whole: bool) -> Iterator[tuple[str, Any]]:

@@ -72,7 +72,7 @@ class DastLength(BaseVerifier):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         right = scored(self.correct, rollouts, "correct") > self.above
-        return length_rewards(right, _lengths(rollouts), rollouts.groups)
+        return length_rewards(right, lengths_of(rollouts), rollouts.groups)
 
 
 def length_rewards(right: NDArray[np.bool_], lengths: Floats, groups: NDArray[np.int64]) -> Floats:
@@ -99,7 +99,8 @@ def length_rewards(right: NDArray[np.bool_], lengths: Floats, groups: NDArray[np
     return np.where(right, np.maximum(0.5 - 0.5 * over, 0.1), np.minimum(0.9 * over - 0.1, -0.1))
 
 
-def _lengths(rollouts: Rollouts) -> Floats:
+def lengths_of(rollouts: Rollouts) -> Floats:
+    """Return the length of each response (n,), in tokens where they are known, else in characters."""
     if rollouts.token_lengths is not None:
         return rollouts.token_lengths.astype(np.float64)
     return np.array([len(text) for text in rollouts.text], dtype=np.float64)

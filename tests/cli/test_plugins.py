@@ -162,7 +162,10 @@ def test_all_that_is_built_in_is_listed_with_what_it_says(run, installed):
     assert says["correct_refusal"] == "1.0 where the target is a refusal and the response refuses, else 0.0."
     assert built_in["selectors"] == [
         {"name": "band", "says": "1 where low_rate < pass rate < high_rate, else 0: neither too hard nor too easy."},
-        {"name": "every", "says": "The product of several selectors' weights: a sample that one of them leaves out is out."},
+        {
+            "name": "every",
+            "says": "The product of several selectors' weights: a sample that one of them leaves out is out.",
+        },
         {
             "name": "learnability",
             "says": "p · (1 - p), p being the pass rate: the variance of a right or wrong answer, most where half of "
@@ -175,7 +178,7 @@ def test_all_that_is_built_in_is_listed_with_what_it_says(run, installed):
         },
         {
             "name": "min_rollouts",
-            "says": "1 where at least n rollouts were scored, else 0: leave out what is hardly measured.",
+            "says": "1 where at least n rollouts were scored, else 0: leave out samples with too few.",
         },
         {"name": "source", "says": "1 for samples of some sources, else 0."},
         {

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.actions import Act
-from grounding_rewards.combine import affine, best, evaluate, part_names, product, weighted
+from grounding_rewards.combine import affine, best, evaluate, parts_of, product, weighted
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.verifiers import (
     ActionType,
@@ -52,7 +52,7 @@ def test_the_best_alternative_counts_and_a_refusal_target_has_none():
 
 def test_it_is_one_part_whatever_is_in_it():
     reward = weighted(done=(1.0, any_of(product(name=ActionType(), place=Hit()))))
-    assert part_names(reward) == ["done"]
+    assert [name for name, _ in parts_of(reward)] == ["done"]
     scores, parts = evaluate(reward, acting([THERE, ELSEWHERE], [PRESS_OR_CLICK] * 2))
     assert (scores.tolist(), parts["done"].tolist()) == ([1, 0], [1, 0])
 

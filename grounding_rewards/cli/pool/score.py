@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.batch.row_scoring import Columns
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.pool.report.wording import percent
 
@@ -23,24 +22,14 @@ def score_rollouts(
         str, typer.Option("--recipe", metavar="NAME", help="The recipe; `grounding-rewards recipes` lists them.")
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory that the scored rollouts make.")],
-    option: options.Options = None,
-    response_space: options.ResponseSpace = None,
-    model: options.Model = None,
-    min_pixels: options.Bound = None,
-    max_pixels: options.Bound = None,
-    processor_min_pixels: options.Bound = None,
-    processor_max_pixels: options.Bound = None,
+    *,
+    chosen: options.RecipeOptions,
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace DIR, or an unfinished run, that was made of something else.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
-    response_column: options.ResponseColumn = "response",
-    target_column: options.TargetColumn = "target",
-    image_size_column: options.ImageSizeColumn = "image_size",
-    model_image_size_column: options.ModelImageSizeColumn = "model_image_size",
-    id_column: options.IdColumn = "sample_id",
-    token_length_column: options.TokenLengthColumn = "token_length",
+    columns: options.FileColumns,
 ) -> None:
     """Score rollouts, or score them anew, into a rollout table.
 
@@ -54,13 +43,6 @@ def score_rollouts(
     """
     from grounding_rewards.batch.rescore import rescore
 
-    columns = Columns(
-        response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
-    )
-    chosen = options.read_options(
-        option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
-        processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
-    )  # fmt: skip
     built = catalogue.recipe(recipe, **chosen)
     notes, warnings = list[str](), list[str]()
     with terminal.progress(f"scoring with {recipe}") as advance:

@@ -21,9 +21,7 @@ Found = Sequence[tuple[str, Evaluation]]
 def evaluations(found: Found, *, label_free: bool = False) -> None:
     """Print evaluations, a path and its counts each: accuracies, reasons, refusals and breakdowns.
 
-    Args:
-        found: paths and evaluations.
-        label_free: True where ``acc`` stands for something else than being right, which nobody knows.
+    ``label_free``: ``acc`` stands for something else than being right, which nobody knows.
     """
     heads = _LABEL_FREE if label_free else _FIGURES
     console = layout.console()

@@ -8,15 +8,26 @@ from rich.table import Table
 
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.cli.render import terms as show_terms
-from grounding_rewards.cli.render.group import MOST, together
 from grounding_rewards.cli.render.terms import Rows, range_of
 from grounding_rewards.cli.render.values import action_of, clipped, fields_of, listed, point_of, written
-from grounding_rewards.explain.explanation import Compared, Explanation
+from grounding_rewards.explain.explanation import (
+    Compared,
+    Conversion,
+    Explanation,
+    Extent,
+    Mate,
+    Position,
+    ReadResponse,
+    ReadTarget,
+    Together,
+)
 from grounding_rewards.explain.formulas import number
-from grounding_rewards.explain.sections import Conversion, Extent, Position, ReadResponse, ReadTarget
 
 LONGEST = 800
 """Characters of a response that are shown."""
+
+MOST = 12
+"""Answers, and rows of a group, that are shown."""
 
 _ANSWERS = {
     "only": "only a single one counts", "first": "the first counts", "last": "the last counts", "all": "all count",
@@ -75,7 +86,7 @@ def _scored(why: Explanation, width: int) -> dict[str, Table]:
         "acc": show_terms.acc(why, width),
     }
     if why.together is not None:
-        sections[f"The {why.together.what}"] = together(why.together)
+        sections[f"The {why.together.what}"] = _together(why.together)
     sections["Formulas"] = layout.facts(show_terms.formulas(why), apart=True)
     return sections
 
@@ -195,3 +206,26 @@ def _position(why: Explanation) -> Rows:
 def _lies(where: Position, space: str) -> str:
     nearest = f", of place {where.nearest + 1}" if len(where.places) > 1 else ""
     return f"{point_of(where.point)}, in {space}: {where.words}{nearest}"
+
+
+def _together(group: Together) -> Table:
+    """Return a row a rollout, the explained one marked; of many the first, and that one in any case."""
+    step, long = group.what == "trajectory", any(mate.length is not None for mate in group.rows)
+    heads = ["row", *(["step"] if step else []), *(["length"] if long else []), "total", "acc"]
+    heads += [f"point ({group.space})", "reason", "response"]
+    table, mates = layout.table(heads, ["row", "total"]), _chosen(group)
+    for mate in mates:
+        own = [str(mate.step)] if step else []
+        own += [str(mate.length)] if long else []
+        point = point_of(mate.point) if mate.point else "-"
+        response = clipped(" ".join((mate.response or "").split()), 40)
+        name = f"> {mate.row}" if mate.explained else f"  {mate.row}"
+        layout.row(table, [name, *own, number(mate.total), number(mate.acc), point, mate.reason, response])
+    if len(group.rows) > len(mates):
+        layout.row(table, ["  ...", f"{len(group.rows) - len(mates)} more"])
+    return table
+
+
+def _chosen(group: Together) -> list[Mate]:
+    own = [mate for mate in group.rows[MOST:] if mate.explained]
+    return [*group.rows[: MOST - len(own)], *own]

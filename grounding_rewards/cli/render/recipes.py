@@ -27,7 +27,7 @@ def table(listed: Sequence[Facts]) -> None:
     console.print(printed)
     for each in built:
         if each["with"]:
-            console.print(layout.text(f"{each['name']} is shown with {_settings(each['with'])}"))
+            console.print(layout.text(f"{each['name']} is shown with {settings(each['with'])}"))
 
 
 def _entry(recipe: Facts, wide: bool) -> list[str]:
@@ -72,7 +72,7 @@ def _about(recipe: Facts) -> list[tuple[str, str]]:
         ("needs", ", ".join(recipe["needs"])),
         ("total", bounds_of(recipe)),
         ("acc", recipe["acc"]),
-        ("with", _settings(recipe["with"])),
+        ("with", settings(recipe["with"])),
         ("paper", recipe["paper"]),
         ("repository", f"{recipe['repository']}{commit}" if recipe["repository"] else ""),
         ("files", ", ".join(recipe["files"])),
@@ -106,5 +106,6 @@ def _answer(recipe: Facts) -> str:
     return recipe["answers"] or f"dialect {recipe['dialect']}"
 
 
-def _settings(options: Facts) -> str:
+def settings(options: Facts) -> str:
+    """Return options with their values."""
     return ", ".join(f"{name}={as_written(value)}" for name, value in options.items())

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from grounding_rewards.explain.explanation import Numbers
 from grounding_rewards.explain.formulas import number
-from grounding_rewards.explain.sections import Numbers
 
 
 def clipped(text: str | None, length: int) -> str:

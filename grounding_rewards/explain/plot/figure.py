@@ -34,14 +34,9 @@ Cell = tuple[Picture, RewardMap] | None
 
 
 def plot(pictures: Sequence[Picture], image: NDArray[Any] | None = None) -> Figure:
-    """Draw one recipe, or several side by side on one scale.
+    """Draw one recipe, or several side by side on one scale, over a screenshot (h, w) or (h, w, 3 or 4), 0 to 255.
 
-    Args:
-        pictures: the recipes, each with a view of the whole screen and, where its target is small, a closer one.
-        image: (h, w) or (h, w, 3 or 4) screenshot to draw below the maps, 0 to 255.
-
-    Returns:
-        A figure that no global state knows; ``savefig`` writes it.
+    No global state knows the figure; ``savefig`` writes it.
 
     Raises:
         PictureError: there is nothing to draw, the screenshot fits nowhere, or matplotlib is not installed.
@@ -72,11 +67,7 @@ def plot(pictures: Sequence[Picture], image: NDArray[Any] | None = None) -> Figu
 
 
 def check_screen(shown: Picture) -> None:
-    """Check that a screenshot can be drawn below a picture.
-
-    Raises:
-        PictureError: the size of its screen is not known.
-    """
+    """Check that a screenshot can be drawn below a picture: the size of its screen is known."""
     if not shown.scene.known:
         raise PictureError(
             f"{shown.name}: a screenshot cannot be drawn below places in {shown.scene.space.value} while that "
@@ -106,10 +97,10 @@ def scale(pictures: Sequence[Picture]) -> tuple[float, float]:
     totals = [total for view in views for total in (view.total.min(), view.total.max())]
     totals += [each.total for each in pictures]
     low, high = float(min(totals)), float(max(totals))
-    if low == high:
-        low, high = (
-            (low, most) if (most := max(view.high for view in views)) > low else (min(view.low for view in views), high)
-        )
+    if low == high and (most := max(view.high for view in views)) > low:
+        high = most
+    elif low == high:
+        low = min(view.low for view in views)
     return (low, high) if high > low else (low, low + 1.0)
 
 
@@ -205,15 +196,8 @@ def _ticks(low: float, high: float) -> list[float]:
     from matplotlib.ticker import MaxNLocator
 
     room = 0.07 * (high - low)
-    return [
-        low,
-        *[
-            tick
-            for tick in MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-            if low + room < tick < high - room
-        ],
-        high,
-    ]
+    ticks = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+    return [low, *(tick for tick in ticks if low + room < tick < high - room), high]
 
 
 def _legend(figure: Figure, pictures: Sequence[Picture], places: Layout) -> None:

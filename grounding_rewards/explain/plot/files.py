@@ -35,10 +35,10 @@ def draw(
     origin: str = "the screenshot",
     advance: Advance = lambda share: None,
 ) -> list[str]:
-    """Draw recipes' rewards over the screen, and write the picture atomically.
+    """Draw recipes' rewards over the screen side by side, on one scale, and write the picture atomically.
 
     Args:
-        recipes: one, or several to draw side by side on one scale; those that cannot be drawn are left out.
+        recipes: those that cannot be drawn are left out.
         case: the rollout to show.
         out: a file that ends in .png, .svg or .pdf.
         image: (h, w) or (h, w, 3 or 4) screenshot to draw below, 0 to 255; its size is that of the original image
@@ -51,9 +51,7 @@ def draw(
 
     Raises:
         PictureError: the file has another suffix or no directory, or matplotlib is not installed.
-        OSError: the file cannot be written.
-        GroundingRewardsError: no recipe can be drawn. This is why the first one cannot: its target cannot be used, or
-            says another size than the screenshot has; its place cannot be exchanged; something it needs is missing.
+        GroundingRewardsError: no recipe can be drawn; this is why the first one cannot.
     """
     check(out)
     figures()
@@ -80,11 +78,7 @@ def _part(advance: Advance, number: int, of: int) -> Advance:
 
 
 def check(out: Path) -> None:
-    """Check that a picture can be written to a path.
-
-    Raises:
-        PictureError: it has another suffix, is no file, or stands in no directory.
-    """
+    """Check that a picture can be written to a path: its suffix, that it is no other thing, and its directory."""
     if out.suffix.lower() not in _UNSIGNED:
         raise PictureError(f"{out}: a picture ends in {', '.join(_UNSIGNED)}")
     if out.exists() and not out.is_file():
@@ -94,11 +88,7 @@ def check(out: Path) -> None:
 
 
 def save(figure: Figure, file: IO[bytes], suffix: str) -> None:
-    """Write a figure into an open file of that suffix, the same bytes for the same figure.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write a figure into an open file of that suffix, the same bytes for the same figure."""
     import matplotlib
 
     suffix = suffix.lower()

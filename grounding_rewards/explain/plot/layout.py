@@ -34,11 +34,7 @@ class Layout:
 
 
 def layout(aspects: Sequence[Sequence[float | None]], titled: Sequence[bool] = ()) -> Layout:
-    """Lay out rows of panels, all rows with as many columns.
-
-    Args:
-        aspects: width over height of each panel; None where there is none.
-        titled: for each row, true for room for titles above it; the first always has it.
+    """Lay out rows of panels, by width over height (None for no panel); ``titled`` rows have room for titles.
 
     >>> places = layout([[2.0]])
     >>> places.size, [round(share, 2) for share in places.panels[0][0]]

@@ -34,12 +34,7 @@ Style = dict[str, Any]
 
 
 def colours(over: bool) -> Colormap:
-    """Return the colour scale of maps.
-
-    Args:
-        over: True over a screenshot. The scale is then turned round, from clear to dark, so that the screen shows
-            where the totals are low.
-    """
+    """Return the colour scale of maps; over a screenshot it runs from clear to dark, so that the screen shows."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
@@ -53,15 +48,9 @@ def colours(over: bool) -> Colormap:
 def draw(
     axes: Axes, shown: Scene, view: RewardMap, bounds: tuple[float, float], image: Floats | None, inner: bool
 ) -> None:
-    """Draw one view.
+    """Draw one view of a screen, its colours between these bounds, over a screenshot (h, w) as of ``pale``.
 
-    Args:
-        axes: the panel's axes.
-        shown: the screen, with target and answers.
-        view: the map; the panel covers its window.
-        bounds: the totals that the ends of the colour scale stand for.
-        image: (h, w) screenshot below the map, as of ``pale``; None for none.
-        inner: True for a closer view of another panel, which outlines it.
+    ``inner`` marks a closer view of another panel, which outlines it.
     """
     x1, y1, x2, y2 = view.window
     if image is not None:
@@ -90,12 +79,7 @@ def frame(axes: Axes, window: Window) -> None:
 
 
 def lines(shown: Scene, window: Window | None = None) -> Iterator[Line2D]:
-    """Yield target, answers and group as lines and marks with labels, the answers last.
-
-    Args:
-        shown: the screen.
-        window: the visible part; the whole if None. Marks outside are left out.
-    """
+    """Yield target, answers and group as lines with labels, the answers last; no marks outside the window."""
     window = window or shown.window
     for corners in shown.outlines:
         if len(corners) == 1:

@@ -46,13 +46,7 @@ class Picture:
 
 
 def picture(recipe: Recipe, case: Case, *, cells: int = CELLS, advance: Advance | None = None) -> Picture:
-    """Score a case, and the same response with its place anywhere on the screen.
-
-    Args:
-        recipe: the reward.
-        case: the rollout to show.
-        cells: of each view, about.
-        advance: gets the share that is done, 0 to 1.
+    """Score a case, and the same response with its place anywhere on the screen, in about ``cells`` cells a view.
 
     Raises:
         TargetError: the row's target cannot be used.

@@ -76,20 +76,12 @@ def reward_map(
     shown: Scene | None = None,
     advance: Advance | None = None,
 ) -> RewardMap:
-    """Score an answer at every place of the screen.
+    """Score an answer at every place of the screen, or of a window of it, in ``cells`` cells at most.
 
     The place in the case's response is exchanged for the centre of each cell, or for a box of the target's size there,
     cut off at the edges of the screen; numbers are as exact as the response's own. A response that answers with no
     place is replaced by the recipe's example. All other responses of the group or the trajectory stay; those whose
-    target cannot be used are not valid.
-
-    Args:
-        recipe: the reward.
-        case: the rollout whose place moves, with those that its score depends on.
-        window: x1 y1 x2 y2 of the part to cover, in the space of ``scene``; the whole screen if None.
-        cells: at most, about; fewer where a group or a trajectory is scored for each.
-        shown: the case's scene, where it is known.
-        advance: gets the share that is done.
+    target cannot be used are not valid. There are fewer cells where a group or a trajectory is scored for each.
 
     Raises:
         TargetError: the row's target cannot be used.
@@ -193,12 +185,9 @@ def _scored(recipe: Recipe, own: Case, texts: list[str], advance: Advance) -> tu
 
 def _together(recipe: Recipe, own: Case, texts: list[str]) -> Scores:
     """Score every row, the group repeated for each text."""
-    cells = len(texts)
-    responses = [*own.responses] * cells
-    responses[own.row :: len(own.responses)] = texts
-    arguments = own.arguments()
-    extras = {name: column * cells for name, column in arguments.pop("extras").items()}
-    repeated: dict[str, Any] = {name: column and [*column] * cells for name, column in arguments.items()}
-    repeated["groups"] = np.repeat(np.arange(cells), len(own.responses))
-    targets = [*own.targets] * cells
-    return recipe.judge(recipe.rollouts(responses, targets, **repeated, extras=extras, bad_target="abstain"))
+    cells, rows = len(texts), len(own.responses)
+    repeated: dict[str, Any] = {name: column * cells for name, column in vars(own).items() if isinstance(column, tuple)}
+    responses = [*repeated["responses"]]
+    responses[own.row :: rows] = texts
+    repeated |= {"responses": tuple(responses), "groups": tuple(np.repeat(np.arange(cells), rows).tolist())}
+    return recipe.judge(Case(**repeated).rollouts(recipe, checked=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +11,8 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL, CoordSpace, convert, extents, sizes_needed
 from grounding_rewards.explain.case import Case
 from grounding_rewards.groups.consensus import consensus_region
-from grounding_rewards.rollouts import CLICKED, Predictions, Rollouts
+from grounding_rewards.rollouts import CLICKED, Rollouts
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import InConsensus
 
@@ -20,7 +20,6 @@ Window = tuple[float, float, float, float]
 """x1 y1 x2 y2 of a view, in the space of the scene."""
 
 _MARGIN = 1.5
-_CORNERS = 72  # of the polygon that stands for a circle
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +67,7 @@ class Scene:
 
     def converted(self, places: Floats, source: CoordSpace, into: CoordSpace) -> Floats:
         """Convert points (n, 2) or boxes (n, 4) of this screen into another space."""
-        return convert(places, source, into, *_each(self.sizes, len(places)))
+        return convert(places, source, into, self.sizes[:1], self.sizes[1:])
 
     def extent_in(self, space: CoordSpace) -> tuple[float, float]:
         """Return width and height of the screen in another space."""
@@ -94,23 +93,24 @@ def scene(recipe: Recipe, case: Case) -> Scene:
     rollouts = case.rollouts(recipe)
     sizes = np.stack((rollouts.image_sizes[case.row], rollouts.model_image_sizes[case.row]))
     space = _pictured(recipe, sizes)
+
+    def moved(places: Floats) -> Floats:
+        return convert(places, recipe.space, space, sizes[:1], sizes[1:])
+
     regions = rollouts.targets.regions
     mine = regions.row == case.row
-    boxes = convert(regions.box[mine], recipe.space, space, *_each(sizes, int(mine.sum())))
-    points = np.where(regions.kind[:, None] == RegionKind.BBOX, regions.point, np.nan)
-    marks = convert(points[mine], recipe.space, space, *_each(sizes, int(mine.sum())))
-    shapes = _shapes(regions, mine)
-    outlines = tuple(convert(corners, recipe.space, space, *_each(sizes, len(corners))) for corners in shapes)
-    answer, others = _answers(recipe, case, rollouts, space, sizes)
+    boxes = moved(regions.box[mine])
+    marks = moved(np.where(regions.kind[:, None] == RegionKind.BBOX, regions.point, np.nan)[mine])
+    outlines = tuple(moved(regions.outline(place)) for place in np.flatnonzero(mine).tolist())
+    answer, others = _answers(recipe, case, rollouts, moved)
     agreed = _consensus(recipe, case)
-    if agreed is not None:
-        agreed = convert(agreed, recipe.space, space, *_each(sizes, len(agreed)))
     extent = extents(space, sizes[:1], sizes[1:])[0]
     known = not np.isnan(extent).any()
     if not known:
         extent = _frame(boxes, answer, others)
     return Scene(
-        space, float(extent[0]), float(extent[1]), known, outlines, boxes, marks, answer, others, agreed, sizes
+        space, float(extent[0]), float(extent[1]), known, outlines, boxes, marks, answer, others,
+        None if agreed is None else moved(agreed), sizes,
     )  # fmt: skip
 
 
@@ -135,10 +135,6 @@ def with_its_group(recipe: Recipe, case: Case) -> Case:
     return Case(**chosen, row=rows.index(case.row))
 
 
-def _each(sizes: Floats, rows: int) -> tuple[Floats, Floats]:
-    return np.tile(sizes[0], (rows, 1)), np.tile(sizes[1], (rows, 1))
-
-
 def _pictured(recipe: Recipe, sizes: Floats) -> CoordSpace:
     image, model_image = (not np.isnan(pair).any() for pair in sizes)
     known = {PIXEL.size_field: image, MODEL_PIXEL.size_field: model_image}
@@ -149,32 +145,13 @@ def _pictured(recipe: Recipe, sizes: Floats) -> CoordSpace:
     return recipe.space
 
 
-def _shapes(regions: Regions, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[Floats]:
-    """Return the corners of each place, in the space of the regions."""
-    corners = []
-    for row in np.flatnonzero(mine):
-        kind, (x1, y1, x2, y2) = regions.kind[row], regions.box[row]
-        if kind == RegionKind.POLYGON:
-            corners.append(regions.vertices[regions.offsets[row] : regions.offsets[row + 1]])
-        elif kind == RegionKind.CIRCLE:
-            turns = np.linspace(0.0, 2 * np.pi, _CORNERS, endpoint=False)[:, None]
-            corners.append(regions.point[row] + regions.radii[row] * np.hstack((np.cos(turns), np.sin(turns))))
-        elif kind == RegionKind.POINT:
-            corners.append(regions.point[row][None])
-        else:
-            corners.append(np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]]))
-    return corners
-
-
 def _answers(
-    recipe: Recipe, case: Case, rollouts: Rollouts, space: CoordSpace, sizes: Floats
+    recipe: Recipe, case: Case, rollouts: Rollouts, moved: Callable[[Floats], Floats]
 ) -> tuple[Floats | None, Floats]:
     """Return the answer of the row to explain, and the points of the rows that its score depends on."""
-    read: Predictions = rollouts.predictions
+    read = rollouts.predictions
     placed = np.isin(read.reason, CLICKED) & ~np.isnan(read.xy).any(axis=1)
-    sized = _each(sizes, len(read))
-    points = convert(read.xy, recipe.space, space, *sized)
-    boxes = convert(read.box, recipe.space, space, *sized)
+    points, boxes = moved(read.xy), moved(read.box)
     others = placed & (rollouts.groups == rollouts.groups[case.row])
     others[case.row] = False
     answer = points[case.row] if np.isnan(boxes[case.row]).any() else boxes[case.row]

@@ -49,10 +49,7 @@ class Template:
         return near
 
     def write(self, places: Floats) -> list[str]:
-        """Write the response with each place in turn.
-
-        Args:
-            places: (n, 2) points or (n, 4) boxes x1 y1 x2 y2, in the space of the responses.
+        """Write the response with each place in turn: (n, 2) points or (n, 4) boxes, in the space of the responses.
 
         >>> Template(("click(", ", ", ")"), (0, 1)).write(np.array([[200.0, 149.7]]))
         ['click(200, 150)']
