@@ -110,9 +110,14 @@ def reward_funcs(
 
 
 def reward_weights(recipe: str | Mapping[str, Any] | gr.Recipe | None = None, **options: Any) -> list[float]:
-    """Return the weights of ``reward_funcs(..., split=True)``, called alike, for the trainer's ``reward_weights``.
+    """The weights of the functions of ``reward_funcs(..., split=True)``, for the trainer's ``reward_weights``.
 
-    One weight a function: Σ weight · part is the recipe's total.
+    Args:
+        recipe: as given to ``reward_funcs``.
+        options: likewise.
+
+    Returns:
+        One weight a function: Σ weight · part is the recipe's total.
 
     Raises:
         RecipeError: as ``reward_funcs`` does.

@@ -110,9 +110,14 @@ class RecipeSlice:
 def score_rows(
     recipe: Recipe, inputs: Inputs, bad_target: BadTarget, *, rows: Rows = None, outside_first: bool = True
 ) -> RecipeSlice:
-    """Score rows, ``rows`` of their batch, with one recipe.
+    """Score rows with one recipe.
 
-    ``outside_first``: sizes from outside go before those in targets; else they only stand in for them.
+    Args:
+        recipe: the recipe.
+        inputs: what there is of the rows.
+        bad_target: what to do with a row whose target cannot be used.
+        rows: which rows of their batch they are.
+        outside_first: whether sizes from outside go before those in targets, or only stand in for them.
 
     Raises:
         TargetError: a target cannot be used, under ``"raise"``.

@@ -18,9 +18,15 @@ _JPEG_ALONE = frozenset((0x01, *range(0xD0, 0xD9)))  # markers without a length
 
 
 def image_size(data: bytes) -> Size | None:
-    r"""Read width and height, as stored, of a PNG, JPEG, WebP, GIF or BMP; None where the bytes do not say.
+    r"""Read width and height, as stored, of a PNG, JPEG, WebP, GIF or BMP.
 
-    ``ENOUGH`` bytes of a file nearly always will do. EXIF data may ask viewers to turn it: see ``orientation``.
+    EXIF data may ask viewers to turn the image: see ``orientation``.
+
+    Args:
+        data: the file, or its beginning; ``ENOUGH`` bytes nearly always will do.
+
+    Returns:
+        Both at least 1; None where the bytes do not say.
 
     >>> import struct
     >>> image_size(b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 1920, 1080))

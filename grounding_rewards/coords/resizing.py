@@ -125,10 +125,20 @@ def model_image_size(
     processor_min_pixels: int | None = None,
     processor_max_pixels: int | None = None,
 ) -> Size:
-    """Compute width and height, in pixels, of the image that the model saw; both of the original are whole, from 1.
+    """Compute width and height of the image that the model saw.
 
-    Pipeline and bounds are those of ``Resizing``. Where the bounds contradict each other, the pipeline does not keep to
-    them either.
+    Args:
+        width: width of the original image, in pixels; a whole number from 1.
+        height: its height.
+        pipeline: one of ``PIPELINES``.
+        min_pixels: least number of pixels after the first step, as the launch sets it; see the table above.
+        max_pixels: the most.
+        processor_min_pixels: least number of pixels after the processor; None for the checkpoint's.
+        processor_max_pixels: the most.
+
+    Returns:
+        (width, height) in pixels. The bounds are the pipeline's own: where they contradict each other, it does not
+        keep to them either.
 
     Raises:
         ResizeError: the pipeline refuses such an image, with such bounds.

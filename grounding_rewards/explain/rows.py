@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 
 
 def row_of(file: Path, row: int, scorers: Sequence[TableScorer]) -> Case:
-    """Read a row of a table, counted from 0, with the rows of its group or trajectory where a recipe needs these.
+    """Read a row of a table, with the rows of its group or trajectory where a recipe needs these.
 
-    The recipes of all scorers judge it, with the same columns; the table has the first one's form of targets.
+    Args:
+        file: JSON lines or Parquet.
+        row: counted from 0.
+        scorers: the recipes that judge it, all with the same columns; the table has the first one's form of targets.
 
     Raises:
         TableError: there is no such row or column, a response is no text, or a size cannot be read.

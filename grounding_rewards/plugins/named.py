@@ -45,9 +45,14 @@ def verifier_named(name: str, arguments: Mapping[str, Any] | None = None) -> Ver
 
 
 def selector(name: str | Mapping[str, Any], /, **arguments: Any) -> Selector:
-    """Build a selector from its name and plain arguments, as ``verifier_named`` builds a verifier.
+    """Build a selector from its name and plain arguments, as a config has them.
 
-    A function maps ``SampleStats`` to weights. The name may be a mapping with ``name`` and arguments.
+    Args:
+        name: a registered selector's (``"band"``, ``"plugin/name"``); or ``module:attr`` or ``/path/file.py:attr`` of
+            a selector, of a class of them, or of a function that maps ``SampleStats`` to weights; or a mapping with
+            ``name`` and arguments.
+        arguments: what the class or the function takes. A function must be given ``low`` and ``high``, the bounds of
+            its weights.
 
     Raises:
         RecipeError: there is no such selector, or an argument is unknown, missing or not to its liking.

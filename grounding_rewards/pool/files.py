@@ -110,8 +110,16 @@ def write_pool(
 ) -> dict[str, Any]:
     """Write all files of a pool, its manifest last; files that only an earlier run set aside are removed.
 
-    ``data`` are the training rows to write; None writes names and statistics. ``facts`` are fields of the manifest
-    beside the counts; the manifest is returned.
+    Args:
+        out: the pool's own file.
+        pool: the pool.
+        data: the training rows to write; None writes names and statistics.
+        facts: fields of the manifest beside the counts.
+        note: takes remarks.
+        advance: takes the share that is done.
+
+    Returns:
+        The manifest.
     """
     paths = pool_paths(out)
     rows = {"pool": pool.kept, "easy": pool.easy, "suspects": pool.suspects, "control": pool.control}

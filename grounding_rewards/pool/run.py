@@ -52,11 +52,30 @@ def next_round(
 ) -> dict[str, Any]:
     r"""Draw a pool from rollouts, as ``grounding-rewards pool next`` does, and write it beside its manifest.
 
-    ``rollouts`` are files and directories of rollouts, or one file of statistics; ``out`` is the pool's own file,
-    .parquet or .jsonl, and ``pool.files.pool_paths`` names those beside it. Arguments from ``seed`` to ``control`` are
-    those of ``next_pool``, with files for two models; those from ``rounds`` to ``recipe`` are those of ``stats_of``.
-    ``data`` are the training rows to draw from, with their ``split`` and the column of sample names, which None looks
-    for where ``convert`` puts them; without ``data`` names and statistics are written. Returns the manifest.
+    Args:
+        rollouts: files and directories of rollouts, or one file of statistics.
+        out: the pool's own file, .parquet or .jsonl; ``pool.files.pool_paths`` names those beside it.
+        seed: see ``next_pool``, as for all arguments up to ``control``.
+        zero_share: the share of never-solved samples.
+        exclude_sources: sources to leave out.
+        min_rollouts: the fewest scored rollouts of a sample.
+        two_model: rollouts or statistics of a weak and of a strong model.
+        suspects: set suspects aside.
+        band: pass rates to keep.
+        selectors: further selectors.
+        limit: the most samples.
+        control: also draw a control of the same size.
+        rounds: the rounds that count; None for all.
+        by: the column that becomes the samples' source.
+        target_space: the space of targets that name none.
+        recipe: the recipe whose form targets have, where rollouts name none that is installed.
+        data: the training rows to draw from; None writes names and statistics.
+        id_column: the column of sample names in ``data``; None looks where ``convert`` puts them.
+        split: the split of ``data``.
+        reporting: takes notes, warnings and progress.
+
+    Returns:
+        The manifest.
 
     Raises:
         PoolError: no sample is left, or an argument does not fit.

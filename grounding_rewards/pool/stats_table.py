@@ -108,8 +108,18 @@ def count_rollouts(
 ) -> dict[str, Any]:
     """Count rollouts by sample, as ``grounding-rewards pool stats`` does.
 
-    ``out`` is the file to write, a row a sample; None writes none. For each of ``ks`` there is also pass@k. The other
-    arguments are those of ``stats_of``. Returns ``summary`` with the rollouts by round and by temperature, and ``out``.
+    Args:
+        rollouts: files and directories of rollouts.
+        out: the file to write, a row a sample; None writes none.
+        rounds: see ``stats_of``, as for ``by``, ``target_space`` and ``recipe``.
+        by: the column that becomes the samples' source.
+        ks: for each k, also pass@k.
+        target_space: the space of targets that name none.
+        recipe: the recipe whose form targets have.
+        reporting: takes warnings and progress.
+
+    Returns:
+        See ``summary``; with the rollouts by round and by temperature, and ``out``.
 
     Raises:
         TableError: a file cannot be read or written, or holds statistics already.

@@ -131,7 +131,7 @@ class AnyOf(BaseVerifier):
 def any_of(term: Term, formula: str = "") -> AnyOf:
     """Return the best alternative's score, where the parts of a term are to hold of one and the same alternative.
 
-    Without it each verifier takes the best alternative by itself: ``product(ActionType, Hit)`` pays for the action of
+    Without it each verifier takes the best alternative by itself: ``product(ActionType, Hit)`` counts the action of
     one alternative at the place of another.
 
     Args:
@@ -263,7 +263,7 @@ def same_action(
     Args:
         names: how names are compared, as in ``ActionType``: vocabulary, written, lower or contained.
         otherwise: the term of all actions that are not named here; None where the name is enough. There is no default:
-            a misspelt name of an action would be paid in full.
+            a misspelt name of an action would score in full.
         bare: the action that a place alone asks for, except in the vocabulary, where it is a click.
         unnamed: the action of a response that names none, "" for none.
         terms: by the name of the action that is wanted, what it scores beside its name; None where that is enough.

@@ -34,9 +34,14 @@ Cell = tuple[Picture, RewardMap] | None
 
 
 def plot(pictures: Sequence[Picture], image: NDArray[Any] | None = None) -> Figure:
-    """Draw one recipe, or several side by side on one scale, over a screenshot (h, w) or (h, w, 3 or 4), 0 to 255.
+    """Draw one recipe, or several side by side on one scale.
 
-    No global state knows the figure; ``savefig`` writes it.
+    Args:
+        pictures: the recipes, each with a view of the whole screen and, where its target is small, a closer one.
+        image: (h, w) or (h, w, 3 or 4) screenshot to draw below the maps, 0 to 255.
+
+    Returns:
+        A figure that no global state knows; ``savefig`` writes it.
 
     Raises:
         PictureError: there is nothing to draw, the screenshot fits nowhere, or matplotlib is not installed.

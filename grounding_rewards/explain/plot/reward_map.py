@@ -76,12 +76,20 @@ def reward_map(
     shown: Scene | None = None,
     advance: Advance | None = None,
 ) -> RewardMap:
-    """Score an answer at every place of the screen, or of a window of it, in ``cells`` cells at most.
+    """Score an answer at every place of the screen.
 
     The place in the case's response is exchanged for the centre of each cell, or for a box of the target's size there,
     cut off at the edges of the screen; numbers are as exact as the response's own. A response that answers with no
     place is replaced by the recipe's example. All other responses of the group or the trajectory stay; those whose
-    target cannot be used are not valid. There are fewer cells where a group or a trajectory is scored for each.
+    target cannot be used are not valid.
+
+    Args:
+        recipe: the reward.
+        case: the rollout whose place moves, with those that its score depends on.
+        window: x1 y1 x2 y2 of the part to cover, in the space of ``scene``; the whole screen if None.
+        cells: at most, about; fewer where a group or a trajectory is scored for each.
+        shown: the case's scene, where it is known.
+        advance: gets the share that is done.
 
     Raises:
         TargetError: the row's target cannot be used.

@@ -55,6 +55,7 @@ class BandCheck:
 
     Attributes:
         kind: the type; None for all samples together.
+        z: standard deviations of the intervals.
         bands: easiest first.
         problems: one sentence for each pair of bands that is not in order, or not apart, and for each band that is
             needed and missing.
@@ -156,9 +157,13 @@ def validate(
     needed: Collection[str] = (),
     ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> Validation:
-    """Check bands by type, and of all types together, whose counts alone must have the ``needed`` bands.
+    """Check bands by type, and of all types together.
 
-    ``counts`` has those of each type; the other arguments are those of ``check_bands``.
+    Args:
+        counts: type to band to right rollouts and scored rollouts.
+        easiest_first: the bands in the order that they should have.
+        needed: bands that must have scored rollouts, whatever their type.
+        ranges: see ``check_bands``.
 
     >>> validate({"B": {"easy": (94, 100), "hard": (40, 100)}}, ["easy", "hard"]).passed
     True

@@ -104,10 +104,21 @@ def write_stages(
 ) -> dict[str, Any]:
     """Write the stages of a curriculum from files, as ``grounding-rewards pool curriculum`` does.
 
-    ``statistics`` are those of samples, or rollouts, of which ``rounds`` count; ``stages`` holds bands, stages and gate
-    (``read_curriculum``). The files of an older curriculum in the directory ``out`` are replaced. ``data``, ``split``
-    and ``id_column`` are those of ``pool.run.next_round``; without ``data`` statistics are written, and with
-    ``weights`` weights by stage. The manifest, which is returned, holds ``validation``, a check of the declared bands.
+    Args:
+        statistics: statistics of samples, or rollouts.
+        stages: bands, stages and gate, .json or .toml.
+        out: the directory; the files of an older curriculum in it are replaced.
+        data: the training rows; None writes statistics.
+        id_column: the column of sample names in ``data``; None looks where ``convert`` puts them.
+        split: the split of ``data``.
+        weights: write weights by stage in place of data sets.
+        rounds: the rounds that count; None for all.
+        seed: seed of the draws.
+        validation: a check of the declared bands, for the manifest.
+        reporting: takes notes and progress.
+
+    Returns:
+        The manifest.
 
     Raises:
         PoolError: an input lies in ``out`` or ``out`` in it, ``out`` holds something else, a stage has no samples, or

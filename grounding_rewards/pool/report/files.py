@@ -40,10 +40,19 @@ def write_report(
 ) -> dict[str, Any]:
     """Write a report from files, as ``grounding-rewards pool report`` does.
 
-    ``inputs`` are those of ``read_inputs``, and ``by``, ``target_space`` and ``recipe`` those of ``stats_of``; ``out``
-    is the directory of the page and its pictures, made if need be. ``samples`` is the number of the hardest samples to
-    show, and of suspects, over the screenshots of ``data``, or an empty screen. Returns the page, the names of its
-    pictures, the warnings, and all of ``Report.to_json``.
+    Args:
+        inputs: rollouts, statistics and manifests of pools; see ``read_inputs``.
+        out: the directory of the page and its pictures, made if need be.
+        title: the page's heading.
+        by: the column that samples are counted by.
+        target_space: the space of targets that name none.
+        recipe: the recipe whose form targets have, where rollouts name none that is installed.
+        samples: the number of hardest samples, and of suspects, to show.
+        data: the training data with screenshots; None shows an empty screen.
+        reporting: takes warnings and progress.
+
+    Returns:
+        The page, the names of its pictures, the warnings, and all of ``Report.to_json``.
 
     Raises:
         PictureError: matplotlib or jinja2 is not installed, or ``out`` is a file.

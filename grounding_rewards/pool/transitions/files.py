@@ -22,8 +22,13 @@ def compare_files(
 ) -> Transitions:
     """Compare two rounds from files, as ``grounding-rewards pool transitions`` does.
 
-    Inputs are rollouts or statistics, as ``pool.inputs.read_input`` reads them; ``null`` is a second set of rollouts of
-    the policy before, and None computes the null from ``prior``, as of ``transitions``. Samples are counted by ``by``.
+    Args:
+        before: rollouts or statistics of the earlier round, as ``pool.inputs.read_input`` reads them.
+        after: the same of the later round.
+        null: a second set of rollouts of the policy before; None computes the null from ``prior``.
+        prior: see ``transitions``.
+        by: the column that samples are counted by.
+        reporting: takes progress.
 
     Raises:
         TableError: an input cannot be read.

@@ -160,7 +160,7 @@ def _best(rollouts: Rollouts, forms: Sequence[Form], scores: Floats, full: bool 
 
 
 def _are_fenced(rollouts: Rollouts) -> Bools:
-    """Which responses are in a fence, thinking before it aside."""
+    """Return True for responses in a fence, thinking before it aside: (n,)."""
     texts = as_texts(rollouts.text)
     fenced = contains(texts, FENCE)
     for row in np.flatnonzero(fenced).tolist():

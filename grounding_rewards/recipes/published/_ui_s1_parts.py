@@ -138,7 +138,7 @@ _CLICK = np.array("click", dtype=np.object_)
 
 
 def _placed(alternatives: Alternatives) -> NDArray[np.bool_]:
-    """Which of them ask for a place."""
+    """Return True for alternatives that ask for a place: (k,)."""
     placed: NDArray[np.bool_] = (alternatives.place >= 0) & (alternatives.names != "swipe")
     return placed
 

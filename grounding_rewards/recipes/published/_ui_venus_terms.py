@@ -131,7 +131,7 @@ class NavigationMatch(BaseVerifier):
 
 
 def _distances(rollouts: Rollouts, *reaches: float) -> list[geometry.Bools]:
-    """Which alternatives' place is nearer than each reach: (k,) booleans, False where there is no place."""
+    """Return True for alternatives whose place is nearer than each reach: (k,); False where there is no place."""
     regions, alternatives = rollouts.targets.regions, rollouts.targets.alternatives
     inside = inside_regions(rollouts.predictions.xy, regions)
     marked = regions.centre if regions.plain else np.where(np.isnan(regions.point), regions.centre, regions.point)
