@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from grounding_rewards.tables.atomic import atomic_files
+from grounding_rewards.tables.atomic import atomic_file, atomic_files
 from grounding_rewards.tables.data_paths import made_directory
 from tests.cli.command import names
 
