@@ -1,4 +1,4 @@
-"""Scoring for any trainer: rows go to their recipes, and what is wrong with targets is said."""
+"""Scoring for any trainer: send rows to their recipes, and report what is wrong with targets."""
 
 from __future__ import annotations
 
@@ -23,19 +23,25 @@ if TYPE_CHECKING:
     from grounding_rewards_adapters._recording import Recording
 
 _PATIENCE = 64
-"""So many rows of one sample, or of one of several recipes, may pass at the start without one usable target."""
+"""Number of rows, at the start, that may pass without one usable target before an error ends the run.
+
+It counts rows of one sample, or of one of several recipes; rows of more samples may be fewer (``Trainer.patience``).
+"""
 
 
 @dataclass(eq=False)
 class Scorer:
-    """One recipe, or several and what chooses between them: scores rows, and says what is wrong with targets.
+    """Score rows with one recipe, or with several and a router, and report what is wrong with targets.
 
-    May be shared by threads, and pickled.
+    Threads may share it, and it can be pickled.
 
     Attributes:
-        named: where the launch names each of them; None for one that came built.
-        router: which of them judges which row; None where there is only one.
-        logged: complaints that were logged.
+        trainer: the trainer that calls.
+        settings: options of the launch.
+        recipes: the recipe, or all that the router chooses from.
+        named: where the launch names each recipe; None for a recipe that was given as an object.
+        router: chooses the recipe of each row; None where there is only one.
+        logged: messages that were logged, so that none is repeated.
     """
 
     trainer: Trainer
@@ -46,9 +52,9 @@ class Scorer:
     logged: set[str] = field(default_factory=set)
     _diagnoses: list[Diagnosis] = field(default_factory=list)
     _recording: Recording | None = None
-    _rows: int = 0
-    _waited: Counter[int] = field(default_factory=Counter)
-    _wired: set[int] = field(default_factory=set)
+    _rows: int = 0  # rows that ``_watch`` has seen
+    _waited: Counter[int] = field(default_factory=Counter)  # rows of each recipe, by index, before a usable target
+    _wired: set[int] = field(default_factory=set)  # indices of recipes that have had a usable target
     _lock: RLock = field(default_factory=RLock)
 
     def __post_init__(self) -> None:
@@ -57,7 +63,8 @@ class Scorer:
                 Diagnosis(recipe, self.trainer, named) for recipe, named in zip(self.recipes, self.named, strict=True)
             ]
         if self.settings.record is not None:
-            from grounding_rewards_adapters._recording import Recording  # with tables, which load what they need
+            # Only here, because it loads modules that a launch without a record does not need.
+            from grounding_rewards_adapters._recording import Recording
 
             self._recording = Recording(self.settings.record, self.parts)
 
@@ -84,7 +91,7 @@ class Scorer:
 
     @property
     def started(self) -> bool:
-        """True where any row could be used by now."""
+        """True once any row has had a usable target."""
         return bool(self._wired)
 
     @cached_property
@@ -115,12 +122,13 @@ class Scorer:
         return scored
 
     def _score(self, recipe: gr.Recipe, inputs: Inputs, rows: Rows) -> RecipeSlice:
+        """Score rows with one recipe; ``rows`` are their numbers in the batch."""
         first = self.trainer.outside_first
         return score_rows(recipe, inputs, self.settings.bad_target, rows=rows, outside_first=first)
 
     def _split(self, router: Router, inputs: Inputs) -> list[tuple[int, Rows]]:
-        """The recipes that have rows to score, and which."""
-        read_responses(inputs.responses)  # which names what is no text by its row in the whole batch
+        """Return the index of each recipe that has rows to score, with the numbers of its rows."""
+        read_responses(inputs.responses)  # for its error, which names a row of the whole batch
         extras = inputs.extras or {}
         chosen = router.choose(inputs.targets, extras, self.trainer, started=self.started)
         if router.field not in extras and router.field != TASK and len(inputs.responses):
@@ -133,6 +141,7 @@ class Scorer:
         return [(place, np.flatnonzero(chosen == place)) for place in places]
 
     def _routed(self, place: int, inputs: Inputs, rows: Rows) -> RecipeSlice:
+        """Score the rows of recipe number ``place``; errors name rows of the whole batch."""
         own = inputs.take(rows)
         if place == NONE:
             return self._unrouted(own, rows)
@@ -144,17 +153,26 @@ class Scorer:
             raise error.named(int(rows[error.sample])) from None
 
     def _unrouted(self, inputs: Inputs, rows: Rows) -> RecipeSlice:
-        """Rows that name no recipe: their targets cannot be used."""
+        """Score rows that name no recipe: like rows whose targets cannot be used.
+
+        Raises:
+            TargetError: ``bad_target`` is ``"raise"``.
+        """
         assert self.router is not None
         errors = {row: self.router.missing(target, row) for row, target in enumerate(inputs.targets)}
         if self.settings.bad_target == "raise":
             raise errors[0].named(0 if rows is None else int(rows[0]))
+        # No recipe can use these targets, so that any recipe returns scores of the right shape.
         blank = replace(inputs, targets=[object()] * len(inputs.targets), groups=np.arange(len(inputs.targets)))
         found = self._score(next((each for each in self.recipes if not each.needs), self.recipes[0]), blank, rows)
         return replace(found, scores=replace(found.scores, errors=errors), routed=False)
 
     def _watch(self, scored: ScoredBatch, names: Sequence[str | None]) -> None:
-        """Log what is wrong with targets; raise where it is wiring."""
+        """Log what is wrong with targets.
+
+        Raises:
+            RecipeError: no target of a recipe can be used, so that the launch is at fault and not the data.
+        """
         _bridge.report(scored.errors, self.logged, names=names, outcome=self.trainer.outcome)
         for each in scored.slices:
             if each.scores.valid.any():
@@ -172,10 +190,12 @@ class Scorer:
                     raise self._unwired(self._waited[place], each)
 
     def _unwired(self, count: int, each: RecipeSlice) -> gr.RecipeError:
+        """Return the error of a recipe that found no usable target in ``count`` rows."""
         error = next(iter(each.scores.errors.values()))
         return _bridge.unwired(count, each.recipe, self.trainer, error, self.named[self.recipes.index(each.recipe)])
 
     def _diagnose(self, slices: Sequence[RecipeSlice]) -> None:
+        """Give each recipe's rows to its diagnosis, until that has said its line."""
         for each in slices:
             for diagnosis in self._diagnoses:
                 if each.routed and diagnosis.recipe is each.recipe:
@@ -183,9 +203,10 @@ class Scorer:
         self._diagnoses = [diagnosis for diagnosis in self._diagnoses if not diagnosis.finished]
 
     def _say(self, diagnosis: Diagnosis, scored: RecipeSlice) -> None:
+        """Log the line of a diagnosis once it has seen enough rows."""
         try:
             line = diagnosis.add(scored)
-        except Exception:  # a line in the log is not worth a run
+        except Exception:  # a run must not end for a line in the log
             diagnosis.finished = True
             _bridge.LOG.exception("%s: the first rows could not be diagnosed", diagnosis.recipe.name)
             return

@@ -1,4 +1,4 @@
-"""Score rollouts anew, shard by shard."""
+"""Score rollouts, for the first time or again, into the shards of a rollout table."""
 
 from __future__ import annotations
 
@@ -36,23 +36,32 @@ from grounding_rewards.tables.shards import OUTPUTS, PREFIX, Run, open_run
 from grounding_rewards.targets.findings import Finding, described, findings
 
 MANIFEST = "_score.manifest.json"
-"""By its first letter, readers of a directory of Parquet pass it over."""
+"""Readers of a directory of Parquet pass over names that begin with an underscore."""
 
 _HELD_BYTES = 1 << 26
+"""Bytes of batches that are gathered into one row group."""
+
 _JUDGED = ["sample_id", "target", "image_size", "model_image_size"]
+"""Columns that findings are made of."""
 
 SHARD_BATCHES = 8
-"""Batches of a file that make a shard, which is done at once, and once more where a run is killed within it."""
+"""Batches of a file in one shard. A run that goes on after a kill does its unfinished shard again."""
 
 _READING = 0.1
-"""The share of the work that reading the files once before is taken for."""
+"""Share of the progress that stands for reading the files once before any row is scored."""
 
 _BY_DEFAULT = Columns()
 
 
 @dataclass(frozen=True)
 class Rescored:
-    """Result of ``rescore``: the manifest, and how many shards were made now and were there before."""
+    """Result of ``rescore``.
+
+    Attributes:
+        manifest: what the directory was made of, and figures of its rows.
+        made: number of shards that this call made.
+        found: number of shards that were there before it.
+    """
 
     manifest: Mapping[str, Any]
     made: int
@@ -71,28 +80,28 @@ def rescore(
     note: Note = lambda text: None,
     warn: Note = lambda text: None,
 ) -> Rescored:
-    r"""Score rollouts, or score them anew, into a directory that is a rollout table when all is there.
+    r"""Score rollouts, for the first time or again, into a directory that is a rollout table once it is complete.
 
-    Where a run was killed, the same call goes on; where the directory is there, made of the same rollouts by the same
-    recipe, nothing is done, and nothing read but what tells that. An old directory that gives way can be read until all
-    of the new one is there. Rows that a recipe compares are written by sample,
-    round, train_step and rollout, all others in their order.
+    After a kill, the same call goes on where the run ended. Where the directory is complete, and made of the same
+    rollouts by the same recipe, nothing is done, and only what shows this is read. A directory that is replaced can be
+    read until the new one is complete. Rows that the recipe compares are ordered by sample, round, train_step and
+    rollout; all others keep their order.
 
     Args:
-        rollouts: rows with responses and targets, or the files of them.
-        recipe: which scores; one that ``recipe`` built, for its name and options tell what the directory is made with.
+        rollouts: rows with responses and targets, or the files that hold them.
+        recipe: the recipe, built by ``grounding_rewards.recipe``, so that the manifest can hold its name and options.
         out: the directory.
-        columns: what holds what.
+        columns: names of the columns of the rollouts.
         bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"`` from scoring it.
-        overwrite: whether a directory, or an unfinished run, that was made of something else gives way.
+        overwrite: replace a directory, or an unfinished run, that was made of something else.
         advance: takes the share that is done, 0 to 1.
-        note: takes what becomes of columns.
+        note: takes remarks on what becomes of columns.
         warn: takes warnings about rollouts and targets; the manifest has them, too.
 
     Raises:
-        TableError: the rollouts cannot be read or scored, or the directory is another one already.
-        PoolError: a sample has a rollout twice in a round.
-        RecipeError: the recipe adds up trajectories, or ``bad_target`` is neither word.
+        TableError: the rollouts cannot be read or scored, or the directory is already made of something else.
+        PoolError: a round has a rollout of a sample twice.
+        RecipeError: the recipe adds up trajectories, or ``bad_target`` is neither of the two.
         OSError: the directory cannot be written.
 
     >>> import pathlib, tempfile
@@ -119,7 +128,7 @@ def rescore(
 
 @dataclass(frozen=True, eq=False)
 class _Rescorer:
-    """One run: the arguments of ``rescore``."""
+    """One run of ``rescore``, with its arguments."""
 
     scorer: TableScorer
     rollouts: RolloutTable
@@ -134,7 +143,7 @@ class _Rescorer:
         tables: list[Table] = [each.table if hasattr(each, "table") else LoggedTable(each) for each in rows]
         for table in tables:
             self.scorer.columns.check(table, label_free=self.scorer.recipe.label_free)
-        states = [state_of(table) for table in tables]  # before their content is read, for they may grow meanwhile
+        states = [state_of(table) for table in tables]  # before content is read, because the files may grow meanwhile
         identity = self._identity()
         with open_run(out, MANIFEST, identity, command="grounding-rewards pool score", overwrite=overwrite) as run:
             if run is None:
@@ -145,7 +154,7 @@ class _Rescorer:
             return self._make(run, self._sources(tables, states, warned.append), warned)
 
     def _sources(self, tables: Sequence[Table], states: Sequence[tuple[int, int]], warn: Note) -> list[Source]:
-        """Read the files once for what is not known before: types of JSON, and what scored them earlier."""
+        """Read the files once to find out the types of JSON columns, and the recipes that scored the rows earlier."""
         scorer, sources = self.scorer, list[Source]()
         gone = left_out(self.rollouts, tables, scorer.recipe, scorer.columns, self.note, warn)
         for table, state in zip(tables, states, strict=True):
@@ -154,37 +163,42 @@ class _Rescorer:
         return sources
 
     def _make(self, run: Run, sources: Sequence[Source], warned: Sequence[str]) -> Rescored:
+        """Write the shards that are not there yet, and the manifest."""
         recipe, names, made = self.scorer.recipe, list[str](), 0
+        # Rollouts without numbers are numbered from file << 32. Beside files that have numbers, files count from 1, so
+        # that the numbers do not meet.
         numbered = any("rollout" in each.table.columns for each in sources)
         scorer = RowScorer(self.scorer, _schema(sources, recipe), first=int(numbered and len(sources) > 1))
-        columns = frozenset(vars(self.scorer.columns).values())  # that scoring needs as Python has them
+        columns = frozenset(vars(self.scorer.columns).values())  # needed as Python values, not as Arrow
         if recipe.reads_extras:
             columns = frozenset(name for source in sources for name in source.table.columns)
-        grouped = "groups" in recipe.needs
-        for number, batches in enumerate((_by_group if grouped else _by_file)(run.folder, scorer, sources, columns)):
+        shards = _by_group if "groups" in recipe.needs else _by_file
+        for number, batches in enumerate(shards(run.folder, scorer, sources, columns)):
             names.append(f"{PREFIX}{number:06d}.parquet")
             if names[-1] not in run:
                 with run.write(names[-1]) as file:
                     _write(file, scorer.schema, self._advanced(batches))
                     for source in sources:
-                        source.check()  # before the shard has its name: what another file said is never kept
+                        source.check()  # before the shard gets its name: rows of a file that has changed are never kept
                 made += 1
         manifest = run.finish(names, _summary(run.folder, names, recipe, warned))
         return Rescored(manifest, made, len(names) - made)
 
     def _advanced(self, batches: Iterable[tuple[Any, float]]) -> Iterator[Any]:
+        """Yield the batches, and report the progress after each."""
         for batch, done in batches:
             yield batch
             self.advance(_READING + (1 - _READING) * done)
 
     def _identity(self) -> dict[str, Any]:
+        """Return what a directory is made of: only one with the same identity is kept, or gone on with."""
         scorer = self.scorer
-        said = scorer.recipe.to_dict()
+        config = scorer.recipe.to_dict()
         return {
             "version": __version__,
-            "recipe": said,
-            "code": [{"path": str(file), "sha256": digest(file)} for file in files_named(said)],
-            "plugins": plugins_named(said),
+            "recipe": config,
+            "code": [{"path": str(file), "sha256": digest(file)} for file in files_named(config)],
+            "plugins": plugins_named(config),
             "columns": dict(vars(scorer.columns)),
             "bad_target": str(scorer.bad_target),
             "inputs": self.rollouts.inputs(),
@@ -192,11 +206,11 @@ class _Rescorer:
 
 
 Shard = Iterator[tuple[Any, float]]
-"""Rows of a shard, scored when they are asked for, each batch with the share of all that is done by then."""
+"""Batches of a shard, scored when they are asked for; each with the share of all rows that is done by then."""
 
 
 def _by_file(folder: Path, scorer: RowScorer, sources: Sequence[Source], columns: Collection[str]) -> Iterator[Shard]:
-    """Yield the shards of rows that are scored each by itself: batches of a file that follow each other."""
+    """Yield the shards of rows that are scored one by one: batches that follow each other in a file."""
 
     def scored(place: int, batches: Iterable[tuple[int, Batch]]) -> Shard:
         source = sources[place]
@@ -214,16 +228,17 @@ def _by_group(folder: Path, scorer: RowScorer, sources: Sequence[Source], column
     """Yield the shards of rows that are compared with each other."""
     files = files_of_groups(folder, scorer, sources, columns)
     for number, file in enumerate(files, 1):
+        # A generator, so that a shard that is there already is not scored again.
         yield ((scored_groups(each, scorer, sources, columns), number / len(files)) for each in [file])
 
 
 def _schema(sources: Sequence[Source], recipe: Recipe) -> Any:
-    """The columns of every rollout table, further ones of the files, and the recipe's parts.
+    """Return the schema of all shards: columns of every rollout table, further ones of the files, the recipe's parts.
 
     Raises:
-        TableError: a part bears the name of another column, or two files disagree on a column.
+        TableError: a part has the name of another column, or two files disagree on a column's type.
     """
-    rollout_schema(recipe.parts)  # which refuses the name of another column
+    rollout_schema(recipe.parts)  # for its error, where a part has the name of another column
     metadata = next((each.kept.metadata for each in sources if each.kept.metadata), None)
     parts = [(name, pa.float64()) for name in recipe.parts]
     return pa.schema([*COLUMNS.items(), *types_of(sources).items(), *parts], metadata)
@@ -243,11 +258,11 @@ def _write(file: IO[bytes], schema: Any, batches: Iterable[Any]) -> None:
 
 
 def _summary(folder: Path, names: Sequence[str], recipe: Recipe, warned: Sequence[str]) -> dict[str, Any]:
-    """Return figures and warnings of scored shards, counted anew: the same however many runs made them."""
+    """Return figures and warnings of all shards, read from the files: the same however many runs made them."""
     rows, scored, hits, total, parsed = 0, 0, 0, 0.0, 0
     reasons: Counter[str | None] = Counter()
     noticed = list[Finding]()
-    read = pa.array([reason.name for reason in PARSED])
+    parsed_reasons = pa.array([reason.name for reason in PARSED])
     for name in names:
         with (folder / name).open("rb") as opened, pq.ParquetFile(opened) as file:
             found = file.read(["total", "acc", "reason"])
@@ -256,24 +271,23 @@ def _summary(folder: Path, names: Sequence[str], recipe: Recipe, warned: Sequenc
         rows, scored = rows + len(found), scored + len(usable)
         hits += int(np.count_nonzero(usable.column("acc").to_numpy() == 1.0))
         total += float(usable.column("total").to_numpy().sum())
-        parsed += int(pc.sum(pc.is_in(usable.column("reason"), read)).as_py() or 0)
+        parsed += int(pc.sum(pc.is_in(usable.column("reason"), parsed_reasons)).as_py() or 0)
         counts = found.column("reason").value_counts().to_pylist()
         reasons.update({each["values"]: each["counts"] for each in counts})
-    share = None if not scored else 1 / scored
     bad = reasons[Reason.BAD_TARGET.name]
-    unusable = [f"{bad} rollouts are not scored, for their targets cannot be used"] if bad else []
+    unusable = [f"rollouts not scored because their targets cannot be used: {bad}"] if bad else []
     return {
         **({"label_free": True} if recipe.label_free else {}),
         "rows": rows, "scored": scored, "unscored": rows - scored, "no_response": reasons[None],
-        "mean_total": share and total / scored, "hit_rate": share and hits / scored,
-        "parse_rate": share and parsed / scored,
+        "mean_total": total / scored if scored else None, "hit_rate": hits / scored if scored else None,
+        "parse_rate": parsed / scored if scored else None,
         "reasons": {reason.name: reasons[reason.name] for reason in Reason if reason.name in reasons},
         "warnings": [*warned, *unusable, *described(noticed)],
     }  # fmt: skip
 
 
 def _findings(rows: Any, recipe: Recipe) -> list[Finding]:
-    """Look at the targets of some rows."""
+    """Return the findings about the targets of some scored rows."""
     names, targets, *sizes = (rows.column(name).to_pylist() for name in _JUDGED)
     rollouts = recipe.rollouts(
         [None] * len(targets), targets, image_sizes=sizes[0], model_image_sizes=sizes[1], groups=names,

@@ -1,4 +1,4 @@
-"""Batches of a table to scores: the mapping of columns, and errors that say where in the file something is wrong."""
+"""Score batches of a table: names of its columns, and errors that say where in the file something is wrong."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from grounding_rewards.targets.findings import Finding, findings
 
 @dataclass(frozen=True)
 class Columns:
-    """Names of the columns by what they hold."""
+    """Names of a table's columns: each attribute stands for what the column of that name holds."""
 
     response: str = "response"
     target: str = "target"
@@ -32,7 +32,7 @@ class Columns:
     token_length: str = "token_length"
 
     def check(self, table: Table, *, label_free: bool = False) -> None:
-        """Check that the table has what it must have, and what was named other than by default.
+        """Check that the table has the columns that every score needs, and those with names other than the default.
 
         Raises:
             TableError: a column is missing.
@@ -46,12 +46,12 @@ class Columns:
 
 @dataclass(frozen=True)
 class TableScorer:
-    """Score batches of a table, and say where in the file something is wrong.
+    """Score batches of a table; errors name the file and the row.
 
-    ``warn`` takes what looks wrong with rows, ``found`` what looks wrong with targets, batch by batch.
+    ``warn`` takes what looks wrong with rows, ``found`` the findings about targets, batch by batch.
 
     Raises:
-        RecipeError: ``bad_target`` is neither.
+        RecipeError: ``bad_target`` is neither "raise" nor "abstain".
     """
 
     recipe: Recipe
@@ -65,7 +65,13 @@ class TableScorer:
             raise RecipeError(f"bad_target: got {self.bad_target!r:.60}; expected one of {', '.join(choices)}")
 
     def batches(self, table: Table, *, by: Sequence[str] = (), whole: bool) -> Iterator[Batch]:
-        """The table's batches with the columns that scoring needs; one batch where a row's score needs other rows."""
+        """Return the table's batches with the columns that scoring needs, and the columns ``by``.
+
+        All rows come in one batch where a row's score needs other rows. ``whole`` is as for ``Table.batches``.
+
+        Raises:
+            TableError: a column is missing.
+        """
         self.columns.check(table, label_free=self.recipe.label_free)
         for name in by:
             require_column(table, name, "--by")
@@ -76,23 +82,23 @@ class TableScorer:
         return table.batches(columns, whole=whole, size=size)
 
     def score(self, table: Table, batch: Batch, *, groups: Sequence[Hashable] | None = None) -> RecipeSlice:
-        """Score a batch; ``groups`` are the rows to compare, else those of one sample.
+        """Score a batch; ``groups`` says which rows to compare, by a key for each row; None for those of one sample.
 
         Raises:
             TableError: a response is no text, a size or length cannot be read, a sample has no name where rows are
-                compared, or a target cannot be used and should stop us; names the file and the row.
+                compared, or a target cannot be used under ``"raise"``; names the file and the row.
         """
-        further = self.recipe.reads_extras
+        reads_extras = self.recipe.reads_extras
         inputs = Inputs(
             self.responses(table, batch),
             batch.column(self.columns.target),
-            extras=_extras(table, batch) if further else None,
+            extras=_extras(table, batch) if reads_extras else None,
             image_sizes=self.sizes(table, batch, self.columns.image_size),
             model_image_sizes=self.sizes(table, batch, self.columns.model_image_size),
             groups=(lambda _, targets, __: self.samples(table, batch, targets)) if groups is None else groups,
-            token_lengths=self.lengths(table, batch) if further else None,
+            token_lengths=self.lengths(table, batch) if reads_extras else None,
         )
-        found = score_rows(self.recipe, inputs, "abstain")
+        found = score_rows(self.recipe, inputs, "abstain")  # under "raise", too: the error below names the file
         if self.bad_target == "raise" and found.scores.errors:
             raise self._bad_target(table, batch, *next(iter(found.scores.errors.items())))
         if self.found and (wrong := findings(found.rollouts.targets, self.recipe)):
@@ -100,7 +106,11 @@ class TableScorer:
         return found
 
     def responses(self, table: Table, batch: Batch) -> list[str | None]:
-        """Return the column of responses."""
+        """Return the column of responses.
+
+        Raises:
+            TableError: one is neither a text nor null.
+        """
         responses = batch.column(self.columns.response)
         for row, text in enumerate(responses):
             if text is not None and not isinstance(text, str):
@@ -111,16 +121,19 @@ class TableScorer:
         return responses
 
     def samples(self, table: Table, batch: Batch, targets: Targets) -> list[Hashable]:
-        """Return the name of each row's sample, as text: in its column, else the ``id`` of its target.
+        """Return the name of each row's sample, as text: from its column, else the ``id`` of its target.
 
-        A row without one whose target cannot be read is a sample of its own.
+        A row without either whose target cannot be read is a sample of its own.
+
+        Raises:
+            TableError: another row has no name, or one that is neither a text nor a whole number.
         """
         found: list[Hashable] = []
         for row, given in enumerate(batch.column(self.columns.id)):
             target = targets.rows[row]
             if given is None:
                 given = targets.errors[row].sample if target is None else target.id
-                if target is None and given == row:
+                if target is None and given == row:  # the error has only the row's number to name it by
                     found.append(("unread", row))
                     continue
             name = name_of(given)
@@ -137,7 +150,11 @@ class TableScorer:
         return found
 
     def lengths(self, table: Table, batch: Batch) -> list[int] | None:
-        """Return the column of lengths in tokens, or None where no row has one."""
+        """Return the column of lengths in tokens, or None where no row has one.
+
+        Raises:
+            TableError: one is not a whole number from 0, or only some rows have one.
+        """
         given = batch.column(self.columns.token_length)
         if all(length is None for length in given):
             return None
@@ -151,7 +168,11 @@ class TableScorer:
         return [int(length) for length in given]
 
     def sizes(self, table: Table, batch: Batch, name: str) -> list[tuple[float, float] | None] | None:
-        """Return a column of sizes, or None where no row has one; under "abstain" an unreadable size counts as none."""
+        """Return a column of sizes, or None where no row has one; under "abstain" an unreadable size counts as none.
+
+        Raises:
+            TableError: a size cannot be read, under "raise".
+        """
         found: list[tuple[float, float] | None] = []
         for row, value in enumerate(batch.column(name)):
             size = read_size(value)
@@ -170,13 +191,14 @@ class TableScorer:
         return TableError(f"{table.path}, {batch.place(row)}: {named}{self._size_hint(table, error.field)}")
 
     def _size_hint(self, table: Table, field: str) -> str:
+        """Return the end of an error about a size whose column the file lacks, else ""."""
         name = getattr(self.columns, field, None) if field.endswith("image_size") else None
         absent = name is not None and name not in table.columns
         return f"; the file has no column {name!r} (--{field.replace('_', '-')}-column)" if absent else ""
 
 
 def _extras(table: Table, batch: Batch) -> dict[str, list[Any]]:
-    """All columns of a batch, as verifiers find them in ``Rollouts.extras``."""
+    """Return all columns of a batch by name, as verifiers find them in ``Rollouts.extras``."""
     return {
         name: batch.column(name)
         for name in dict.fromkeys([*table.columns, *(key for row in batch.rows for key in row)])

@@ -15,9 +15,10 @@ from grounding_rewards.errors import DialectError, GroundingRewardsError
 from grounding_rewards.parsing.texts import Texts
 
 Answers = Literal["only", "first", "last", "all"]
+"""Rule for texts with several answers: none of them counts, the first does, the last does, or all do."""
 
 MAX_ANSWERS = 256
-"""Answers of a response that are read; more, such as points sprayed over the screen, make it TOO_MANY."""
+"""Largest number of answers that are read; a response with more, such as points all over the screen, is TOO_MANY."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +29,11 @@ class Found:
         xy: (n, 2) the point of the answer that counts, or its box's centre; NaN where there is none.
         box: (n, 4) its box; NaN where it is a point.
         count: (n,) number of answers (under "first" and "last" at most 1).
-        begun: (n,) True where the text shows the beginning of an answer: without one, it is malformed.
+        begun: (n,) True where the text shows the beginning of an answer; where none is found, it is malformed.
         refused: (n,) True where the answer is a refusal.
         actions: (n,) the action named with the answer, else "".
-        dialect: (n,) index of the dialect that matched, -1 where none did.
-        points: the points of all answers of each row that has several, by row, under "all"; else None.
+        dialect: (n,) index, in ``Dialect.names``, of the dialect that matched; -1 where none did.
+        points: under "all", a dict from each row with several answers to the points of them all; else None.
         usual: (n,) True where the whole text matches the dialect's usual form; None if that was not checked.
         arguments: columns of ``actions.Arguments`` by name, only those in which some row has one.
     """
@@ -50,23 +51,23 @@ class Found:
 
 
 class Dialect(Protocol):
-    """A way of writing answers. ``names`` are the dialects inside (itself, or those it tries in order)."""
+    """A way of writing answers: finds those in texts. One dialect may try several others in order."""
 
     @property
     def name(self) -> str:
-        """Its name in a config."""
+        """Name of the dialect in a config."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The dialects inside, in the order in which they are tried."""
+        """Names of the dialects that it tries, in order; its own name where it tries no others."""
 
     def find(self, texts: Texts, answers: Answers) -> Found:
-        """Find the answer that counts in each text."""
+        """Find the answer that counts in each of n texts; ``answers`` says which one where there are several."""
 
 
 _NAMELESS, _UNMATCHED = np.array([""], dtype=np.object_), np.array([-1], dtype=np.int8)
 _ONE, _FALSE, _NO_BOX = np.array([1], dtype=np.int64), np.array([False]), np.full((1, 4), np.nan)
-# Results of single texts share these arrays, so nobody may write to them.
+# Results of single texts share these arrays, so they must not be written to.
 for _shared in (_NAMELESS, _UNMATCHED, _ONE, _FALSE, _NO_BOX):
     _shared.flags.writeable = False
 
@@ -107,7 +108,7 @@ def nothing(rows: int, answers: Answers) -> Found:
 
 
 def put(found: Found, rows: NDArray[np.int64], some: Found, chosen: NDArray[np.int64] | None = None) -> None:
-    """Write the answers of some texts into those of all, in place.
+    """Write the answers found in some texts into the columns of all texts, in place.
 
     Args:
         found: the answers of all texts.
@@ -115,19 +116,21 @@ def put(found: Found, rows: NDArray[np.int64], some: Found, chosen: NDArray[np.i
         some: the answers of some texts.
         chosen: the rows of ``some`` to take; None for all.
     """
-    where = slice(None) if len(rows) == len(found.count) else rows
-    those = slice(None) if chosen is None else chosen
+    # As many rows as texts are all rows, in order; slices are faster than indices.
+    to_rows = slice(None) if len(rows) == len(found.count) else rows
+    from_rows = slice(None) if chosen is None else chosen
     for name in ("xy", "box", "count", "begun", "refused", "actions", "dialect"):
-        getattr(found, name)[where] = getattr(some, name)[those]
+        getattr(found, name)[to_rows] = getattr(some, name)[from_rows]
     for name, column in some.arguments.items():
         if name not in found.arguments:
             found.arguments[name] = empty(name, len(found.count))
-        found.arguments[name][where] = column[those]
+        found.arguments[name][to_rows] = column[from_rows]
     if found.points is not None and some.points is not None:
         row_of = dict(zip(range(len(rows)) if chosen is None else chosen.tolist(), rows.tolist(), strict=True))
         found.points.update({row_of[row]: points for row, points in some.points.items() if row in row_of})
 
 
+# Kinds of numpy dtypes in words, and the kind and the shape of a row of each column of ``Found``.
 _KINDS = {"f": "floats", "i": "signed integers", "b": "booleans", "O": "objects"}
 _COLUMNS = {
     "xy": ("f", (2,)), "box": ("f", (4,)), "count": ("i", ()), "begun": ("b", ()), "refused": ("b", ()),
@@ -136,15 +139,17 @@ _COLUMNS = {
 
 
 class _Fault(NamedTuple):
+    """Fault of a result: what it holds, what was expected, and the row at fault where one is."""
+
     actual: str
     expected: str
     row: int | None = None
 
 
 def is_trusted(dialect: Any) -> bool:
-    """Tell whether a dialect's class says ``trusted = True``: what it finds is as ``Found`` says, and is not checked.
+    """Return True where a dialect's class says ``trusted = True``: its results are not checked.
 
-    A class that is made of one says so itself, because it may find otherwise.
+    Subclasses do not inherit this, because they may find answers in another way.
     """
     return vars(type(dialect)).get("trusted") is True
 
@@ -153,8 +158,8 @@ def find(dialect: Dialect, texts: Texts, answers: Answers) -> Found:
     """Run a dialect on n texts.
 
     Raises:
-        DialectError: the dialect raises, or one of a plugin returns something that ``Found`` does not allow; the
-            error's ``term`` is the dialect.
+        DialectError: the dialect raises, or one that is not trusted returns what ``Found`` does not allow; the error's
+            ``term`` is the dialect.
     """
     fault, cause = None, None
     try:
@@ -196,9 +201,11 @@ def _fault(found: Any, names: int, rows: int, answers: Answers) -> _Fault | None
 
 
 def _wrong_row(found: Found, names: int, answers: Answers) -> _Fault | None:
+    """Return the first row's fault that breaks a rule on values, None if there is none."""
     names_of_actions = found.actions.tolist()
     named = np.array([isinstance(name, str) and bool(name) for name in names_of_actions], dtype=np.bool_)
     has_xy, has_box = ~np.isnan(found.xy), ~np.isnan(found.box)
+    # Nobody reads the places of these rows, so they may hold anything.
     unread = (found.count == 0) | found.refused | (found.count > (1 if answers == "only" else MAX_ANSWERS))
     limit = f"at most {COORDINATE_LIMIT:g} on either side of 0"
     rules = (
@@ -225,13 +232,15 @@ def _wrong_row(found: Found, names: int, answers: Answers) -> _Fault | None:
 
 
 def _within(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return True for the rows within the limit; NaN is within it."""
+    """Return True for the rows with coordinates within the limit; NaN is within it."""
     return np.logical_not((np.abs(numbers) > COORDINATE_LIMIT).any(axis=1), dtype=np.bool_)
 
 
 def _fits(column: Any, kind: str, shape: tuple[int, ...]) -> bool:
+    """Return True for a numpy array of this kind of dtype and this shape."""
     return type(column) is np.ndarray and column.dtype.kind == kind and column.shape == shape
 
 
 def _shape(column: Any) -> str:
+    """Describe a column by its dtype and shape, for errors; what is no array, as Python writes it."""
     return f"{column.dtype} of shape {column.shape}" if isinstance(column, np.ndarray) else f"{column!r:.60}"

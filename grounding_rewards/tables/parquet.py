@@ -1,4 +1,4 @@
-"""Parquet: columns, their types and the schema's metadata kept, in batches of bounded memory."""
+"""Parquet files, read and written in batches of bounded memory; types and the schema's metadata stay as they are."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ import pyarrow.parquet as pq
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NewColumns, NoRowsError, no_collision
 
-# Else Arrow reads a column of a row group at once, which is all of the images in many a file.
+# Without a buffer size Arrow reads a whole column of a row group at once: in many files, all of the images.
 _READ_BYTES = 1 << 20
 FEW_ROWS = 16
-"""So many rows are read at once where rows hold bytes: what a file says of its size may count a repeated image once."""
+"""Rows that are read at once from a file with bytes, such as images.
+
+The size that such a file states is no guide: it may count an image that many rows repeat once.
+"""
+# Arrow types of new columns that are declared by a Python type; others are declared by an Arrow type.
 _TYPES = {float: pa.float64(), str: pa.string()}
 
 
@@ -34,7 +38,7 @@ class ParquetTable:
         """Names of the columns.
 
         Raises:
-            TableError: the file is no Parquet, has no rows, or two columns of one name.
+            TableError: the file is not Parquet, has no rows, or has two columns of the same name.
         """
         with self._reading() as file:
             rows = file.metadata.num_rows
@@ -54,18 +58,19 @@ class ParquetTable:
     def batches(
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
     ) -> Iterator[Batch]:
-        """The rows in order; see ``Table``."""
+        """Yield the rows in order; see ``Table``."""
         wanted = [name for name in self.columns if columns is None or name in columns]
         with self._reading() as file:
             start, rows = 0, file.metadata.num_rows
             found = file.iter_batches(size or self._rows_at_once(file), columns=None if whole else wanted)
+            # A size that the caller asks for is kept, whatever memory it takes.
             for arrow in found if size else gathered(found):
                 picked = arrow.select(wanted).to_pylist() if wanted else [{} for _ in range(len(arrow))]
                 yield Batch(start, picked, arrow, (start + len(arrow)) / rows)
                 start += len(arrow)
 
     def _rows_at_once(self, file: Any) -> int:
-        """Few where rows hold bytes; else as many as make about BATCH_BYTES, judged by the whole file's mean."""
+        """Return how many rows to read at once: few of a file with bytes, else about BATCH_BYTES by the mean row."""
         if any(holds_bytes(field.type) for field in self.schema):
             return FEW_ROWS
         meta = file.metadata
@@ -74,7 +79,7 @@ class ParquetTable:
 
     @contextmanager
     def _reading(self) -> Iterator[Any]:
-        """The open file; whatever Arrow cannot read in it becomes one error."""
+        """Open the file; turn every error of reading it into a ``TableError``."""
         with self.path.open("rb") as source:
             try:
                 yield pq.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES)
@@ -83,7 +88,13 @@ class ParquetTable:
 
 
 class ParquetWriter:
-    """Writes batches of one schema, whose Arrow columns ``columns`` returns, with the new columns appended."""
+    """Write batches of one schema to a Parquet file, with new columns after their own.
+
+    ``columns`` returns the Arrow columns of a batch, in the order of ``schema``.
+
+    Raises:
+        TableError: a new column has the name of one that is there, or the schema cannot be written.
+    """
 
     def __init__(
         self,
@@ -114,7 +125,7 @@ class ParquetWriter:
 
 
 def first_line(error: BaseException) -> str:
-    """An Arrow error's message without its trace."""
+    """Return the first line of an Arrow error, because a trace follows it; its type where there is no message."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
@@ -160,7 +171,7 @@ def pieces(rows: Any) -> Iterator[Any]:
 
 
 def gathered(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield record batches cut and put together anew, each within ``BATCH_BYTES`` and ``BATCH_ROWS``, or one row."""
+    """Yield the same rows in other record batches, each within ``BATCH_BYTES`` and ``BATCH_ROWS``, or one row."""
     held, count, size = list[Any](), 0, 0
     for batch in batches:
         for piece in pieces(batch):
@@ -174,11 +185,12 @@ def gathered(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def unpacked_bytes(rows: Any) -> int:
-    """Return the bytes of rows, where a value that many rows share counts once for each of them."""
+    """Return the size of rows in bytes; a value that many rows share counts once for each of them."""
     return sum(map(_bytes_of, rows.columns))
 
 
 def _bytes_of(array: Any) -> int:
+    """Return the size of an array in bytes, as ``unpacked_bytes`` counts it."""
     kind = array.type
     if pa.types.is_dictionary(kind) and (pa.types.is_binary(kind.value_type) or pa.types.is_string(kind.value_type)):
         lengths = pc.binary_length(array.dictionary).take(array.indices)
@@ -186,11 +198,12 @@ def _bytes_of(array: Any) -> int:
     if pa.types.is_struct(kind):
         return sum(_bytes_of(array.field(index)) for index in range(kind.num_fields))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return _bytes_of(array.flatten()) + 4 * len(array)
+        return _bytes_of(array.flatten()) + 4 * len(array)  # the offsets
     return int(array.nbytes)
 
 
 def _halved(rows: Any) -> Iterator[Any]:
+    """Yield a record batch in halves, halved again until each is within ``BATCH_BYTES``, or one row."""
     if len(rows) < 2 or unpacked_bytes(rows) <= BATCH_BYTES:
         yield rows
         return
@@ -200,6 +213,7 @@ def _halved(rows: Any) -> Iterator[Any]:
 
 
 def _one(batches: list[Any]) -> Any:
+    """Join record batches into one."""
     if len(batches) == 1:
         return batches[0]
     (batch,) = pa.Table.from_batches(batches).combine_chunks().to_batches()

@@ -1,6 +1,6 @@
 """Parquet files as rollouts, each column in the type of a rollout table.
 
-The last shard of each process that records is read at once: a longer one may take its name at any moment.
+The last shard of each recording process is read into memory at once: a longer file may replace it at any moment.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from grounding_rewards.tables.rollout_rows import AGREE, CORRECT, NO_TOTAL
 from grounding_rewards.tables.shards import PREFIX
 
 _ROW = "file_row_number"
-"""DuckDB's name for the number of a row."""
+"""Name of DuckDB's own column with the number of each row. A file may have a column of this name itself."""
 
 _PART = re.compile(rf"({PREFIX}[0-9a-f]{{8}})-(\d{{6}})\.parquet")
 
@@ -52,18 +52,22 @@ class ParquetRollouts:
         return "sample_id" in self.kinds and pa.types.is_integer(self.kinds["sample_id"])
 
     def sql(self, columns: Sequence[str]) -> str:
-        """A query of these columns; null for those that the file lacks.
+        """Return an SQL query for these columns; columns that the file lacks are null.
 
         Raises:
             TableError: a column is not of a type that can be read as what it should hold.
         """
         chosen = ", ".join(f"{self._expression(name)} AS {quoted(name)}" for name in columns)
         rows = "" if _ROW in self.kinds else f", {_ROW} = true"
+        # A query without any column selects 1, so that it still has one result for each row.
         return f"SELECT {chosen or '1'} FROM read_parquet([{literal(self._source)}], hive_partitioning = false{rows})"
 
     @cached_property
     def _source(self) -> str:
-        """The path as DuckDB takes it, whose SQL is UTF-8: another name is opened, and named by its number."""
+        """Path to the file for a DuckDB query.
+
+        SQL is UTF-8. A file whose name is not UTF-8 is opened here, and named by the number of its file descriptor.
+        """
         with suppress(UnicodeEncodeError):
             return _escaped(str(self.path).encode().decode())
         handle = os.open(self.path, os.O_RDONLY)
@@ -71,6 +75,11 @@ class ParquetRollouts:
         return f"/proc/self/fd/{handle}"
 
     def _expression(self, name: str) -> str:
+        """Return the SQL of one column, in the type that it has in a rollout table.
+
+        A verdict is read from ``acc``, or from ``correct`` where ``acc`` is null or missing. The query fails where the
+        two disagree, and where a rollout has a verdict and a total of NaN.
+        """
         kind = COLUMNS.get(name)
         wanted = "VARCHAR" if kind is None else _SQL[str(kind)]
         found = [
@@ -88,16 +97,22 @@ class ParquetRollouts:
         return f"CASE WHEN ({one}) <> ({other}) THEN {self._error(both)} ELSE coalesce({one}, {other}) END"
 
     def _error(self, message: str) -> str:
-        """An error, of which ``message`` is SQL, that names the file, the row and the sample."""
+        """Return SQL that raises an error with the file, the row and the sample; ``message`` is SQL itself."""
         sample = f"coalesce({quoted('sample_id')}::VARCHAR, 'null')" if "sample_id" in self.kinds else "'null'"
         row = "'?'" if _ROW in self.kinds else f"{_ROW}::VARCHAR"
         return f"error({literal(f'{self.path}, row ')} || {row} || ', sample ' || {sample} || ': ' || {message})"
 
     def _cast(self, name: str, wanted: str) -> str:
+        """Return the SQL that reads one column of the file as the SQL type ``wanted``.
+
+        Raises:
+            TableError: its own type cannot be read so, or DuckDB cannot tell the column from another one.
+        """
         kind, column = self.kinds[name], quoted(name)
+        # DuckDB ignores the case of column names.
         alike = [each for each in self.kinds if each != name and each.casefold() == name.casefold()]
         if alike:
-            raise TableError(f"{self.path}: has columns {name} and {alike[0]}; rename one: only their case differs")
+            raise TableError(f"{self.path}: columns {name} and {alike[0]} differ only in case; rename one")
         if pa.types.is_null(kind):
             return f"NULL::{wanted}"
         if wanted == "VARCHAR":
@@ -119,11 +134,13 @@ class ParquetRollouts:
         return f"round({found}, {PLACES})" if name == "temperature" else found
 
     def _whole(self, name: str, kind: Any, column: str) -> str:
+        """Return the SQL that reads a column as whole numbers; the query fails on any other number."""
         if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
             return column if kind == pa.int64() else f"{column}::BIGINT"
         if not any(test(kind) for test in _NUMBERS) or pa.types.is_boolean(kind):
             raise self._wrong(name, kind, "whole numbers")
         number, message = f"{column}::DOUBLE", literal(f"column {name} holds a number that is not whole, or too large")
+        # 9.2e18 lies just below 2**63, where BIGINT ends.
         return (
             f"CASE WHEN {column} IS NULL OR isnan({number}) THEN NULL "
             f"WHEN {number} <> trunc({number}) OR abs({number}) >= 9.2e18 THEN error({message}) "
@@ -131,11 +148,12 @@ class ParquetRollouts:
         )
 
     def _wrong(self, name: str, kind: Any, expected: str) -> TableError:
+        """Return the error of a column that has the wrong type."""
         return TableError(f"{self.path}: column {name} holds {kind}; expected {expected}")
 
 
 def last_parts(files: Sequence[Path]) -> set[Path]:
-    """Return the last shard of each recorder, of all files.
+    """Return those of the files that are the last shard of a recording process.
 
     >>> found = last_parts([Path(f"rollouts-0000000{shard}-00000{part}.parquet") for shard, part in ("a1", "a2", "b1")])
     >>> sorted(str(each) for each in found)
@@ -150,7 +168,7 @@ def last_parts(files: Sequence[Path]) -> set[Path]:
 
 
 class GrowingRollouts:
-    """The last shard of a recorder as it was when it was opened: some thousand rows, held in memory."""
+    """The last shard of a recording process, read into memory when it is opened: some thousand rows."""
 
     def __init__(self, path: Path) -> None:
         self.table = ParquetTable(path)
@@ -163,7 +181,7 @@ class GrowingRollouts:
         return tuple(self.held.column_names)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """All rows, with these columns; null in those that it lacks.
+        """Yield all rows with these columns; columns that the file lacks are null.
 
         Raises:
             TableError: a column is not of the type that recorders write.
@@ -174,21 +192,22 @@ class GrowingRollouts:
             try:
                 column = self.held[name].cast(kind) if name in self.columns else pa.nulls(len(self.held), kind)
             except pa.ArrowException:
-                raise TableError(f"{self.table.path}: column {name} is not what recorders write") from None
+                wrong = f"column {name} holds {self.held[name].type}; expected {kind}, as recorders write it"
+                raise TableError(f"{self.table.path}: {wrong}") from None
             arrays.append(column)
         yield from pa.table(dict(zip(columns, arrays, strict=True))).to_batches()
 
 
 def quoted(name: str) -> str:
-    """A column's name in SQL."""
+    """Return a column's name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """A text in SQL."""
+    """Return a text as an SQL string."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def _escaped(path: str) -> str:
-    """A path without patterns that stand for several."""
+    """Return a path in which DuckDB finds no pattern for several files."""
     return "".join(f"[{each}]" if each in "[*?" else each for each in path)

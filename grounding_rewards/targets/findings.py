@@ -1,11 +1,14 @@
-"""Findings: targets that a recipe can use and that look wrong. Nothing is refused; each deserves a look.
+"""Findings: targets that a recipe can use but that look wrong. They are reported for a person to check, not refused.
 
-There are two kinds. An **action** of a name that neither the vocabulary nor the recipe knows, such as ``clik``: no
-response that names the right action agrees with it. A **place** whose centre lies outside its image. Boxes may reach
-over the border, for elements at the edge of a screen are often half visible, and a box wholly beside the image is a
-``TargetError``. Between them the centre decides: shaped rewards are highest there, and no click can reach it; where it
-lies outside, less than half of the box can be seen along an axis, and mostly its space or the image's size is wrong.
-Where no size is known, only places left of the image or above it are noticed.
+There are two kinds:
+
+- An **action** whose name neither the vocabulary nor the recipe knows, such as ``clik``. No response that names the
+  right action agrees with it.
+- A **place** whose centre lies outside its image. A box may reach over the border, because elements at the edge of a
+  screen are often half visible; a box wholly beside the image is a ``TargetError``. Between the two, the centre
+  decides. Shaped rewards are highest at the centre, and no click can reach one outside the image. Less than half of
+  such a box is visible along some axis, and mostly its space or the image's size is wrong. Where no size is known, only
+  places left of the image or above it are noticed.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from grounding_rewards.targets.columns import Targets
 
 NAMED = 5
-"""Number of unknown names of actions listed, the commonest first."""
+"""Largest number of unknown action names that are listed, the commonest first."""
 
 _ROUNDING = 1e-9  # a place on the border may round beyond it when converted
 
@@ -39,7 +42,7 @@ class Finding:
         recipe: the recipe's name; "" where it is not known.
         action: the unknown name; "" where a place is at fault.
         place: the first place whose centre lies outside its image, as written; "" where an action is at fault.
-        image: what that image covers.
+        image: the coordinates that this image covers, and their space.
         count: how many targets.
         row: the first of them.
         first: that target's name, for messages.
@@ -62,20 +65,22 @@ class Finding:
                 f"{where}: the centre of {self.place} lies outside its image ({self.image}); check the space and the "
                 "size of the image, or leave the target out"
             )
-        judge = self.recipe and f", nor one of recipe {self.recipe!r}"
+        nor_recipe = self.recipe and f", nor one of recipe {self.recipe!r}"
         return (
-            f"{where}: action {self.action!r:.80} is no known name{judge}"
+            f"{where}: action {self.action!r:.80} is no known name{nor_recipe}"
             f"{near(self.action, (*WRITTEN, *self.known)) or '.'} Declare names of your own: option action_names"
         )
 
 
 def findings(targets: Targets, recipe: Recipe | None, rows: int | None = None) -> list[Finding]:
-    """Find suspected errors in targets, read or prepared, that the recipe can use, or with None in any.
+    """Find targets that look wrong, among those that the recipe can use.
+
+    There is one finding for each unknown action name, and at most one for all places.
 
     Args:
-        targets: n targets.
-        recipe: the recipe that will score them.
-        rows: only the first so many; None for all.
+        targets: n targets, read or prepared.
+        recipe: the recipe that will score them; None to look at all targets, and know no names of a recipe's own.
+        rows: number of rows to look at, from the first; None for all.
 
     >>> from grounding_rewards import recipe
     >>> action = recipe("action", response_space="pixel")
@@ -94,32 +99,31 @@ def merged(several: Iterable[Finding]) -> list[Finding]:
     """Merge the findings of several batches: counts add up, the first example stays."""
     known: dict[tuple[str, str], Finding] = {}
     for each in several:
-        key = each.recipe, each.action
+        key = each.recipe, each.action  # findings about places have no action: one key for each recipe
         known[key] = replace(known[key], count=known[key].count + each.count) if key in known else each
     return list(known.values())
 
 
 def described(several: Iterable[Finding]) -> list[str]:
-    """Return one line for each finding; of unknown names the commonest.
+    """Return one line for each finding; unknown names beyond the ``NAMED`` commonest share one line.
 
     >>> found = [Finding("action", 10 - row, row, f"row {row}", action=f"act{row}") for row in range(7)]
     >>> described(found)[-1]
-    "2 further names of actions are no known ones, nor of recipe 'action', in 9 targets"
+    "2 further names of actions are unknown, also to recipe 'action', in 9 targets"
     """
     every = merged(several)
     names = sorted((each for each in every if each.action), key=lambda each: -each.count)
     lines = [str(each) for each in names[:NAMED]]
     if rest := names[NAMED:]:
-        judges = " or ".join(repr(name) for name in sorted({each.recipe for each in rest} - {""}))
-        judges = judges and f", nor of recipe {judges}"
+        recipes = " or ".join(repr(name) for name in sorted({each.recipe for each in rest} - {""}))
+        also = recipes and f", also to recipe {recipes}"
         lines.append(
-            f"{len(rest):,} further names of actions are no known ones{judges}, in "
-            f"{_targets(sum(each.count for each in rest))}"
+            f"{len(rest):,} further names of actions are unknown{also}, in {_targets(sum(each.count for each in rest))}"
         )
     return lines + [str(each) for each in every if each.place]
 
 
-def _actions(targets: Targets, recipe: Recipe | None, within: int) -> list[Finding]:
+def _actions(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[Finding]:
     """Return one finding for each name of an action that neither the vocabulary nor the recipe knows."""
     if not targets.special or (recipe is not None and "action" not in recipe.accepts):
         return []
@@ -128,14 +132,14 @@ def _actions(targets: Targets, recipe: Recipe | None, within: int) -> list[Findi
     unknown = {name for name in set(names) if not is_known(name)} - set(known)
     if not unknown:
         return []
-    rows: dict[str, dict[int, None]] = {}
+    rows: dict[str, dict[int, None]] = {}  # the rows of each name, once each and in order
     for row, name in zip(targets.alternatives.row.tolist(), names, strict=True):
-        if name in unknown and row < within and row not in targets.errors:
+        if name in unknown and row < first_rows and row not in targets.errors:
             rows.setdefault(name, {})[row] = None
-    return [_finding(targets, recipe, list(mine), action=name, known=known) for name, mine in rows.items()]
+    return [_finding(targets, recipe, list(own), action=name, known=known) for name, own in rows.items()]
 
 
-def _places(targets: Targets, recipe: Recipe | None, within: int) -> list[Finding]:
+def _places(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[Finding]:
     """Return one finding for all places whose centre lies outside their image."""
     regions = targets.regions
     if not len(regions.row):
@@ -144,7 +148,7 @@ def _places(targets: Targets, recipe: Recipe | None, within: int) -> list[Findin
         beyond = (regions.centre < 0) | (regions.centre > _reach(targets) * (1.0 + _ROUNDING))
     if not beyond.any():
         return []
-    outside = np.flatnonzero(beyond.any(axis=1) & (regions.row < within)).tolist()
+    outside = np.flatnonzero(beyond.any(axis=1) & (regions.row < first_rows)).tolist()
     wrong = [index for index in outside if int(regions.row[index]) not in targets.errors]
     if not wrong:
         return []
@@ -154,11 +158,12 @@ def _places(targets: Targets, recipe: Recipe | None, within: int) -> list[Findin
 
 
 def _written(targets: Targets, row: int, place: int) -> dict[str, str]:
-    """Describe one place of a row and its image, in the target's own space."""
+    """Return ``place`` and ``image`` of a finding: one place of a row, and its image, in the target's own space."""
     target = targets.rows[row]
     assert target is not None  # it has places
     region, space = target.regions[place], SPACES[targets.space_codes[row]]
     width, height = extents(space, targets.image_sizes, targets.model_image_sizes)[row].tolist()
+    # A width of NaN is an unknown size: then the place can only lie beyond the left or the upper border.
     reach = "left of it or above it" if width != width else f"0..{width:g} by 0..{height:g}"
     return {"place": f"{region.kind.name.lower()} {list(region.numbers)}", "image": f"{reach}, in {space}"}
 
@@ -175,6 +180,7 @@ def _reach(targets: Targets) -> Floats:
 
 
 def _finding(targets: Targets, recipe: Recipe | None, rows: list[int], **what: Any) -> Finding:
+    """Return the finding for these rows; ``what`` are its further attributes."""
     sample = targets.sample(rows[0])
     first = f"row {sample}" if isinstance(sample, int) else f"sample {sample!r}"
     return Finding("" if recipe is None else recipe.name, len(rows), rows[0], first, **what)

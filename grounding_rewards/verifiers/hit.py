@@ -21,7 +21,7 @@ from grounding_rewards.verifiers.screen import screens
 Border = Literal["inclusive", "strict"]
 PolygonRule = Literal["inclusive", "strict", "half_open"]
 
-# Comparing an array with a member of an enum takes several times as long.
+# As numbers, because comparing an array with a member of an enum takes several times as long.
 POLYGON, CIRCLE, POINT = (np.int8(kind) for kind in (RegionKind.POLYGON, RegionKind.CIRCLE, RegionKind.POINT))
 
 
@@ -40,10 +40,10 @@ class Hit(OfPlaces):
         whole_edges: cut box edges to whole numbers first (300.9 counts as 300), as GTA1 and UI-Ins do.
         actions: action names whose coordinate counts; None takes any.
         border: ``"strict"`` leaves the border of boxes, and the full reach of circles and points, outside.
-        enlarge: boxes, circles and polygons count as so many times their size about their centre (that of the
-            bounding box), as UI-S1's 1.2.
-        point_share: the same reach as a share of the screen, ||(dx / width, dy / height)||, as UI-S1's 0.04; in place
-            of ``point_radius``.
+        enlarge: factor by which boxes, circles and polygons grow about the centre of their bounding box; UI-S1 has
+            1.2.
+        point_share: reach around a target that is only a point, as a share of the screen: the largest
+            ||(dx / width, dy / height)||. UI-S1 has 0.04. Give this or ``point_radius``, not both.
 
     Raises:
         TargetError: ``point_share`` is given, the recipe works in a pixel space, and the image size of a target that
@@ -98,13 +98,13 @@ class Hit(OfPlaces):
 class NearPoint(OfPlaces):
     """1.0 where the predicted point is near the point marked in any of the target's places, else 0.0.
 
-    Marked are a target that is only a point, the point beside a bbox, and a circle's centre; a place without one is
-    near nothing. In a product with ``Hit`` this asks for both, as BTL-UI does.
+    The marked point is a target that is only a point, the point beside a bbox, or a circle's centre. A place without
+    one: 0.0. In a product with ``Hit`` this asks for both, as BTL-UI does.
 
     Args:
         radius: the reach in units of the recipe's space.
         share: the reach as a share of the screen, ||(dx / width, dy / height)||; one of the two must be given.
-        border: ``"strict"`` leaves the full reach outside.
+        border: ``"strict"`` asks for less than the full reach.
 
     Raises:
         TargetError: ``share`` is given, the recipe works in a pixel space, and a target's image size is unknown.
@@ -147,7 +147,7 @@ def inside_regions(
     strict: bool = False,
     enlarge: float = 1.0,
 ) -> geometry.Bools:
-    """Test each sample's point against each of its places: (n, 2) to (m,) booleans; options as for ``Hit``."""
+    """Return (m,) True for places that hold the point of their sample, of (n, 2) points; options as for ``Hit``."""
     points = regions.each(xy)
     box = np.trunc(regions.box) if whole_edges else regions.box
     if enlarge != 1.0:
@@ -155,7 +155,7 @@ def inside_regions(
     inside = geometry.in_box(points, box, strict=strict)
     if regions.plain:
         return inside
-    # Drawing the point towards the centre is the same as enlarging the place.
+    # Moving the point towards the centre has the same result as enlarging the place.
     drawn = points if enlarge == 1.0 else regions.centre + (points - regions.centre) / enlarge
     kind = regions.kind
     if RegionKind.POLYGON in regions.kinds:
@@ -175,7 +175,13 @@ def _in_polygon(points: Floats, regions: Regions, rule: PolygonRule) -> geometry
 def near_points(
     rollouts: Rollouts, verifier: str, wanted: geometry.Bools, share: float, *, strict: bool = False
 ) -> geometry.Bools:
-    """Return True for wanted places whose marked point is within a share of the screen of the predicted one: (m,)."""
+    """Return (m,) True for places in ``wanted`` whose marked point is near the predicted one.
+
+    ``share`` is the reach, as a share of the screen; ``verifier`` is the name in the error where a size is unknown.
+
+    Raises:
+        TargetError: the recipe works in a pixel space, and the image size of a wanted place is unknown.
+    """
     if not wanted.any():
         return wanted
     regions = rollouts.targets.regions
@@ -185,9 +191,9 @@ def near_points(
 
 
 def within(points: Floats, centres: Floats, reach: float | None, *, strict: bool = False) -> geometry.Bools:
-    """Test ||p - c|| <= reach, or < where ``strict``; nothing is within None: (m,) booleans."""
+    """Return (m,) True where ||point - centre|| <= reach, or < where ``strict``; False for a reach of None."""
     away = geometry.distance(points, centres)
-    limit = np.nan if reach is None else reach  # a NaN compares False
+    limit = np.nan if reach is None else reach  # no comparison with NaN is True
     return away < limit if strict else away <= limit
 
 
@@ -197,10 +203,10 @@ def judged_places(radius: float | None, share: float | None) -> frozenset[str]:
 
 
 def check_reach(owner: object, radius: str, share: str) -> None:
-    """Check the options of these names: lengths from 0 or None, and not both.
+    """Check two options of a verifier, named ``radius`` and ``share``, that give the same reach in different units.
 
     Raises:
-        RecipeError: they are not.
+        RecipeError: one is neither None nor a finite number from 0, or both are given.
     """
     names = [name for name in (radius, share) if getattr(owner, name) is not None]
     for name in names:

@@ -133,7 +133,7 @@ def test_rows_that_are_left_out_are_warnings(run, tmp_path):
     ):
         assert run(*words).code == 1, words
     manifest = json.loads((tmp_path / "scored" / "_score.manifest.json").read_text())
-    assert manifest["warnings"] == ["1 rollouts are not scored, for their targets cannot be used"]
+    assert manifest["warnings"] == ["rollouts not scored because their targets cannot be used: 1"]
 
 
 def test_pool_stats(run, tmp_path):

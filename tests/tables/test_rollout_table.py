@@ -222,7 +222,7 @@ def test_folders_named_like_columns_are_folders(tmp_path):
 def test_columns_that_differ_in_case_alone_are_an_error_where_one_is_used(tmp_path):
     path = parquet(tmp_path / "r.parquet", ACC=[0], acc=[1], sample_id=["a"], Note=["x"], note=["y"])
     assert read([path], "sample_id") == [{"sample_id": "a"}]
-    with pytest.raises(TableError, match="has columns acc and ACC; rename one: only their case differs"):
+    with pytest.raises(TableError, match="columns acc and ACC differ only in case; rename one"):
         read([path], "acc")
 
 

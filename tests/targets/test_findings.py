@@ -180,6 +180,4 @@ def test_findings_of_batches_add_up_and_many_names_are_cut():
     found = merged([*batches[0], *(each for batch in batches for each in batch)])
     assert found[0] == Finding("action", 4, 0, "row 0", action="qq0")
     assert len(found) == 8
-    assert described(found)[5:] == [
-        "3 further names of actions are no known ones, nor of recipe 'action', in 6 targets"
-    ]
+    assert described(found)[5:] == ["3 further names of actions are unknown, also to recipe 'action', in 6 targets"]

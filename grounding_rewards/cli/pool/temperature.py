@@ -47,10 +47,11 @@ def temperature(
 ) -> None:
     """Choose the highest temperature whose accuracy has not collapsed.
 
-    bootstrap: a temperature has collapsed where the bootstrap interval over samples of its accuracy less the best one's
-    ends below -0.01 (--margin, for the best is best in part by luck). tolerance: where its accuracy is more than 0.02
-    below that of the lowest temperature. A temperature above a collapsed one is never chosen. Only samples that all
-    temperatures have scored count.
+    bootstrap: take the difference of a temperature's accuracy to that of the best one. The temperature has collapsed
+    where the 95 % bootstrap interval of this difference, over samples, lies wholly below -0.01 (--margin; it is not 0
+    because the best is best in part by luck). tolerance: a temperature has collapsed where its accuracy is more than
+    0.02 (--tolerance) below that of the lowest temperature. A temperature above a collapsed one is never chosen. Only
+    samples that have scores at all temperatures count.
 
     Example: `grounding-rewards pool temperature 1.1=cool.parquet 1.4=warm.parquet 1.7=hot.parquet`
     """
@@ -77,27 +78,28 @@ def temperature(
 
 
 def _show(found: Sweep) -> None:
+    """Print the table, the reason for each temperature, the legend and the choice."""
     heads = ["T", "right", "95 %", "difference", "parsed", "mixed", "never", "spread", "texts"]
     table = layout.table(heads, heads[:1], figures=heads[1:])
     for row in found.rows:
         mark = " *" if row.temperature == found.chosen else " x" if row.collapsed else ""
-        gap = f"{100 * row.difference_low:+.1f} to {100 * row.difference_high:+.1f}"
-        compared = row.temperature == found.compared_with
+        difference = f"{100 * row.difference_low:+.1f} to {100 * row.difference_high:+.1f}"
+        is_reference = row.temperature == found.compared_with
         cells = [
             f"{row.temperature:g}{mark}",
             f"{100 * row.accuracy:.1f}",
             f"{100 * row.low:.1f}-{100 * row.high:.1f}",
-            "-" if compared else gap,
+            "-" if is_reference else difference,
             *map(_share, (row.parse_rate, row.mixed_share, row.zero_share, row.dispersion, row.distinct_share)),
         ]
         layout.row(table, cells)
     console = layout.console()
     console.print(table)
     console.print(layout.facts((f"{row.temperature:g}", row.why) for row in found.rows))
-    left = f" ({found.left_out:,} others are not in all)" if found.left_out else ""
+    left_out = f" ({found.left_out:,} others are not in all)" if found.left_out else ""
     console.print()
     for line in (
-        f"In per cent, over {found.samples:,} samples{left}. * chosen, x collapsed.",
+        f"In per cent, over {found.samples:,} samples{left_out}. * chosen, x collapsed.",
         f"difference: its 95 % interval against {found.compared_with:g}; mixed: samples solved at times;",
         "spread: of clicks, over the diagonal; texts: different responses a rollout.",
     ):
@@ -106,4 +108,5 @@ def _show(found: Sweep) -> None:
 
 
 def _share(share: float) -> str:
+    """Return a share in per cent, or "-" for NaN."""
     return "-" if share != share else f"{100 * share:.1f}"

@@ -1,4 +1,8 @@
-"""Transition matrix of two rounds over the same samples, by right rollouts, the moves of samples, and the null."""
+"""Transition matrix of two rounds over the same samples.
+
+It counts samples by their right rollouts before and after. Beside it stand the moves of samples, up or down, and what
+chance alone would show (the null).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ from grounding_rewards.stats.intervals import mcnemar, wilson
 
 @dataclass(frozen=True)
 class Moves:
-    """Moves of some samples.
+    """Moves of some samples, all of them scored in both rounds: how many rose, fell, or were solved at last.
 
     Attributes:
         source: their source; None where unknown, and for all samples together.
@@ -41,9 +45,9 @@ class Moves:
         low: the lower end of its 95 % Wilson interval.
         high: the upper end.
         up: number with a higher pass rate after.
-        same: number with the same.
-        down: number with a lower one.
-        difference: difference of the mean pass rates.
+        same: number with the same pass rate after.
+        down: number with a lower pass rate after.
+        difference: difference of the mean pass rates, after less before.
     """
 
     source: str | None
@@ -60,11 +64,14 @@ class Moves:
 
 
 def moves_of(source: str | None, first: SampleStats, second: SampleStats) -> Moves:
-    """Count the moves of samples of one source, each with a scored rollout before and after, aligned row by row."""
+    """Count the moves of samples of one source, or of all for None.
+
+    Row i of both rounds is the same sample, with a scored rollout in each.
+    """
     never = first.num_correct == 0
     escaped = int((second.num_correct[never] > 0).sum())
     low, high = wilson(escaped, int(never.sum()))
-    rise = second.num_correct * first.n - first.num_correct * second.n  # exact sign
+    rise = second.num_correct * first.n - first.num_correct * second.n  # pass rates without division: the sign is exact
     return Moves(
         source=source,
         both=len(first),
@@ -81,10 +88,13 @@ def moves_of(source: str | None, first: SampleStats, second: SampleStats) -> Mov
 
 
 def by_source(first: SampleStats, second: SampleStats) -> tuple[Moves, ...]:
-    """Count the moves by source, that of the round before, else of the round after; samples without one come last."""
+    """Count the moves of each source; samples without one come last.
+
+    A sample's source is that of the round before, or that of the round after where it has none before.
+    """
     rows: dict[Hashable, list[int]] = {}
-    for row, (source, later) in enumerate(zip(first.source.tolist(), second.source.tolist(), strict=True)):
-        rows.setdefault(later if source is None else source, []).append(row)
+    for row, (earlier, later) in enumerate(zip(first.source.tolist(), second.source.tolist(), strict=True)):
+        rows.setdefault(later if earlier is None else earlier, []).append(row)
     names = [*sorted_names({name for name in rows if name is not None}), *([None] if None in rows else [])]
     return tuple(
         moves_of(None if name is None else str(name), first.taken(rows[name]), second.taken(rows[name]))
@@ -93,12 +103,18 @@ def by_source(first: SampleStats, second: SampleStats) -> tuple[Moves, ...]:
 
 
 MOST = 1024
-"""Largest number of scored rollouts a sample, for the matrix has a row and a column for each number of right ones."""
+"""Largest number of scored rollouts of a sample: the matrix has a row and a column for each number of right ones."""
 
 
 @dataclass(frozen=True)
 class Discordant:
-    """Discordant samples of rounds with one rollout a sample, and McNemar's exact p-value."""
+    """Discordant samples of two rounds with one rollout a sample: right in one round alone.
+
+    Attributes:
+        only_before: number of samples that are right only before.
+        only_after: number of samples that are right only after.
+        p_value: two-sided, of McNemar's exact test.
+    """
 
     only_before: int
     only_after: int
@@ -112,13 +128,13 @@ class Transitions:
     Attributes:
         counts: (B + 1, A + 1) samples by right rollouts before (rows) and after; B and A are the largest numbers of
             rollouts (A that of the measured null, where that is larger).
-        n_before: numbers of scored rollouts that samples have before, ascending.
-        n_after: after.
+        n_before: the different numbers of scored rollouts that samples have before, ascending.
+        n_after: the same after.
         net: right rollouts after less those before.
         moves: moves of all samples.
         by_source: moves by source, ordered; samples without one come last.
         discordant: for one rollout a sample before and after; else None.
-        chance: the null.
+        chance: what chance alone would show (the null).
         dropped: names of samples that are only before, ordered.
         new: names of samples that are only after.
         unscored: number of samples in both rounds without a scored rollout in one of them.
@@ -165,7 +181,10 @@ class Transitions:
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values: the numbers of dropped and new samples, None for NaN."""
+        """Return plain values for JSON: ``dropped`` and ``new`` as numbers of samples, and None for NaN.
+
+        The values of ``moves`` stand beside the others, and ``chance`` is called ``null``.
+        """
         further = {name: getattr(self, name) for name in ("row_shares", "before", "after")}
         numbers = {"dropped": len(self.dropped), "new": len(self.new), "null": self.chance.to_json()}
         values = {**vars(self.moves), **vars(self), **further, **numbers}
@@ -184,12 +203,18 @@ def transitions(
     A sample goes up where its pass rate rises: with as many rollouts before as after, where its number of right ones
     does.
 
-    The computed null is as good as its prior. With nothing learnt (200 or 2,000 samples, 8 rollouts in each round)
-    p_value is below .05 in 4 to 12 % of trials for "fit" where pass rates come from a Beta distribution, in 2 % where
-    all have one rate, in 9 % where half are .02 and half .8; but in 67 % of 200 samples and in all of 2,000 where
-    40 % are exactly 0 and the others uniform. A warning appears where num_correct before does not fit the prior, by
-    a chi-square test at 5 %: in 56 % of those trials with 200 samples, in all with 2,000. "jeffreys" is right for
-    Beta(.5, .5) alone: 40 to 100 % elsewhere. A measured null makes no assumption on pass rates.
+    The computed null is as good as its prior. In trials with nothing learnt (200 or 2,000 samples, 8 rollouts in each
+    round), p_value should be below .05 in 5 %. With "fit" it is in
+
+    - 4 to 12 % where pass rates come from a Beta distribution,
+    - 2 % where all samples have one pass rate,
+    - 9 % where half have .02 and half .8,
+    - 67 % with 200 samples, and in all with 2,000, where 40 % have exactly 0 and the others are uniform. In 56 % of
+      these with 200 samples, and in all with 2,000, a warning says that num_correct before does not fit the prior (a
+      chi-square test at 5 %).
+
+    "jeffreys" is right for Beta(.5, .5) alone: 40 to 100 % elsewhere. A measured null makes no assumption on pass
+    rates.
 
     Args:
         before: the earlier round.
@@ -208,20 +233,21 @@ def transitions(
     >>> found.counts.tolist(), found.moves.escaped, found.dropped.tolist(), found.new.tolist()
     ([[0, 1, 0], [0, 0, 0], [0, 0, 0]], 1, ['b'], ['c'])
     """
-    several, called = [before, after], ["the round before", "the round after"]
-    rows = aligned_rows(several, called)
-    first_rows, second_rows = common_rows(rows, several, called)
+    rounds, round_names = [before, after], ["the round before", "the round after"]
+    rows = aligned_rows(rounds, round_names)
+    first_rows, second_rows = common_rows(rows, rounds, round_names)
     scored = (before.n[first_rows] > 0) & (after.n[second_rows] > 0)
     if not scored.any():
         raise PoolError(f"no sample of both rounds has scored rollouts in both: {len(scored)} samples in both")
     first, second = before.taken(first_rows[scored]), after.taken(second_rows[scored])
-    for name, stats in zip((*called, NULL), (first, second, null), strict=True):
+    for name, stats in zip((*round_names, NULL), (first, second, null), strict=True):
         _check_size(name, stats)
     shape = (int(first.n.max()) + 1, int(max(second.n.max(), 0 if null is None else null.n.max(initial=0))) + 1)
     moves = moves_of(None, first, second)
-    chosen = prior_of(prior, before.n, before.num_correct)
+    # Without use beside a measured null, but an unknown prior is an error there, too.
+    chosen_prior = prior_of(prior, before.n, before.num_correct)
     if null is None:
-        chance = computed(first.num_correct, first.n, second.n, shape, moves.escaped, chosen)
+        chance = computed(first.num_correct, first.n, second.n, shape, moves.escaped, chosen_prior)
     else:
         chance = _measured(first, second, null, shape)
     return Transitions(
@@ -240,13 +266,17 @@ def transitions(
         temperatures_after=temperatures(after),
         warnings=(
             *of_rounds(first, second, before, after, null),
-            *([chosen.said] if chance.prior and chosen.said else []),
+            *([chosen_prior.said] if chance.prior and chosen_prior.said else []),
         ),
     )
 
 
 def _check_size(name: str, stats: SampleStats | None) -> None:
-    """Check that the matrix fits into memory."""
+    """Check that no sample has more scored rollouts than ``MOST``, so that the matrix fits into memory.
+
+    Raises:
+        PoolError: one has.
+    """
     if stats is not None and stats.n.max(initial=0) > MOST:
         row = int(stats.n.argmax())
         raise PoolError(
@@ -256,11 +286,13 @@ def _check_size(name: str, stats: SampleStats | None) -> None:
 
 
 def _matrix(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> NDArray[np.int64]:
+    """Count samples by their row and column of a matrix."""
     found = np.bincount(rows * shape[1] + columns, minlength=shape[0] * shape[1])
     return found.reshape(shape).astype(np.int64)
 
 
 def _discordant(first: SampleStats, second: SampleStats) -> Discordant | None:
+    """Compare two rounds with one rollout a sample; None for rounds with more."""
     if (first.n != 1).any() or (second.n != 1).any():
         return None
     only_before = int((first.num_correct > second.num_correct).sum())
@@ -270,10 +302,10 @@ def _discordant(first: SampleStats, second: SampleStats) -> Discordant | None:
 
 def _measured(first: SampleStats, second: SampleStats, null: SampleStats, shape: tuple[int, int]) -> Chance:
     """Estimate the null from rollouts, over all samples of both rounds that it has scored."""
-    again = null.taken(null.n > 0)
-    places = in_common([first, again], ["both rounds", NULL])
-    right, right_null = first.num_correct[places[0]], again.num_correct[places[1]]
+    scored_null = null.taken(null.n > 0)
+    rows = in_common([first, scored_null], ["both rounds", NULL])
+    right, right_null = first.num_correct[rows[0]], scored_null.num_correct[rows[1]]
     never = right == 0
     before = _matrix(first.num_correct, second.num_correct, shape).sum(axis=1)
-    solved_after = second.num_correct[places[0]][never] > 0
+    solved_after = second.num_correct[rows[0]][never] > 0
     return measured(before, _matrix(right, right_null, shape), right_null[never] > 0, solved_after)
