@@ -9,7 +9,7 @@ from typing import Any
 
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
-from grounding_rewards.batch.scored import ScoredBatch
+from grounding_rewards.batch.score_rows import ScoredBatch
 from grounding_rewards.catalogue import resizing
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.resizing import RESIZING

@@ -10,7 +10,7 @@ import numpy as np
 
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats, nowhere
-from grounding_rewards.batch.scored import RecipeSlice
+from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.coords.spaces import MODEL_PIXEL
 from grounding_rewards.scoring import ACTION
 from grounding_rewards.targets.findings import Finding, described, findings, merged

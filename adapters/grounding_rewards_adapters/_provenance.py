@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grounding_rewards.batch.scored import ScoredBatch
+from grounding_rewards.batch.score_rows import ScoredBatch
 from grounding_rewards.errors import PoolError
 from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS, SOURCE_COLUMNS, as_json, sample_id

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import grounding_rewards as gr
-from grounding_rewards.batch.scored import Inputs, ScoredBatch
+from grounding_rewards.batch.score_rows import Inputs, ScoredBatch
 from grounding_rewards.errors import TableError
 from grounding_rewards_adapters._provenance import Provenance
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import grounding_rewards as gr
-from grounding_rewards.batch.scored import Inputs, RecipeSlice, Rows, ScoredBatch, score_rows
+from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, Rows, ScoredBatch, score_rows
 from grounding_rewards.parsing.parse import read_responses
 from grounding_rewards_adapters import _bridge
 from grounding_rewards_adapters._diagnosis import Diagnosis

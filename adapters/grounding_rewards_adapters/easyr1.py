@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import grounding_rewards as gr
-from grounding_rewards.batch.scored import Inputs
+from grounding_rewards.batch.score_rows import Inputs
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards_adapters import _bridge, _scorers, _settings
 from grounding_rewards_adapters._scoring import Scorer

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import grounding_rewards as gr
-from grounding_rewards.batch.scored import Inputs
+from grounding_rewards.batch.score_rows import Inputs
 from grounding_rewards_adapters import _bridge, _scorers, _settings
 
 _TRAINER = _settings.Trainer(

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from grounding_rewards.batch.row_scorer import RowScorer
-from grounding_rewards.batch.row_scoring import Columns
+from grounding_rewards.batch.rollout_scorer import RowScorer
+from grounding_rewards.batch.table_scorer import Columns
 from grounding_rewards.tables.base import Batch
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.rollout_source import Source

@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from grounding_rewards._version import __version__
-from grounding_rewards.batch.earlier import check_given, left_out
+from grounding_rewards.batch.earlier_scores import check_given, left_out
 from grounding_rewards.batch.grouped_rows import files_of_groups, scored_groups
-from grounding_rewards.batch.row_scorer import RowScorer
-from grounding_rewards.batch.row_scoring import Columns, TableScorer
+from grounding_rewards.batch.rollout_scorer import RowScorer
+from grounding_rewards.batch.table_scorer import Columns, TableScorer
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.plugins.sources import files_named, plugins_named
 from grounding_rewards.rollouts import PARSED, Reason

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.batch.row_scoring import TableScorer
+from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import evaluation as show

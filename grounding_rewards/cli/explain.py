@@ -13,7 +13,7 @@ import typer
 from numpy.typing import NDArray
 
 from grounding_rewards import catalogue
-from grounding_rewards.batch.row_scoring import Columns, TableScorer
+from grounding_rewards.batch.table_scorer import Columns, TableScorer
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import explanation as show_explanation
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, Image, ImageFiles
@@ -169,7 +169,10 @@ def _check_picture(plot: Path | None, image: Path | None) -> None:
     if image is not None and plot is None:
         raise RecipeError("--image: got it without --plot, the picture to draw")
     if plot is not None:
-        from grounding_rewards.explain.plot import figure, files  # slow to import, and few draw
+        from grounding_rewards.explain.plot import (
+            figure,
+            files,  # slow to import, and few draw
+        )
 
         files.check(plot)
         if image is not None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from grounding_rewards.batch.row_scoring import Columns
+from grounding_rewards.batch.table_scorer import Columns
 from grounding_rewards.catalogue import recipe
 from grounding_rewards.coords.spaces import PIPELINES, CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, SpaceError

@@ -13,7 +13,7 @@ import typer
 
 from grounding_rewards import catalogue
 from grounding_rewards.arrays import Floats
-from grounding_rewards.batch.row_scoring import TableScorer
+from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.errors import TargetError

@@ -11,7 +11,7 @@ from grounding_rewards.explain.case import Case
 from grounding_rewards.tables import Batch, Table, open_table
 
 if TYPE_CHECKING:
-    from grounding_rewards.batch.row_scoring import TableScorer
+    from grounding_rewards.batch.table_scorer import TableScorer
 
 
 def row_of(file: Path, row: int, scorers: Sequence[TableScorer]) -> Case:

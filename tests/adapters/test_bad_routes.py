@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.batch.scored import Inputs
+from grounding_rewards.batch.score_rows import Inputs
 from grounding_rewards.tables.recorder import read_rollouts
 from grounding_rewards_adapters import _scorers, easyr1
 from grounding_rewards_adapters import verl as verl_adapter

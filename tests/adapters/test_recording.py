@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.batch.scored import Inputs
+from grounding_rewards.batch.score_rows import Inputs
 from grounding_rewards.tables.recorder import read_rollouts
 from grounding_rewards.tables.sample_ids import sample_id
 from grounding_rewards_adapters import _scorers, easyr1

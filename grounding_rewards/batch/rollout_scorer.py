@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.batch.row_scoring import TableScorer
-from grounding_rewards.batch.scored import ScoredBatch
+from grounding_rewards.batch.score_rows import ScoredBatch
+from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables import Batch
 from grounding_rewards.tables.prompts import image_path, prompt_text

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.batch.scored import Inputs, ScoredBatch, score_rows
+from grounding_rewards.batch.score_rows import Inputs, ScoredBatch, score_rows
 
 GELATO, CLICK = gr.recipe("gelato"), gr.recipe("click", response_space="pixel")
 UNIT, BOX = [0.0, 0.0, 0.5, 0.5], {"bbox": [10, 10, 30, 20], "image_size": [100, 50]}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from grounding_rewards.batch.row_scoring import Columns
+from grounding_rewards.batch.table_scorer import Columns
 from grounding_rewards.catalogue import RecordedName, recorded_recipe
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Note, Table

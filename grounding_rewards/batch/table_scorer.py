@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from grounding_rewards.batch.scored import Inputs, RecipeSlice, score_rows
+from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, score_rows
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError, TableError, TargetError
