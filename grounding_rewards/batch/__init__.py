@@ -1,1 +1,1 @@
-"""Rows to scores: a batch's (`scored`), a table's (`row_scoring`), rollouts' into a rollout table (`rescore`)."""
+"""Rows to scores: a batch (`score_rows`), a table (`table_scorer`), rollouts into a rollout table (`rescore`)."""

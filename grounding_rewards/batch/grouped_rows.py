@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from grounding_rewards.batch.rollout_scorer import RowScorer
+from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.batch.table_scorer import Columns
 from grounding_rewards.tables.base import Batch
 from grounding_rewards.tables.rollout_columns import COLUMNS
@@ -42,7 +42,9 @@ class _Row(Batch):
         return f"sample {self.whole['sample_id'][index].as_py()!r}, rollout {self.whole['rollout'][index].as_py()}"
 
 
-def files_of_groups(folder: Path, scorer: RowScorer, sources: Sequence[Source], columns: Collection[str]) -> list[Path]:
+def files_of_groups(
+    folder: Path, scorer: RolloutScorer, sources: Sequence[Source], columns: Collection[str]
+) -> list[Path]:
     """Bring rows together, those of one sample in one round and at one step of the trainer in one file.
 
     Files that are all there are not written again.
@@ -70,7 +72,7 @@ def files_of_groups(folder: Path, scorer: RowScorer, sources: Sequence[Source], 
     return files
 
 
-def scored_groups(file: Path, scorer: RowScorer, sources: Sequence[Source], columns: Collection[str]) -> Any:
+def scored_groups(file: Path, scorer: RolloutScorer, sources: Sequence[Source], columns: Collection[str]) -> Any:
     """Score all rows of a file, in an order that does not depend on how they came.
 
     For the last bit of a sum does, and so would the rewards of a group.
@@ -89,7 +91,7 @@ def scored_groups(file: Path, scorer: RowScorer, sources: Sequence[Source], colu
 
 
 def _scattered(
-    scorer: RowScorer, sources: Sequence[Source], columns: Collection[str], count: int
+    scorer: RolloutScorer, sources: Sequence[Source], columns: Collection[str], count: int
 ) -> Iterator[tuple[int, Any]]:
     """Yield all rows, each with the number of its group's file."""
     for place, source in enumerate(sources):

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from grounding_rewards._version import __version__
 from grounding_rewards.batch.earlier_scores import check_given, left_out
 from grounding_rewards.batch.grouped_rows import files_of_groups, scored_groups
-from grounding_rewards.batch.rollout_scorer import RowScorer
+from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.batch.table_scorer import Columns, TableScorer
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.plugins.sources import files_named, plugins_named
@@ -168,7 +168,7 @@ class _Rescorer:
         # Rollouts without numbers are numbered from file << 32. Beside files that have numbers, files count from 1, so
         # that the numbers do not meet.
         numbered = any("rollout" in each.table.columns for each in sources)
-        scorer = RowScorer(self.scorer, _schema(sources, recipe), first=int(numbered and len(sources) > 1))
+        scorer = RolloutScorer(self.scorer, _schema(sources, recipe), first=int(numbered and len(sources) > 1))
         columns = frozenset(vars(self.scorer.columns).values())  # needed as Python values, not as Arrow
         if recipe.reads_extras:
             columns = frozenset(name for source in sources for name in source.table.columns)
@@ -209,7 +209,9 @@ Shard = Iterator[tuple[Any, float]]
 """Batches of a shard, scored when they are asked for; each with the share of all rows that is done by then."""
 
 
-def _by_file(folder: Path, scorer: RowScorer, sources: Sequence[Source], columns: Collection[str]) -> Iterator[Shard]:
+def _by_file(
+    folder: Path, scorer: RolloutScorer, sources: Sequence[Source], columns: Collection[str]
+) -> Iterator[Shard]:
     """Yield the shards of rows that are scored one by one: batches that follow each other in a file."""
 
     def scored(place: int, batches: Iterable[tuple[int, Batch]]) -> Shard:
@@ -224,7 +226,9 @@ def _by_file(folder: Path, scorer: RowScorer, sources: Sequence[Source], columns
             yield scored(place, batches)
 
 
-def _by_group(folder: Path, scorer: RowScorer, sources: Sequence[Source], columns: Collection[str]) -> Iterator[Shard]:
+def _by_group(
+    folder: Path, scorer: RolloutScorer, sources: Sequence[Source], columns: Collection[str]
+) -> Iterator[Shard]:
     """Yield the shards of rows that are compared with each other."""
     files = files_of_groups(folder, scorer, sources, columns)
     for number, file in enumerate(files, 1):

@@ -26,7 +26,7 @@ Arrays = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class RowScorer:
+class RolloutScorer:
     """Score rows of rollouts anew, into a schema: columns of every rollout table, further ones, and parts.
 
     ``first`` is the number of the first file: files whose rollouts have no numbers count them from ``file << 32``.
