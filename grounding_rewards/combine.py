@@ -21,7 +21,7 @@ from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers.alternatives import Mask
 from grounding_rewards.verifiers.any_of import each_of
-from grounding_rewards.verifiers.base import Verifier, judges_of, reads_of, scored
+from grounding_rewards.verifiers.base import Composed, Verifier, scored
 from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
 
 RESERVED = frozenset({
@@ -87,7 +87,7 @@ def parts_of(term: Verifier) -> Iterator[tuple[str, Verifier]]:
 
 
 @dataclass(frozen=True)
-class _Parts:
+class _Parts(Composed):
     parts: tuple[tuple[str, Verifier], ...]
 
     def __post_init__(self) -> None:
@@ -108,16 +108,8 @@ class _Parts:
         return self.parts
 
     @property
-    def needs(self) -> frozenset[str]:
-        return frozenset().union(*(part.needs for _, part in self.parts))
-
-    @property
-    def reads(self) -> frozenset[str]:
-        return frozenset().union(*(reads_of(part) for _, part in self.parts))
-
-    @property
-    def judges(self) -> frozenset[str]:
-        return frozenset().union(*(judges_of(part) for _, part in self.parts))
+    def within(self) -> tuple[Verifier, ...]:
+        return tuple([part for _, part in self.parts])
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         return evaluate(self, rollouts)[0]  # type: ignore[arg-type]

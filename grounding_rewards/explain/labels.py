@@ -17,8 +17,8 @@ from grounding_rewards.plugins.named import Bound, OwnVerifier
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.verifiers import Format, JudgedFormat, Verifier
-from grounding_rewards.verifiers.any_of import AnyOf, Placed, SameAction, nested
-from grounding_rewards.verifiers.base import FunctionVerifier
+from grounding_rewards.verifiers.any_of import AnyOf, Placed, SameAction
+from grounding_rewards.verifiers.base import FunctionVerifier, nested
 
 _MANY = 20
 _SHORT = reprlib.Repr()

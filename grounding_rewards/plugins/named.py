@@ -12,7 +12,7 @@ from grounding_rewards.errors import GroundingRewardsError, RecipeError, near, s
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.plugins.loading import current, load, names_code
 from grounding_rewards.plugins.registry import left_out, origin, registry
-from grounding_rewards.verifiers.base import Verifier, judges_of, reads_of, verifier
+from grounding_rewards.verifiers.base import Composed, Verifier, verifier
 from grounding_rewards.verifiers.contract import SELECTOR, VERIFIER, is_bound, why_invalid
 
 if TYPE_CHECKING:
@@ -184,27 +184,16 @@ class NamedTerm:
                 )
 
 
-class OwnVerifier(NamedTerm):
+class OwnVerifier(NamedTerm, Composed):
     """Verifier of one's own."""
 
     noun, keys, taken, takes, gives = "verifier", VERIFIER, ("verifier", "weight"), "Rollouts", "scores"
     lift = staticmethod(verifier)
 
     @property
-    def needs(self) -> frozenset[str]:
-        """The needs that it declares."""
-        found: frozenset[str] = self.inner.needs
-        return found
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """The further columns that it reads."""
-        return reads_of(self.inner)
-
-    @property
-    def judges(self) -> frozenset[str]:
-        """The kinds of target that it judges."""
-        return judges_of(self.inner)
+    def within(self) -> tuple[Any, ...]:
+        """The verifier that the name stands for."""
+        return (self.inner,)
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from grounding_rewards.verifiers import (
     NearPoint,
     Verifier,
 )
-from grounding_rewards.verifiers.any_of import SameAction, inner, nested
-from grounding_rewards.verifiers.base import PLACES, called, judges_of
+from grounding_rewards.verifiers.any_of import SameAction
+from grounding_rewards.verifiers.base import PLACES, called, judges_of, nested, within
 
 _KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION)
 _UNLABELLED = frozen({"id": "a7"})
@@ -121,7 +121,7 @@ def composite(
     found = dialect_named(dialect)
     for name, term in (*terms.items(), ("success" if success else "the default success", acc)):
         for leaf in nested(term):
-            compares = isinstance(leaf, SameAction) or (ACTION in judges_of(leaf) and not inner(leaf))
+            compares = isinstance(leaf, SameAction) or (ACTION in judges_of(leaf) and not within(leaf))
             if compares and getattr(leaf, "names", _SHARED) == _SHARED:
                 in_vocabulary(found, f"{name} ({type(leaf).__name__})")
     response, inside = as_space(response_space), as_space(space)

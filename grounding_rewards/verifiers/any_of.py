@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.actions import ACTIONS, Objects
+from grounding_rewards.actions import ACTIONS as NAMES
+from grounding_rewards.actions import Objects
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError, VerifierError, near, short_repr
 from grounding_rewards.rollouts import Rollouts
@@ -18,7 +18,7 @@ from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action import ActionType, Names, lowered, same_names
 from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives
-from grounding_rewards.verifiers.base import BaseVerifier, called, judges_of, reads_of
+from grounding_rewards.verifiers.base import ACTIONS, Composed, called, judges_of, within
 from grounding_rewards.verifiers.contract import VERIFIER, checked_scores, why_invalid
 
 Term = Any
@@ -49,27 +49,6 @@ def _called(rows: NDArray[np.int64], index: int) -> str:
     return f"row {rows[index]}, alternative {index - int(np.searchsorted(rows, rows[index]))}"
 
 
-def inner(term: Term) -> tuple[Term, ...]:
-    """Return the terms that a term is made of, those of a combination and of the algebra over alternatives."""
-    if isinstance(term, AnyOf | Placed):
-        return (term.term,)
-    if isinstance(term, SameAction):
-        return tuple([part for _, part in (*term.terms, ("", term.otherwise)) if part is not None])
-    return tuple([part for _, part in getattr(term, "children", ())])
-
-
-def nested(term: Term) -> Iterator[Term]:
-    """Yield a term, and all those within it.
-
-    >>> from grounding_rewards.verifiers import ActionType, Hit
-    >>> list(nested(any_of(same_action(otherwise=None, click=Hit(), type=ActionType("lower")))))[3:]
-    [ActionType(names='lower')]
-    """
-    yield term
-    for part in inner(term):
-        yield from nested(part)
-
-
 def _check(owner: str, term: Term) -> None:
     """Raise a RecipeError that names the first verifier within a term that cannot score alternatives."""
     if wrong := why_invalid(term, VERIFIER):
@@ -78,12 +57,36 @@ def _check(owner: str, term: Term) -> None:
         raise RecipeError(
             f"{owner}: {called(term)} scores whole responses, not each alternative of a target; put it beside any_of"
         )
-    for part in inner(term):
+    for part in within(term):
         _check(owner, part)
 
 
 @dataclass(frozen=True)
-class AnyOf(BaseVerifier):
+class _OfOne(Composed):
+    """A term of another one; ``rest`` is the score of what that one has no say in, and lies within the bounds."""
+
+    term: Term
+
+    rest: ClassVar[float]
+
+    @property
+    def within(self) -> tuple[Term, ...]:
+        """The term."""
+        return (self.term,)
+
+    @cached_property
+    def low(self) -> float:
+        """The lowest score."""
+        return min(float(self.term.low), self.rest)
+
+    @cached_property
+    def high(self) -> float:
+        """The highest score."""
+        return max(float(self.term.high), self.rest)
+
+
+@dataclass(frozen=True)
+class AnyOf(_OfOne):
     """The score of the best alternative of each target, each scored by one term.
 
     Attributes:
@@ -91,37 +94,12 @@ class AnyOf(BaseVerifier):
         formula: the score in words, for ``explain``; its first line is what makes a part.
     """
 
-    term: Term
     formula: str = ""
+
+    rest = 0.0  # of a refusal target
 
     def __post_init__(self) -> None:
         _check("any_of", self.term)
-
-    @cached_property
-    def low(self) -> float:
-        """The lowest score; 0.0 is that of a refusal target."""
-        return min(float(self.term.low), 0.0)
-
-    @cached_property
-    def high(self) -> float:
-        """The highest score."""
-        return max(float(self.term.high), 0.0)
-
-    @cached_property
-    def needs(self) -> frozenset[str]:
-        """Needs of the term."""
-        needs: frozenset[str] = self.term.needs
-        return needs
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """Columns that the term reads."""
-        return reads_of(self.term)
-
-    @property
-    def judges(self) -> frozenset[str]:
-        """Kinds of target that the term judges."""
-        return judges_of(self.term)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         """Score n rollouts: (n,)."""
@@ -151,7 +129,7 @@ def any_of(term: Term, formula: str = "") -> AnyOf:
 
 
 @dataclass(frozen=True)
-class SameAction(OfAlternatives):
+class SameAction(Composed, OfAlternatives):
     """1.0 where the action is the alternative's, times the term of that action, else 0.0; built by ``same_action``."""
 
     names: Names
@@ -165,13 +143,18 @@ class SameAction(OfAlternatives):
         for name, term in (*self.terms, ("otherwise", self.otherwise)):
             if term is not None:
                 _check(f"same_action, {name}", term)
-            if self.names == "vocabulary" and name not in (*ACTIONS, "otherwise"):
-                raise RecipeError(f"same_action: got the action {name!r}{near(name, ACTIONS)}")
+            if self.names == "vocabulary" and name not in (*NAMES, "otherwise"):
+                raise RecipeError(f"same_action: got the action {name!r}{near(name, NAMES)}")
+
+    @property
+    def within(self) -> tuple[Term, ...]:
+        """The terms of the actions, and of the others."""
+        return tuple([term for _, term in (*self.terms, ("", self.otherwise)) if term is not None])
 
     @cached_property
     def low(self) -> float:
         """The lowest score."""
-        return min([0.0, *(float(term.low) for term in inner(self))])
+        return min([0.0, *(float(term.low) for term in self.within)])
 
     @cached_property
     def high(self) -> float:
@@ -180,19 +163,9 @@ class SameAction(OfAlternatives):
         return max(0.0, *(1.0 if term is None else float(term.high) for term in terms))
 
     @cached_property
-    def needs(self) -> frozenset[str]:
-        """Needs of the terms."""
-        return frozenset().union(*(term.needs for term in inner(self)))
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """Columns that the terms read."""
-        return frozenset().union(*map(reads_of, inner(self)))
-
-    @property
     def judges(self) -> frozenset[str]:
         """Kinds of target that it judges: actions, and those that the terms do."""
-        return frozenset({"action"}).union(*map(judges_of, inner(self)))
+        return ACTIONS.union(*map(judges_of, self.within))
 
     @cached_property
     def _grouped(self) -> tuple[tuple[frozenset[str], Term], ...]:
@@ -279,39 +252,13 @@ def same_action(
 
 
 @dataclass(frozen=True)
-class Placed(OfAlternatives):
+class Placed(_OfOne, OfAlternatives):
     """The term's score of alternatives that have a place, 1.0 of the others; built by ``if_placed``."""
 
-    term: Term
+    rest = 1.0  # of an alternative without a place
 
     def __post_init__(self) -> None:
         _check("if_placed", self.term)
-
-    @cached_property
-    def low(self) -> float:
-        """The lowest score."""
-        return min(float(self.term.low), 1.0)
-
-    @cached_property
-    def high(self) -> float:
-        """The highest score."""
-        return max(float(self.term.high), 1.0)
-
-    @cached_property
-    def needs(self) -> frozenset[str]:
-        """Needs of the term."""
-        needs: frozenset[str] = self.term.needs
-        return needs
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """Columns that the term reads."""
-        return reads_of(self.term)
-
-    @property
-    def judges(self) -> frozenset[str]:
-        """Kinds of target that the term judges."""
-        return judges_of(self.term)
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         """Score k alternatives."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 from grounding_rewards.arrays import Floats
@@ -66,6 +67,47 @@ def judges_of(term: Verifier) -> frozenset[str]:
     """Return the kinds of target that a verifier judges; none, where it does not say."""
     found: frozenset[str] = getattr(term, "judges", NO_TARGET)
     return found
+
+
+class Composed(BaseVerifier):
+    """The base of terms made of others: one needs, reads and judges what they do."""
+
+    @property
+    def within(self) -> tuple[Any, ...]:
+        """Terms that it is made of."""
+        raise NotImplementedError
+
+    @cached_property
+    def needs(self) -> frozenset[str]:
+        """Needs of the terms within."""
+        return frozenset().union(*(term.needs for term in self.within))
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """Columns that the terms within read."""
+        return frozenset().union(*map(reads_of, self.within))
+
+    @cached_property
+    def judges(self) -> frozenset[str]:
+        """Kinds of target that the terms within judge."""
+        return frozenset().union(*map(judges_of, self.within))
+
+
+def within(term: Verifier) -> tuple[Verifier, ...]:
+    """Return the terms that a term is made of; none, where it is made of none."""
+    return term.within if isinstance(term, Composed) else ()
+
+
+def nested(term: Verifier) -> Iterator[Verifier]:
+    """Yield a term, and all those within it.
+
+    >>> from grounding_rewards.verifiers import ActionType, Hit, any_of, same_action
+    >>> list(nested(any_of(same_action(otherwise=None, click=Hit(), type=ActionType("lower")))))[3:]
+    [ActionType(names='lower')]
+    """
+    yield term
+    for part in within(term):
+        yield from nested(part)
 
 
 @dataclass(frozen=True)
