@@ -73,9 +73,9 @@ agentcpm-gui, btl-ui, click, composite, gelato, gelato-pixel, groundnext, gta1, 
 infigui-g1, se-gui, ui-agile, ui-ins, ui-r1, ui-r1-dast, ui-r1-e, ui-rft, ui-s1, ui-venus, ui-venus-navigation
     """
     if isinstance(name, Mapping):
-        given = dict(name)
-        name = given.pop("name", None)
-        options = {**given, **options}
+        fields = dict(name)
+        name = fields.pop("name", None)
+        options = {**fields, **options}
     if not isinstance(name, str):
         raise _unknown(name)
     build, own = _build(name), own_options(name)
@@ -89,9 +89,9 @@ infigui-g1, se-gui, ui-agile, ui-ins, ui-r1, ui-r1-dast, ui-r1-e, ui-rft, ui-s1,
             raise RecipeError(f"{name}: unknown option {option!r}{hint} It takes: {', '.join(known)}")
     bounds = {key: value for key, value in options.items() if key in RESIZING and key not in own}
     answered = _model_space(name, bounds.get("model"))
-    given = {**answered, **options}
-    built = _built(name, build, {key: value for key, value in given.items() if key in own})
-    shared = {key: _shared(built, name, key, value) for key, value in given.items() if key in _FIELDS}
+    arguments = {**answered, **options}
+    built = _built(name, build, {key: value for key, value in arguments.items() if key in own})
+    shared = {key: _shared(built, name, key, value) for key, value in arguments.items() if key in _FIELDS}
     if bounds:
         shared["resizing"] = resizing(built, bounds)
     defaults = {key: _default(key, own, built) for key in options} | answered
@@ -164,7 +164,7 @@ def shared_option(built: Recipe, option: str) -> Any:
 
 
 def shown_with(name: str, options: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
-    """Return the options to show a recipe with: the given ones, and those that it cannot be built without.
+    """Return the options to show a recipe with: the caller's, and those that it cannot be built without.
 
     Raises:
         RecipeError: the name is unknown.
@@ -185,14 +185,14 @@ def _build(name: str) -> Callable[..., Any]:
         return known[name]
     if not names_code(name):
         raise _unknown(name)
-    found = load(current(name))
-    if isinstance(found, Recipe):
-        return lambda: found
-    if _is_verifier(found):
-        raise RecipeError(f"{name!r} is a verifier and no recipe; {_as_part(name, found)}")
-    if not callable(found):
-        raise RecipeError(f"recipe {name!r} is {found!r:.60}; expected a Recipe or a function that returns one")
-    return cast(Callable[..., Any], found)
+    thing = load(current(name))
+    if isinstance(thing, Recipe):
+        return lambda: thing
+    if _is_verifier(thing):
+        raise RecipeError(f"{name!r} is a verifier and no recipe; {_as_part(name, thing)}")
+    if not callable(thing):
+        raise RecipeError(f"recipe {name!r} is {thing!r:.60}; expected a Recipe or a function that returns one")
+    return cast(Callable[..., Any], thing)
 
 
 def _built(name: str, build: Callable[..., Any], options: Mapping[str, Any]) -> Recipe:
@@ -291,15 +291,15 @@ def resizing(built: Recipe, options: Mapping[str, Any]) -> Resizing | None:
         RecipeError: a bound is no whole number from 1, or comes without a model.
         SpaceError: the model is unknown, or does not take such bounds.
     """
-    found = {**(vars(built.resizing) if built.resizing else {}), **options}
-    bounds = {name: bound for name, bound in found.items() if name != "model" and bound is not None}
+    settings = {**(vars(built.resizing) if built.resizing else {}), **options}
+    bounds = {name: bound for name, bound in settings.items() if name != "model" and bound is not None}
     for name, bound in bounds.items():
         if type(bound) is not int or bound < 1:
             raise RecipeError(f"{built.name}: {name}: got {bound!r:.60}; expected a whole number of pixels from 1")
-        if found.get("model") is None:
+        if settings.get("model") is None:
             say = "says how images are resized; say for which model: set model too"
             raise RecipeError(f"{built.name}: {name}={bound} {say}")
-    return None if found.get("model") is None else Resizing(**found)
+    return None if settings.get("model") is None else Resizing(**settings)
 
 
 def _names(built: Recipe, name: str, value: Any) -> tuple[str, ...]:

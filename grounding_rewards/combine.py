@@ -73,10 +73,10 @@ def _evaluate(term: Verifier, rollouts: Rollouts, label: str, known: Known, part
         for name, child in term.children:
             scores[name] = parts[name] = _evaluate(child, rollouts, name, known, parts)
         return term.join(scores)
-    found = known.get(id(term))
-    if found is None:
-        found = known[id(term)] = term, scored(term, rollouts, label)
-    return found[1]
+    pair = known.get(id(term))
+    if pair is None:
+        pair = known[id(term)] = term, scored(term, rollouts, label)
+    return pair[1]
 
 
 def parts_of(term: Verifier) -> Iterator[tuple[str, Verifier]]:

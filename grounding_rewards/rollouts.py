@@ -163,10 +163,10 @@ _NAMES = {str, int}
 
 def read_lengths(lengths: Sequence[int] | NDArray[Any], rows: int) -> NDArray[np.int64]:
     """Return lengths in tokens as (n,) whole numbers from 0; anything else is an error."""
-    found = np.asarray(lengths)
-    if rows == 0 and found.size == 0:
+    column = np.asarray(lengths)
+    if rows == 0 and column.size == 0:
         return np.zeros(0, dtype=np.int64)
-    counts = found.astype(np.int64) if found.shape == (rows,) and found.dtype.kind in "iu" else _NO_COUNT
+    counts = column.astype(np.int64) if column.shape == (rows,) and column.dtype.kind in "iu" else _NO_COUNT
     if (counts < 0).any():  # also a number too large for 64 bits with a sign, which becomes negative
         raise RecipeError(f"token_lengths: got {lengths!r:.80}; expected a whole number from 0 for each of {rows} rows")
     return counts
@@ -198,9 +198,9 @@ def group_codes(groups: Sequence[Any] | NDArray[Any] | None, rows: int) -> NDArr
     return np.array([codes.setdefault(name, len(codes)) for name in names], dtype=np.int64)
 
 
-def _name(row: int, given: Any) -> Any:
+def _name(row: int, value: Any) -> Any:
     """Return the name of a row's sample; an error where it does not tell samples apart."""
-    name = _plain(given)
+    name = _plain(value)
     try:
         hash(name)
         known = name is not None and bool(name == name)  # NaN is not equal to itself
@@ -208,7 +208,7 @@ def _name(row: int, given: Any) -> Any:
         known = False
     if not known:
         raise RecipeError(
-            f"groups: row {row}: got {short_repr(given)}; expected the name of its sample, such as 'a7' or 7"
+            f"groups: row {row}: got {short_repr(value)}; expected the name of its sample, such as 'a7' or 7"
         )
     return name
 

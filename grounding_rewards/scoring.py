@@ -194,12 +194,12 @@ class Recipe:
             return targets.unlabelled() if self.label_free else targets
         if targets is None:
             raise RecipeError(f"{self.name} compares responses with targets: got None; expected a target for each")
-        found = Targets.from_list(
+        table = Targets.from_list(
             targets, native=self.native, space=self.target_space, bad_target=bad_target, label_free=self.label_free
         )
         if warn:
-            _warn(found, self)
-        return found
+            _warn(table, self)
+        return table
 
     def score(
         self,

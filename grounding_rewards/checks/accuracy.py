@@ -112,10 +112,10 @@ def evaluate(
 
     >>> from grounding_rewards import recipe
     >>> scores = recipe("gelato").score(["(200, 150)", "(900, 900)", "?"], [[0.1, 0.1, 0.3, 0.2]] * 3)
-    >>> found = evaluate(scores, by={"kind": ["icon", ["icon", "text"], None]})
-    >>> found.correct, found.n, found.reasons
+    >>> result = evaluate(scores, by={"kind": ["icon", ["icon", "text"], None]})
+    >>> result.correct, result.n, result.reasons
     (1, 3, {'OK': 2, 'NO_ANSWER': 1})
-    >>> {value: (part.correct, part.n) for value, part in found.by["kind"].items()}
+    >>> {value: (part.correct, part.n) for value, part in result.by["kind"].items()}
     {'icon': (1, 2), '(none)': (0, 1), 'text': (0, 1)}
     """
     for name, column in {"refusals": refusals, **(by or {})}.items():
@@ -138,19 +138,19 @@ def merge(evaluations: Iterable[Evaluation]) -> Evaluation:
     >>> merge([one, one])
     Evaluation(n=4, correct=2, parsed=4, not_valid=0, reasons={'OK': 4}, refusals=None, by={})
     """
-    found = list(evaluations)
-    refusals = [astuple(each.refusals) for each in found if each.refusals is not None]
-    reasons: Counter[str] = sum((Counter(each.reasons) for each in found), Counter())
+    several = list(evaluations)
+    refusals = [astuple(each.refusals) for each in several if each.refusals is not None]
+    reasons: Counter[str] = sum((Counter(each.reasons) for each in several), Counter())
     parts: dict[str, dict[str, list[Evaluation]]] = {}
-    for each in found:
+    for each in several:
         for name, values in each.by.items():
             for value, part in values.items():
                 parts.setdefault(name, {}).setdefault(value, []).append(part)
     return Evaluation(
-        n=sum(each.n for each in found),
-        correct=sum(each.correct for each in found),
-        parsed=sum(each.parsed for each in found),
-        not_valid=sum(each.not_valid for each in found),
+        n=sum(each.n for each in several),
+        correct=sum(each.correct for each in several),
+        parsed=sum(each.parsed for each in several),
+        not_valid=sum(each.not_valid for each in several),
         reasons={reason.name: reasons[reason.name] for reason in Reason if reason.name in reasons},
         refusals=Refusals(*np.sum(refusals, axis=0).tolist()) if refusals else None,
         by={name: _ordered({value: merge(same) for value, same in values.items()}) for name, values in parts.items()},
@@ -181,13 +181,13 @@ def _refusals(asked: NDArray[np.bool_], reason: NDArray[np.int8], valid: NDArray
 
 
 def _rows_by_value(column: Sequence[Any]) -> dict[str, NDArray[np.int64]]:
-    found: dict[str, list[int]] = {}
+    rows_of: dict[str, list[int]] = {}
     for row, value in enumerate(column):
         value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
         values = value if isinstance(value, list | tuple) else [value]
         for label in dict.fromkeys(map(_label, values)) or [NONE]:
-            found.setdefault(label, []).append(row)
-    return {label: np.array(rows, dtype=np.int64) for label, rows in found.items()}
+            rows_of.setdefault(label, []).append(row)
+    return {label: np.array(rows, dtype=np.int64) for label, rows in rows_of.items()}
 
 
 def _label(value: Any) -> str:

@@ -140,19 +140,20 @@ def fit_spaces(
     declared = rows.outcome(judge)
     if declared is None:
         return replace(unfit, why="its success needs more than responses, targets and sizes")
-    others = [found for other in _others(judge, rows.targets) if (found := rows.outcome(other)) and found.valid.any()]
+    outcomes = map(rows.outcome, _others(judge, rows.targets))
+    others = [outcome for outcome in outcomes if outcome and outcome.valid.any()]
     level = _LEVEL / max(1, len(others))
     clear = [
-        found
-        for found in others
-        if rows.prefer(found, declared, level) and found.hits.sum() >= _TIMES * rows.by_chance(found.recipe)
+        other
+        for other in others
+        if rows.prefer(other, declared, level) and other.hits.sum() >= _TIMES * rows.by_chance(other.recipe)
     ]
-    better = [_hypothesis(found, judge) for found in sorted(clear, key=lambda found: -found.hits.sum())]
+    better = [_hypothesis(other, judge) for other in sorted(clear, key=lambda other: -other.hits.sum())]
     return replace(
         unfit,
-        rows=int(np.logical_or.reduce([found.valid for found in (declared, *others)]).sum()),
+        rows=int(np.logical_or.reduce([other.valid for other in (declared, *others)]).sum()),
         hits=int(declared.hits.sum()),
-        hypotheses=tuple(_hypothesis(found, judge) for found in others),
+        hypotheses=tuple(_hypothesis(other, judge) for other in others),
         better=better[0] if better else None,
         rivals=tuple(rival for rival in better[1:] if _TIMES * rival.hits >= better[0].hits),
     )
@@ -192,8 +193,8 @@ class _Outcome:
     distance: Floats
 
 
-def _hypothesis(found: _Outcome, declared: Recipe) -> Hypothesis:
-    hits, other = int(found.hits.sum()), found.recipe
+def _hypothesis(outcome: _Outcome, declared: Recipe) -> Hypothesis:
+    hits, other = int(outcome.hits.sum()), outcome.recipe
     if other.response_space != declared.response_space:
         return Hypothesis("response_space", other.response_space, hits)
     return Hypothesis("target_space", other.target_space, hits)
@@ -201,10 +202,10 @@ def _hypothesis(found: _Outcome, declared: Recipe) -> Hypothesis:
 
 def _distances(rollouts: Rollouts) -> Floats:
     """Return each point's distance to the centre of the nearest place, (n,), in the recipe's space; NaN without one."""
-    regions, found = rollouts.targets.regions, np.full(len(rollouts), np.nan)
+    regions, nearest = rollouts.targets.regions, np.full(len(rollouts), np.nan)
     away = rollouts.predictions.xy[regions.row] - (regions.box[:, :2] + regions.box[:, 2:]) / 2
-    np.fmin.at(found, regions.row, np.hypot(away[:, 0], away[:, 1]))
-    return found
+    np.fmin.at(nearest, regions.row, np.hypot(away[:, 0], away[:, 1]))
+    return nearest
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,12 +236,12 @@ class _Rows:
         ]
         return np.array([known.setdefault(key, len(known)) for key in same], dtype=np.int64)
 
-    def prefer(self, found: _Outcome, declared: _Outcome, level: float) -> bool:
+    def prefer(self, other: _Outcome, declared: _Outcome, level: float) -> bool:
         """True where clearly more distinct targets prefer a hypothesis to the declared spaces."""
-        if found.hits.sum() < max(1, _TIMES * declared.hits.sum()):
+        if other.hits.sum() < max(1, _TIMES * declared.hits.sum()):
             return False
-        more, fewer = self._votes(found.hits.astype(np.float64) - declared.hits.astype(np.float64))
-        nearer, farther = self._votes(np.sign(np.nan_to_num(declared.distance - found.distance)))
+        more, fewer = self._votes(other.hits.astype(np.float64) - declared.hits.astype(np.float64))
+        nearer, farther = self._votes(np.sign(np.nan_to_num(declared.distance - other.distance)))
         return sign_test(more, fewer) < level and sign_test(farther, nearer) >= _LEVEL
 
     def _votes(self, votes: Floats) -> tuple[int, int]:
@@ -255,6 +256,6 @@ class _Rows:
         for share in _SHIFTS:
             source = np.empty_like(order)
             source[order] = np.roll(order, int(len(order) * share))
-            found = self.outcome(recipe, [self.responses[row] for row in source.tolist()])
-            counts.append(found.hits.sum() if found else math.inf)
+            outcome = self.outcome(recipe, [self.responses[row] for row in source.tolist()])
+            counts.append(outcome.hits.sum() if outcome else math.inf)
         return float(np.mean(counts))

@@ -167,8 +167,8 @@ def beta_binomial(n_after: int, correct: ArrayLike, n: ArrayLike, a: float, b: f
     steps = np.log((n_after - next_right) / (next_right + 1) * (alpha + next_right) / (beta + n_after - 1 - next_right))
     logs = np.concatenate([np.zeros(alpha.shape), np.cumsum(steps, axis=-1)], axis=-1)
     shares = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    found: Floats = shares / shares.sum(axis=-1, keepdims=True)
-    return found
+    chances: Floats = shares / shares.sum(axis=-1, keepdims=True)
+    return chances
 
 
 def check_prior(a: Any, b: Any) -> None:

@@ -170,10 +170,10 @@ class SameAction(Composed, OfAlternatives):
     @cached_property
     def _grouped(self) -> tuple[tuple[frozenset[str], Term], ...]:
         """Each term once, with the names of the actions that it scores."""
-        found: dict[int, tuple[set[str], Term]] = {}
+        grouped: dict[int, tuple[set[str], Term]] = {}
         for name, term in self.terms:
-            found.setdefault(id(term), (set(), term))[0].add(name)
-        return tuple((frozenset(names), term) for names, term in found.values())
+            grouped.setdefault(id(term), (set(), term))[0].add(name)
+        return tuple((frozenset(names), term) for names, term in grouped.values())
 
     @cached_property
     def _bare_term(self) -> Term:
@@ -208,15 +208,15 @@ class SameAction(Composed, OfAlternatives):
 
     def _same(self, rollouts: Rollouts, wanted: Objects | None) -> NDArray[np.bool_]:
         """Return (k,) True where the response's action is the one wanted; None is the bare one everywhere."""
-        alternatives, given = rollouts.targets.alternatives, rollouts.predictions.actions
+        alternatives, written = rollouts.targets.alternatives, rollouts.predictions.actions
         if self.names == "vocabulary":
             return _TYPE.each(rollouts) > 0
         if self.names == "lower":
-            given = lowered(given)
+            written = lowered(written)
         if self.unnamed:
-            given = np.where(given == "", self.unnamed, given)
+            written = np.where(written == "", self.unnamed, written)
         right = self.bare if wanted is None else wanted
-        return same_names(alternatives.each(given), right, self.names == "contained")
+        return same_names(alternatives.each(written), right, self.names == "contained")
 
 
 _TYPE = ActionType()

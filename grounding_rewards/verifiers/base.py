@@ -56,8 +56,8 @@ class BaseVerifier:
 
 def reads_of(term: Verifier) -> frozenset[str]:
     """Return which of ``token_lengths`` and ``extras`` a verifier reads; both, where it does not say."""
-    found: frozenset[str] = getattr(term, "reads", _READS)
-    return found
+    names: frozenset[str] = getattr(term, "reads", _READS)
+    return names
 
 
 _READS = frozenset(KNOWN["reads"])
@@ -65,8 +65,8 @@ _READS = frozenset(KNOWN["reads"])
 
 def judges_of(term: Verifier) -> frozenset[str]:
     """Return the kinds of target that a verifier judges; none, where it does not say."""
-    found: frozenset[str] = getattr(term, "judges", NO_TARGET)
-    return found
+    kinds: frozenset[str] = getattr(term, "judges", NO_TARGET)
+    return kinds
 
 
 class Composed(BaseVerifier):

@@ -44,7 +44,7 @@ def is_bound(value: Any) -> bool:
         return False
 
 
-def known_names(key: str, given: Any) -> frozenset[str]:
+def known_names(key: str, declared: Any) -> frozenset[str]:
     """Read names of ``KNOWN[key]``: one as a text, or several.
 
     Raises:
@@ -57,7 +57,9 @@ def known_names(key: str, given: Any) -> frozenset[str]:
     grounding_rewards.errors.RecipeError: needs: got 'group'; did you mean 'groups'? There are: groups, screen, \
 trajectories
     """
-    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    names = (
+        [declared] if isinstance(declared, str) else list(declared) if isinstance(declared, Iterable) else [declared]
+    )
     for name in names:
         if name not in KNOWN[key]:
             hint = near(name, KNOWN[key]) or "."
