@@ -126,6 +126,7 @@ SOURCES = ("rollouts.jsonl", "rollouts.parquet", "dumps", "completions", "genera
 SCORE = ("--recipe", "gelato", "--option", "target_space=pixel")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
 def test_no_command_of_pools_loads_what_rollouts_name(attack, source):
     attack("pool", "score", source, *SCORE, "--out", "scored")
@@ -139,6 +140,7 @@ def test_no_command_of_pools_loads_what_rollouts_name(attack, source):
         attack("pool", "transitions", f"{scored}@0", f"{scored}@1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["rollouts.jsonl", "rollouts.parquet"])
 def test_no_command_on_rows_loads_what_they_name(attack, source):
     attack("score", source, *SCORE, "--out", "out.jsonl", "--prefix", "gr_")
@@ -150,6 +152,7 @@ def test_no_command_on_rows_loads_what_they_name(attack, source):
         attack("convert", source, f"{trainer}.parquet", "--for", trainer, "--target-space", "pixel", *columns)
 
 
+@pytest.mark.slow
 def test_no_manifest_names_code(folder, attack):
     attack("pool", "next", "rollouts.jsonl", "--out", "pool.jsonl", "--seed", "1")
     path = folder / "pool.jsonl.manifest.json"

@@ -180,6 +180,7 @@ main(sys.argv[1:-1])
         (signal.SIGKILL, -9, "", None),
     ],
 )
+@pytest.mark.slow
 def test_killed_in_the_middle(tmp_path, number, code, line, left):
     source, out = write_rows(tmp_path / "in.jsonl", *[HIT] * 9000), tmp_path / "out.jsonl"
     words = ["score", str(source), "--recipe", "gelato", "--out", str(out), str(int(number))]

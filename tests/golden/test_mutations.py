@@ -15,7 +15,10 @@ import grounding_rewards as gr
 from tests.golden import harness
 from tests.golden.test_golden import lines
 
-pytestmark = pytest.mark.filterwarnings("ignore::grounding_rewards.TargetWarning")  # published rows, and changed ones
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::grounding_rewards.TargetWarning"),  # published rows, and changed ones
+]
 
 LINES, EACH = 24, 10
 """Lines of each source, and changes of each of them."""

@@ -5,6 +5,8 @@ import pytest
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.testing import check_dialect, hostile_responses
 
+pytestmark = pytest.mark.slow
+
 DIALECTS = collect([]).parsers
 RESPONSES = hostile_responses(length=20_000)
 

@@ -10,6 +10,8 @@ from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
 from tests.cases import cases
 from tests.parsing.test_paths_agree import inside
 
+pytestmark = pytest.mark.slow
+
 OPENERS = {
     "refusal": ["'", "<answer>", " ", "[-1,"],
     "json_refusal": [

@@ -16,6 +16,8 @@ import pytest
 
 from tests.cli.command import write_rows
 
+pytestmark = pytest.mark.slow
+
 ROW = {"sample_id": "a", "response": "(200, 150)", "target": [0.1, 0.1, 0.3, 0.2], "acc": 1, "rollout": 0}
 DUMP = {"input": "x", "output": "(200, 150)", "gts": [0.1, 0.1, 0.3, 0.2], "score": 1.0, "acc": 1, "step": 1}
 LOGGED = {"step": 1, "prompt": "x", "completion": "(1, 2)", "acc": 1.0, "advantage": 0.5}

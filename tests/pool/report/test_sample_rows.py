@@ -43,6 +43,7 @@ def test_a_screenshot_that_is_none_is_left_out_and_the_reason_told(tmp_path, nam
     assert (WHY | OUT)[name] in remark
 
 
+@pytest.mark.slow
 def test_a_report_waits_for_nothing_and_reads_nothing_without_end(tmp_path):
     folder = tmp_path / "data"
     paths = hostile(folder)
