@@ -56,6 +56,7 @@ BUILT_WITH = {
 CASES = [(name, *case) for name in VERIFIERS for case in BUILT_WITH.get(name, [({}, {})])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "arguments", "invariant"), CASES, ids=[f"{name} {given}" for name, given, _ in CASES])
 def test_it_keeps_its_promises(name, arguments, invariant):
     try:
