@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.curriculum.stages import NO_BAND, Curriculum, Stage, assign
-from grounding_rewards.pool.selection.quotas import check_seed, draw, largest_remainder
+from grounding_rewards.pool.selection.quotas import check_whole, draw, largest_remainder
 from grounding_rewards.pool.stats import SampleStats
 
 
@@ -99,7 +99,7 @@ def stage_sets(stats: SampleStats, curriculum: Curriculum, seed: int = 0) -> Sta
     >>> found.sets[0].quotas
     (Quota(band='easy', available=3, asked=2, taken=2), Quota(band='hard', available=1, asked=1, taken=1))
     """
-    check_seed(seed)
+    check_whole("seed", seed, 0)
     band = assign(stats, curriculum)
     members = {name: np.flatnonzero(band == place) for place, name in enumerate(curriculum.band_names)}
     sets = tuple(_stage_set(stats, stage, members, seed) for stage in curriculum.stages)
