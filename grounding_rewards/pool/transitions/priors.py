@@ -110,11 +110,8 @@ def _fitted(
 
     The log-likelihood is the sum over samples of sum_{i < k} log(a + i) + sum_{i < n - k} log(b + i) -
     sum_{i < n} log(a + b + i), with k right of n (see ``_tallies``); maximised by Newton's steps on log a and log b.
-
-    Returns:
-        a and b from 0.001 to 10,000. Where they diverge to infinity, counts spread no wider than under one common rate:
-        a + b is 10^12, which leaves that rate alone. None where the counts do not identify a prior: no sample has two
-        rollouts, or each is all right or all wrong; or where the steps do not converge.
+    Both are from 0.001 to 10,000; where they diverge, a + b is 10^12, which leaves one common rate. None where no
+    sample has two rollouts, each is all right or all wrong, or the steps do not converge.
     """
     if len(scored) < 2 or not (right[0] and wrong[0]):
         return None
@@ -213,11 +210,7 @@ def _pearson(observed: NDArray[np.int64], expected: NDArray[np.float64]) -> tupl
 
 
 def _chi_square_tail(statistic: float, freedom: int) -> float:
-    """Return the upper tail of chi-square: its cube root is nearly normal (Wilson and Hilferty, 1931).
-
-    >>> round(_chi_square_tail(14.067, 7), 3), _chi_square_tail(9.0, 0)
-    (0.05, 1.0)
-    """
+    """Return the upper tail of chi-square: its cube root is nearly normal (Wilson and Hilferty, 1931)."""
     if freedom < 1:
         return 1.0
     width = 2 / (9 * freedom)

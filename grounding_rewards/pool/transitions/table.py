@@ -272,11 +272,7 @@ def transitions(
 
 
 def _check_size(name: str, stats: SampleStats | None) -> None:
-    """Check that no sample has more scored rollouts than ``MOST``, so that the matrix fits into memory.
-
-    Raises:
-        PoolError: one has.
-    """
+    """Check that no sample has more scored rollouts than ``MOST``, so that the matrix fits into memory."""
     if stats is not None and stats.n.max(initial=0) > MOST:
         row = int(stats.n.argmax())
         raise PoolError(
@@ -306,6 +302,6 @@ def _measured(first: SampleStats, second: SampleStats, null: SampleStats, shape:
     rows = in_common([first, scored_null], ["both rounds", NULL])
     right, right_null = first.num_correct[rows[0]], scored_null.num_correct[rows[1]]
     never = right == 0
-    before = _matrix(first.num_correct, second.num_correct, shape).sum(axis=1)
+    before = np.bincount(first.num_correct, minlength=shape[0])
     solved_after = second.num_correct[rows[0]][never] > 0
     return measured(before, _matrix(right, right_null, shape), right_null[never] > 0, solved_after)
