@@ -13,8 +13,8 @@ from grounding_rewards.pool.transitions.priors import describe_prior
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.transitions import Transitions
+    from grounding_rewards.pool.transitions.matrix import Moves
     from grounding_rewards.pool.transitions.null import Chance
-    from grounding_rewards.pool.transitions.table import Moves
 
 _COLUMNS = 9
 """Columns that fit into 80 characters."""
