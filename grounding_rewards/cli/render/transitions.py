@@ -66,7 +66,7 @@ def _shares(found: Transitions, bins: Sequence[range]) -> Table:
     for right, row in enumerate(found.counts):
         if row.sum():
             total = row.sum()
-            layout.row(table, [str(right), "seen", *(_share(row[list(each)].sum() / total) for each in bins)])
+            layout.row(table, [str(right), "observed", *(_share(row[list(each)].sum() / total) for each in bins)])
             layout.row(table, ["", "chance", *(_share(chances[right, list(each)].sum() / total) for each in bins)])
     return table
 
