@@ -266,7 +266,7 @@ def transitions(
         temperatures_after=temperatures(after),
         warnings=(
             *of_rounds(first, second, before, after, null),
-            *([chosen_prior.said] if chance.prior and chosen_prior.said else []),
+            *([chosen_prior.warning] if chance.prior and chosen_prior.warning else []),
         ),
     )
 

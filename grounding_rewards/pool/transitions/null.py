@@ -44,7 +44,9 @@ class Chance:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values; None for NaN."""
-        return {**plain(self), "prior": {**vars(self.prior), "rate": self.prior.rate} if self.prior else None}
+        own = self.prior
+        prior = own and {"name": own.name, "a": own.a, "b": own.b, "said": own.warning, "rate": own.rate}
+        return {**plain(self), "prior": prior}
 
 
 def computed(

@@ -53,6 +53,7 @@ def test_the_worked_example_as_json(run, before, after):
     assert (said["n_before"], said["n_after"], said["before_path"]) == ([8], [8], str(before))
     assert [each["source"] for each in said["by_source"]] == ["web"]
     assert (said["null"]["prior"]["name"], round(said["null"]["prior"]["a"], 3)) == ("fit", 0.319)
+    assert list(said["null"]["prior"]) == ["name", "a", "b", "said", "rate"]
     assert said["warnings"][0].startswith("temperatures differ, 1.1 before and 1.7 after")
 
 
