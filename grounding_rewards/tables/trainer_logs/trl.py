@@ -119,12 +119,8 @@ def _is_number(kind: Any) -> bool:
     return any(test(kind) for test in _NUMBERS)
 
 
-def is_completions(columns: Iterable[str], path: Path) -> bool:
-    """Return True for the columns of a table of completions.
-
-    Raises:
-        TableError: it nearly is; says what lacks.
-    """
+def _is_completions(columns: Iterable[str], path: Path) -> bool:
+    """Return True for the columns of a table of completions; raise where one alone lacks."""
     known = set(columns)
     lacks = [column for column in _USUAL if column not in known]
     if not lacks:
@@ -148,16 +144,19 @@ def step_files(folder: Path) -> list[Path]:
     return regular_files(each for _, each in sorted(found))
 
 
-def open_completions(path: Path, files: Sequence[Path]) -> TrainerLog:
-    """A log of tables of completions.
+def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
+    """Open tables of completions; None for tables of something else.
 
     Raises:
-        TableError: a file holds something else, or several columns say what was right.
+        TableError: columns nearly are those of completions, or a file holds something else than the first, or several
+            columns say what was right.
     """
+    schemas = {file: ParquetTable(file).schema for file in files}
+    if not _is_completions(schemas[files[0]].names, path):
+        return None
     kinds: dict[str, Any] = {}
-    for file in files:
-        schema = ParquetTable(file).schema
-        if not is_completions(schema.names, file):
+    for file, schema in schemas.items():
+        if not _is_completions(schema.names, file):
             raise TableError(f"{file}: holds no completions that TRL logged, unlike files beside it; move it elsewhere")
         for column in schema:
             if kinds.get(column.name, pa.null()) == pa.null():

@@ -41,12 +41,8 @@ _SESSION = re.compile(r"(.+_\d+)_(\d+)")
 _FIRST_ROWS = 64
 
 
-def is_dump(keys: Iterable[str], path: Path) -> bool:
-    """Return True for the keys of a line of a dump.
-
-    Raises:
-        TableError: it nearly is; says what lacks.
-    """
+def _is_dump(keys: Iterable[str], path: Path) -> bool:
+    """Return True for the keys of a line of a dump; raise where they nearly are."""
     known = set(keys)
     if known & {"sample_id", "response"} or len(known & set(_USUAL)) < 3:
         return False
@@ -69,13 +65,19 @@ def step_files(folder: Path) -> list[Path]:
     return regular_files(each for _, each in sorted(found, key=lambda pair: (int(pair[0][1]), pair[1].name)))
 
 
-def open_dumps(path: Path, files: Sequence[Path]) -> TrainerLog:
-    """A log of dumps, some of which may be empty.
+def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
+    """Open dumps, some of which may be empty; None for files of something else.
 
     Raises:
-        TableError: a file holds something else.
+        TableError: lines nearly are those of dumps, or a file holds something else than the first.
     """
-    firsts = [row for file in files for row in _first_rows(file)]
+    of_files = {file: _first_rows(file) for file in files}
+    firsts = [row for rows in of_files.values() for row in rows]
+    if not firsts or not _is_dump(firsts[0], path):
+        return None
+    for file, rows in of_files.items():
+        if rows and not _is_dump(rows[0], file):
+            raise TableError(f"{file}: is no dump of verl, unlike files beside it; move it elsewhere")
     keys = dict.fromkeys(key for row in firsts for key in row)
     others = {column: fields for column, fields in _OTHERS.items() if set(fields) & set(keys)}
     parts = [key for key in keys if _is_part(key, firsts)]
@@ -89,10 +91,7 @@ def _first_rows(file: Path) -> Sequence[Mapping[str, Any]]:
         first = next(_table(file).batches(size=_FIRST_ROWS))
     except NoRowsError:
         return []
-    rows = [row for place, row in enumerate(first.rows) if place not in first.unread]
-    if rows and not is_dump(rows[0], file):
-        raise TableError(f"{file}: is no dump of verl, unlike files beside it; move it elsewhere")
-    return rows
+    return [row for place, row in enumerate(first.rows) if place not in first.unread]
 
 
 def _is_part(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:

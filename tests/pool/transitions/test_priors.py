@@ -65,7 +65,9 @@ SPIKE = [0] * 400 + list(range(9)) * 67
 @pytest.mark.parametrize("prior", ["fit", "uniform", (1, 1)])
 def test_a_prior_that_the_histogram_contradicts_says_so(prior):
     found = prior_of(prior, [8] * len(SPIKE), SPIKE)
-    assert found.warning.startswith(f"num_correct before does not look like Beta({found.a:.3g}, {found.b:.3g}): 467 never")
+    assert found.warning.startswith(
+        f"num_correct before does not look like Beta({found.a:.3g}, {found.b:.3g}): 467 never"
+    )
     assert "67 all-correct for" in found.warning
     assert found.warning.endswith("Measure it: a second set of rollouts of the policy before (--null)")
     assert prior_of(prior, [8] * 603, SPIKE[400:]).warning == ""
