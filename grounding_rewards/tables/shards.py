@@ -86,7 +86,9 @@ class Run(Shards):
         Beside the identity and the shards it says what ``said`` holds.
         """
         try:
-            whole = {**self.identity, **said, COMPLETE: True, OUTPUTS: [self._described(name) for name in names]}
+            paths = {name: self.folder / name for name in names}
+            made = [{"path": n, "bytes": p.stat().st_size, "sha256": digest(p)} for n, p in paths.items()]
+            whole = {**self.identity, **said, COMPLETE: True, OUTPUTS: made}
             _write_json(self.out, self.folder / self.manifest, whole)
             _put_in_place(self.out, self.manifest)
         except FileNotFoundError:  # another process of the run puts them in place
@@ -95,10 +97,6 @@ class Run(Shards):
             if differing(whole, self.identity):
                 raise
         return whole
-
-    def _described(self, name: str) -> dict[str, Any]:
-        path = self.folder / name
-        return {"path": name, "bytes": path.stat().st_size, "sha256": digest(path)}
 
     def _begin(self, command: str, *, overwrite: bool) -> None:
         """Have nothing but shards of this run in the folder, and its manifest."""
