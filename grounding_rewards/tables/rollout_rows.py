@@ -16,7 +16,7 @@ from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES, arrow
 
 _LARGE = 10**300
 CORRECT = "correct"
-"""What a column of ``acc`` may be called as well."""
+"""Another name of the column ``acc``."""
 
 AGREE = "expected the same of both: leave out the column that is wrong"
 NO_TOTAL = "total is NaN beside an acc; expected a finite number, or null in both where the rollout was not scored"

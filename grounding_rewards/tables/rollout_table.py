@@ -30,13 +30,13 @@ from grounding_rewards.tables.files import PARQUET, open_table
 from grounding_rewards.tables.interrupting import interruptible
 from grounding_rewards.tables.manifests import files_of_rows, fingerprint
 from grounding_rewards.tables.parquet import first_line
-from grounding_rewards.tables.rollout_columns import COLUMNS
+from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES
 from grounding_rewards.tables.rollout_parquet import GrowingRollouts, ParquetRollouts, last_parts, quoted
 from grounding_rewards.tables.rollout_rows import CORRECT, JsonRollouts
 from grounding_rewards.tables.trainer_logs import trainer_log
 
 MEMORY = "512MB"
-"""What a query may hold; the rest goes to files in the system's place for them."""
+"""Bound on the memory of a query; the rest goes to files in the system's place for them."""
 
 _ROWS = 1 << 16
 _KEY = ("sample_id", "round", "rollout")
@@ -98,8 +98,9 @@ class RolloutTable:
         Raises:
             TableError: a file cannot be read.
         """
-        with self._lock:
-            return self._found(sql.replace("{rollouts}", f"({self._relation(columns)})"), parameters)
+        with self._lock, self._readable():
+            sql = sql.replace("{rollouts}", f"({self._relation(columns)})")
+            return interruptible(self._connection, _table, self._connection, sql, list(parameters))
 
     def stream(self, sql: str, columns: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
         """The same in batches, which are to be read, or the stream closed, before anything else is asked."""
@@ -144,8 +145,12 @@ class RolloutTable:
         return self._counts("round", rounds)
 
     def temperatures(self, rounds: Collection[int] | None = None) -> dict[float | None, int]:
-        """Count the rows, or those of some rounds, that were sampled at each temperature."""
+        """Count the rows, or those of some rounds, that were sampled at each temperature, to six decimal places."""
         return self._counts("temperature", rounds)
+
+    def policies(self, rounds: Collection[int] | None = None) -> set[str]:
+        """Return the policies that rows name, or those of some rounds."""
+        return {policy for policy in self._counts("policy", rounds) if policy is not None}
 
     def inputs(self) -> list[dict[str, Any]]:
         """Return ``fingerprint`` of each path, for manifests."""
@@ -194,7 +199,8 @@ class RolloutTable:
             )
 
     def _counts(self, name: str, rounds: Collection[int] | None) -> dict[Any, int]:
-        key = name if name in self.columns else "NULL::BIGINT"
+        own = f"round(temperature, {PLACES})" if name == "temperature" else name
+        key = own if name in self.columns else "NULL::BIGINT"
         used = [each for each in (name, "round") if each in self.columns] or ["sample_id"]
         where = "" if rounds is None else " WHERE round IN (SELECT unnest(?::BIGINT[]))"
         sql = f"SELECT {key} AS key, count(*) AS rows FROM {{rollouts}}{where} GROUP BY 1 ORDER BY 1 NULLS FIRST"
@@ -238,10 +244,6 @@ class RolloutTable:
         # Parquet's statistics leave NaN out, and what DuckDB concludes from them is that no number of a file is NaN.
         found.execute("SET disabled_optimizers = 'statistics_propagation'")
         return found
-
-    def _found(self, sql: str, parameters: Sequence[Any] = ()) -> pa.Table:
-        with self._readable():
-            return interruptible(self._connection, _table, self._connection, sql, list(parameters))
 
     def _run(self, sql: str) -> None:
         with self._readable():

@@ -15,7 +15,7 @@ from grounding_rewards.tables.files import schema_of
 _FEATURES = b"huggingface"
 _FRAME = b"pandas"
 IMAGES_FEATURE = [{"_type": "Image"}]
-"""What ``datasets`` calls a column of lists of images; every version of it reads this form."""
+"""Feature of a column of lists of images, in the form that every version of ``datasets`` reads."""
 
 
 class KeptColumns:
