@@ -18,8 +18,6 @@ from grounding_rewards.pool.inputs import (
     one_round,
     only_temperature,
     read_input,
-    rollouts_by_temperature,
-    rounded,
     stats_of_input,
     with_temperature,
 )
@@ -91,7 +89,7 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
     rounds = [part for part in parts if part not in swept]
     if all(len(part.numbers) == 1 for part in rounds):
         rounds.sort(key=lambda part: min(part.numbers))
-    by_temperature = {rounded(part.temperatures[0]): part.stats for part in swept}
+    by_temperature = {part.temperatures[0]: part.stats for part in swept}
     if not swept and not why:
         by_temperature, why = _sweep_of_a_round(rounds)
     named = [replace(part, name=f"temperature {part.temperatures[0]:g}", swept=True) for part in swept]
@@ -159,19 +157,9 @@ def _count(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, optio
         table, rounds=rounds, by=options.by, target_space=options.target_space, recipe=options.recipe, columns=shown,
         warn=options.warn,
     )  # fmt: skip
-    warm = tuple(sorted(value for value in rollouts_by_temperature(table, rounds) if value is not None))
+    warm = tuple(value for value in table.temperatures(rounds) if value is not None)
     numbers = frozenset(value for value in table.rounds() if value is not None) if rounds is None else frozenset(rounds)
-    return Round(name, stats, warm, False, numbers, table, rounds, _policies(table, rounds))
-
-
-def _policies(table: RolloutTable, rounds: tuple[int, ...] | None) -> frozenset[str]:
-    if "policy" not in table.columns:
-        return frozenset()
-    where = "" if rounds is None else " AND round IN (SELECT unnest(?::BIGINT[]))"
-    sql = f"SELECT DISTINCT policy FROM {{rollouts}} WHERE policy IS NOT NULL{where}"
-    columns = ["policy"] if rounds is None else ["policy", "round"]
-    found = table.query(sql, columns, [] if rounds is None else [list(rounds)])
-    return frozenset(map(str, found["policy"].to_pylist()))
+    return Round(name, stats, warm, False, numbers, table, rounds, frozenset(table.policies(rounds)))
 
 
 def _sweep_of_files(parts: Sequence[Round]) -> tuple[list[Round], str]:
@@ -181,7 +169,7 @@ def _sweep_of_files(parts: Sequence[Round]) -> tuple[list[Round], str]:
         if len(part.temperatures) == 1 and (part.warm is not None or not part.numbers)
     ]  # fmt: skip
     found.sort(key=lambda part: part.temperatures[0])
-    warm = [rounded(part.temperatures[0]) for part in found]
+    warm = [part.temperatures[0] for part in found]
     if len(set(warm)) < 2:
         return [], ""
     why = _confounded(found)
@@ -195,13 +183,13 @@ def _sweep_of_a_round(rounds: Sequence[Round]) -> tuple[dict[float, SampleStats]
     """Return statistics by temperature of the last round that has several, or the reason for none."""
     several = [part for part in rounds if part.table is not None and len(part.temperatures) > 1]
     if not several:
-        different = {rounded(value) for part in rounds for value in part.temperatures}
+        different = {value for part in rounds for value in part.temperatures}
         return {}, _confounded(rounds) if len(different) > 1 else ""
     part = several[-1]
     why = _confounded([part])
     if why or part.table is None:
         return {}, why
-    return {rounded(warm): stats_of(part.table, rounds=part.rounds, temperature=warm) for warm in part.temperatures}, ""
+    return {warm: stats_of(part.table, rounds=part.rounds, temperature=warm) for warm in part.temperatures}, ""
 
 
 _ONE = "needs rollouts of one round at two temperatures or more"
@@ -247,7 +235,10 @@ def funnel(name: str, manifest: Any) -> Numbers:
     if not isinstance(manifest, Mapping):
         raise PoolError(f"{name}: got {type(manifest).__name__}; expected the manifest of a pool, a JSON object")
     counts = {field: _count_of(name, manifest, field) for field in _COUNTS}
-    steps = [_step(name, place, step) for place, step in enumerate(_steps(name, manifest))]
+    listed = manifest.get("steps") or []
+    if not isinstance(listed, list):
+        raise PoolError(f"{name}, field 'steps': got {listed!r:.80}; expected a list of steps")
+    steps = [_step(name, place, step) for place, step in enumerate(listed)]
     measured = steps[0]["kept"] + steps[0]["removed"] if steps else counts["kept"]
     known = {field: manifest[field] for field in _OTHERS if _is_number(manifest.get(field))}
     asked = known.pop("zero_share", None)
@@ -260,13 +251,6 @@ def funnel(name: str, manifest: Any) -> Numbers:
         "zero_share_asked": asked,
         "zero_share": counts["zero"] / counts["kept"] if counts["kept"] else None,
     }
-
-
-def _steps(name: str, manifest: Mapping[str, Any]) -> list[Any]:
-    steps = manifest.get("steps") or []
-    if not isinstance(steps, list):
-        raise PoolError(f"{name}, field 'steps': got {steps!r:.80}; expected a list of steps")
-    return steps
 
 
 def _step(name: str, place: int, step: Any) -> Numbers:
