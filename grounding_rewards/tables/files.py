@@ -107,7 +107,22 @@ def table_writer(
     Raises:
         TableError: the path has another suffix, or cannot hold the table's columns.
     """
-    writer = _parquet_writer(file, like, new, note, metadata) if _is_parquet(path) else _json_writer(file, like, new)
+    schema = schema_of(like)
+    if not _is_parquet(path):
+        if schema is not None:
+            from grounding_rewards.tables.parquet import refuse_bytes
+
+            refuse_bytes(like.path, schema)
+        no_collision(like.path, like.columns, new)
+        writer: Writer = JsonLinesWriter(file, like.path, new)
+    else:
+        from grounding_rewards.tables.inferred_schema import inferring_writer
+        from grounding_rewards.tables.parquet import ParquetWriter
+
+        if schema is None:
+            writer = inferring_writer(file, like, new, note, metadata)
+        else:
+            writer = ParquetWriter(file, like.path, schema, new)
     try:
         yield writer
     finally:
@@ -159,25 +174,3 @@ def _is_parquet(path: Path) -> bool:
     if suffix not in (*JSON_LINES, *PARQUET):
         raise TableError(f"{path}: a file of rows ends in {', '.join(JSON_LINES)} or {', '.join(PARQUET)}")
     return suffix in PARQUET
-
-
-def _json_writer(file: IO[bytes], like: Table, new: NewColumns) -> Writer:
-    schema = schema_of(like)
-    if schema is not None:
-        from grounding_rewards.tables.parquet import refuse_bytes
-
-        refuse_bytes(like.path, schema)
-    no_collision(like.path, like.columns, new)
-    return JsonLinesWriter(file, like.path, new)
-
-
-def _parquet_writer(
-    file: IO[bytes], like: Table, new: NewColumns, note: Note, metadata: Mapping[bytes, bytes] | None
-) -> Writer:
-    from grounding_rewards.tables.inferred_schema import inferring_writer
-    from grounding_rewards.tables.parquet import ParquetWriter
-
-    schema = schema_of(like)
-    if schema is not None:
-        return ParquetWriter(file, like.path, schema, new)
-    return inferring_writer(file, like, new, note, metadata)

@@ -89,7 +89,8 @@ class Names:
             name.removeprefix(f"{prefix}/xy_"): name for name in kinds if prefix and name.startswith(f"{prefix}/xy_")
         }
         known = {*_USUAL, *verdicts, *own.values(), *points.values(), *_LOGGED, "sample_id", "target"}
-        rewards = [name for name, kind in kinds.items() if name not in known and _is_number(kind)]
+        numbers = {name for name, kind in kinds.items() if any(test(kind) for test in _NUMBERS)}
+        rewards = [name for name in kinds if name in numbers - known]
         total = next((name for name in (own.get("total"), "total") if name in kinds), None)
         if total is None and len(rewards) == 1:
             total = rewards[0]
@@ -113,10 +114,6 @@ class Names:
         others = (*_LOGGED, *_OWN, "data_source")
         own = [*others, *(self.own(name) for name in others), *self.parts, *self.points.values()]
         return list(dict.fromkeys([*_USUAL, *own, *(name for name in (self.verdict, self.total) if name)]))
-
-
-def _is_number(kind: Any) -> bool:
-    return any(test(kind) for test in _NUMBERS)
 
 
 def _is_completions(columns: Iterable[str], path: Path) -> bool:

@@ -71,10 +71,11 @@ def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
     Raises:
         TableError: lines nearly are those of dumps, or a file holds something else than the first.
     """
-    of_files = {file: _first_rows(file) for file in files}
-    firsts = [row for rows in of_files.values() for row in rows]
-    if not firsts or not _is_dump(firsts[0], path):
+    first = next((rows[0] for file in files if (rows := _first_rows(file, 1))), None)
+    if first is None or not _is_dump(first, path):
         return None
+    of_files = {file: _first_rows(file, _FIRST_ROWS) for file in files}
+    firsts = [row for rows in of_files.values() for row in rows]
     for file, rows in of_files.items():
         if rows and not _is_dump(rows[0], file):
             raise TableError(f"{file}: is no dump of verl, unlike files beside it; move it elsewhere")
@@ -86,9 +87,9 @@ def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
     return TrainerLog(KIND, path, files, read, verdicts=verdicts, more=others, parts=parts)
 
 
-def _first_rows(file: Path) -> Sequence[Mapping[str, Any]]:
+def _first_rows(file: Path, most: int) -> Sequence[Mapping[str, Any]]:
     try:
-        first = next(_table(file).batches(size=_FIRST_ROWS))
+        first = next(JsonLinesTable(file, tolerant=True).batches(size=most))
     except NoRowsError:
         return []
     return [row for place, row in enumerate(first.rows) if place not in first.unread]
@@ -115,7 +116,7 @@ def _read(
 
 def _rows(file: Path, left_out: Counter[str]) -> Iterator[_Row]:
     """The lines of a file; the last one may have been cut short where a run was killed."""
-    for batch in _table(file).batches():
+    for batch in JsonLinesTable(file, tolerant=True).batches():
         for place, row in enumerate(batch.rows):
             if place not in batch.unread:
                 yield batch.place(place), batch.start + place, row
@@ -183,7 +184,3 @@ def _ends(file: Path) -> bool:
     with file.open("rb") as opened:
         opened.seek(-1, 2)
         return opened.read(1) == b"\n"
-
-
-def _table(file: Path) -> JsonLinesTable:
-    return JsonLinesTable(file, tolerant=True)
