@@ -27,7 +27,7 @@ class JsonRollouts:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self._kinds: dict[str, tuple[type, str]] = {}
+        self._named: tuple[type, str] | None = None  # the type of names, and the place of the first one
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -93,19 +93,20 @@ class JsonRollouts:
                 f"{self.table.path}, {batch.place(row)}: sample_id is {value!r:.60}; expected the name of the sample, "
                 "a text that UTF-8 can hold, or a whole number"
             )
-        kind = type(value)
-        first, place = self._kinds.setdefault("sample_id", (kind, batch.place(row)))
-        if kind is not first:
+        if self._named is None:
+            self._named = type(value), batch.place(row)
+        if type(value) is not self._named[0]:
+            first, second = ("a text", "a number") if self._named[0] is str else ("a number", "a text")
             raise TableError(
-                f"{self.table.path}: sample_id is {'a text' if first is str else 'a number'} in {place} and "
-                f"{'a text' if kind is str else 'a number'} ({value!r:.60}) in {batch.place(row)}; write all as texts"
+                f"{self.table.path}: sample_id is {first} in {self._named[1]} and {second} ({value!r:.60}) in "
+                f"{batch.place(row)}; write all as texts"
             )
         return str(value)
 
     @property
     def names_are_numbers(self) -> bool:
         """True where the names of samples were whole numbers, as far as rows have been read."""
-        return self._kinds.get("sample_id", (str, ""))[0] is int
+        return self._named is not None and self._named[0] is int
 
 
 def _there(value: Any) -> bool:
