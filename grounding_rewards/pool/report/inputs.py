@@ -33,14 +33,7 @@ from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 
 @dataclass(frozen=True)
 class Options:
-    """Options for counting rollouts and reading their targets.
-
-    Attributes:
-        by: the column that samples are counted by.
-        target_space: the space of targets that name none.
-        recipe: the recipe whose form targets have, where rollouts name none that is installed.
-        warn: takes warnings for the page.
-    """
+    """Options of ``write_report`` for counting rollouts and reading their targets; ``warn`` takes warnings."""
 
     by: str = "source"
     target_space: str | None = None
