@@ -156,8 +156,8 @@ class GrowingRollouts:
     """The last shard of a recording process, read into memory when it is opened: some thousand rows."""
 
     def __init__(self, path: Path) -> None:
-        self.table = ParquetTable(path)
-        batches = [batch.whole for batch in self.table.batches()]
+        self.path = path
+        batches = [batch.whole for batch in ParquetTable(path).batches()]
         self.held = pa.Table.from_batches(batches).replace_schema_metadata(None)
         self.columns = tuple(self.held.column_names)
 
@@ -174,7 +174,7 @@ class GrowingRollouts:
                 column = self.held[name].cast(kind) if name in self.columns else pa.nulls(len(self.held), kind)
             except pa.ArrowException:
                 wrong = f"column {name} holds {self.held[name].type}; expected {kind}, as recorders write it"
-                raise TableError(f"{self.table.path}: {wrong}") from None
+                raise TableError(f"{self.path}: {wrong}") from None
             arrays.append(column)
         yield from pa.table(dict(zip(columns, arrays, strict=True))).to_batches()
 

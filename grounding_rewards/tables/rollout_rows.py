@@ -26,7 +26,7 @@ class JsonRollouts:
     """A table of JSON objects, read as rollouts: ids, rounds and verdicts strictly, all else as far as it goes."""
 
     def __init__(self, table: Table) -> None:
-        self.table = table
+        self.table, self.path = table, table.path
         self._named: tuple[type, str] | None = None  # the type of names, and the place of the first one
 
     @cached_property
@@ -58,7 +58,7 @@ class JsonRollouts:
             for row, value in enumerate(values):
                 if value is not None and not fits(value):
                     raise TableError(
-                        f"{self.table.path}, {batch.place(row)}: {name} is {value!r:.60}; expected {expected}, or null"
+                        f"{self.path}, {batch.place(row)}: {name} is {value!r:.60}; expected {expected}, or null"
                     )
             values = [None if value is None else _exact(name, value, kind) for value in values]
         elif kind == pa.string():
@@ -84,13 +84,13 @@ class JsonRollouts:
                     raise TableError(f"{self._place(batch, row)}: {NO_TOTAL}")
 
     def _place(self, batch: Batch, row: int) -> str:
-        return f"{self.table.path}, {batch.place(row)}, sample {batch.rows[row].get('sample_id')!r:.60}"
+        return f"{self.path}, {batch.place(row)}, sample {batch.rows[row].get('sample_id')!r:.60}"
 
     def _name(self, value: Any, batch: Batch, row: int) -> str:
         """A sample's name as text; a file holds either texts or whole numbers, or "1" and 1 would become one sample."""
         if not isinstance(value, str | int) or isinstance(value, bool) or value == "" or _broken(value):
             raise TableError(
-                f"{self.table.path}, {batch.place(row)}: sample_id is {value!r:.60}; expected the name of the sample, "
+                f"{self.path}, {batch.place(row)}: sample_id is {value!r:.60}; expected the name of the sample, "
                 "a text that UTF-8 can hold, or a whole number"
             )
         if self._named is None:
@@ -98,7 +98,7 @@ class JsonRollouts:
         if type(value) is not self._named[0]:
             first, second = ("a text", "a number") if self._named[0] is str else ("a number", "a text")
             raise TableError(
-                f"{self.table.path}: sample_id is {first} in {self._named[1]} and {second} ({value!r:.60}) in "
+                f"{self.path}: sample_id is {first} in {self._named[1]} and {second} ({value!r:.60}) in "
                 f"{batch.place(row)}; write all as texts"
             )
         return str(value)

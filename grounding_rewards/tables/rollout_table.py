@@ -90,7 +90,7 @@ class RolloutTable:
     def _lacks(self, each: Any, name: str, known: Sequence[str]) -> TableError:
         hint = near(name, known) or (near(CORRECT, known) if name == "acc" else "") or "."
         fix = "; score them first: `grounding-rewards pool score`" if name == "acc" and "response" in known else ""
-        return TableError(f"{_path(each)}: no column {name!r}{fix}{hint} It has: {', '.join(known) or 'none'}")
+        return TableError(f"{each.path}: no column {name!r}{fix}{hint} It has: {', '.join(known) or 'none'}")
 
     def query(self, sql: str, columns: Sequence[str], parameters: Sequence[Any] = ()) -> pa.Table:
         """Return the result of a query of ``{rollouts}``, these rows with these columns.
@@ -166,7 +166,7 @@ class RolloutTable:
         """
         numbers = {getattr(each, "names_are_numbers", False): each for each in self._each}
         if len(numbers) > 1:
-            paths = {kind: _path(each) for kind, each in numbers.items()}
+            paths = {kind: each.path for kind, each in numbers.items()}
             raise TableError(
                 f"sample_id is a whole number in {paths[True]} and a text in {paths[False]}; write all as texts, or "
                 "two samples, such as 1 and '1', would be taken for one"
@@ -317,12 +317,6 @@ def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: l
             rows.append(JsonRollouts(table))
     if len(parquet) + len(rows) == before:
         raise NoRowsError(f"{path}: no rollouts are there; expected files that end in .parquet or .jsonl")
-
-
-def _path(each: Any) -> Path:
-    """The file that rows come from, or a trainer's log."""
-    found: Path = getattr(each, "table", each).path
-    return found
 
 
 def _some(batches: Iterator[Any]) -> list[Any]:

@@ -201,11 +201,7 @@ def _confounded(parts: Sequence[Round]) -> str:
 
 
 def _unique(names: Sequence[str]) -> list[str]:
-    """Add numbers to names that come again.
-
-    >>> _unique(["a", "b", "a"])
-    ['a', 'b', 'a (2)']
-    """
+    """Add numbers to names that come again."""
     counts = [names[: place + 1].count(name) for place, name in enumerate(names)]
     return [name if count == 1 else f"{name} ({count})" for name, count in zip(names, counts, strict=True)]
 

@@ -18,7 +18,7 @@ Numbers = dict[str, Any]
 """Plain values, as in JSON; None for unknown ones."""
 
 OUTCOMES = ("none_correct", "mixed", "all_correct")
-SUMMED = ("samples", "rollouts", "unscored", "correct", *OUTCOMES)
+COUNTED = ("samples", "rollouts", "unscored", "correct", *OUTCOMES)
 """Counts of a line of sources."""
 
 
@@ -143,7 +143,7 @@ def by_source(stats: SampleStats) -> list[Numbers]:
 
 def merged_sources(name: str, lines: list[Numbers]) -> Numbers:
     """Merge several sources into one line."""
-    summed = {key: sum(line[key] for line in lines) for key in SUMMED}
+    summed = {key: sum(line[key] for line in lines) for key in COUNTED}
     rates = sum(line["accuracy"] * line["samples"] for line in lines)
     return {
         "source": name,
@@ -181,7 +181,7 @@ def _line(name: str, stats: SampleStats) -> Numbers:
     found = {**counts(stats), "correct": int(stats.num_correct.sum())}
     return {
         "source": name,
-        **{key: found[key] for key in SUMMED},
+        **{key: found[key] for key in COUNTED},
         "zero_share": found["none_correct"] / len(stats),
         "accuracy": mean_rate(stats)[0],
     }
