@@ -213,20 +213,18 @@ def _put_in_place(out: Path, manifest: str) -> None:
     if not (manifest_or_none(folder / manifest) or {}).get(COMPLETE):
         return
     with named(out), renaming(out, alone=True):
-        names, older = (_plain_names(manifest_or_none(each / manifest)) for each in (folder, out))
+        names, older = (_names(manifest_or_none(each / manifest)) for each in (folder, out))
         for name in names.intersection(os.listdir(folder)):  # others have their places by now
             os.replace(folder / name, out / name)
         for name in older.intersection(os.listdir(out)) - names:
             (out / name).unlink()
         os.replace(folder / manifest, out / manifest)
-    _empty(folder)
 
 
-def _plain_names(manifest: Mapping[str, Any] | None) -> set[str]:
-    """Return the shards that a manifest lists, but for names that lead elsewhere."""
+def _names(manifest: Mapping[str, Any] | None) -> set[str]:
+    """Return the shards that a manifest lists."""
     listed = (manifest or {}).get(OUTPUTS)
-    names = {str(each["path"]) for each in listed} if listed and _are_described(listed) else set()
-    return {name for name in names if name == os.path.basename(name)} - {UNFINISHED}
+    return {each["path"] for each in listed} - {UNFINISHED} if listed and _are_described(listed) else set()
 
 
 @contextmanager

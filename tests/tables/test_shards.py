@@ -123,6 +123,16 @@ def test_an_unfinished_run_of_something_else_gives_way_only_to_overwrite(tmp_pat
     assert make(out, seed=3, overwrite=True) == [ONE, TWO]
 
 
+def test_a_process_without_a_shard_leaves_those_of_others_their_folder(tmp_path):
+    with opened(tmp_path / "out", shared=True) as run:
+        with opened(tmp_path / "out", shared=True):
+            pass
+        with run.write(ONE) as file:
+            pq.write_table(pa.table({"response": ["new"]}), file)
+        run.finish([ONE], {})
+    assert names(tmp_path / "out") == [MANIFEST, ONE]
+
+
 def test_readers_refuse_what_is_unfinished_and_say_how_to_finish_it(tmp_path):
     out = tmp_path / "out"
     with pytest.raises(RuntimeError):
