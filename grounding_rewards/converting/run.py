@@ -98,16 +98,14 @@ class Converter:
                 self._check_wiring(result)
                 advance(batch.done)
             self._check_wiring(result, ended=True)
+            result.list_problems(all_in_json=self.all_in_json)
             if result.problems and not self.skip_bad:
-                result.list_problems(all_in_json=self.all_in_json)
                 raise NotConvertedError(
                     f"{len(result.problems)} of {result.rows} rows cannot be converted, so nothing is written; fix "
                     "them, or leave them out by --skip-bad",
                     result,
                 )
         result.written = result.rows - len(result.problems)
-        if result.problems:
-            result.list_problems(all_in_json=self.all_in_json)
         looked_up = images.root if self.image_check else None
         note_samples(result, self.layout, reading, names, fields=fields, looked_up=looked_up)
         return result

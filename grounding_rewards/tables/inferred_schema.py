@@ -11,7 +11,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import Batch, NewColumns, Note, Table
+from grounding_rewards.tables.base import Batch, NewColumns, Note
 from grounding_rewards.tables.json_lines import finite
 from grounding_rewards.tables.parquet import ParquetWriter, first_line, types_within
 
@@ -78,15 +78,14 @@ class Inferred:
 
 
 def inferring_writer(
-    file: IO[bytes], table: Table, new: NewColumns, note: Note, metadata: Mapping[bytes, bytes] | None
+    file: IO[bytes], path: Path, found: Inferred, new: NewColumns, metadata: Mapping[bytes, bytes] | None
 ) -> ParquetWriter:
     """Return a writer of JSON objects as Parquet; columns without one type become strings of JSON."""
-    found = Inferred.of((batch.rows for batch in table.batches()), note)
 
     def columns(batch: Batch) -> list[Any]:
-        return [found.array(table.path, batch, name, kind) for name, kind in found.types.items()]
+        return [found.array(path, batch, name, kind) for name, kind in found.types.items()]
 
-    return ParquetWriter(file, table.path, pa.schema(list(found.encodable_types.items()), metadata), new, columns)
+    return ParquetWriter(file, path, pa.schema(list(found.encodable_types.items()), metadata), new, columns)
 
 
 def _types(batches: Iterable[Sequence[Mapping[str, Any]]]) -> tuple[dict[str, Any], set[str], int]:

@@ -210,27 +210,24 @@ class RolloutTable:
     def _relation(self, columns: Sequence[str]) -> str:
         parts = [each.sql(columns) for each in self.parquet]
         if self.rows:
-            held = self._hold(columns)
-            parts.append(f"SELECT {', '.join(map(quoted, columns))} FROM {held}")
+            self._hold(columns)
+            parts.append(f"SELECT {', '.join(map(quoted, columns))} FROM held")
         return " UNION ALL ".join(parts)
 
-    def _hold(self, columns: Sequence[str]) -> str:
-        """A table of the rows that are not Parquet, with at least these columns."""
-        if self._held is None or not set(columns) <= set(self._held):
-            wanted = dict.fromkeys([*(self._held or ()), *(name for name in COLUMNS if name in self.columns), *columns])
-            self._run("DROP TABLE IF EXISTS held")
-            for place, rows in enumerate(self.rows):
-                self._take_in(rows, list(wanted), first=not place)
-            self._held = wanted
-        return "held"
-
-    def _take_in(self, rows: Rows, columns: list[str], *, first: bool) -> None:
-        batches = rows.batches(columns)
-        while some := _some(batches):
-            self._connection.register("arriving", pa.Table.from_batches(some))
-            self._run(f"{'CREATE TEMP TABLE held AS' if first else 'INSERT INTO held'} SELECT * FROM arriving")
-            self._connection.unregister("arriving")
-            first = False
+    def _hold(self, columns: Sequence[str]) -> None:
+        """Make a table ``held`` of the rows that are not Parquet, with at least these columns."""
+        if self._held is not None and set(columns) <= set(self._held):
+            return
+        wanted = dict.fromkeys([*(self._held or ()), *(name for name in COLUMNS if name in self.columns), *columns])
+        self._run("DROP TABLE IF EXISTS held")
+        put = "CREATE TEMP TABLE held AS"
+        for batches in (rows.batches(list(wanted)) for rows in self.rows):
+            while some := _some(batches):
+                self._connection.register("arriving", pa.Table.from_batches(some))
+                self._run(f"{put} SELECT * FROM arriving")
+                self._connection.unregister("arriving")
+                put = "INSERT INTO held"
+        self._held = wanted
 
     @cached_property
     def _connection(self) -> Any:
