@@ -151,16 +151,11 @@ def _stage_set(stats: SampleStats, stage: Stage, members: dict[str, NDArray[np.i
         Quota(name, there, wanted, min(there, wanted))
         for name, there, wanted in zip(stage.bands, available, asked, strict=True)
     )
-    rows = [
-        _draw(stats, members[quota.band], quota, f"stage {stage.name}, band {quota.band}", seed) for quota in quotas
-    ]
+    rows = []
+    for quota in quotas:
+        names, purpose = stats.sample_id[members[quota.band]], f"stage {stage.name}, band {quota.band}"
+        rows.append(members[quota.band][draw(names, quota.taken, seed=seed, purpose=purpose)])
     return StageSet(stage, np.sort(np.concatenate(rows)), quotas)
-
-
-def _draw(stats: SampleStats, members: NDArray[np.int64], quota: Quota, purpose: str, seed: int) -> NDArray[np.int64]:
-    if quota.taken == quota.available:
-        return members
-    return members[draw(stats.sample_id[members], quota.taken, seed=seed, purpose=purpose)]
 
 
 def _asked(stage: Stage, available: list[int]) -> list[int]:

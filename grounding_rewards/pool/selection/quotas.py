@@ -133,7 +133,10 @@ def draw(
     [1, 2]
     """
     check_whole("count", count, 0)
-    keys = _keys(sample_ids, check_whole("seed", seed, 0), purpose)
+    check_whole("seed", seed, 0)
+    if count >= len(sample_ids) and (log_weights is None or not np.isneginf(log_weights).any()):
+        return np.arange(len(sample_ids))
+    keys = _keys(sample_ids, int(seed), purpose)
     if log_weights is None:
         return np.sort(np.argsort(~keys, kind="stable")[:count])
     usable = np.flatnonzero(~np.isneginf(log_weights))

@@ -252,6 +252,4 @@ def _mix(
 
 
 def _take(stats: SampleStats, rows: Rows, count: int, logs: Floats, seed: int, purpose: str) -> Rows:
-    if len(rows) <= count:
-        return rows
     return rows[draw(stats.sample_id[rows], count, seed=seed, purpose=purpose, log_weights=logs[rows])]
