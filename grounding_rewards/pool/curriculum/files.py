@@ -169,7 +169,8 @@ def _write_data_sets(
         stats = stats.taken(np.array([name in there for name in stats.sample_id.tolist()], dtype=np.bool_))
     found = stage_sets(stats, curriculum, seed)
     suffix = ".jsonl" if data is not None and schema_of(data.table) is None else ".parquet"
-    files = [f"stage-{place}-{_slug(stage.name)}{suffix}" for place, stage in enumerate(curriculum.stages, 1)]
+    slugs = [re.sub(r"[^A-Za-z0-9._]+", "-", stage.name).strip("-.")[:80] or "stage" for stage in curriculum.stages]
+    files = [f"stage-{place}-{slug}{suffix}" for place, slug in enumerate(slugs, 1)]
     rows = {name: part.rows for name, part in zip(files, found.sets, strict=True)} | {OUTSIDE + suffix: found.outside}
     with _opened(out) as (opened, content):
         if data is None:
@@ -285,7 +286,3 @@ def _file(name: str, written: Mapping[str, Written]) -> dict[str, Any]:
     if name not in written:
         return {"file": None, "rows": 0, "sha256": None}
     return {"file": name, "rows": written[name].rows, "sha256": written[name].sha256}
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-.")[:80] or "stage"

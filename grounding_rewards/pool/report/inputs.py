@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,11 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
     split = [source for source in sources if _has_rounds(source)]
     others = [source for source in sources if source not in split]
     groups = grouped(others, lambda source: source.temperature is None or is_stats(source.path))
-    parts = [*_numbered(split, options), *(_read(group, options) for group in groups)]
+    parts = [_read(group, options) for group in groups]
+    if split:
+        table = open_rollouts([source.path for source in split])
+        numbers = [number for number in table.rounds() if number is not None]
+        parts = [*(_count(f"round {number}", table, (number,), options) for number in numbers), *parts]
     swept, why = _sweep_of_files(parts)
     rounds = [part for part in parts if part not in swept]
     if all(len(part.numbers) == 1 for part in rounds):
@@ -113,15 +117,6 @@ def _has_rounds(source: Input) -> bool:
     table = open_rollouts([source.path])
     table.need("sample_id", "acc")
     return None not in table.rounds()
-
-
-def _numbered(sources: Sequence[Input], options: Options) -> Iterator[Round]:
-    """Split files in which every rollout names its round; files of one round belong together."""
-    if not sources:
-        return
-    table = open_rollouts([source.path for source in sources])
-    for number in sorted(number for number in table.rounds() if number is not None):
-        yield _count(f"round {number}", table, (number,), options)
 
 
 def _read(group: Sequence[Input], options: Options) -> Round:

@@ -23,8 +23,8 @@ from grounding_rewards.pool.transitions.paired import (
     common_rows,
     difference,
     in_common,
+    name_key,
     plain,
-    sorted_names,
     temperatures,
 )
 from grounding_rewards.pool.transitions.priors import prior_of
@@ -95,7 +95,7 @@ def by_source(first: SampleStats, second: SampleStats) -> tuple[Moves, ...]:
     rows: dict[Hashable, list[int]] = {}
     for row, (earlier, later) in enumerate(zip(first.source.tolist(), second.source.tolist(), strict=True)):
         rows.setdefault(later if earlier is None else earlier, []).append(row)
-    names = [*sorted_names({name for name in rows if name is not None}), *([None] if None in rows else [])]
+    names = [*sorted((name for name in rows if name is not None), key=name_key), *([None] if None in rows else [])]
     return tuple(
         moves_of(None if name is None else str(name), first.taken(rows[name]), second.taken(rows[name]))
         for name in names

@@ -108,8 +108,8 @@ def _read(
     for file in files:
         try:
             held = digest(file)
-            for place, at, row in _last_of_sessions(_rows(file, left_out), left_out):
-                yield _logged(file, held, place, at, row, others, parts)
+            for line in _last_of_sessions(_rows(file, left_out), left_out):
+                yield _logged(file, held, line, others, parts)
         except NoRowsError:
             left_out[EMPTY] += 1
 
@@ -142,15 +142,8 @@ def _last_of_sessions(rows: Iterable[_Row], left_out: Counter[str]) -> Iterator[
         yield held
 
 
-def _logged(
-    file: Path,
-    held: str,
-    place: str,
-    at: int,
-    row: Mapping[str, Any],
-    others: Mapping[str, Sequence[str]],
-    parts: Sequence[str],
-) -> Logged:
+def _logged(file: Path, held: str, line: _Row, others: Mapping[str, Sequence[str]], parts: Sequence[str]) -> Logged:
+    place, at, row = line
     verdict = next((key for key in VERDICTS if row.get(key) is not None), VERDICTS[0])
     # What this package's adapter gives where a target cannot be used is no score.
     scored = not (row.keys() >= _OUR_FLAGS and number(row["valid"]) == 0.0)
