@@ -156,8 +156,8 @@ class GrowingRollouts:
     """The last shard of a recording process, read into memory when it is opened: some thousand rows."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        batches = [batch.whole for batch in ParquetTable(path).batches()]
+        self.path, self.table = path, ParquetTable(path)
+        batches = [batch.whole for batch in self.table.batches()]
         self.held = pa.Table.from_batches(batches).replace_schema_metadata(None)
         self.columns = tuple(self.held.column_names)
 

@@ -46,7 +46,7 @@ class Report:
         sizes: ``rounds.by_size`` of each round with target sizes.
         signal: ``rounds.signal`` of each round.
         temperature: ``Sweep.to_json``; None without two temperatures.
-        pools: ``funnel.funnel`` of each pool.
+        pools: ``inputs.funnel`` of each pool.
         hardest: samples never solved in the last round.
         suspects: those of them whose clicks agree on another place.
         missing: missing input of the sections that have nothing to show.

@@ -49,7 +49,7 @@ class Inputs:
         parts: the temperatures of a sweep, then the rounds in the order of training.
         by_temperature: statistics by temperature, where one round has two or more.
         unswept: the reason for none, where temperatures differ; else "".
-        pools: the funnel of each manifest; see ``funnel.funnel``.
+        pools: ``funnel`` of each manifest.
     """
 
     parts: tuple[Round, ...] = ()
