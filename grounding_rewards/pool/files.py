@@ -55,12 +55,11 @@ class NamedRows:
                 f"{_examples(there)}, those of the rollouts such as {_examples(measured)}; expected the same names in "
                 "both: name the column that holds them by --id-column"
             )
-        unnamed = sum(name is None for name in self.names)
         return {
             "both": both,
             "data_only": len(there) - both,
             "rollouts_only": len(measured) - both,
-            "rows_without_name": unnamed,
+            "rows_without_name": sum(name is None for name in self.names),
         }
 
 

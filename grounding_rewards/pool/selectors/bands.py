@@ -79,8 +79,8 @@ class Band(_KeepOrLeave):
     def __call__(self, stats: SampleStats) -> Floats:
         least, most = wilson(stats.num_correct, stats.n) if self.confident else (stats.pass_rate, stats.pass_rate)
         if self.inclusive:
-            return _kept((most >= self.low_rate) & (least <= self.high_rate))
-        return _kept((most > self.low_rate) & (least < self.high_rate))
+            return np.where((most >= self.low_rate) & (least <= self.high_rate), 1.0, 0.0)
+        return np.where((most > self.low_rate) & (least < self.high_rate), 1.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class MeanBand(_KeepOrLeave):
             raise options.wrong(self, "low_mean", f"below high_mean, {self.high_mean}")
 
     def __call__(self, stats: SampleStats) -> Floats:
-        return _kept((stats.mean > self.low_mean) & (stats.mean < self.high_mean))
+        return np.where((stats.mean > self.low_mean) & (stats.mean < self.high_mean), 1.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Spread(_KeepOrLeave):
 
     def __call__(self, stats: SampleStats) -> Floats:
         apart = (stats.spread > NO_SIGNAL) & (np.sqrt(stats.variance) > self.threshold)
-        return _kept(apart | (stats.n == 1))
+        return np.where(apart | (stats.n == 1), 1.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class MinRollouts(_KeepOrLeave):
             raise options.wrong(self, "n", "a whole number from 1")
 
     def __call__(self, stats: SampleStats) -> Floats:
-        return _kept(stats.n >= self.n)
+        return np.where(stats.n >= self.n, 1.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class Source(_KeepOrLeave):
 
     def __call__(self, stats: SampleStats) -> Floats:
         chosen = ~among(stats.source, self.exclude)
-        return _kept(chosen & among(stats.source, self.only) if self.only else chosen)
+        return np.where(chosen & among(stats.source, self.only) if self.only else chosen, 1.0, 0.0)
 
 
 def among(names: NDArray[np.object_], some: Sequence[str]) -> NDArray[np.bool_]:
@@ -204,7 +204,3 @@ def among(names: NDArray[np.object_], some: Sequence[str]) -> NDArray[np.bool_]:
     """
     wanted = frozenset(some)
     return np.fromiter((name in wanted for name in names.tolist()), dtype=np.bool_, count=len(names))
-
-
-def _kept(chosen: NDArray[np.bool_]) -> Floats:
-    return chosen.astype(np.float64)
