@@ -272,7 +272,7 @@ def _stage(place: int, found: StageSets, files: Sequence[str] | None) -> dict[st
         "stage": place + 1,
         "name": stage.name,
         "epochs": stage.epochs,
-        "samples": len(part.rows),
+        "samples": len(part),
         "up": None if place == last else place + 2,
         "down": place or None,
         "bands": quotas,

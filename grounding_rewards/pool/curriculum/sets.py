@@ -52,6 +52,9 @@ class StageSet:
     rows: NDArray[np.int64]
     quotas: tuple[Quota, ...]
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
 
 @dataclass(frozen=True, eq=False)
 class StageSets:

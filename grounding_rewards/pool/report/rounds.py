@@ -73,13 +73,10 @@ def summary(each: Round) -> Numbers:
 
 
 def mean_rate(stats: SampleStats) -> tuple[float | None, float | None, float | None]:
-    """Return the mean pass rate p of m scored samples, and Wilson's interval with every sample as one trial.
+    """Return the mean pass rate of m scored samples, and the ends of Wilson's interval, each sample one trial.
 
     Rates from 0 to 1 with a given mean vary at most as much as single trials, so the interval is conservative. Where
-    every sample has one rollout, it is the interval of their share.
-
-    Returns:
-        The mean and both ends; None without samples.
+    every sample has one rollout, it is the interval of their share. All are None without samples.
     """
     rates = stats.pass_rate[stats.n > 0]
     if not len(rates):

@@ -21,12 +21,11 @@ from grounding_rewards.errors import TableError
 from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.sample_ids import from_json
-from grounding_rewards.tables.trainer_logs.base import TrainerLog
+from grounding_rewards.tables.trainer_logs.base import TORN, TrainerLog
 from grounding_rewards.tables.trainer_logs.rollout import Logged
 
 KIND = "easyr1"
 NAME = "generations.log"
-TORN = "cut short in writing"
 
 PROMPT, OUTPUT, TRUTH, SCORE = "[prompt] ", "\n[output] ", "\n[ground_truth] ", "\n[score] "
 _SCORE_LINE = re.compile(r"\[score\] [-+.\w()]+\n", re.ASCII)

@@ -31,14 +31,13 @@ from grounding_rewards.tables.parquet import ParquetTable
 from grounding_rewards.tables.prompts import answer
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.sample_ids import as_json
-from grounding_rewards.tables.trainer_logs.base import TrainerLog
+from grounding_rewards.tables.trainer_logs.base import EMPTY, TrainerLog
 from grounding_rewards.tables.trainer_logs.rollout import VERDICTS, Logged, name, number, target_keys
 
 KIND = "trl"
 FOLDER = "completions"
 REPEATED = "logged before"
 EVALUATED = "of evaluations"
-EMPTY = "files without a row"
 
 _USUAL = ("step", "prompt", "completion", "advantage")
 """Columns of every table of completions."""

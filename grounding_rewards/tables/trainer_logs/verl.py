@@ -20,13 +20,11 @@ from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.json_lines import JsonLinesTable
 from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.rollout_columns import COLUMNS
-from grounding_rewards.tables.trainer_logs.base import TrainerLog
+from grounding_rewards.tables.trainer_logs.base import EMPTY, TORN, TrainerLog
 from grounding_rewards.tables.trainer_logs.rollout import VERDICTS, Logged, missing, number
 
 KIND = "verl"
-TORN = "cut short in writing"
 FOLDED = "answers before a session's last"
-EMPTY = "files without a row"
 
 _Row = tuple[str, int, Mapping[str, Any]]
 
