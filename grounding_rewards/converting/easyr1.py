@@ -27,15 +27,8 @@ def row(sample: Sample) -> dict[str, Any]:
     return {"problem": sample.messages[0].text, "answer": sample.wire}
 
 
-def types() -> dict[str, Any]:
-    """Return the Arrow types of its columns."""
-    import pyarrow as pa
-
-    return {"problem": pa.string(), "answer": pa.string()}
-
-
 _OWN = (
     "ground_truth", "raw_prompt_ids", "multi_modal_data", "input_ids", "attention_mask", "position_ids", "uid",
     "videos",
 )  # fmt: skip
-LAYOUT = Layout("easyr1", row, types, reserved=frozenset(_OWN))
+LAYOUT = Layout("easyr1", row, {"problem": str, "answer": str}, reserved=frozenset(_OWN))

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grounding_rewards.converting.image_files import Image
 from grounding_rewards.converting.samples import Sample
 
 IMAGES = "images"
+MESSAGES = [{"role": str, "content": str}]
+"""Type of a column of conversations."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Layout:
     Attributes:
         name: the trainer's name.
         row: a sample as the trainer's columns, all but the images.
-        types: the Arrow types of these columns.
+        types: the types of these columns: ``str``, ``int``, ``float`` or ``bytes``, [type] of lists, {field: type}.
         reserved: names of the trainer's own columns.
         decoded: True where it needs images, not paths, so that Parquet must declare the column as images.
         merged: columns of objects in which fields of the input stay beside the packed ones.
@@ -28,7 +29,7 @@ class Layout:
 
     name: str
     row: Callable[[Sample], dict[str, Any]]
-    types: Callable[[], dict[str, Any]]
+    types: Mapping[str, Any]
     reserved: frozenset[str] = frozenset()
     decoded: bool = False
     merged: tuple[str, ...] = ()
@@ -48,23 +49,3 @@ def over(theirs: Any, ours: Mapping[str, Any]) -> dict[str, Any]:
     """
     there = theirs if isinstance(theirs, Mapping) else {}
     return {**there, **{key: value for key, value in ours.items() if value is not None or key not in there}}
-
-
-def images_of(images: Sequence[Image], as_fields: bool) -> list[Any]:
-    """Return a row's images, as paths or with the fields that ``datasets`` keeps of them."""
-    return [image.as_field() if as_fields else image.path for image in images]
-
-
-def images_type(as_fields: bool) -> Any:
-    """Return the Arrow type of a column of lists of images."""
-    import pyarrow as pa
-
-    one = pa.struct({"bytes": pa.binary(), "path": pa.string()}) if as_fields else pa.string()
-    return pa.list_(one)
-
-
-def messages_type(further: Mapping[str, Any] | None = None) -> Any:
-    """Return the Arrow type of a column of conversations, whose messages may have ``further`` fields."""
-    import pyarrow as pa
-
-    return pa.list_(pa.struct({"role": pa.string(), "content": pa.string(), **(further or {})}))

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from grounding_rewards.converting import Layout, Reading
 from grounding_rewards.converting.columns import value_at
-from grounding_rewards.converting.layout import IMAGES, images_type, messages_type, over
+from grounding_rewards.converting.layout import IMAGES, MESSAGES, over
 from grounding_rewards.converting.prompts import further_fields
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.tables import Table
-from grounding_rewards.tables.base import Batch, Note
+from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.files import schema_of
+from grounding_rewards.tables.inferred_schema import Inferred
+from grounding_rewards.tables.parquet import refuse_bytes
 
 PROMPT = "prompt"
+_ARROW = {str: pa.string(), int: pa.int64(), float: pa.float64(), bytes: pa.binary()}
 
 
 @dataclass(frozen=True)
@@ -56,16 +60,12 @@ def merged_columns(
         ConvertError: fields of messages have no type in common.
         TableError: fields that stay hold bytes, and the output is JSON.
     """
-    import pyarrow as pa
-
-    types = dict(form.types())
+    types = {name: arrow_type(kind) for name, kind in form.types.items()}
     if reading.columns.image:
-        types[IMAGES] = images_type(fields)
+        types[IMAGES] = arrow_type([{"bytes": bytes, "path": str}] if fields else [str])
     schema = schema_of(table)
     if not parquet:
         if schema is not None and merged:
-            from grounding_rewards.tables.parquet import refuse_bytes
-
             refuse_bytes(table.path, [schema.field(name) for name in merged])
         return MergedColumns(types, merged)
     found = {} if schema is not None else {name: _inferred(table, name, note) for name in merged}
@@ -73,8 +73,18 @@ def merged_columns(
         theirs = _fields(schema.field(name).type) if schema is not None else found[name].encodable_types
         types[name] = pa.struct(over(theirs, _fields(types[name])))
     if PROMPT in types:
-        types[PROMPT] = messages_type(_further_types(table, schema, reading.columns.instruction))
+        further = _further_types(table, schema, reading.columns.instruction)
+        types[PROMPT] = pa.list_(pa.struct({**_fields(arrow_type(MESSAGES[0])), **further}))
     return MergedColumns(types, merged, found)
+
+
+def arrow_type(kind: Any) -> Any:
+    """Return the Arrow type of a column, from its type in ``Layout.types``."""
+    if isinstance(kind, list):
+        return pa.list_(arrow_type(kind[0]))
+    if isinstance(kind, dict):
+        return pa.struct({name: arrow_type(each) for name, each in kind.items()})
+    return _ARROW[kind]
 
 
 def empty_row(schema: Any) -> dict[str, Any]:
@@ -82,47 +92,10 @@ def empty_row(schema: Any) -> dict[str, Any]:
     return {field.name: dict.fromkeys(_fields(field.type)) or None for field in schema}
 
 
-class _NestedTable:
-    """Table of the objects that a function reads in each row of a table, so that their fields have types."""
-
-    def __init__(
-        self,
-        table: Table,
-        within: Sequence[str],
-        objects: Callable[[Mapping[str, Any]], Iterable[Mapping[str, Any]]],
-    ) -> None:
-        self.table, self.within, self.objects = table, within, objects
-
-    @property
-    def path(self) -> Path:
-        """Return the file."""
-        return self.table.path
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the names of the fields in the first batch."""
-        first = next(self.batches(), None)
-        return tuple(dict.fromkeys(key for row in (first.rows if first else ()) for key in row))
-
-    def batches(
-        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
-    ) -> Iterator[Batch]:
-        """Yield the objects in order; see ``Table``."""
-        start = 0
-        for batch in self.table.batches(self.within, whole=False, size=size):
-            rows = [found for row in batch.rows for found in self.objects(row)]
-            if rows:
-                yield Batch(start, rows, rows, batch.done)
-                start += len(rows)
-
-
-def _inferred(table: Table, name: str, note: Note) -> Any:
-    from grounding_rewards.tables.inferred_schema import Inferred
-
-    def objects(row: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-        return [_filled(row[name])] if isinstance(row.get(name), Mapping) else []
-
-    return Inferred.of(_NestedTable(table, [name], objects), note, f"{name}.")
+def _inferred(table: Table, name: str, note: Note) -> Inferred:
+    batches = table.batches([name], whole=False)
+    given = ([_filled(row[name]) for row in batch.rows if isinstance(row.get(name), Mapping)] for batch in batches)
+    return Inferred.of(given, note, f"{name}.")
 
 
 def _filled(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,19 +109,19 @@ def _further_types(table: Table, schema: Any, column: str) -> dict[str, Any]:
         kind = _type_at(schema, column)
         one = getattr(kind, "value_type", None)
         return {name: each for name, each in _fields(one).items() if name not in ("role", "content")}
-    from grounding_rewards.tables.inferred_schema import Inferred
 
-    def messages(row: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    def messages(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         given = value_at(row, column)
-        listed = given if isinstance(given, list) else []
-        return [further for each in listed if isinstance(each, Mapping) and (further := further_fields(each))]
+        return [each for each in given if isinstance(each, Mapping)] if isinstance(given, list) else []
 
-    found = Inferred.of(_NestedTable(table, [column.partition(".")[0], column], messages), lambda text: None)
+    batches = table.batches([column.partition(".")[0], column], whole=False)
+    further = ([further_fields(each) for row in batch.rows for each in messages(row)] for batch in batches)
+    found = Inferred.of(further, lambda text: None)
     if found.as_json:
         raise ConvertError(
             f"instruction: {', '.join(sorted(found.as_json))} of its messages has no one Parquet type; write JSON lines"
         )
-    return dict(found.encodable_types)
+    return found.encodable_types
 
 
 def _type_at(schema: Any, name: str) -> Any:
@@ -163,8 +136,6 @@ def _type_at(schema: Any, name: str) -> Any:
 
 def _fields(kind: Any) -> dict[str, Any]:
     """Return the fields of a struct's type; none of another type's."""
-    import pyarrow as pa
-
     if kind is None or not pa.types.is_struct(kind):
         return {}
     return {kind.field(place).name: kind.field(place).type for place in range(kind.num_fields)}

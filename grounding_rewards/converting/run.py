@@ -10,7 +10,7 @@ from typing import Any
 
 from grounding_rewards.converting import Layout, Reading, Sample, Survey, TargetReader, Wording, find_columns, read_rows
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
-from grounding_rewards.converting.layout import IMAGES, images_of
+from grounding_rewards.converting.layout import IMAGES
 from grounding_rewards.converting.merged import MergedColumns, empty_row, merged_columns
 from grounding_rewards.converting.result import (  # fmt: skip
     SOURCE,
@@ -25,6 +25,7 @@ from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.tables import Batch, Table, write_table
 from grounding_rewards.tables.files import PARQUET, schema_of
 from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables.parquet import holds_bytes, refuse_bytes
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.without_columns import IMAGES_FEATURE, KeptColumns
 
@@ -64,7 +65,8 @@ class Converter:
         table = open_rows(file, self.split, tolerant=True)
         if file.is_dir() and out.absolute().is_relative_to(file.absolute()):
             raise ConvertError(f"{out}: lies in the input, of which it would become a part; write somewhere else")
-        result = Converted(split=getattr(table, "split", None), files=_files(table), reporting=self.reporting)
+        files = [str(part.path.relative_to(table.path)) for part in getattr(table, "tables", ())]
+        result = Converted(split=getattr(table, "split", None), files=files, reporting=self.reporting)
         note_input(result, table)
         survey = self._survey(table, file, result)
         reading, remarks = self._reading(survey, file, result)
@@ -77,7 +79,9 @@ class Converter:
         result.left_out = self._in_the_way(survey, reading, merged)
         note_columns(result, self.layout, reading, remarks)
         new = merged_columns(self.layout, table, reading, merged, fields, _is_parquet(out), result.note)
-        kept, names = self._kept(table, survey, reading, new, fields), SampleNames()
+        image = [reading.columns.image] if reading.columns.image else []
+        gone = {*new.types, *self.layout.taken(survey.names), *self.dropped, *image}
+        kept, names = KeptColumns(table, gone, {IMAGES: IMAGES_FEATURE} if fields and image else {}), SampleNames()
         read = [*reading.columns.read, *merged]
         with (
             self.reporting.progress(f"converting {file.name}") as advance,
@@ -94,16 +98,14 @@ class Converter:
                 self._check_wiring(result)
                 advance(batch.done)
             self._check_wiring(result, ended=True)
+            result.list_problems(all_in_json=self.all_in_json)
             if result.problems and not self.skip_bad:
-                result.list_problems(all_in_json=self.all_in_json)
                 raise NotConvertedError(
                     f"{len(result.problems)} of {result.rows} rows cannot be converted, so nothing is written; fix "
                     "them, or leave them out by --skip-bad",
                     result,
                 )
         result.written = result.rows - len(result.problems)
-        if result.problems:
-            result.list_problems(all_in_json=self.all_in_json)
         looked_up = images.root if self.image_check else None
         note_samples(result, self.layout, reading, names, fields=fields, looked_up=looked_up)
         return result
@@ -139,7 +141,7 @@ class Converter:
         )
         target_reader = self.target_reader(columns.target)
         unnamed = file.stem.encode("utf-8", "backslashreplace").decode()
-        if SOURCE in self.layout.types() and self.source is None and columns.source is None:
+        if SOURCE in self.layout.types and self.source is None and columns.source is None:
             guesses["source"] = unnamed
         result.guesses, result.space = guesses, None if target_reader.space is None else str(target_reader.space)
         reading = Reading(
@@ -152,8 +154,6 @@ class Converter:
         """True where images are written with their bytes, or as fields of ``datasets``; False for paths."""
         column, schema = reading.columns.image, schema_of(table)
         if column is not None and schema is not None:
-            from grounding_rewards.tables.parquet import holds_bytes, refuse_bytes
-
             top = schema.field(column if column in schema.names else column.partition(".")[0])
             if holds_bytes(top.type):
                 if not _is_parquet(out):
@@ -161,15 +161,10 @@ class Converter:
                 return True
         return self.layout.decoded and _is_parquet(out)
 
-    def _kept(self, table: Table, survey: Survey, reading: Reading, new: MergedColumns, fields: bool) -> KeptColumns:
-        image = reading.columns.image
-        gone = {*new.types, *self.layout.taken(survey.names), *self.dropped, *([image] if image else [])}
-        return KeptColumns(table, gone, {IMAGES: IMAGES_FEATURE} if fields and image else {})
-
     def _in_the_way(self, survey: Survey, reading: Reading, merged: Sequence[str]) -> list[str]:
         """Return the columns to leave out because the trainer needs their names, though nothing of them is packed."""
         images = [IMAGES] if reading.columns.image else []
-        names = {*self.layout.types(), *images, *self.layout.taken(survey.names)}
+        names = {*self.layout.types, *images, *self.layout.taken(survey.names)}
         packed = {*reading.columns.read, *self.dropped, *merged}
         return [name for name in survey.names if name in names and name not in packed]
 
@@ -188,7 +183,7 @@ class Converter:
                 problems[place] = str(error)
                 continue
             samples.append(sample)
-            rows.append({**row, IMAGES: images_of(sample.images, fields)})
+            rows.append({**row, IMAGES: [image.as_field() if fields else image.path for image in sample.images]})
         result.rows += len(batch)
         result.problems += [(batch.start + place, batch.place(place), problems[place]) for place in sorted(problems)]
         result.findings += [replace(finding, first=batch.place(finding.row)) for finding in read.findings]
@@ -200,12 +195,6 @@ class Converter:
             result.list_problems(all_in_json=self.all_in_json)
             _, place, why = result.problems[0]
             raise NotConvertedError(f"not one of the first {result.rows} rows can be converted: {place}: {why}", result)
-
-
-def _files(table: Table) -> list[str]:
-    """Return the names of the files of a directory, relative to it."""
-    tables = getattr(table, "tables", ())
-    return [str(part.path.relative_to(table.path)) for part in tables]
 
 
 def _is_parquet(out: Path) -> bool:

@@ -120,17 +120,15 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
     >>> found.problems
     {1: "target, field 'bbox': got [3, 2, 1]; expected 4 numbers x1 y1 x2 y2"}
     """
-    samples: list[Sample | None] = []
+    samples: list[Sample | None] = [None] * len(rows)
     problems: dict[int, str] = {}
     for place, row in enumerate(rows):
         try:
-            samples.append(_read(row, reading, start + place))
+            samples[place] = _read(row, reading, start + place)
         except TargetError as error:
             problems[place] = f"target, {error.problem}"
         except GroundingRewardsError as error:
             problems[place] = str(error)
-        if place in problems:
-            samples.append(None)
     good = [(place, sample) for place, sample in enumerate(samples) if sample is not None]
     unfit, noticed = reading.target_reader.check(
         [sample.wire for _, sample in good], [sample.target for _, sample in good]

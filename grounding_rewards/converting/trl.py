@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from grounding_rewards.converting.layout import Layout, messages_type
+from grounding_rewards.converting.layout import MESSAGES, Layout
 from grounding_rewards.converting.prompts import IMAGE
 from grounding_rewards.converting.samples import Sample
 from grounding_rewards.errors import ConvertError
@@ -24,15 +24,9 @@ def row(sample: Sample) -> dict[str, Any]:
     return {"prompt": messages, "target": sample.wire, "sample_id": sample.name}
 
 
-def types() -> dict[str, Any]:
-    """Return the Arrow types of its columns."""
-    import pyarrow as pa
-
-    return {"prompt": messages_type(), "target": pa.string(), "sample_id": pa.string()}
-
-
 _OWN = (
     "prompts", "completion", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric",
     "environments", "image",
 )  # fmt: skip
-LAYOUT = Layout("trl", row, types, reserved=frozenset(_OWN), decoded=True)
+_TYPES = {"prompt": MESSAGES, "target": str, "sample_id": str}
+LAYOUT = Layout("trl", row, _TYPES, reserved=frozenset(_OWN), decoded=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from grounding_rewards.converting.layout import Layout, messages_type
+from grounding_rewards.converting.layout import MESSAGES, Layout
 from grounding_rewards.converting.prompts import IMAGE
 from grounding_rewards.converting.samples import Sample
 from grounding_rewards.errors import ConvertError
@@ -38,19 +38,12 @@ def row(sample: Sample) -> dict[str, Any]:
     }
 
 
-def types() -> dict[str, Any]:
-    """Return the Arrow types of its columns."""
-    import pyarrow as pa
-
-    about = {"index": pa.int64(), "id": pa.string(), "image_size": pa.list_(pa.float64()), "split": pa.string()}
-    return {
-        "data_source": pa.string(),
-        "prompt": messages_type(),
-        "reward_model": pa.struct({"style": pa.string(), "ground_truth": pa.string()}),
-        "extra_info": pa.struct(about),
-    }
-
-
+_TYPES = {
+    "data_source": str,
+    "prompt": MESSAGES,
+    "reward_model": {"style": str, "ground_truth": str},
+    "extra_info": {"index": int, "id": str, "image_size": [float], "split": str},
+}
 # What RLHFDataset adds to a row or takes out of it.
 _LOADED = ("raw_prompt", "index", "tools_kwargs", "interaction_kwargs", "dummy_tensor", "uid", "videos", "audios")
 # What the agent loop calls its arguments and reads as settings: a row's columns reach it as keywords.
@@ -66,6 +59,6 @@ _PRODUCED = (
     "multi_modal_inputs", "mm_processor_kwargs", "mm_processor_output",
 )  # fmt: skip
 LAYOUT = Layout(
-    "verl", row, types, reserved=frozenset((*_LOADED, *_CALLED, *_PRODUCED)), merged=("extra_info", "reward_model"),
+    "verl", row, _TYPES, reserved=frozenset((*_LOADED, *_CALLED, *_PRODUCED)), merged=("extra_info", "reward_model"),
     steering=frozenset(("agent_name", "__rollout_n__")),
 )  # fmt: skip

@@ -5,7 +5,7 @@
 [0.0, 1.0]
 """
 
-from grounding_rewards.pool.selectors import selector
+from grounding_rewards.plugins.named import selector
 from grounding_rewards.pool.selectors.bands import Band, MeanBand, MinRollouts, Source, Spread, Unsolved
 from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.selectors.weights import Every, Learnability

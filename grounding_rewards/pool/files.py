@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -56,12 +55,11 @@ class NamedRows:
                 f"{_examples(there)}, those of the rollouts such as {_examples(measured)}; expected the same names in "
                 "both: name the column that holds them by --id-column"
             )
-        unnamed = sum(name is None for name in self.names)
         return {
             "both": both,
             "data_only": len(there) - both,
             "rollouts_only": len(measured) - both,
-            "rows_without_name": unnamed,
+            "rows_without_name": sum(name is None for name in self.names),
         }
 
 
@@ -84,15 +82,10 @@ def check_paths(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> Non
             that no run set aside.
     """
     check_output(out, files)
-    paths, inside = pool_paths(out), [path for path in inputs if path.is_dir()]
+    paths = pool_paths(out)
     ours = _listed(paths)
     for name, path in paths.items():
-        check_place(path, files)
-        for folder in inside:
-            if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
-                raise TableError(
-                    f"{path}: lies in the input {folder}, of which it would become a part; write somewhere else"
-                )
+        check_place(path, [*files, *inputs])
         if name in _ASIDE and path.name not in ours and path.exists():
             raise TableError(
                 f"{path}: exists, and no {paths['manifest'].name} lists it, so it is not replaced; move it away, or "
@@ -145,10 +138,7 @@ def write_pool(
 
 
 def _listed(paths: Mapping[str, Path]) -> set[str]:
-    """Return the names of files that earlier runs wrote, by their manifest or by one of a run killed before the rename.
-
-    Files left by such a run would be mistaken for those of this one.
-    """
+    """Return the files of earlier runs, by their manifest or by that of one that was killed before the rename."""
     found = set[str]()
     for manifest in (paths["manifest"], *leftovers(paths["manifest"])):
         with suppress(TableError, KeyError, TypeError):

@@ -15,6 +15,7 @@ from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats
 from grounding_rewards.pool.transitions.paired import temperatures
+from grounding_rewards.tables.rollout_columns import PLACES
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 
 
@@ -47,7 +48,7 @@ def read_input(text: str) -> Input:
         return Input(Path(text))
     number, equals, rest = text.partition("=")
     try:
-        warm = rounded(float(number)) if equals else None
+        warm = round(float(number), PLACES) if equals else None
     except ValueError:
         warm = None
     if warm is not None and not 0 <= warm < math.inf:
@@ -127,36 +128,18 @@ def one_round(table: RolloutTable, paths: Sequence[Path], number: int | None) ->
     return None
 
 
-def rollouts_by_temperature(table: RolloutTable, rounds: Sequence[int] | None) -> dict[float | None, int]:
-    """Count the rollouts of some rounds by temperature."""
-    found: dict[float | None, int] = {}
-    for warm, rows in table.temperatures(rounds).items():
-        key = None if warm is None else rounded(warm)
-        found[key] = found.get(key, 0) + rows
-    return found
-
-
 def only_temperature(source: Input, there: Sequence[float]) -> float:
     """Return the temperature of an input that has one.
 
     Raises:
         PoolError: it has none or several, or another than the named one.
     """
-    known = {rounded(value) for value in (*there, *([] if source.temperature is None else [source.temperature]))}
+    known = {*there, *([] if source.temperature is None else [source.temperature])}
     if len(known) != 1:
         shown = ", ".join(f"{value:g}" for value in sorted(set(there))) or "none"
         named = "" if source.temperature is None else f", and is given as {source.temperature:g}"
         raise PoolError(f"{source.path}: its temperature is {shown}{named}; expected one, as 1.4={source.path}")
     return known.pop()
-
-
-def rounded(temperature: float) -> float:
-    """Round to six places, so that 0.7 in 32 bits is 0.7 in 64.
-
-    >>> rounded(float(np.float32(0.7)))
-    0.7
-    """
-    return round(temperature, 6)
 
 
 def _read_statistics(source: Input) -> SampleStats:
@@ -168,7 +151,7 @@ def _read_statistics(source: Input) -> SampleStats:
 
 def _stats_at(source: Input, table: RolloutTable, rounds: Sequence[int] | None, **options: Any) -> SampleStats:
     """Return statistics at the named temperature, which chooses among several, or is that of rollouts without one."""
-    there = [value for value in rollouts_by_temperature(table, rounds) if value is not None]
+    there = [value for value in table.temperatures(rounds) if value is not None]
     if len(there) > 1 and source.temperature in there:
         return stats_of(table, rounds=rounds, temperature=source.temperature, **options)
     warm = only_temperature(source, there)
@@ -191,7 +174,7 @@ def _temperatures_of(group: Sequence[Input]) -> Iterator[tuple[float, SampleStat
     if source.temperature is not None:
         yield source.temperature, _stats_at(source, table, rounds)
         return
-    there = rollouts_by_temperature(table, rounds)
+    there = table.temperatures(rounds)
     if None in there:
         raise PoolError(
             f"{_listed(paths)}: {there[None]} rollouts name no temperature; expected it in a column temperature, or "

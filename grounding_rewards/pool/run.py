@@ -93,8 +93,6 @@ def next_round(
     _check_selectors(band, selectors)
     asked = {"--round": rounds is not None, "--target-space": target_space, "--by": by != "source", "--recipe": recipe}
     table = _open(rollouts, [option for option, value in asked.items() if value])
-    if table is not None and rounds is not None:
-        table.need("round")
     rows = None if data is None else open_rows(data, split)
     models = dict(zip(("weak", "strong"), two_model or (), strict=False))
     for path in models.values():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import read_only
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TableError, near
-from grounding_rewards.pool.aggregate import stats_of
+from grounding_rewards.pool.aggregate import ALL, stats_of
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.summary import SUMMED, summary
 from grounding_rewards.scoring import Recipe
@@ -33,8 +32,6 @@ _WHOLE = {"n": 0, "num_correct": 0, "unscored": 0, "clicks": 0, "distinct": -1, 
 """Columns of whole numbers, and what stands for null in them."""
 
 _AT_ONCE = 1 << 17
-
-_COLUMNS = tuple(column.name for column in fields(SampleStats))
 
 
 def to_table(stats: SampleStats, ks: Sequence[int] = ()) -> pa.Table:
@@ -53,7 +50,7 @@ def to_table(stats: SampleStats, ks: Sequence[int] = ()) -> pa.Table:
     further = {"pass_rate": stats.pass_rate, "wilson_low": low, "wilson_high": high, "spread": stats.spread}
     further["dispersion_target"] = np.where(np.isfinite(beside), beside, np.nan)
     further |= {f"pass_at_{k}": pass_at_k(stats.n, stats.num_correct, k) for k in ks}
-    own = {name: getattr(stats, name) for name in _COLUMNS}
+    own = {name: getattr(stats, name) for name in ALL}
     return pa.table({name: _array(name, column) for name, column in {**own, **further}.items()})
 
 
@@ -78,7 +75,7 @@ def from_table(table: pa.Table) -> SampleStats:
     if missing:
         hint = near(missing[0], table.column_names) or "."
         raise PoolError(f"no column {missing[0]!r}{hint} There are: {', '.join(table.column_names)}")
-    found = {name: _column(name, table[name]) for name in _COLUMNS if name in table.column_names}
+    found = {name: _column(name, table[name]) for name in ALL if name in table.column_names}
     stats = SampleStats(**found)
     for row, name in enumerate(stats.sample_id.tolist()):
         if not name:
@@ -133,7 +130,7 @@ def count_rollouts(
         if out is not None:
             check_output(out, [*rollouts, *table.files])
         stats = stats_of(
-            table, rounds=rounds, by=by, columns=SUMMED if out is None else _COLUMNS, target_space=target_space,
+            table, rounds=rounds, by=by, columns=SUMMED if out is None else ALL, target_space=target_space,
             recipe=recipe, warn=reporting.warn,
         )  # fmt: skip
         advance(0.8)
@@ -180,7 +177,7 @@ def _read(path: str | os.PathLike[str]) -> pa.Table:
         with open(path, "rb") as opened, pq.ParquetFile(opened) as file:
             return file.read()
     rows = [row for batch in open_table(path).batches() for row in batch.rows]
-    names = dict.fromkeys(key for row in rows for key in row if key in _COLUMNS)
+    names = dict.fromkeys(key for row in rows for key in row if key in ALL)
     try:
         return pa.table({name: [row.get(name) for row in rows] for name in names})
     except (pa.ArrowException, OverflowError) as error:

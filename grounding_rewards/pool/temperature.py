@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.selection.quotas import check_seed
+from grounding_rewards.pool.selection.quotas import check_whole
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.transitions.paired import in_common, plain
 from grounding_rewards.pool.transitions.warnings import of_temperatures
@@ -155,7 +155,7 @@ def sweep(
     (0.7, 'accuracy 0.5000 below that at 0.7; the interval ends at -0.5000')
     """
     _check(rule, margin, draws, confidence)
-    check_seed(seed)
+    check_whole("seed", seed, 0)
     temperatures = _sorted(stats_by_temperature, reference)
     _from_0_to_1("tolerance", tolerance)
     common, every = _common([stats_by_temperature[value] for value in temperatures], temperatures)

@@ -50,7 +50,8 @@ class ArrowTable:
         length, start = max(self.path.stat().st_size, 1), 0
         with self._reading() as source:
             for chunk in _chunks(_reader(source)):
-                for arrow in pieces(chunk) if size is None else _slices(chunk, size):
+                slices = (chunk.slice(at, size) for at in range(0, len(chunk), size or 1))
+                for arrow in pieces(chunk) if size is None else slices:
                     picked = arrow.select(wanted)
                     rows = picked.to_pylist() if wanted else [{} for _ in range(len(arrow))]
                     yield Batch(start, rows, arrow if whole else picked, min(source.tell() / length, 1.0))
@@ -79,7 +80,3 @@ def _chunks(reader: Any) -> Iterator[Any]:
     if hasattr(reader, "num_record_batches"):
         return (reader.get_batch(index) for index in range(reader.num_record_batches))
     return iter(reader)
-
-
-def _slices(chunk: Any, size: int) -> Iterator[Any]:
-    return (chunk.slice(start, size) for start in range(0, len(chunk), size))

@@ -6,13 +6,16 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.atomic import atomic_file
 from grounding_rewards.tables.base import NewColumns, NoRowsError, Note, Table, Writer, no_collision
 from grounding_rewards.tables.data_paths import not_there
 from grounding_rewards.tables.json_lines import JsonLinesTable, JsonLinesWriter
+
+if TYPE_CHECKING:
+    from grounding_rewards.tables.inferred_schema import Inferred
 
 JSON_LINES = (".jsonl", ".ndjson", ".json-lines")
 PARQUET = (".parquet",)
@@ -101,13 +104,32 @@ def table_writer(
     new: NewColumns,
     note: Note = lambda text: None,
     metadata: Mapping[bytes, bytes] | None = None,
+    inferred: Inferred | None = None,
 ) -> Iterator[Writer]:
     """Write a table with new columns into an open file that will be called ``path``, as ``write_table`` does.
+
+    ``inferred`` are the types of JSON's columns, where another file of the same rows has asked for them.
 
     Raises:
         TableError: the path has another suffix, or cannot hold the table's columns.
     """
-    writer = _parquet_writer(file, like, new, note, metadata) if _is_parquet(path) else _json_writer(file, like, new)
+    schema = schema_of(like)
+    if not _is_parquet(path):
+        if schema is not None:
+            from grounding_rewards.tables.parquet import refuse_bytes
+
+            refuse_bytes(like.path, schema)
+        no_collision(like.path, like.columns, new)
+        writer: Writer = JsonLinesWriter(file, like.path, new)
+    else:
+        from grounding_rewards.tables.inferred_schema import Inferred, inferring_writer
+        from grounding_rewards.tables.parquet import ParquetWriter
+
+        if schema is None:
+            found = inferred or Inferred.of((batch.rows for batch in like.batches()), note)
+            writer = inferring_writer(file, like.path, found, new, metadata)
+        else:
+            writer = ParquetWriter(file, like.path, schema, new)
     try:
         yield writer
     finally:
@@ -159,25 +181,3 @@ def _is_parquet(path: Path) -> bool:
     if suffix not in (*JSON_LINES, *PARQUET):
         raise TableError(f"{path}: a file of rows ends in {', '.join(JSON_LINES)} or {', '.join(PARQUET)}")
     return suffix in PARQUET
-
-
-def _json_writer(file: IO[bytes], like: Table, new: NewColumns) -> Writer:
-    schema = schema_of(like)
-    if schema is not None:
-        from grounding_rewards.tables.parquet import refuse_bytes
-
-        refuse_bytes(like.path, schema)
-    no_collision(like.path, like.columns, new)
-    return JsonLinesWriter(file, like.path, new)
-
-
-def _parquet_writer(
-    file: IO[bytes], like: Table, new: NewColumns, note: Note, metadata: Mapping[bytes, bytes] | None
-) -> Writer:
-    from grounding_rewards.tables.inferred_schema import inferring_writer
-    from grounding_rewards.tables.parquet import ParquetWriter
-
-    schema = schema_of(like)
-    if schema is not None:
-        return ParquetWriter(file, like.path, schema, new)
-    return inferring_writer(file, like, new, note, metadata)

@@ -70,10 +70,19 @@ class ChainedTable:
 
     @cached_property
     def schema(self) -> Any:
-        """The Arrow schema of all files; None for JSON lines."""
-        if schema_of(self.tables[0]) is None:
+        """The Arrow schema of the first file, with types for nulls where another has one; None for JSON lines.
+
+        Raises:
+            TableError: names, their order or types differ; says which file and column.
+        """
+        first = schema_of(self.tables[0])
+        if first is None:
             return None
-        return unified(self.tables)
+        found = first
+        for table in self.tables[1:]:
+            found = _both(found, schema_of(table), table, self.tables[0])
+        same = [field.name for field in found if field.type.equals(first.field(field.name).type)]
+        return first if same == found.names else found.with_metadata(with_features(first.metadata, same, {}))
 
     def batches(
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
@@ -95,20 +104,6 @@ class ChainedTable:
         fields = [self.schema.field(name) for name in rows.schema.names]
         columns = [rows.column(index).cast(field.type) for index, field in enumerate(fields)]
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields, self.schema.metadata))
-
-
-def unified(tables: Sequence[Table]) -> Any:
-    """Return the schema of the first file, with types instead of nulls where another file has one.
-
-    Raises:
-        TableError: names, their order or types differ; says which file and column.
-    """
-    first: Any = schema_of(tables[0])
-    found = first
-    for table in tables[1:]:
-        found = _both(found, schema_of(table), table, tables[0])
-    same = [field.name for field in found if field.type.equals(first.field(field.name).type)]
-    return first if same == found.names else found.with_metadata(with_features(first.metadata, same, {}))
 
 
 def _both(one: Any, other: Any, table: Table, first: Table) -> Any:

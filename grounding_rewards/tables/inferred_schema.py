@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -11,12 +11,12 @@ from typing import IO, Any
 import pyarrow as pa
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import Batch, NewColumns, Note, Table
+from grounding_rewards.tables.base import Batch, NewColumns, Note
 from grounding_rewards.tables.json_lines import finite
 from grounding_rewards.tables.parquet import ParquetWriter, first_line, types_within
 
 _UNFIT = (pa.ArrowException, OverflowError)
-"""What Arrow raises where values share no type, or fit none."""
+"""Errors of Arrow where values share no type, or fit none."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Inferred:
     rows: int
 
     @classmethod
-    def of(cls, table: Table, note: Note, within: str = "") -> Inferred:
-        """Infer from all rows of a table; ``within`` stands before the names of columns in notes."""
-        types, broken, rows = _types(table)
+    def of(cls, batches: Iterable[Sequence[Mapping[str, Any]]], note: Note, within: str = "") -> Inferred:
+        """Infer from all rows, batch by batch; ``within`` stands before the names of columns in notes."""
+        types, broken, rows = _types(batches)
         as_json = frozenset(name for name, kind in types.items() if kind is None)
         notes = {
             "written as JSON strings, for want of one Parquet type": as_json,
@@ -78,26 +78,25 @@ class Inferred:
 
 
 def inferring_writer(
-    file: IO[bytes], table: Table, new: NewColumns, note: Note, metadata: Mapping[bytes, bytes] | None = None
+    file: IO[bytes], path: Path, found: Inferred, new: NewColumns, metadata: Mapping[bytes, bytes] | None
 ) -> ParquetWriter:
     """Return a writer of JSON objects as Parquet; columns without one type become strings of JSON."""
-    found = Inferred.of(table, note)
 
     def columns(batch: Batch) -> list[Any]:
-        return [found.array(table.path, batch, name, kind) for name, kind in found.types.items()]
+        return [found.array(path, batch, name, kind) for name, kind in found.types.items()]
 
-    return ParquetWriter(file, table.path, pa.schema(list(found.encodable_types.items()), metadata), new, columns)
+    return ParquetWriter(file, path, pa.schema(list(found.encodable_types.items()), metadata), new, columns)
 
 
-def _types(table: Table) -> tuple[dict[str, Any], set[str], int]:
+def _types(batches: Iterable[Sequence[Mapping[str, Any]]]) -> tuple[dict[str, Any], set[str], int]:
     """Return the type of each column, None where values share none; the columns with lone surrogates; and all rows."""
     types: dict[str, Any] = {}
     broken: set[str] = set()
     rows = 0
-    for batch in table.batches():
+    for batch in batches:
         rows += len(batch)
-        for name in dict.fromkeys(key for row in batch.rows for key in row):
-            values = batch.column(name)
+        for name in dict.fromkeys(key for row in batch for key in row):
+            values = [row.get(name) for row in batch]
             try:
                 found = _type(values)
             except UnicodeEncodeError:

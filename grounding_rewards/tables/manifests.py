@@ -14,7 +14,7 @@ from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.files import JSON_LINES, PARQUET
 
 UNFINISHED = ".unfinished"
-"""Where a run keeps its shards until all are there, in the directory that they will make; see ``shards``."""
+"""Folder of a run's shards until all are there, in the directory that they will make; see ``shards``."""
 
 COMPLETE = "complete"
 """The manifest's mark that all shards are there."""

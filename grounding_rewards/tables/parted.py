@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 
 from grounding_rewards.tables.atomic import Files, atomic_file
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, Note, Table, Writer
-from grounding_rewards.tables.files import PARQUET, check_output, table_writer
+from grounding_rewards.tables.files import PARQUET, check_output, schema_of, table_writer
+from grounding_rewards.tables.inferred_schema import Inferred
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.parquet import gathered, unpacked_bytes
@@ -84,13 +85,12 @@ def write_parts(
     Raises:
         TableError: the table cannot be read, or a format cannot hold its columns.
     """
-    said = dict[str, None]()
+    chosen = {path: frozenset(some) for path, some in parts.items() if not frozenset(some).isdisjoint(names)}
+    inferred = None
+    if schema_of(table) is None and any(path.suffix.lower() in PARQUET for path in chosen):
+        inferred = Inferred.of((batch.rows for batch in table.batches()), note)  # once for all files
     with ExitStack() as writers:
-        opened = [
-            _Part(files.open(path), path, chosen, writers, table, said)
-            for path, chosen in ((path, frozenset(some)) for path, some in parts.items())
-            if not chosen.isdisjoint(names)
-        ]
+        opened = [_Part(files.open(path), path, some, writers, table, inferred) for path, some in chosen.items()]
         for batch in table.batches():
             here = names[batch.start : batch.start + len(batch)]
             for part in opened:
@@ -98,8 +98,6 @@ def write_parts(
             advance(batch.done)
         for part in opened:
             part.flush()
-    for text in said:
-        note(text)
     return [_written(part.file, part.path, part.rows) for part in opened]
 
 
@@ -107,12 +105,10 @@ class _Part:
     """One of the files, and rows that wait to be written, because few rows make poor pieces of a Parquet file."""
 
     def __init__(
-        self, file: IO[bytes], path: Path, chosen: frozenset[str], stack: ExitStack, like: Table, said: dict[str, None]
+        self, file: IO[bytes], path: Path, chosen: frozenset[str], stack: ExitStack, like: Table, types: Inferred | None
     ) -> None:
         self.file, self.path, self.chosen, self.rows = file, path, chosen, 0
-        self.writer: Writer = stack.enter_context(
-            table_writer(file, path, like=like, new={}, note=lambda text: said.update({text: None}))
-        )
+        self.writer: Writer = stack.enter_context(table_writer(file, path, like=like, new={}, inferred=types))
         self._held, self._count, self._bytes = list[Any](), 0, 0
 
     def take(self, batch: Batch, rows: Sequence[int]) -> None:

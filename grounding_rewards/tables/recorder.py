@@ -77,17 +77,9 @@ class RolloutRecorder:
         TableError: the directory cannot be made or written into, or a part bears the name of another column.
     """
 
-    _changed: Condition
-    _writing: Lock
     _waiting: Waiting
     _shard: Log | None
     _writer: Thread | None
-    _rests_until: float
-    _added: int
-    _written: int
-    _failing: bool
-    _stalled: bool
-    _lost: int
 
     def __init__(self, directory: str | os.PathLike[str], parts: Sequence[str] = ()) -> None:
         self.directory = _absolute(directory)
@@ -321,15 +313,7 @@ def read_rollouts(directory: str | os.PathLike[str], columns: Sequence[str] | No
 
 
 def _absolute(directory: str | os.PathLike[str]) -> Path:
-    """Return the full path of a directory, so that it stays the same one when the working directory changes.
-
-    Raises:
-        TableError: it is no path of a file system.
-
-    >>> _absolute("s3://bucket/run")
-    Traceback (most recent call last):
-    grounding_rewards.errors.TableError: got 's3://bucket/run'; expected a directory of a file system
-    """
+    """Return the full path of a directory, so that it stays the same one when the working directory changes."""
     if not isinstance(directory, str | os.PathLike) or not os.fspath(directory) or "://" in str(directory):
         raise TableError(f"got {directory!r:.80}; expected a directory of a file system")
     return Path(os.path.abspath(Path(directory).expanduser()))

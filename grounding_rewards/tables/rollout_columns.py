@@ -35,7 +35,7 @@ COLUMNS: Mapping[str, Any] = {
     "train_step": pa.int64(),
     "token_length": pa.int64(),
 }
-"""What every rollout table has, in order; parts come after them, as float64.
+"""Columns of every rollout table, in order; parts come after them, as float64.
 
 ==================  ================================================================================================
 column              what it says; null where nobody knows

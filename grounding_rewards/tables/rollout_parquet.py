@@ -40,11 +40,7 @@ class ParquetRollouts:
         self.path = path
         self.table = ParquetTable(path)
         self.kinds = {field.name: plain_type(field.type) for field in self.table.schema}
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of its columns."""
-        return tuple(self.kinds)
+        self.columns = tuple(self.kinds)
 
     @property
     def names_are_numbers(self) -> bool:
@@ -64,10 +60,7 @@ class ParquetRollouts:
 
     @cached_property
     def _source(self) -> str:
-        """Path to the file for a DuckDB query.
-
-        SQL is UTF-8. A file whose name is not UTF-8 is opened here, and named by the number of its file descriptor.
-        """
+        """Path to the file for a query; where it is not UTF-8, as SQL is, that of its file descriptor."""
         with suppress(UnicodeEncodeError):
             return _escaped(str(self.path).encode().decode())
         handle = os.open(self.path, os.O_RDONLY)
@@ -75,11 +68,7 @@ class ParquetRollouts:
         return f"/proc/self/fd/{handle}"
 
     def _expression(self, name: str) -> str:
-        """Return the SQL of one column, in the type that it has in a rollout table.
-
-        A verdict is read from ``acc``, or from ``correct`` where ``acc`` is null or missing. The query fails where the
-        two disagree, and where a rollout has a verdict and a total of NaN.
-        """
+        """Return the SQL of one column in its type; it fails on verdicts that disagree, and on NaN beside a verdict."""
         kind = COLUMNS.get(name)
         wanted = "VARCHAR" if kind is None else _SQL[str(kind)]
         found = [
@@ -103,11 +92,7 @@ class ParquetRollouts:
         return f"error({literal(f'{self.path}, row ')} || {row} || ', sample ' || {sample} || ': ' || {message})"
 
     def _cast(self, name: str, wanted: str) -> str:
-        """Return the SQL that reads one column of the file as the SQL type ``wanted``.
-
-        Raises:
-            TableError: its own type cannot be read so, or DuckDB cannot tell the column from another one.
-        """
+        """Return the SQL that reads one column of the file as the SQL type ``wanted``; raise where nothing does."""
         kind, column = self.kinds[name], quoted(name)
         # DuckDB ignores the case of column names.
         alike = [each for each in self.kinds if each != name and each.casefold() == name.casefold()]
@@ -171,14 +156,10 @@ class GrowingRollouts:
     """The last shard of a recording process, read into memory when it is opened: some thousand rows."""
 
     def __init__(self, path: Path) -> None:
-        self.table = ParquetTable(path)
+        self.path, self.table = path, ParquetTable(path)
         batches = [batch.whole for batch in self.table.batches()]
         self.held = pa.Table.from_batches(batches).replace_schema_metadata(None)
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """Names of its columns."""
-        return tuple(self.held.column_names)
+        self.columns = tuple(self.held.column_names)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield all rows with these columns; columns that the file lacks are null.
@@ -193,7 +174,7 @@ class GrowingRollouts:
                 column = self.held[name].cast(kind) if name in self.columns else pa.nulls(len(self.held), kind)
             except pa.ArrowException:
                 wrong = f"column {name} holds {self.held[name].type}; expected {kind}, as recorders write it"
-                raise TableError(f"{self.table.path}: {wrong}") from None
+                raise TableError(f"{self.path}: {wrong}") from None
             arrays.append(column)
         yield from pa.table(dict(zip(columns, arrays, strict=True))).to_batches()
 

@@ -16,7 +16,7 @@ from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES, arrow
 
 _LARGE = 10**300
 CORRECT = "correct"
-"""What a column of ``acc`` may be called as well."""
+"""Another name of the column ``acc``."""
 
 AGREE = "expected the same of both: leave out the column that is wrong"
 NO_TOTAL = "total is NaN beside an acc; expected a finite number, or null in both where the rollout was not scored"
@@ -26,8 +26,8 @@ class JsonRollouts:
     """A table of JSON objects, read as rollouts: ids, rounds and verdicts strictly, all else as far as it goes."""
 
     def __init__(self, table: Table) -> None:
-        self.table = table
-        self._kinds: dict[str, tuple[type, str]] = {}
+        self.table, self.path = table, table.path
+        self._named: tuple[type, str] | None = None  # the type of names, and the place of the first one
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ class JsonRollouts:
             for row, value in enumerate(values):
                 if value is not None and not fits(value):
                     raise TableError(
-                        f"{self.table.path}, {batch.place(row)}: {name} is {value!r:.60}; expected {expected}, or null"
+                        f"{self.path}, {batch.place(row)}: {name} is {value!r:.60}; expected {expected}, or null"
                     )
             values = [None if value is None else _exact(name, value, kind) for value in values]
         elif kind == pa.string():
@@ -84,28 +84,29 @@ class JsonRollouts:
                     raise TableError(f"{self._place(batch, row)}: {NO_TOTAL}")
 
     def _place(self, batch: Batch, row: int) -> str:
-        return f"{self.table.path}, {batch.place(row)}, sample {batch.rows[row].get('sample_id')!r:.60}"
+        return f"{self.path}, {batch.place(row)}, sample {batch.rows[row].get('sample_id')!r:.60}"
 
     def _name(self, value: Any, batch: Batch, row: int) -> str:
         """A sample's name as text; a file holds either texts or whole numbers, or "1" and 1 would become one sample."""
         if not isinstance(value, str | int) or isinstance(value, bool) or value == "" or _broken(value):
             raise TableError(
-                f"{self.table.path}, {batch.place(row)}: sample_id is {value!r:.60}; expected the name of the sample, "
+                f"{self.path}, {batch.place(row)}: sample_id is {value!r:.60}; expected the name of the sample, "
                 "a text that UTF-8 can hold, or a whole number"
             )
-        kind = type(value)
-        first, place = self._kinds.setdefault("sample_id", (kind, batch.place(row)))
-        if kind is not first:
+        if self._named is None:
+            self._named = type(value), batch.place(row)
+        if type(value) is not self._named[0]:
+            first, second = ("a text", "a number") if self._named[0] is str else ("a number", "a text")
             raise TableError(
-                f"{self.table.path}: sample_id is {'a text' if first is str else 'a number'} in {place} and "
-                f"{'a text' if kind is str else 'a number'} ({value!r:.60}) in {batch.place(row)}; write all as texts"
+                f"{self.path}: sample_id is {first} in {self._named[1]} and {second} ({value!r:.60}) in "
+                f"{batch.place(row)}; write all as texts"
             )
         return str(value)
 
     @property
     def names_are_numbers(self) -> bool:
         """True where the names of samples were whole numbers, as far as rows have been read."""
-        return self._kinds.get("sample_id", (str, ""))[0] is int
+        return self._named is not None and self._named[0] is int
 
 
 def _there(value: Any) -> bool:

@@ -90,7 +90,7 @@ class Source:
         if kept.schema is not None:
             types = {each.name: each.type for each in kept.schema}
             return cls(table, _count(table), kept, types, None, state)
-        inferred = Inferred.of(kept, note)
+        inferred = Inferred.of((batch.rows for batch in kept.batches()), note)
         return cls(table, inferred.rows, kept, inferred.encodable_types, inferred, state)
 
     def batches(self, columns: Collection[str]) -> Iterator[Batch]:

@@ -30,13 +30,13 @@ from grounding_rewards.tables.files import PARQUET, open_table
 from grounding_rewards.tables.interrupting import interruptible
 from grounding_rewards.tables.manifests import files_of_rows, fingerprint
 from grounding_rewards.tables.parquet import first_line
-from grounding_rewards.tables.rollout_columns import COLUMNS
+from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES
 from grounding_rewards.tables.rollout_parquet import GrowingRollouts, ParquetRollouts, last_parts, quoted
 from grounding_rewards.tables.rollout_rows import CORRECT, JsonRollouts
 from grounding_rewards.tables.trainer_logs import trainer_log
 
 MEMORY = "512MB"
-"""What a query may hold; the rest goes to files in the system's place for them."""
+"""Bound on the memory of a query; the rest goes to files in the system's place for them."""
 
 _ROWS = 1 << 16
 _KEY = ("sample_id", "round", "rollout")
@@ -90,7 +90,7 @@ class RolloutTable:
     def _lacks(self, each: Any, name: str, known: Sequence[str]) -> TableError:
         hint = near(name, known) or (near(CORRECT, known) if name == "acc" else "") or "."
         fix = "; score them first: `grounding-rewards pool score`" if name == "acc" and "response" in known else ""
-        return TableError(f"{_path(each)}: no column {name!r}{fix}{hint} It has: {', '.join(known) or 'none'}")
+        return TableError(f"{each.path}: no column {name!r}{fix}{hint} It has: {', '.join(known) or 'none'}")
 
     def query(self, sql: str, columns: Sequence[str], parameters: Sequence[Any] = ()) -> pa.Table:
         """Return the result of a query of ``{rollouts}``, these rows with these columns.
@@ -98,8 +98,9 @@ class RolloutTable:
         Raises:
             TableError: a file cannot be read.
         """
-        with self._lock:
-            return self._found(sql.replace("{rollouts}", f"({self._relation(columns)})"), parameters)
+        with self._lock, self._readable():
+            sql = sql.replace("{rollouts}", f"({self._relation(columns)})")
+            return interruptible(self._connection, _table, self._connection, sql, list(parameters))
 
     def stream(self, sql: str, columns: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
         """The same in batches, which are to be read, or the stream closed, before anything else is asked."""
@@ -144,8 +145,12 @@ class RolloutTable:
         return self._counts("round", rounds)
 
     def temperatures(self, rounds: Collection[int] | None = None) -> dict[float | None, int]:
-        """Count the rows, or those of some rounds, that were sampled at each temperature."""
+        """Count the rows, or those of some rounds, that were sampled at each temperature, to six decimal places."""
         return self._counts("temperature", rounds)
+
+    def policies(self, rounds: Collection[int] | None = None) -> set[str]:
+        """Return the policies that rows name, or those of some rounds."""
+        return {policy for policy in self._counts("policy", rounds) if policy is not None}
 
     def inputs(self) -> list[dict[str, Any]]:
         """Return ``fingerprint`` of each path, for manifests."""
@@ -161,7 +166,7 @@ class RolloutTable:
         """
         numbers = {getattr(each, "names_are_numbers", False): each for each in self._each}
         if len(numbers) > 1:
-            paths = {kind: _path(each) for kind, each in numbers.items()}
+            paths = {kind: each.path for kind, each in numbers.items()}
             raise TableError(
                 f"sample_id is a whole number in {paths[True]} and a text in {paths[False]}; write all as texts, or "
                 "two samples, such as 1 and '1', would be taken for one"
@@ -194,7 +199,8 @@ class RolloutTable:
             )
 
     def _counts(self, name: str, rounds: Collection[int] | None) -> dict[Any, int]:
-        key = name if name in self.columns else "NULL::BIGINT"
+        own = f"round(temperature, {PLACES})" if name == "temperature" else name
+        key = own if name in self.columns else "NULL::BIGINT"
         used = [each for each in (name, "round") if each in self.columns] or ["sample_id"]
         where = "" if rounds is None else " WHERE round IN (SELECT unnest(?::BIGINT[]))"
         sql = f"SELECT {key} AS key, count(*) AS rows FROM {{rollouts}}{where} GROUP BY 1 ORDER BY 1 NULLS FIRST"
@@ -204,27 +210,24 @@ class RolloutTable:
     def _relation(self, columns: Sequence[str]) -> str:
         parts = [each.sql(columns) for each in self.parquet]
         if self.rows:
-            held = self._hold(columns)
-            parts.append(f"SELECT {', '.join(map(quoted, columns))} FROM {held}")
+            self._hold(columns)
+            parts.append(f"SELECT {', '.join(map(quoted, columns))} FROM held")
         return " UNION ALL ".join(parts)
 
-    def _hold(self, columns: Sequence[str]) -> str:
-        """A table of the rows that are not Parquet, with at least these columns."""
-        if self._held is None or not set(columns) <= set(self._held):
-            wanted = dict.fromkeys([*(self._held or ()), *(name for name in COLUMNS if name in self.columns), *columns])
-            self._run("DROP TABLE IF EXISTS held")
-            for place, rows in enumerate(self.rows):
-                self._take_in(rows, list(wanted), first=not place)
-            self._held = wanted
-        return "held"
-
-    def _take_in(self, rows: Rows, columns: list[str], *, first: bool) -> None:
-        batches = rows.batches(columns)
-        while some := _some(batches):
-            self._connection.register("arriving", pa.Table.from_batches(some))
-            self._run(f"{'CREATE TEMP TABLE held AS' if first else 'INSERT INTO held'} SELECT * FROM arriving")
-            self._connection.unregister("arriving")
-            first = False
+    def _hold(self, columns: Sequence[str]) -> None:
+        """Make a table ``held`` of the rows that are not Parquet, with at least these columns."""
+        if self._held is not None and set(columns) <= set(self._held):
+            return
+        wanted = dict.fromkeys([*(self._held or ()), *(name for name in COLUMNS if name in self.columns), *columns])
+        self._run("DROP TABLE IF EXISTS held")
+        put = "CREATE TEMP TABLE held AS"
+        for batches in (rows.batches(list(wanted)) for rows in self.rows):
+            while some := _some(batches):
+                self._connection.register("arriving", pa.Table.from_batches(some))
+                self._run(f"{put} SELECT * FROM arriving")
+                self._connection.unregister("arriving")
+                put = "INSERT INTO held"
+        self._held = wanted
 
     @cached_property
     def _connection(self) -> Any:
@@ -238,10 +241,6 @@ class RolloutTable:
         # Parquet's statistics leave NaN out, and what DuckDB concludes from them is that no number of a file is NaN.
         found.execute("SET disabled_optimizers = 'statistics_propagation'")
         return found
-
-    def _found(self, sql: str, parameters: Sequence[Any] = ()) -> pa.Table:
-        with self._readable():
-            return interruptible(self._connection, _table, self._connection, sql, list(parameters))
 
     def _run(self, sql: str) -> None:
         with self._readable():
@@ -315,12 +314,6 @@ def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: l
             rows.append(JsonRollouts(table))
     if len(parquet) + len(rows) == before:
         raise NoRowsError(f"{path}: no rollouts are there; expected files that end in .parquet or .jsonl")
-
-
-def _path(each: Any) -> Path:
-    """The file that rows come from, or a trainer's log."""
-    found: Path = getattr(each, "table", each).path
-    return found
 
 
 def _some(batches: Iterator[Any]) -> list[Any]:

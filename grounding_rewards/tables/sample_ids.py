@@ -19,13 +19,13 @@ from grounding_rewards.tables.json_lines import finite
 SOURCE_COLUMNS = ("source", "data_source")
 IMAGE_COLUMNS = ("image_path", "image", "images")
 INSTRUCTION_COLUMNS = ("instruction", "prompts", "prompt")  # not verl's raw_prompt, which not all of its trainers give
-"""Columns that say the parts of a sample's content; the first that has a value counts."""
+"""Columns of the parts of a sample's content; the first that has a value counts."""
 
 _EXACT = 2**53
 """Up to here a whole number and the float of its value are one number, whoever wrote it."""
 
 PLACES = ("sample_id", "extra_info.id", "reward_model.ground_truth.id", "answer.id", "target.id", "id")
-"""Where a name is looked for, in this order: in a column, or in an object or the JSON of one inside of it."""
+"""Places of a name, in the order of looking: a column, or a field of the object or the JSON in one."""
 
 
 def sample_id(
@@ -169,7 +169,8 @@ def sample_names(
     """
     if column is not None:
         require_column(table, column if column in table.columns else column.partition(".")[0], "--id-column")
-    places = _paths(PLACES if column is None else [column], table)
+    named = PLACES if column is None else [column]
+    places = [(place,) if place in table.columns else tuple(place.split(".")) for place in named]
     found, first = list[str | None](), dict[str, int]()
     for batch in table.batches(sorted({path[0] for path in places}), whole=False):
         for index, row in enumerate(batch.rows):
@@ -188,10 +189,6 @@ def sample_names(
             f"{', '.join(map(str, table.columns))}"
         )
     return found
-
-
-def _paths(places: Sequence[str], table: Table) -> list[Sequence[str]]:
-    return [(place,) if place in table.columns else tuple(place.split(".")) for place in places]
 
 
 def _named(row: Mapping[str, Any], places: Sequence[Sequence[str]]) -> str | None:

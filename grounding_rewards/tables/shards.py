@@ -86,7 +86,9 @@ class Run(Shards):
         Beside the identity and the shards it says what ``said`` holds.
         """
         try:
-            whole = {**self.identity, **said, COMPLETE: True, OUTPUTS: [self._described(name) for name in names]}
+            paths = {name: self.folder / name for name in names}
+            made = [{"path": n, "bytes": p.stat().st_size, "sha256": digest(p)} for n, p in paths.items()]
+            whole = {**self.identity, **said, COMPLETE: True, OUTPUTS: made}
             _write_json(self.out, self.folder / self.manifest, whole)
             _put_in_place(self.out, self.manifest)
         except FileNotFoundError:  # another process of the run puts them in place
@@ -95,10 +97,6 @@ class Run(Shards):
             if differing(whole, self.identity):
                 raise
         return whole
-
-    def _described(self, name: str) -> dict[str, Any]:
-        path = self.folder / name
-        return {"path": name, "bytes": path.stat().st_size, "sha256": digest(path)}
 
     def _begin(self, command: str, *, overwrite: bool) -> None:
         """Have nothing but shards of this run in the folder, and its manifest."""
@@ -215,20 +213,18 @@ def _put_in_place(out: Path, manifest: str) -> None:
     if not (manifest_or_none(folder / manifest) or {}).get(COMPLETE):
         return
     with named(out), renaming(out, alone=True):
-        names, older = (_plain_names(manifest_or_none(each / manifest)) for each in (folder, out))
+        names, older = (_names(manifest_or_none(each / manifest)) for each in (folder, out))
         for name in names.intersection(os.listdir(folder)):  # others have their places by now
             os.replace(folder / name, out / name)
         for name in older.intersection(os.listdir(out)) - names:
             (out / name).unlink()
         os.replace(folder / manifest, out / manifest)
-    _empty(folder)
 
 
-def _plain_names(manifest: Mapping[str, Any] | None) -> set[str]:
-    """Return the shards that a manifest lists, but for names that lead elsewhere."""
+def _names(manifest: Mapping[str, Any] | None) -> set[str]:
+    """Return the shards that a manifest lists."""
     listed = (manifest or {}).get(OUTPUTS)
-    names = {str(each["path"]) for each in listed} if listed and _are_described(listed) else set()
-    return {name for name in names if name == os.path.basename(name)} - {UNFINISHED}
+    return {each["path"] for each in listed} - {UNFINISHED} if listed and _are_described(listed) else set()
 
 
 @contextmanager

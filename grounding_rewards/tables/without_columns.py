@@ -6,7 +6,6 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from grounding_rewards.tables.base import Batch, Table
@@ -15,7 +14,7 @@ from grounding_rewards.tables.files import schema_of
 _FEATURES = b"huggingface"
 _FRAME = b"pandas"
 IMAGES_FEATURE = [{"_type": "Image"}]
-"""What ``datasets`` calls a column of lists of images; every version of it reads this form."""
+"""Feature of a column of lists of images, in the form that every version of ``datasets`` reads."""
 
 
 class KeptColumns:
@@ -23,16 +22,7 @@ class KeptColumns:
 
     def __init__(self, table: Table, dropped: Collection[str], features: Mapping[str, Any]) -> None:
         self.table, self.dropped, self.features = table, frozenset(dropped), dict(features)
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.table.path
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns that stay."""
-        return tuple(name for name in self.table.columns if name not in self.dropped)
+        self.path, self.columns = table.path, tuple(name for name in table.columns if name not in self.dropped)
 
     @cached_property
     def schema(self) -> Any:

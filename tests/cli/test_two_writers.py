@@ -8,10 +8,10 @@ import os
 import pytest
 
 import grounding_rewards.pool.report.files as report
-from grounding_rewards.pool.report.pictures import drawings
 from tests.cli.command import HIT, MISS, write_rows
 from tests.cli.pool.test_curriculum import EXAMPLE, rollouts
 from tests.disks import full_disk
+from tests.pool.report.made import blank_drawings
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ def work(tmp_path, monkeypatch):
     write_rows(tmp_path / "data.jsonl", ROW)
     rollouts(tmp_path / "r.jsonl")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(report, "drawn", lambda found, reporting: [(drawing, b"PNG") for drawing in drawings(found)])
+    monkeypatch.setattr(report, "drawings", blank_drawings)
     return tmp_path
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from grounding_rewards.converting import LAYOUTS, ColumnNames, Reading, TargetReader, Wording, read_rows
-from grounding_rewards.converting.layout import images_of
+from grounding_rewards.converting.merged import arrow_type
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import ConvertError
 
@@ -41,10 +41,10 @@ def test_easyr1():
     assert LAYOUTS["easyr1"].row(row) == {"problem": "<image>Where? 打开", "answer": WIRE}
 
 
-def test_images_as_paths_and_as_fields():
+def test_images_as_fields():
     images = sample({**ROW, "img": ["a.png", {"bytes": b"GIF", "path": "b.gif"}]}).images
-    assert images_of(images, as_fields=True) == [{"bytes": None, "path": "a.png"}, {"bytes": b"GIF", "path": "b.gif"}]
-    assert images_of(images[:1], as_fields=False) == ["a.png"]
+    fields = [image.as_field() for image in images]
+    assert fields == [{"bytes": None, "path": "a.png"}, {"bytes": b"GIF", "path": "b.gif"}]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_every_column_has_a_type_and_holds_whatever_the_target_is(trainer):
     form = LAYOUTS[trainer]
     others = [{**ROW, "box": {"regions": [{"polygon": [0, 0, 4, 0, 0, 4]}]}}, {**ROW, "box": {"refusal": True}}]
     rows = [form.row(sample(row)) for row in [ROW, *others]]
-    schema = pyarrow.schema(list(form.types().items()))
+    schema = pyarrow.schema([(name, arrow_type(kind)) for name, kind in form.types.items()])
     assert list(rows[0]) == schema.names
     back = pyarrow.Table.from_pylist(rows, schema).to_pylist()
     assert back == rows

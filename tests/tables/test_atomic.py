@@ -290,6 +290,25 @@ def test_what_dead_runs_left_is_removed_and_what_lives_is_not(tmp_path):
     assert dead[2].exists()  # of another file
 
 
+def test_what_dead_runs_left_of_a_file_that_is_taken_away_goes_with_it(tmp_path):
+    dead = tmp_path / ".aside.tmp-0123abcd.partial"
+    for path in (dead, tmp_path / "aside"):
+        path.write_bytes(b"old")
+    with atomic_files() as files:
+        files.open(tmp_path / "manifest").write(b"new")
+        files.removed = [tmp_path / "aside"]
+    assert names(tmp_path) == ["manifest"]
+
+
+def test_a_link_with_the_name_of_a_leftover_stays(tmp_path):
+    (tmp_path / "of others").write_bytes(b"theirs")
+    link = tmp_path / ".one.tmp-0123abcd.partial"
+    link.symlink_to("of others")
+    with atomic_file(tmp_path / "one") as file:
+        file.write(b"new")
+    assert link.is_symlink()
+
+
 def test_a_file_that_is_taken_for_a_leftover_before_it_is_locked_is_made_anew(tmp_path, monkeypatch):
     lock, calls = atomic.lock, []
 

@@ -11,6 +11,7 @@ from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table
 from grounding_rewards.tables.atomic import atomic_files
 from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables.json_lines import JsonLinesTable
 from grounding_rewards.tables.parted import write_parts, write_tables
 
 IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
@@ -104,3 +105,22 @@ def test_tables_without_rows_are_not_written(tmp_path):
     assert [(each.path.name, each.rows) for each in found] == [("a.jsonl", 4), ("c.parquet", 4)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "c.parquet"]
     assert pq.read_table(tmp_path / "c.parquet")["n"].to_pylist() == [1, 2, 1, 2]
+
+
+def test_types_of_json_lines_are_found_once_for_all_files(tmp_path, monkeypatch):
+    lines = [{"id": f"s{row}", "mixed": row if row else "none"} for row in range(3)]
+    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    passes, notes, batches = [], [], JsonLinesTable.batches
+
+    def counted(self, *given, **named):
+        passes.append(self.path.name)
+        return batches(self, *given, **named)
+
+    table = open_table(tmp_path / "in.jsonl")
+    monkeypatch.setattr(JsonLinesTable, "batches", counted)
+    with atomic_files() as files:
+        paths = {tmp_path / "one.parquet": ["s0"], tmp_path / "two.parquet": ["s1", "s2"]}
+        write_parts(files, paths, table, ["s0", "s1", "s2"], note=notes.append)
+    assert len(passes) == 2  # for the types, and for the rows
+    assert notes == ["written as JSON strings, for want of one Parquet type: mixed"]
+    assert pq.read_table(tmp_path / "two.parquet")["mixed"].to_pylist() == ["1", "2"]

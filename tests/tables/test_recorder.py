@@ -335,3 +335,13 @@ def test_reading_opens_each_file_once(tmp_path, monkeypatch):
     assert set(read_rollouts(tmp_path).column_names) == {*COLUMNS, "hit", "distance"}
     with pytest.raises(TableError, match="no rollouts have a column 'score'"):
         read_rollouts(tmp_path, ["acc", "score"])
+
+
+def test_rows_that_keep_coming_wait_no_longer_than_the_first_may(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    waiting, due = module.Waiting(["response"]), []
+    for now[0] in (100.0, 100.5, 109.5):
+        waiting.extend({"response": ["a"]}, 1, 1)
+        due.append(waiting.due)
+    assert due == [101.0, 101.5, 110.0]

@@ -168,6 +168,40 @@ def test_rows_that_come_during_a_write_that_fails_are_counted_with_the_others(re
     assert responses(recorder.directory) == [*"abcd"]
 
 
+def test_characters_that_come_during_a_write_that_fails_are_counted_too(recorder, monkeypatch):
+    monkeypatch.setattr(module, "MOST_CHARACTERS", 6)
+
+    def fails(*given) -> None:
+        recorder.append({"response": ["bbb"]})
+        raise OSError("no space left")
+
+    recorder.append({"response": ["aaa"]})
+    with monkeypatch.context() as failing:
+        failing.setattr(recorder._shard, "append", fails)
+        recorder.flush()
+    recorder.append({"response": ["c"]})
+    recorder.close()
+    assert responses(recorder.directory) == ["aaa", "bbb"]
+
+
+def test_after_a_slow_write_the_next_waits_no_longer_than_for_others(recorder, monkeypatch):
+    monkeypatch.setattr(module, "monotonic", lambda: 1000.0)
+    recorder._went_well(1, 60.0)
+    assert recorder._rests_until == 1010.0
+
+
+def test_a_recorder_that_was_closed_without_rows_takes_no_other_ones_number(tmp_path, monkeypatch):
+    numbers = [7, 7, 7, 8]
+    monkeypatch.setattr(shards.secrets, "randbits", lambda bits: numbers.pop(0))
+    first = RolloutRecorder(tmp_path)
+    first.close()
+    second = RolloutRecorder(tmp_path)
+    for recorder, text in ((second, "b"), (first, "a")):
+        recorder.append({"response": [text]})
+        recorder.close()
+    assert responses(tmp_path) == ["b", "a"]
+
+
 def test_a_disk_that_does_not_answer_is_waited_for_once(recorder, logged, monkeypatch):
     monkeypatch.setattr(module, "MOST_ROWS", 4)
     answers, usual = Event(), recorder._shard.append

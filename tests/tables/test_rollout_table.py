@@ -330,3 +330,15 @@ def test_a_round_behind_a_path_is_an_option_here(tmp_path):
         open_rollouts([f"{path}@2"])
     with pytest.raises(TableError, match=r"gone\.jsonl@2: no such file$"):
         open_rollouts([tmp_path / "gone.jsonl@2"])
+
+
+def test_files_of_json_and_recorded_rows_are_one_table(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.jsonl").write_text(f'{{"sample_id": "{name}", "acc": 1}}\n')
+    recorder = RolloutRecorder(tmp_path / "run")
+    recorder.append({"sample_id": ["c"], "response": ["?"], "acc": [0.0], "temperature": [float(np.float32(0.7))]})
+    recorder.close()
+    table = open_rollouts([tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "run"])
+    assert table.read(["sample_id", "acc"])["acc"].to_pylist() == [1.0, 1.0, 0.0]
+    assert table.temperatures() == {None: 2, 0.7: 1}
+    assert table.policies() == set()

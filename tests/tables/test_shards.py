@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import random
+import shutil
 from multiprocessing import get_context
 from types import SimpleNamespace
 
@@ -121,6 +122,25 @@ def test_an_unfinished_run_of_something_else_gives_way_only_to_overwrite(tmp_pat
     with pytest.raises(TableError, match="an unfinished run was made with seed 2, and not 3; have it give way by --ov"):
         make(out, seed=3)
     assert make(out, seed=3, overwrite=True) == [ONE, TWO]
+
+
+def test_a_process_without_a_shard_leaves_those_of_others_their_folder(tmp_path):
+    with opened(tmp_path / "out", shared=True) as run:
+        with opened(tmp_path / "out", shared=True):
+            pass
+        with run.write(ONE) as file:
+            pq.write_table(pa.table({"response": ["new"]}), file)
+        run.finish([ONE], {})
+    assert names(tmp_path / "out") == [MANIFEST, ONE]
+
+
+def test_a_run_whose_folder_is_gone_is_not_finished(tmp_path):
+    with opened(tmp_path / "out") as run:
+        with run.write(ONE) as file:
+            pq.write_table(pa.table({"response": ["new"]}), file)
+        shutil.rmtree(run.folder)
+        with pytest.raises(FileNotFoundError):
+            run.finish([ONE], {})
 
 
 def test_readers_refuse_what_is_unfinished_and_say_how_to_finish_it(tmp_path):

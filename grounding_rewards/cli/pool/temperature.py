@@ -100,6 +100,7 @@ def _show(found: Sweep) -> None:
     console.print()
     for line in (
         f"In per cent, over {found.samples:,} samples{left_out}. * chosen, x collapsed.",
+        "right: mean pass rate, with its 95 % interval; never: samples never solved;",
         f"difference: its 95 % interval against {found.compared_with:g}; mixed: samples solved at times;",
         "spread: of clicks, over the diagonal; texts: different responses a rollout.",
     ):

@@ -13,8 +13,8 @@ from grounding_rewards.pool.transitions.priors import describe_prior
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.transitions import Transitions
+    from grounding_rewards.pool.transitions.matrix import Moves
     from grounding_rewards.pool.transitions.null import Chance
-    from grounding_rewards.pool.transitions.table import Moves
 
 _COLUMNS = 9
 """Columns that fit into 80 characters."""
@@ -66,7 +66,7 @@ def _shares(found: Transitions, bins: Sequence[range]) -> Table:
     for right, row in enumerate(found.counts):
         if row.sum():
             total = row.sum()
-            layout.row(table, [str(right), "seen", *(_share(row[list(each)].sum() / total) for each in bins)])
+            layout.row(table, [str(right), "observed", *(_share(row[list(each)].sum() / total) for each in bins)])
             layout.row(table, ["", "chance", *(_share(chances[right, list(each)].sum() / total) for each in bins)])
     return table
 

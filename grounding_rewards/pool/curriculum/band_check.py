@@ -55,7 +55,6 @@ class BandCheck:
 
     Attributes:
         kind: the type; None for all samples together.
-        z: standard deviations of the intervals.
         bands: easiest first.
         problems: one sentence for each pair of bands that is not in order, or not apart, and for each band that is
             needed and missing.

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -169,9 +169,10 @@ def _write_data_sets(
         stats = stats.taken(np.array([name in there for name in stats.sample_id.tolist()], dtype=np.bool_))
     found = stage_sets(stats, curriculum, seed)
     suffix = ".jsonl" if data is not None and schema_of(data.table) is None else ".parquet"
-    files = [f"stage-{place}-{_slug(stage.name)}{suffix}" for place, stage in enumerate(curriculum.stages, 1)]
+    slugs = [re.sub(r"[^A-Za-z0-9._]+", "-", stage.name).strip("-.")[:80] or "stage" for stage in curriculum.stages]
+    files = [f"stage-{place}-{slug}{suffix}" for place, slug in enumerate(slugs, 1)]
     rows = {name: part.rows for name, part in zip(files, found.sets, strict=True)} | {OUTSIDE + suffix: found.outside}
-    with _opened(out) as (opened, manifest):
+    with _opened(out) as (opened, content):
         if data is None:
             tables = ((out / name, [_table(stats, found, curriculum, part)]) for name, part in rows.items())
             written = write_tables(opened, tables)
@@ -180,7 +181,7 @@ def _write_data_sets(
             parts = {out / name: frozenset(ids[part].tolist()) for name, part in rows.items()}
             written = write_parts(opened, parts, data.table, data.names, note=note, advance=advance)
         by_name = {file.path.name: file for file in written}
-        content = {
+        content |= {
             **_head(curriculum, found, facts, seed),
             **join,
             "outside": _file(OUTSIDE + suffix, by_name),
@@ -188,7 +189,6 @@ def _write_data_sets(
                 {**_stage(place, found, files), **_file(name, by_name)} for place, name in enumerate(files)
             ],
         }  # fmt: skip
-        manifest.write(_as_json(content))
     return content
 
 
@@ -199,24 +199,17 @@ def _write_weights(out: Path, stats: SampleStats, curriculum: Curriculum, facts:
     for part, column in zip(found.sets, weights, strict=True):
         ids = [str(name) for name in stats.sample_id[part.rows]]
         tables.append(pa.table({"sample_id": ids, "stage": [part.stage.name] * len(ids), "weight": column[part.rows]}))
-    with _opened(out) as (opened, manifest):
+    with _opened(out) as (opened, content):
         (written,) = write_tables(opened, [(out / WEIGHTS, tables)])
         stages = [{**_stage(place, found, None), "file": None} for place in range(len(found.sets))]
-        head = _head(curriculum, found, facts, None)
-        content = {**head, "weights": _file(WEIGHTS, {WEIGHTS: written}), "stages": stages}
-        manifest.write(_as_json(content))
+        content |= _head(curriculum, found, facts, None)
+        content |= {"weights": _file(WEIGHTS, {WEIGHTS: written}), "stages": stages}
     return content
 
 
-def _as_json(value: Any) -> bytes:
-    """Encode plain values as the text of a manifest."""
-    text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
-    return text.encode("utf-8", "backslashreplace")  # lone surrogates, of names that are not UTF-8, become JSON escapes
-
-
 @contextmanager
-def _opened(out: Path) -> Iterator[tuple[Files, IO[bytes]]]:
-    """Open the files of a curriculum and its manifest; those of an older one that this one lacks are removed."""
+def _opened(out: Path) -> Iterator[tuple[Files, dict[str, Any]]]:
+    """Open the files of a curriculum and what its manifest will hold; those of an older one are removed."""
     if out.exists() and not out.is_dir():
         raise PoolError(f"{out}: is not a directory; expected a directory for the stages, or nothing there")
     if not out.absolute().parent.is_dir():
@@ -231,7 +224,10 @@ def _opened(out: Path) -> Iterator[tuple[Files, IO[bytes]]]:
         yield from (path for path in _written(out) if path not in files.outputs and _OURS.fullmatch(path.name))
 
     with made_directory(out), atomic_files() as files:
-        yield files, files.open(out / MANIFEST)
+        manifest, content = files.open(out / MANIFEST), dict[str, Any]()
+        yield files, content
+        text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+        manifest.write(text.encode("utf-8", "backslashreplace"))  # lone surrogates, of names that are not UTF-8
         files.removed = older()  # looked up when the names change: another run may have written more by then
 
 
@@ -290,7 +286,3 @@ def _file(name: str, written: Mapping[str, Written]) -> dict[str, Any]:
     if name not in written:
         return {"file": None, "rows": 0, "sha256": None}
     return {"file": name, "rows": written[name].rows, "sha256": written[name].sha256}
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-.")[:80] or "stage"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.curriculum.stages import NO_BAND, Curriculum, Stage, assign
-from grounding_rewards.pool.selection.quotas import check_seed, draw, largest_remainder
+from grounding_rewards.pool.selection.quotas import check_whole, draw, largest_remainder
 from grounding_rewards.pool.stats import SampleStats
 
 
@@ -99,7 +99,7 @@ def stage_sets(stats: SampleStats, curriculum: Curriculum, seed: int = 0) -> Sta
     >>> found.sets[0].quotas
     (Quota(band='easy', available=3, asked=2, taken=2), Quota(band='hard', available=1, asked=1, taken=1))
     """
-    check_seed(seed)
+    check_whole("seed", seed, 0)
     band = assign(stats, curriculum)
     members = {name: np.flatnonzero(band == place) for place, name in enumerate(curriculum.band_names)}
     sets = tuple(_stage_set(stats, stage, members, seed) for stage in curriculum.stages)
@@ -151,16 +151,11 @@ def _stage_set(stats: SampleStats, stage: Stage, members: dict[str, NDArray[np.i
         Quota(name, there, wanted, min(there, wanted))
         for name, there, wanted in zip(stage.bands, available, asked, strict=True)
     )
-    rows = [
-        _draw(stats, members[quota.band], quota, f"stage {stage.name}, band {quota.band}", seed) for quota in quotas
-    ]
+    rows = []
+    for quota in quotas:
+        names, purpose = stats.sample_id[members[quota.band]], f"stage {stage.name}, band {quota.band}"
+        rows.append(members[quota.band][draw(names, quota.taken, seed=seed, purpose=purpose)])
     return StageSet(stage, np.sort(np.concatenate(rows)), quotas)
-
-
-def _draw(stats: SampleStats, members: NDArray[np.int64], quota: Quota, purpose: str, seed: int) -> NDArray[np.int64]:
-    if quota.taken == quota.available:
-        return members
-    return members[draw(stats.sample_id[members], quota.taken, seed=seed, purpose=purpose)]
 
 
 def _asked(stage: Stage, available: list[int]) -> list[int]:

@@ -169,8 +169,6 @@ def assign(stats: SampleStats, curriculum: Curriculum) -> NDArray[np.int64]:
     return found
 
 
-_KEYS = ("bands", "stages", "gate", "min_rollouts")
-_STAGE_KEYS = ("name", "bands", "size", "epochs")
 _GATE_KEYS = ("success_above", "failure_below", "last_k")
 _READERS: dict[str, Callable[[str], Any]] = {
     ".json": partial(json.loads, object_pairs_hook=unique_keys),
@@ -212,7 +210,7 @@ def from_plain(values: Any) -> Curriculum:
     >>> found.stages[0]
     Stage(name='first', bands=('easy',), shares=None, size=None, epochs=1)
     """
-    config = _mapping("stages file", values, _KEYS, needed=("bands", "stages"))
+    config = _mapping("stages file", values, ("bands", "stages", "gate", "min_rollouts"), needed=("bands", "stages"))
     bands = _mapping("bands", config["bands"])
     stages = config["stages"]
     if not isinstance(stages, list | tuple):
@@ -235,7 +233,7 @@ def _band(name: str, edges: Any) -> RateBand:
 def _stage(place: int, stage: Any) -> Stage:
     name = stage.get("name") if isinstance(stage, Mapping) else None
     called = f"stage {name!r:.80}" if name else f"stages[{place}]"
-    values = _mapping(called, stage, _STAGE_KEYS, needed=("name", "bands"))
+    values = _mapping(called, stage, ("name", "bands", "size", "epochs"), needed=("name", "bands"))
     bands, shares = values["bands"], None
     if isinstance(bands, Mapping):
         shares = tuple(bands.values())

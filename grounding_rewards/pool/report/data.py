@@ -46,7 +46,7 @@ class Report:
         sizes: ``rounds.by_size`` of each round with target sizes.
         signal: ``rounds.signal`` of each round.
         temperature: ``Sweep.to_json``; None without two temperatures.
-        pools: ``funnel.funnel`` of each pool.
+        pools: ``inputs.funnel`` of each pool.
         hardest: samples never solved in the last round.
         suspects: those of them whose clicks agree on another place.
         missing: missing input of the sections that have nothing to show.
@@ -100,7 +100,12 @@ def report(
     (1, ['hardest', 'pools', 'sizes', 'sources', 'suspects', 'temperature', 'transitions'])
     """
     moved, apart = _transitions([part for part in rounds if not part.swept])
-    swept, failed = _temperature(by_temperature or {})
+    swept, failed = None, ""
+    if by_temperature and len(by_temperature) > 1:
+        try:
+            swept = sweep(by_temperature).to_json()
+        except PoolError as error:
+            failed = str(error)
     sources = [(part.name, by_source(part.stats)) for part in rounds]
     sizes = [(part.name, by_size(part.stats)) for part in rounds]
     scored = [part for part in rounds if part.stats.n.any()]
@@ -139,13 +144,3 @@ def _transitions(rounds: Sequence[Round]) -> tuple[list[Numbers], list[str]]:
             continue
         found.append({"from": before.name, "to": after.name, **moved})
     return found, apart
-
-
-def _temperature(by_temperature: Mapping[float, SampleStats]) -> tuple[Numbers | None, str]:
-    """Return the temperature sweep, or the reason for none."""
-    if len(by_temperature) < 2:
-        return None, ""
-    try:
-        return sweep(by_temperature).to_json(), ""
-    except PoolError as error:
-        return None, str(error)

@@ -84,7 +84,13 @@ def write_report(
 
 def _write(found: Report, out: Path, reporting: Reporting) -> list[str]:
     """Write the pictures and then the page, without the pictures of an older page; return the names of the pictures."""
-    pictures = {drawing.file: (drawing, data) for drawing, data in drawn(found, reporting)}
+    pictures, every = dict[str, tuple[Drawing, bytes]](), list(drawings(found))
+    with reporting.progress("drawing") as advance:
+        for number, drawing in enumerate(every, 1):
+            data = io.BytesIO()  # without date or program, so that the same numbers give the same bytes
+            drawing.draw().savefig(data, format="png", dpi=DOTS, metadata={"Software": None})
+            pictures[drawing.file] = drawing, data.getvalue()
+            advance(number / len(every))
     html = page(found, pictures).encode("utf-8", "backslashreplace")
 
     def older() -> Iterator[Path]:
@@ -93,21 +99,10 @@ def _write(found: Report, out: Path, reporting: Reporting) -> list[str]:
 
     with made_directory(out), atomic_files() as files:
         files.open(out / PAGE).write(html)
-        for name, (_, data) in pictures.items():
-            files.open(out / name).write(data)
+        for name, (_, png) in pictures.items():
+            files.open(out / name).write(png)
         files.removed = older()  # listed when the files take their names: another run may have written more by then
     return list(pictures)
-
-
-def drawn(found: Report, reporting: Reporting) -> Iterator[tuple[Drawing, bytes]]:
-    """Draw the pictures as PNG without date or program, so that the same numbers give the same bytes."""
-    every = list(drawings(found))
-    with reporting.progress("drawing") as advance:
-        for number, drawing in enumerate(every):
-            data = io.BytesIO()
-            drawing.draw().savefig(data, format="png", dpi=DOTS, metadata={"Software": None})
-            advance((number + 1) / len(every))
-            yield drawing, data.getvalue()
 
 
 DOTS = 150

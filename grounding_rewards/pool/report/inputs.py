@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,6 @@ from grounding_rewards.pool.inputs import (
     one_round,
     only_temperature,
     read_input,
-    rollouts_by_temperature,
-    rounded,
     stats_of_input,
     with_temperature,
 )
@@ -35,14 +33,7 @@ from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 
 @dataclass(frozen=True)
 class Options:
-    """Options for counting rollouts and reading their targets.
-
-    Attributes:
-        by: the column that samples are counted by.
-        target_space: the space of targets that name none.
-        recipe: the recipe whose form targets have, where rollouts name none that is installed.
-        warn: takes warnings for the page.
-    """
+    """Options of ``write_report`` for counting rollouts and reading their targets; ``warn`` takes warnings."""
 
     by: str = "source"
     target_space: str | None = None
@@ -58,7 +49,7 @@ class Inputs:
         parts: the temperatures of a sweep, then the rounds in the order of training.
         by_temperature: statistics by temperature, where one round has two or more.
         unswept: the reason for none, where temperatures differ; else "".
-        pools: the funnel of each manifest; see ``funnel.funnel``.
+        pools: ``funnel`` of each manifest.
     """
 
     parts: tuple[Round, ...] = ()
@@ -86,12 +77,16 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
     split = [source for source in sources if _has_rounds(source)]
     others = [source for source in sources if source not in split]
     groups = grouped(others, lambda source: source.temperature is None or is_stats(source.path))
-    parts = [*_numbered(split, options), *(_read(group, options) for group in groups)]
+    parts = [_read(group, options) for group in groups]
+    if split:
+        table = open_rollouts([source.path for source in split])
+        numbers = [number for number in table.rounds() if number is not None]
+        parts = [*(_count(f"round {number}", table, (number,), options) for number in numbers), *parts]
     swept, why = _sweep_of_files(parts)
     rounds = [part for part in parts if part not in swept]
     if all(len(part.numbers) == 1 for part in rounds):
         rounds.sort(key=lambda part: min(part.numbers))
-    by_temperature = {rounded(part.temperatures[0]): part.stats for part in swept}
+    by_temperature = {part.temperatures[0]: part.stats for part in swept}
     if not swept and not why:
         by_temperature, why = _sweep_of_a_round(rounds)
     named = [replace(part, name=f"temperature {part.temperatures[0]:g}", swept=True) for part in swept]
@@ -124,15 +119,6 @@ def _has_rounds(source: Input) -> bool:
     return None not in table.rounds()
 
 
-def _numbered(sources: Sequence[Input], options: Options) -> Iterator[Round]:
-    """Split files in which every rollout names its round; files of one round belong together."""
-    if not sources:
-        return
-    table = open_rollouts([source.path for source in sources])
-    for number in sorted(number for number in table.rounds() if number is not None):
-        yield _count(f"round {number}", table, (number,), options)
-
-
 def _read(group: Sequence[Input], options: Options) -> Round:
     """Read any other file, or several of one temperature."""
     source, paths = group[0], [member.path for member in group]
@@ -159,19 +145,9 @@ def _count(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, optio
         table, rounds=rounds, by=options.by, target_space=options.target_space, recipe=options.recipe, columns=shown,
         warn=options.warn,
     )  # fmt: skip
-    warm = tuple(sorted(value for value in rollouts_by_temperature(table, rounds) if value is not None))
+    warm = tuple(value for value in table.temperatures(rounds) if value is not None)
     numbers = frozenset(value for value in table.rounds() if value is not None) if rounds is None else frozenset(rounds)
-    return Round(name, stats, warm, False, numbers, table, rounds, _policies(table, rounds))
-
-
-def _policies(table: RolloutTable, rounds: tuple[int, ...] | None) -> frozenset[str]:
-    if "policy" not in table.columns:
-        return frozenset()
-    where = "" if rounds is None else " AND round IN (SELECT unnest(?::BIGINT[]))"
-    sql = f"SELECT DISTINCT policy FROM {{rollouts}} WHERE policy IS NOT NULL{where}"
-    columns = ["policy"] if rounds is None else ["policy", "round"]
-    found = table.query(sql, columns, [] if rounds is None else [list(rounds)])
-    return frozenset(map(str, found["policy"].to_pylist()))
+    return Round(name, stats, warm, False, numbers, table, rounds, frozenset(table.policies(rounds)))
 
 
 def _sweep_of_files(parts: Sequence[Round]) -> tuple[list[Round], str]:
@@ -181,7 +157,7 @@ def _sweep_of_files(parts: Sequence[Round]) -> tuple[list[Round], str]:
         if len(part.temperatures) == 1 and (part.warm is not None or not part.numbers)
     ]  # fmt: skip
     found.sort(key=lambda part: part.temperatures[0])
-    warm = [rounded(part.temperatures[0]) for part in found]
+    warm = [part.temperatures[0] for part in found]
     if len(set(warm)) < 2:
         return [], ""
     why = _confounded(found)
@@ -195,13 +171,13 @@ def _sweep_of_a_round(rounds: Sequence[Round]) -> tuple[dict[float, SampleStats]
     """Return statistics by temperature of the last round that has several, or the reason for none."""
     several = [part for part in rounds if part.table is not None and len(part.temperatures) > 1]
     if not several:
-        different = {rounded(value) for part in rounds for value in part.temperatures}
+        different = {value for part in rounds for value in part.temperatures}
         return {}, _confounded(rounds) if len(different) > 1 else ""
     part = several[-1]
     why = _confounded([part])
     if why or part.table is None:
         return {}, why
-    return {rounded(warm): stats_of(part.table, rounds=part.rounds, temperature=warm) for warm in part.temperatures}, ""
+    return {warm: stats_of(part.table, rounds=part.rounds, temperature=warm) for warm in part.temperatures}, ""
 
 
 _ONE = "needs rollouts of one round at two temperatures or more"
@@ -220,11 +196,7 @@ def _confounded(parts: Sequence[Round]) -> str:
 
 
 def _unique(names: Sequence[str]) -> list[str]:
-    """Add numbers to names that come again.
-
-    >>> _unique(["a", "b", "a"])
-    ['a', 'b', 'a (2)']
-    """
+    """Add numbers to names that come again."""
     counts = [names[: place + 1].count(name) for place, name in enumerate(names)]
     return [name if count == 1 else f"{name} ({count})" for name, count in zip(names, counts, strict=True)]
 
@@ -247,7 +219,10 @@ def funnel(name: str, manifest: Any) -> Numbers:
     if not isinstance(manifest, Mapping):
         raise PoolError(f"{name}: got {type(manifest).__name__}; expected the manifest of a pool, a JSON object")
     counts = {field: _count_of(name, manifest, field) for field in _COUNTS}
-    steps = [_step(name, place, step) for place, step in enumerate(_steps(name, manifest))]
+    listed = manifest.get("steps") or []
+    if not isinstance(listed, list):
+        raise PoolError(f"{name}, field 'steps': got {listed!r:.80}; expected a list of steps")
+    steps = [_step(name, place, step) for place, step in enumerate(listed)]
     measured = steps[0]["kept"] + steps[0]["removed"] if steps else counts["kept"]
     known = {field: manifest[field] for field in _OTHERS if _is_number(manifest.get(field))}
     asked = known.pop("zero_share", None)
@@ -260,13 +235,6 @@ def funnel(name: str, manifest: Any) -> Numbers:
         "zero_share_asked": asked,
         "zero_share": counts["zero"] / counts["kept"] if counts["kept"] else None,
     }
-
-
-def _steps(name: str, manifest: Mapping[str, Any]) -> list[Any]:
-    steps = manifest.get("steps") or []
-    if not isinstance(steps, list):
-        raise PoolError(f"{name}, field 'steps': got {steps!r:.80}; expected a list of steps")
-    return steps
 
 
 def _step(name: str, place: int, step: Any) -> Numbers:

@@ -27,15 +27,7 @@ FILES = re.compile(
 
 @dataclass(frozen=True)
 class Drawing:
-    """One picture.
-
-    Attributes:
-        section: its section of the report.
-        place: its number in that section, from 0.
-        file: the name of its file.
-        alt: its alternative text.
-        draw: draws the figure.
-    """
+    """One picture, with its section of the report, its number in it from 0, and its alternative text."""
 
     section: str
     place: int

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from grounding_rewards.groups.returns import NO_SIGNAL
 from grounding_rewards.pool import summary as summaries
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.summary import counts
@@ -17,6 +16,10 @@ from grounding_rewards.tables.rollout_table import RolloutTable
 
 Numbers = dict[str, Any]
 """Plain values, as in JSON; None for unknown ones."""
+
+OUTCOMES = ("none_correct", "mixed", "all_correct")
+COUNTED = ("samples", "rollouts", "unscored", "correct", *OUTCOMES)
+"""Counts of a line of sources."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,23 +72,11 @@ def summary(each: Round) -> Numbers:
     }
 
 
-def outcomes(stats: SampleStats) -> dict[str, int]:
-    """Count never-solved, partly solved and always solved samples."""
-    return {
-        "none_correct": int(stats.none_correct.sum()),
-        "mixed": int(stats.mixed.sum()),
-        "all_correct": int(stats.all_correct.sum()),
-    }
-
-
 def mean_rate(stats: SampleStats) -> tuple[float | None, float | None, float | None]:
-    """Return the mean pass rate p of m scored samples, and Wilson's interval with every sample as one trial.
+    """Return the mean pass rate of m scored samples, and the ends of Wilson's interval, each sample one trial.
 
     Rates from 0 to 1 with a given mean vary at most as much as single trials, so the interval is conservative. Where
-    every sample has one rollout, it is the interval of their share.
-
-    Returns:
-        The mean and both ends; None without samples.
+    every sample has one rollout, it is the interval of their share. All are None without samples.
     """
     rates = stats.pass_rate[stats.n > 0]
     if not len(rates):
@@ -107,8 +98,7 @@ def histogram(each: Round) -> Numbers:
     return {
         "round": each.name,
         **{
-            name: np.bincount(stats.num_correct[getattr(stats, name)], minlength=most + 1).tolist()
-            for name in ("none_correct", "mixed", "all_correct")
+            name: np.bincount(stats.num_correct[getattr(stats, name)], minlength=most + 1).tolist() for name in OUTCOMES
         },
     }
 
@@ -120,12 +110,9 @@ def signal(each: Round) -> Numbers:
     """
     stats = each.stats.taken(each.stats.n > 0)
     spread = stats.spread[~np.isnan(stats.spread)]
-    found = {name: _share(count, len(stats)) for name, count in outcomes(stats).items()}
-    return {"round": each.name, **found, "no_spread": _share(int((spread <= NO_SIGNAL).sum()), len(spread))}
-
-
-def _share(count: int, of: int) -> float | None:
-    return count / of if of else None
+    found = counts(stats)
+    shares = {name: found[name] / len(stats) if len(stats) else None for name in OUTCOMES}
+    return {"round": each.name, **shares, "no_spread": found["zero_signal"] / len(spread) if len(spread) else None}
 
 
 AREAS = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1.0)
@@ -153,7 +140,7 @@ def by_source(stats: SampleStats) -> list[Numbers]:
 
 def merged_sources(name: str, lines: list[Numbers]) -> Numbers:
     """Merge several sources into one line."""
-    summed = {key: sum(line[key] for line in lines) for key in _SUMMED}
+    summed = {key: sum(line[key] for line in lines) for key in COUNTED}
     rates = sum(line["accuracy"] * line["samples"] for line in lines)
     return {
         "source": name,
@@ -177,7 +164,8 @@ def by_size(stats: SampleStats) -> list[Numbers]:
         accuracy, least, most = mean_rate(inside)
         lines.append(
             {
-                "area_from": low, "area_to": high, "samples": len(inside), **_rollouts(inside),
+                "area_from": low, "area_to": high, "samples": len(inside),
+                "rollouts": int((inside.n + inside.unscored).sum()), "unscored": int(inside.unscored.sum()),
                 "correct": int(inside.num_correct.sum()), "accuracy": accuracy, "accuracy_low": least,
                 "accuracy_high": most,
             }
@@ -186,21 +174,11 @@ def by_size(stats: SampleStats) -> list[Numbers]:
     return lines[held[0] : held[-1] + 1] if held else []
 
 
-_SUMMED = ("samples", "rollouts", "unscored", "correct", "none_correct", "mixed", "all_correct")
-
-
 def _line(name: str, stats: SampleStats) -> Numbers:
-    found = outcomes(stats)
+    found = {**counts(stats), "correct": int(stats.num_correct.sum())}
     return {
         "source": name,
-        "samples": len(stats),
-        **_rollouts(stats),
-        "correct": int(stats.num_correct.sum()),
-        **found,
+        **{key: found[key] for key in COUNTED},
         "zero_share": found["none_correct"] / len(stats),
         "accuracy": mean_rate(stats)[0],
     }
-
-
-def _rollouts(stats: SampleStats) -> dict[str, int]:
-    return {"rollouts": int((stats.n + stats.unscored).sum()), "unscored": int(stats.unscored.sum())}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from grounding_rewards.pool.report.data import Report
 from grounding_rewards.pool.report.figures.curves import MOST
-from grounding_rewards.pool.report.rounds import Numbers
+from grounding_rewards.pool.report.rounds import COUNTED, Numbers
 from grounding_rewards.pool.report.samples import ShownSample, shortened
 from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points, verdict
 from grounding_rewards.pool.transitions.null import BETA_BINOMIAL
@@ -192,15 +192,12 @@ def _sources(found: Report) -> Iterator[TextTable]:
     for name, lines in reversed(found.sources):
         rows = [
             [
-                line["source"], *(count(line[key]) for key in _COUNTS), percent(line["zero_share"]),
+                line["source"], *(count(line[key]) for key in COUNTED), percent(line["zero_share"]),
                 percent(line["accuracy"]),
             ]
             for line in lines
         ]  # fmt: skip
         yield TextTable(name, heads, rows)
-
-
-_COUNTS = ("samples", "rollouts", "unscored", "correct", "none_correct", "mixed", "all_correct")
 
 
 def _sizes(found: Report) -> Iterator[TextTable]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, SelectorError
-from grounding_rewards.pool.selectors import Band, Selector, select
-from grounding_rewards.pool.selectors.protocol import name_of
+from grounding_rewards.pool.selectors.bands import Band
+from grounding_rewards.pool.selectors.protocol import Selector, name_of, select
 from grounding_rewards.pool.selectors.weights import built
 from grounding_rewards.pool.stats import SampleStats
 
@@ -139,15 +139,8 @@ def suspects(
 SelectorSpec = Selector | str | Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Filter:
-    """Selector with its description for the manifest.
-
-    Attributes:
-        name: the name of its step.
-        selector: the selector.
-        parameters: its specification, as plain values.
-    """
+class Filter(NamedTuple):
+    """Selector with the name of its step, and its specification as plain values."""
 
     name: str
     selector: Selector

@@ -133,7 +133,10 @@ def draw(
     [1, 2]
     """
     check_whole("count", count, 0)
-    keys = _keys(sample_ids, check_seed(seed), purpose)
+    check_whole("seed", seed, 0)
+    if count >= len(sample_ids) and (log_weights is None or not np.isneginf(log_weights).any()):
+        return np.arange(len(sample_ids))
+    keys = _keys(sample_ids, int(seed), purpose)
     if log_weights is None:
         return np.sort(np.argsort(~keys, kind="stable")[:count])
     usable = np.flatnonzero(~np.isneginf(log_weights))
@@ -144,15 +147,6 @@ def draw(
         score = np.log(-np.log(((key >> np.uint64(11)) + 0.5) * 2.0**-53)) - log
     order = np.lexsort((~key, score))
     return np.sort(usable[order[:count]])
-
-
-def check_seed(seed: Any) -> int:
-    """Check the seed of draws, and return it.
-
-    Raises:
-        PoolError: it is not a whole number from 0.
-    """
-    return check_whole("seed", seed, 0)
 
 
 def _keys(sample_ids: Sequence[Any] | NDArray[Any], seed: int, purpose: str) -> NDArray[np.uint64]:

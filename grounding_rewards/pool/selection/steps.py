@@ -14,7 +14,6 @@ from grounding_rewards.errors import PoolError, near
 from grounding_rewards.pool.selection.filters import Funnel, SelectorSpec, Step, as_list, filters, weigh
 from grounding_rewards.pool.selection.filters import suspects as are_suspects
 from grounding_rewards.pool.selection.quotas import (
-    check_seed,
     check_whole,
     draw,
     most_positive,
@@ -150,7 +149,10 @@ def next_pool(
         funnel.remove("not_in_data", ~np.fromiter((name in there for name in ids), dtype=np.bool_, count=len(ids)))
     funnel.remove("unscored", stats.n == 0)
     _check_sources("selectors", stats, [name for step in chosen for name in sources_of(step.selector)])
-    _exclude(funnel, stats, as_list("exclude_sources", exclude_sources))
+    excluded = as_list("exclude_sources", exclude_sources)
+    _check_sources("exclude_sources", stats, excluded)
+    if excluded:
+        funnel.remove("exclude_source", among(stats.source, excluded), sources=sorted(excluded))
     drawable = funnel.left
     if min_rollouts is not None:
         funnel.remove("min_rollouts", stats.n < min_rollouts, n=int(min_rollouts))
@@ -175,7 +177,7 @@ def check_numbers(*, seed: Any, zero_share: Any, min_rollouts: Any = None, limit
         PoolError: one does not fit; names it.
     """
     share_of_zeros(zero_share)
-    check_seed(seed)
+    check_whole("seed", seed, 0)
     if min_rollouts is not None:
         check_whole("min_rollouts", min_rollouts, 1)
     if limit is not None and not most_positive(limit, zero_share):
@@ -201,17 +203,8 @@ def _check_sources(argument: str, stats: SampleStats, sources: Sequence[str]) ->
             raise PoolError(f"{argument}: no sample is from {source!r}{hint} {there}")
 
 
-def _exclude(funnel: Funnel, stats: SampleStats, sources: Sequence[str]) -> None:
-    _check_sources("exclude_sources", stats, sources)
-    if sources:
-        funnel.remove("exclude_source", among(stats.source, sources), sources=sorted(sources))
-
-
 def _remove_rejected(funnel: Funnel, stats: SampleStats, weak: SampleStats, strong: SampleStats) -> None:
-    """Remove what a weak model solves, too easy, and what even a strong one misses, likely labelled wrongly.
-
-    Source: the Click-100k data set's filters by an easy and an alignment model.
-    """
+    """Remove what a weak model solves and what even a strong one misses, as Click-100k's two filters do."""
     by_weak, by_strong = _right(stats, weak, "weak"), _right(stats, strong, "strong")
     funnel.remove("not_judged", (by_weak < 0) | (by_strong < 0))
     funnel.remove("easy_for_weak", by_weak > 0)
@@ -259,6 +252,4 @@ def _mix(
 
 
 def _take(stats: SampleStats, rows: Rows, count: int, logs: Floats, seed: int, purpose: str) -> Rows:
-    if len(rows) <= count:
-        return rows
     return rows[draw(stats.sample_id[rows], count, seed=seed, purpose=purpose, log_weights=logs[rows])]

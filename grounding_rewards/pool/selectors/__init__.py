@@ -6,16 +6,6 @@ from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.selectors.weights import Every, Learnability
 
 __all__ = [
-    "Band",
-    "Every",
-    "FunctionSelector",
-    "Learnability",
-    "MeanBand",
-    "MinRollouts",
-    "Selector",
-    "Source",
-    "Spread",
-    "Unsolved",
-    "select",
-    "selector",
-]
+    "Band", "Every", "FunctionSelector", "Learnability", "MeanBand", "MinRollouts", "Selector", "Source", "Spread",
+    "Unsolved", "select", "selector",
+]  # fmt: skip

@@ -19,23 +19,24 @@ from grounding_rewards.verifiers import options
 TRUTH = Literal[True, False]
 
 
+class _KeepOrLeave:
+    low = 0.0
+    high = 1.0
+
+
 @dataclass(frozen=True)
-class Unsolved:
+class Unsolved(_KeepOrLeave):
     """0 where every scored rollout was right, else 1: drop what the policy can do already.
 
     A sample of which no rollout was scored stays.
     """
 
-    low = 0.0
-    high = 1.0
-
     def __call__(self, stats: SampleStats) -> Floats:
-        """Weigh each sample."""
         return np.where(stats.all_correct, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
-class Band:
+class Band(_KeepOrLeave):
     """1 where low_rate < pass rate < high_rate, else 0: neither too hard nor too easy.
 
     Both edges are outside, so that the whole band keeps the samples that are partly solved. A sample of which no
@@ -65,9 +66,6 @@ class Band:
     inclusive: bool = False
     confident: bool = False
 
-    low = 0.0
-    high = 1.0
-
     def __post_init__(self) -> None:
         options.number(self, "low_rate", 0.0, 1.0)
         options.number(self, "high_rate", 0.0, 1.0)
@@ -79,15 +77,14 @@ class Band:
             raise options.wrong(self, "low_rate", "below high_rate, or inclusive: true for one pass rate")
 
     def __call__(self, stats: SampleStats) -> Floats:
-        """Weigh each sample."""
         least, most = wilson(stats.num_correct, stats.n) if self.confident else (stats.pass_rate, stats.pass_rate)
         if self.inclusive:
-            return _kept((most >= self.low_rate) & (least <= self.high_rate))
-        return _kept((most > self.low_rate) & (least < self.high_rate))
+            return np.where((most >= self.low_rate) & (least <= self.high_rate), 1.0, 0.0)
+        return np.where((most > self.low_rate) & (least < self.high_rate), 1.0, 0.0)
 
 
 @dataclass(frozen=True)
-class MeanBand:
+class MeanBand(_KeepOrLeave):
     """1 where low_mean < mean total < high_mean, else 0: filter groups online by their mean, as EasyR1 does.
 
     Equal totals strictly between the two stay, though they carry no signal: ``spread`` leaves them out. A sample
@@ -106,9 +103,6 @@ class MeanBand:
     low_mean: float = 0.01
     high_mean: float = 0.99
 
-    low = 0.0
-    high = 1.0
-
     def __post_init__(self) -> None:
         options.number(self, "low_mean", -math.inf)
         options.number(self, "high_mean", -math.inf)
@@ -116,12 +110,11 @@ class MeanBand:
             raise options.wrong(self, "low_mean", f"below high_mean, {self.high_mean}")
 
     def __call__(self, stats: SampleStats) -> Floats:
-        """Weigh each sample."""
-        return _kept((stats.mean > self.low_mean) & (stats.mean < self.high_mean))
+        return np.where((stats.mean > self.low_mean) & (stats.mean < self.high_mean), 1.0, 0.0)
 
 
 @dataclass(frozen=True)
-class Spread:
+class Spread(_KeepOrLeave):
     """1 where highest - lowest total > 1e-6, else 0: DAPO's dynamic sampling, drop groups without signal.
 
     A group of one rollout stays, for its signal is unknown. Another sample without totals is left out.
@@ -142,20 +135,16 @@ class Spread:
 
     threshold: float = 0.0
 
-    low = 0.0
-    high = 1.0
-
     def __post_init__(self) -> None:
         options.number(self, "threshold")
 
     def __call__(self, stats: SampleStats) -> Floats:
-        """Weigh each sample."""
         apart = (stats.spread > NO_SIGNAL) & (np.sqrt(stats.variance) > self.threshold)
-        return _kept(apart | (stats.n == 1))
+        return np.where(apart | (stats.n == 1), 1.0, 0.0)
 
 
 @dataclass(frozen=True)
-class MinRollouts:
+class MinRollouts(_KeepOrLeave):
     """1 where at least n rollouts were scored, else 0: leave out samples with too few.
 
     Args:
@@ -167,21 +156,17 @@ class MinRollouts:
 
     n: int
 
-    low = 0.0
-    high = 1.0
-
     def __post_init__(self) -> None:
         options.number(self, "n", 1)
         if self.n != int(self.n):
             raise options.wrong(self, "n", "a whole number from 1")
 
     def __call__(self, stats: SampleStats) -> Floats:
-        """Weigh each sample."""
-        return _kept(stats.n >= self.n)
+        return np.where(stats.n >= self.n, 1.0, 0.0)
 
 
 @dataclass(frozen=True)
-class Source:
+class Source(_KeepOrLeave):
     """1 for samples of some sources, else 0.
 
     Args:
@@ -200,9 +185,6 @@ class Source:
     exclude: Sequence[str] = ()
     only: Sequence[str] = ()
 
-    low = 0.0
-    high = 1.0
-
     def __post_init__(self) -> None:
         options.names(self, "exclude")
         options.names(self, "only")
@@ -210,9 +192,8 @@ class Source:
             raise options.wrong(self, "exclude", f"other sources than only, {list(self.only)!r}")
 
     def __call__(self, stats: SampleStats) -> Floats:
-        """Weigh each sample."""
         chosen = ~among(stats.source, self.exclude)
-        return _kept(chosen & among(stats.source, self.only) if self.only else chosen)
+        return np.where(chosen & among(stats.source, self.only) if self.only else chosen, 1.0, 0.0)
 
 
 def among(names: NDArray[np.object_], some: Sequence[str]) -> NDArray[np.bool_]:
@@ -223,7 +204,3 @@ def among(names: NDArray[np.object_], some: Sequence[str]) -> NDArray[np.bool_]:
     """
     wanted = frozenset(some)
     return np.fromiter((name in wanted for name in names.tolist()), dtype=np.bool_, count=len(names))
-
-
-def _kept(chosen: NDArray[np.bool_]) -> Floats:
-    return chosen.astype(np.float64)

@@ -55,7 +55,6 @@ class Learnability:
         return 0.25 * (2.0 if self.unbiased else 1.0) * (4.0 if self.scaled else 1.0)
 
     def __call__(self, stats: SampleStats) -> Floats:
-        """Weigh each sample."""
         right, n = stats.num_correct.astype(np.float64), np.maximum(stats.n, 1)
         fewer = np.maximum(n - 1, 1) if self.unbiased else n
         weights: Floats = right / n * ((stats.n - right) / fewer)
@@ -97,7 +96,6 @@ class Every:
         return max(self._corners())
 
     def __call__(self, stats: SampleStats) -> Floats:
-        """Weigh each sample."""
         return reduce(_product, (select(stats, part) for part in self._built()), np.ones(len(stats)))
 
     def _built(self) -> tuple[Selector, ...]:
@@ -112,11 +110,7 @@ class Every:
 
 
 def _product(one: Floats, other: Floats) -> Floats:
-    """Return the product of weights, which is 0 only where a factor is: an underflow becomes the smallest float.
-
-    >>> _product(np.array([1e-200, 0.0, 0.5]), np.array([-1e-200, 0.5, 0.5])).tolist()
-    [-5e-324, 0.0, 0.25]
-    """
+    """Return the product of weights, which is 0 only where a factor is: an underflow becomes the smallest float."""
     found: Floats = one * other
     lost = (found == 0.0) & (one != 0.0) & (other != 0.0)
     return np.where(lost, np.copysign(_SMALLEST, found), found)

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 
 from grounding_rewards.pool.inputs import read_input, stats_of_input
-from grounding_rewards.pool.transitions.table import Transitions, transitions
+from grounding_rewards.pool.transitions.matrix import Transitions, transitions
 from grounding_rewards.pool.transitions.warnings import FEW
 from grounding_rewards.tables.reporting import SILENT, Reporting
 

@@ -44,7 +44,9 @@ class Chance:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values; None for NaN."""
-        return {**plain(self), "prior": {**vars(self.prior), "rate": self.prior.rate} if self.prior else None}
+        own = self.prior
+        prior = own and {"name": own.name, "a": own.a, "b": own.b, "said": own.warning, "rate": own.rate}
+        return {**plain(self), "prior": prior}
 
 
 def computed(
@@ -69,7 +71,7 @@ def computed(
         prior: Beta(a, b).
     """
     expected = np.zeros(shape)
-    leaving: list[tuple[float, int]] = []
+    leaving: list[tuple[float, int]] = []  # chances of an escape, each with the number of its samples
     sides = shape[0], shape[0], shape[1]
     kinds, counts = np.unique(np.ravel_multi_index((correct, n, n_after), sides), return_counts=True)
     for *each, count in zip(*np.unravel_index(kinds, sides), counts, strict=True):
@@ -116,10 +118,7 @@ def measured(
 
 
 def _number_of_escapes(leaving: list[tuple[float, int]]) -> tuple[int, Floats]:
-    """Return the first number of escapes with a chance worth keeping, and the chances from there on.
-
-    ``leaving`` are chances of an escape, each with the number of its samples.
-    """
+    """Return the first number of escapes worth keeping, and the chances from there on; see ``computed``."""
     start, chances = 0, np.ones(1)
     for chance, count in leaving:
         first, others = _binomial(count, chance)

@@ -110,15 +110,11 @@ def _keys(names: list[Any]) -> list[Any]:
     if all(type(name) is str for name in names):
         return names
     keys: dict[Hashable, tuple[str, str]] = {}
-    return [keys.setdefault(name, _key(name)) for name in names]
+    return [keys.setdefault(name, name_key(name)) for name in names]
 
 
-def sorted_names(names: set[Any]) -> list[Any]:
-    """Sort names of any type."""
-    return sorted(names, key=_key)
-
-
-def _key(name: Any) -> tuple[str, str]:
+def name_key(name: Any) -> tuple[str, str]:
+    """Return a key that sorts names of any type."""
     return str(name), type(name).__name__
 
 

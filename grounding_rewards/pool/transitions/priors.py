@@ -46,13 +46,13 @@ class Prior:
         name: jeffreys, uniform, fit or given.
         a: the weight of a right rollout, above 0.
         b: the weight of a wrong one.
-        said: a warning for the reader; "" without one.
+        warning: a sentence for the reader; "" without one.
     """
 
     name: str
     a: float
     b: float
-    said: str = ""
+    warning: str = ""
 
     @property
     def rate(self) -> float | None:
@@ -71,27 +71,27 @@ def prior_of(prior: str | tuple[float, float], n: ArrayLike, correct: ArrayLike)
     Raises:
         PoolError: the prior is none of these.
 
-    >>> prior_of("uniform", [], []), prior_of("fit", [8], [8]).said
-    (Prior(name='uniform', a=1.0, b=1.0, said=''), 'the histogram of num_correct does not fix a prior: Jeffreys, \
+    >>> prior_of("uniform", [], []), prior_of("fit", [8], [8]).warning
+    (Prior(name='uniform', a=1.0, b=1.0, warning=''), 'the histogram of num_correct does not fix a prior: Jeffreys, \
 Beta(0.5, 0.5), stands in')
     """
     if prior == "fit":
         found = _fitted(*_tallies(n, correct))
         if found is None:
             text = "the histogram of num_correct does not fix a prior: Jeffreys, Beta(0.5, 0.5), stands in"
-            return Prior("fit", *JEFFREYS, said=text)
-        return Prior("fit", *found, said=contradiction(n, correct, *found, fitted=2))
+            return Prior("fit", *JEFFREYS, warning=text)
+        return Prior("fit", *found, warning=contradiction(n, correct, *found, fitted=2))
     if isinstance(prior, str):
         if prior not in NAMED:
             known = [*NAMED, "fit"]
             raise PoolError(f"prior: got {prior!r}{near(prior, known) or '.'} There are: {', '.join(known)}, or A,B")
-        return Prior(prior, *NAMED[prior], said=contradiction(n, correct, *NAMED[prior]))
+        return Prior(prior, *NAMED[prior], warning=contradiction(n, correct, *NAMED[prior]))
     try:
         a, b = prior
     except (TypeError, ValueError):
         raise PoolError(f"prior: got {prior!r}; expected jeffreys, uniform, fit or two numbers above 0") from None
     check_prior(a, b)
-    return Prior("given", float(a), float(b), said=contradiction(n, correct, a, b))
+    return Prior("given", float(a), float(b), warning=contradiction(n, correct, a, b))
 
 
 def _tallies(n: ArrayLike, correct: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -110,11 +110,8 @@ def _fitted(
 
     The log-likelihood is the sum over samples of sum_{i < k} log(a + i) + sum_{i < n - k} log(b + i) -
     sum_{i < n} log(a + b + i), with k right of n (see ``_tallies``); maximised by Newton's steps on log a and log b.
-
-    Returns:
-        a and b from 0.001 to 10,000. Where they diverge to infinity, counts spread no wider than under one common rate:
-        a + b is 10^12, which leaves that rate alone. None where the counts do not identify a prior: no sample has two
-        rollouts, or each is all right or all wrong; or where the steps do not converge.
+    Both are from 0.001 to 10,000; where they diverge, a + b is 10^12, which leaves one common rate. None where no
+    sample has two rollouts, each is all right or all wrong, or the steps do not converge.
     """
     if len(scored) < 2 or not (right[0] and wrong[0]):
         return None
@@ -213,11 +210,7 @@ def _pearson(observed: NDArray[np.int64], expected: NDArray[np.float64]) -> tupl
 
 
 def _chi_square_tail(statistic: float, freedom: int) -> float:
-    """Return the upper tail of chi-square: its cube root is nearly normal (Wilson and Hilferty, 1931).
-
-    >>> round(_chi_square_tail(14.067, 7), 3), _chi_square_tail(9.0, 0)
-    (0.05, 1.0)
-    """
+    """Return the upper tail of chi-square: its cube root is nearly normal (Wilson and Hilferty, 1931)."""
     if freedom < 1:
         return 1.0
     width = 2 / (9 * freedom)

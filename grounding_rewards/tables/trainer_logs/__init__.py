@@ -6,14 +6,10 @@ Which of them a path is, its content says; how the files are called only chooses
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import NoRowsError
-from grounding_rewards.tables.data_paths import regular_files
-from grounding_rewards.tables.json_lines import JsonLinesTable
-from grounding_rewards.tables.parquet import ParquetTable
+from grounding_rewards.tables.files import JSON_LINES, PARQUET
 from grounding_rewards.tables.trainer_logs import easyr1, trl, verl
 from grounding_rewards.tables.trainer_logs.base import TrainerLog
 
@@ -43,18 +39,16 @@ def trainer_log(path: str | os.PathLike[str]) -> TrainerLog | None:
     if not path.is_file() or not path.stat().st_size:
         return None
     suffix = path.suffix.lower()
-    if suffix in (".jsonl", ".ndjson", ".json-lines"):
-        return _dumps(path, [path])
-    if suffix == ".parquet":
-        return _completions(path, [path])
-    return _generations(path, path)
+    open_log = verl.open_log if suffix in JSON_LINES else trl.open_log if suffix in PARQUET else easyr1.open_log
+    return open_log(path, [path])
 
 
 def _in_folder(path: Path) -> TrainerLog | None:
-    dumps, completions = verl.step_files(path), trl.step_files(path)
-    found = (_dumps(path, dumps) if dumps else None) or (_completions(path, completions) if completions else None)
-    log = path / easyr1.NAME
-    found = _generations(path, *regular_files([log])) if found is None and os.path.lexists(log) else found
+    logs = [
+        (verl.open_log, verl.step_files(path)), (trl.open_log, trl.step_files(path)),
+        (easyr1.open_log, easyr1.log_files(path)),
+    ]  # fmt: skip
+    found = next((log for open_log, files in logs if files and (log := open_log(path, files))), None)
     recorded = next(path.glob("rollouts-*.parquet"), None)
     if found is not None and recorded is not None:
         raise TableError(
@@ -62,23 +56,3 @@ def _in_folder(path: Path) -> TrainerLog | None:
             f"({found.files[0].relative_to(path)}), which are the same rollouts; give the files of one of them"
         )
     return found
-
-
-def _dumps(path: Path, files: list[Path]) -> TrainerLog | None:
-    first = next((keys for file in files if (keys := _first_keys(file))), [])
-    return verl.open_dumps(path, files) if verl.is_dump(first, path) else None
-
-
-def _completions(path: Path, files: list[Path]) -> TrainerLog | None:
-    return trl.open_completions(path, files) if trl.is_completions(ParquetTable(files[0]).schema.names, path) else None
-
-
-def _generations(path: Path, file: Path) -> TrainerLog | None:
-    return easyr1.open_log(path, file) if easyr1.is_log(file) else None
-
-
-def _first_keys(file: Path) -> list[str]:
-    """Return the keys of the first line that holds an object; what is wrong with lines is said where they are read."""
-    with suppress(NoRowsError):
-        return list(next(JsonLinesTable(file, tolerant=True).batches(size=1)).rows[0])
-    return []

@@ -16,6 +16,7 @@ from grounding_rewards.tables.trainer_logs.rollout import FILLED, Logged
 
 LOG = logging.getLogger("grounding_rewards")
 
+TORN, EMPTY = "cut short in writing", "files without a row"
 Read = Callable[[Counter[str]], Iterator[Logged]]
 """Reads a log from its start, and counts what it leaves out by why."""
 

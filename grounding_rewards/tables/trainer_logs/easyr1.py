@@ -9,49 +9,55 @@ steps stand in one table, of which none is scored yet.
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.sample_ids import from_json
-from grounding_rewards.tables.trainer_logs.base import TrainerLog
+from grounding_rewards.tables.trainer_logs.base import TORN, TrainerLog
 from grounding_rewards.tables.trainer_logs.rollout import Logged
 
 KIND = "easyr1"
 NAME = "generations.log"
-TORN = "cut short in writing"
 
 PROMPT, OUTPUT, TRUTH, SCORE = "[prompt] ", "\n[output] ", "\n[ground_truth] ", "\n[score] "
 _SCORE_LINE = re.compile(r"\[score\] [-+.\w()]+\n", re.ASCII)
 _MOST_LITERAL = 1 << 16
 
 
-def is_log(path: Path) -> bool:
-    """Return True for a file that begins as a log does.
+def log_files(folder: Path) -> list[Path]:
+    """Return the log in a folder; none where there is none.
+
+    Raises:
+        TableError: it is no regular file.
+    """
+    return regular_files(each for each in [folder / NAME] if os.path.lexists(each))
+
+
+def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
+    """Open a log of EasyR1's; None for a file that does not begin as one.
 
     Raises:
         TableError: it does not, and is called as one.
     """
-    with path.open("rb") as file:
-        begin = file.read(len(PROMPT))
+    (file,) = files
+    with file.open("rb") as opened:
+        begin = opened.read(len(PROMPT))
     if begin == PROMPT.encode():
-        return True
-    if path.name != NAME:
-        return False
+        return TrainerLog(KIND, path, files, partial(_read, file), verdicts=False)
+    if file.name != NAME:
+        return None
     raise TableError(
-        f"{path}: {'is empty' if not begin else f'begins with {begin!r}'}; expected a log of EasyR1, whose first line "
+        f"{file}: {'is empty' if not begin else f'begins with {begin!r}'}; expected a log of EasyR1, whose first line "
         f"begins with {PROMPT!r}"
     )
-
-
-def open_log(path: Path, file: Path) -> TrainerLog:
-    """Open a log of EasyR1's."""
-    return TrainerLog(KIND, path, [file], partial(_read, file), verdicts=False)
 
 
 def _read(file: Path, left_out: Counter[str]) -> Iterator[Logged]:
@@ -78,10 +84,7 @@ def _read(file: Path, left_out: Counter[str]) -> Iterator[Logged]:
 
 
 def _records(file: Path, left_out: Counter[str]) -> Iterator[tuple[int, str]]:
-    """Each whole record and the number of its first line.
-
-    It goes up to a score that an empty line and the next record, or the end of the file, follow.
-    """
+    """Yield each whole record, up to a score before an empty line and the next record or the end, and its line."""
     held, first, ended = list[str](), 1, False
     with file.open(encoding="utf-8", errors="replace", newline="\n") as lines:
         for at, line in enumerate(lines, 1):

@@ -17,7 +17,7 @@ from grounding_rewards.tables.prompts import prompt_text
 from grounding_rewards.tables.sample_ids import as_json, from_json, name_of, sample_id
 
 VERDICTS = ("acc", "accuracy", "correct")
-"""What logs call full success, the likeliest first."""
+"""Names of full success in logs, the likeliest first."""
 
 _STRICT = {"round": "a whole number", "temperature": "a number"}
 """Columns that choose rollouts: what they cannot hold is an error, as in any rollout table."""

@@ -31,14 +31,13 @@ from grounding_rewards.tables.parquet import ParquetTable
 from grounding_rewards.tables.prompts import answer
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.sample_ids import as_json
-from grounding_rewards.tables.trainer_logs.base import TrainerLog
+from grounding_rewards.tables.trainer_logs.base import EMPTY, TrainerLog
 from grounding_rewards.tables.trainer_logs.rollout import VERDICTS, Logged, name, number, target_keys
 
 KIND = "trl"
 FOLDER = "completions"
 REPEATED = "logged before"
 EVALUATED = "of evaluations"
-EMPTY = "files without a row"
 
 _USUAL = ("step", "prompt", "completion", "advantage")
 """Columns of every table of completions."""
@@ -89,7 +88,8 @@ class Names:
             name.removeprefix(f"{prefix}/xy_"): name for name in kinds if prefix and name.startswith(f"{prefix}/xy_")
         }
         known = {*_USUAL, *verdicts, *own.values(), *points.values(), *_LOGGED, "sample_id", "target"}
-        rewards = [name for name, kind in kinds.items() if name not in known and _is_number(kind)]
+        numbers = {name for name, kind in kinds.items() if any(test(kind) for test in _NUMBERS)}
+        rewards = [name for name in kinds if name in numbers - known]
         total = next((name for name in (own.get("total"), "total") if name in kinds), None)
         if total is None and len(rewards) == 1:
             total = rewards[0]
@@ -115,16 +115,8 @@ class Names:
         return list(dict.fromkeys([*_USUAL, *own, *(name for name in (self.verdict, self.total) if name)]))
 
 
-def _is_number(kind: Any) -> bool:
-    return any(test(kind) for test in _NUMBERS)
-
-
-def is_completions(columns: Iterable[str], path: Path) -> bool:
-    """Return True for the columns of a table of completions.
-
-    Raises:
-        TableError: it nearly is; says what lacks.
-    """
+def _is_completions(columns: Iterable[str], path: Path) -> bool:
+    """Return True for the columns of a table of completions; raise where one alone lacks."""
     known = set(columns)
     lacks = [column for column in _USUAL if column not in known]
     if not lacks:
@@ -148,16 +140,19 @@ def step_files(folder: Path) -> list[Path]:
     return regular_files(each for _, each in sorted(found))
 
 
-def open_completions(path: Path, files: Sequence[Path]) -> TrainerLog:
-    """A log of tables of completions.
+def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
+    """Open tables of completions; None for tables of something else.
 
     Raises:
-        TableError: a file holds something else, or several columns say what was right.
+        TableError: columns nearly are those of completions, or a file holds something else than the first, or several
+            columns say what was right.
     """
+    schemas = {file: ParquetTable(file).schema for file in files}
+    if not _is_completions(schemas[files[0]].names, path):
+        return None
     kinds: dict[str, Any] = {}
-    for file in files:
-        schema = ParquetTable(file).schema
-        if not is_completions(schema.names, file):
+    for file, schema in schemas.items():
+        if not _is_completions(schema.names, file):
             raise TableError(f"{file}: holds no completions that TRL logged, unlike files beside it; move it elsewhere")
         for column in schema:
             if kinds.get(column.name, pa.null()) == pa.null():

@@ -20,13 +20,11 @@ from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.json_lines import JsonLinesTable
 from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.rollout_columns import COLUMNS
-from grounding_rewards.tables.trainer_logs.base import TrainerLog
+from grounding_rewards.tables.trainer_logs.base import EMPTY, TORN, TrainerLog
 from grounding_rewards.tables.trainer_logs.rollout import VERDICTS, Logged, missing, number
 
 KIND = "verl"
-TORN = "cut short in writing"
 FOLDED = "answers before a session's last"
-EMPTY = "files without a row"
 
 _Row = tuple[str, int, Mapping[str, Any]]
 
@@ -41,12 +39,8 @@ _SESSION = re.compile(r"(.+_\d+)_(\d+)")
 _FIRST_ROWS = 64
 
 
-def is_dump(keys: Iterable[str], path: Path) -> bool:
-    """Return True for the keys of a line of a dump.
-
-    Raises:
-        TableError: it nearly is; says what lacks.
-    """
+def _is_dump(keys: Iterable[str], path: Path) -> bool:
+    """Return True for the keys of a line of a dump; raise where they nearly are."""
     known = set(keys)
     if known & {"sample_id", "response"} or len(known & set(_USUAL)) < 3:
         return False
@@ -69,13 +63,20 @@ def step_files(folder: Path) -> list[Path]:
     return regular_files(each for _, each in sorted(found, key=lambda pair: (int(pair[0][1]), pair[1].name)))
 
 
-def open_dumps(path: Path, files: Sequence[Path]) -> TrainerLog:
-    """A log of dumps, some of which may be empty.
+def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
+    """Open dumps, some of which may be empty; None for files of something else.
 
     Raises:
-        TableError: a file holds something else.
+        TableError: lines nearly are those of dumps, or a file holds something else than the first.
     """
-    firsts = [row for file in files for row in _first_rows(file)]
+    first = next((rows[0] for file in files if (rows := _first_rows(file, 1))), None)
+    if first is None or not _is_dump(first, path):
+        return None
+    of_files = {file: _first_rows(file, _FIRST_ROWS) for file in files}
+    firsts = [row for rows in of_files.values() for row in rows]
+    for file, rows in of_files.items():
+        if rows and not _is_dump(rows[0], file):
+            raise TableError(f"{file}: is no dump of verl, unlike files beside it; move it elsewhere")
     keys = dict.fromkeys(key for row in firsts for key in row)
     others = {column: fields for column, fields in _OTHERS.items() if set(fields) & set(keys)}
     parts = [key for key in keys if _is_part(key, firsts)]
@@ -84,15 +85,12 @@ def open_dumps(path: Path, files: Sequence[Path]) -> TrainerLog:
     return TrainerLog(KIND, path, files, read, verdicts=verdicts, more=others, parts=parts)
 
 
-def _first_rows(file: Path) -> Sequence[Mapping[str, Any]]:
+def _first_rows(file: Path, most: int) -> Sequence[Mapping[str, Any]]:
     try:
-        first = next(_table(file).batches(size=_FIRST_ROWS))
+        first = next(JsonLinesTable(file, tolerant=True).batches(size=most))
     except NoRowsError:
         return []
-    rows = [row for place, row in enumerate(first.rows) if place not in first.unread]
-    if rows and not is_dump(rows[0], file):
-        raise TableError(f"{file}: is no dump of verl, unlike files beside it; move it elsewhere")
-    return rows
+    return [row for place, row in enumerate(first.rows) if place not in first.unread]
 
 
 def _is_part(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -108,15 +106,15 @@ def _read(
     for file in files:
         try:
             held = digest(file)
-            for place, at, row in _last_of_sessions(_rows(file, left_out), left_out):
-                yield _logged(file, held, place, at, row, others, parts)
+            for line in _last_of_sessions(_rows(file, left_out), left_out):
+                yield _logged(file, held, line, others, parts)
         except NoRowsError:
             left_out[EMPTY] += 1
 
 
 def _rows(file: Path, left_out: Counter[str]) -> Iterator[_Row]:
     """The lines of a file; the last one may have been cut short where a run was killed."""
-    for batch in _table(file).batches():
+    for batch in JsonLinesTable(file, tolerant=True).batches():
         for place, row in enumerate(batch.rows):
             if place not in batch.unread:
                 yield batch.place(place), batch.start + place, row
@@ -142,15 +140,8 @@ def _last_of_sessions(rows: Iterable[_Row], left_out: Counter[str]) -> Iterator[
         yield held
 
 
-def _logged(
-    file: Path,
-    held: str,
-    place: str,
-    at: int,
-    row: Mapping[str, Any],
-    others: Mapping[str, Sequence[str]],
-    parts: Sequence[str],
-) -> Logged:
+def _logged(file: Path, held: str, line: _Row, others: Mapping[str, Sequence[str]], parts: Sequence[str]) -> Logged:
+    place, at, row = line
     verdict = next((key for key in VERDICTS if row.get(key) is not None), VERDICTS[0])
     # What this package's adapter gives where a target cannot be used is no score.
     scored = not (row.keys() >= _OUR_FLAGS and number(row["valid"]) == 0.0)
@@ -184,7 +175,3 @@ def _ends(file: Path) -> bool:
     with file.open("rb") as opened:
         opened.seek(-1, 2)
         return opened.read(1) == b"\n"
-
-
-def _table(file: Path) -> JsonLinesTable:
-    return JsonLinesTable(file, tolerant=True)

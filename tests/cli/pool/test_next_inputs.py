@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 
 import pytest
 
+from grounding_rewards.pool.run import next_round
+from grounding_rewards.tables.reporting import Reporting
 from tests.cli.command import names, read_rows, write_rows
 from tests.cli.pool.test_next import GELATO, digest, manifest_of
 
@@ -33,6 +36,24 @@ def test_statistics_give_the_pool_of_their_rollouts(run, source, tmp_path, suffi
     assert told == {"rounds": None, "temperatures": [1.1], "by": None}
     assert {name: expected[2][name] for name in told} == {"rounds": [3], "temperatures": [1.1], "by": "source"}
     assert said == {name: value for name, value in expected[2].items() if name not in {"inputs", *told}}
+
+
+def test_temperatures_of_the_rounds_that_count_may_be_unknown(run, tmp_path):
+    warm = ({**row, "round": 3, "temperature": 1.1 if row["sample_id"] < "s2" else None} for row in GELATO)
+    source, out = write_rows(tmp_path / "rollouts.jsonl", *warm), tmp_path / "pool.jsonl"
+    assert run("pool", "next", source, "--round", 3, "--out", out).code == 0
+    assert manifest_of(out)["temperatures"] == [None, 1.1]
+
+
+def test_progress_begins_with_the_names_of_rows(tmp_path):
+    source = write_rows(tmp_path / "rollouts.jsonl", *GELATO)
+    data = write_rows(tmp_path / "data.jsonl", *({"id": name} for name in sorted({row["sample_id"] for row in GELATO})))
+    shares = []
+    reporting = Reporting(progress=lambda what: nullcontext(shares.append))
+    next_round([source], tmp_path / "pool.jsonl", data=data, reporting=reporting)
+    assert shares[0] == pytest.approx(0.2)
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)
 
 
 def test_what_statistics_cannot_tell_is_an_error(run, source, tmp_path):

@@ -16,7 +16,7 @@ from grounding_rewards.pool.report import files
 from grounding_rewards.pool.report.pictures import drawings
 from tests.cli.command import names, write_rows
 from tests.cli.test_published_verdicts import FOLDER, space
-from tests.pool.report.made import HOSTILE, manifest
+from tests.pool.report.made import HOSTILE, blank_drawings, manifest
 
 BOX = '{"bbox": [10, 10, 30, 20]}'
 PIXEL = ("--target-space", "pixel")
@@ -44,7 +44,7 @@ def two(tmp_path):
 @pytest.fixture
 def quick(monkeypatch):
     """Pictures that show nothing, which are quick."""
-    monkeypatch.setattr(files, "drawn", lambda found, reporting: [(drawing, b"PNG") for drawing in drawings(found)])
+    monkeypatch.setattr(files, "drawings", blank_drawings)
 
 
 def told(run, *words):

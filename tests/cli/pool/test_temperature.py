@@ -107,6 +107,7 @@ def test_the_table_on_the_terminal(run, swept):
         "2    accuracy 0.3750 below that at 1.1",
         "",
         "In per cent, over 40 samples. * chosen, x collapsed.",
+        "right: mean pass rate, with its 95 % interval; never: samples never solved;",
         "difference: its 95 % interval against 1.1; mixed: samples solved at times;",
         "spread: of clicks, over the diagonal; texts: different responses a rollout.",
         "1.4 is the highest temperature that has not collapsed (tolerance).",

@@ -53,6 +53,7 @@ def test_the_worked_example_as_json(run, before, after):
     assert (said["n_before"], said["n_after"], said["before_path"]) == ([8], [8], str(before))
     assert [each["source"] for each in said["by_source"]] == ["web"]
     assert (said["null"]["prior"]["name"], round(said["null"]["prior"]["a"], 3)) == ("fit", 0.319)
+    assert list(said["null"]["prior"]) == ["name", "a", "b", "said", "rate"]
     assert said["warnings"][0].startswith("temperatures differ, 1.1 before and 1.7 after")
 
 
@@ -113,16 +114,16 @@ def test_tables_on_the_terminal(run, before, after):
         "all  1  .  1  .  1  .  .  .  2    5",
         "",
         "Shares of each row in per cent, and by chance alone",
-        "            0   1   2   3    4   5   6   7    8",
-        "───────────────────────────────────────────────",
-        "0    seen  50   .  50   .    .   .   .   .    .",
-        "   chance  71  18   7   2   <1  <1  <1  <1   <1",
-        "3    seen   .   .   .   .    .   .   .   .  100",
-        "   chance   6  14  19  20   17  12   7   3   <1",
-        "5    seen   .   .   .   .  100   .   .   .    .",
-        "   chance  <1   3   7  12   17  20  19  14    6",
-        "7    seen   .   .   .   .    .   .   .   .  100",
-        "   chance  <1  <1  <1   2    5  10  18  29   34",
+        "              0   1   2   3    4   5   6   7    8",
+        "─────────────────────────────────────────────────",
+        "0  observed  50   .  50   .    .   .   .   .    .",
+        "     chance  71  18   7   2   <1  <1  <1  <1   <1",
+        "3  observed   .   .   .   .    .   .   .   .  100",
+        "     chance   6  14  19  20   17  12   7   3   <1",
+        "5  observed   .   .   .   .  100   .   .   .    .",
+        "     chance  <1   3   7  12   17  20  19  14    6",
+        "7  observed   .   .   .   .    .   .   .   .  100",
+        "     chance  <1  <1  <1   2    5  10  18  29   34",
         "",
         "never solved before  2 of 5 samples",
         "solved after         1, 50.0 %, 95 % 9.5 to 90.5",

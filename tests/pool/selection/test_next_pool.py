@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError, SelectorError
+from grounding_rewards.plugins.named import FunctionSelector
 from grounding_rewards.pool import Band, SampleStats, sample_stats
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.selection.quotas import zero_quota
-from grounding_rewards.pool.selectors import FunctionSelector
 
 
 def counted(*kinds):

@@ -6,9 +6,9 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.errors import SelectorError
+from grounding_rewards.plugins.named import FunctionSelector
 from grounding_rewards.pool import Band, Every, Learnability, MinRollouts, Source, Unsolved, select, selector
 from grounding_rewards.pool.selection import next_pool
-from grounding_rewards.pool.selectors import FunctionSelector
 from grounding_rewards.testing import check_selector
 from tests.pool.selectors.test_bands import counted
 

@@ -48,7 +48,7 @@ def test_no_prior_nearby_makes_the_counts_likelier(groups):
 def test_where_counts_fix_no_prior_jeffreys_stands_in_and_says_so(n, right):
     prior = prior_of("fit", n, right)
     assert (prior.name, prior.a, prior.b) == ("fit", 0.5, 0.5)
-    assert "does not fix a prior" in prior.said
+    assert "does not fix a prior" in prior.warning
 
 
 @pytest.mark.parametrize("right", [[4] * 40, [3, 5] * 20], ids=["the same", "less than chance"])
@@ -65,10 +65,12 @@ SPIKE = [0] * 400 + list(range(9)) * 67
 @pytest.mark.parametrize("prior", ["fit", "uniform", (1, 1)])
 def test_a_prior_that_the_histogram_contradicts_says_so(prior):
     found = prior_of(prior, [8] * len(SPIKE), SPIKE)
-    assert found.said.startswith(f"num_correct before does not look like Beta({found.a:.3g}, {found.b:.3g}): 467 never")
-    assert "67 all-correct for" in found.said
-    assert found.said.endswith("Measure it: a second set of rollouts of the policy before (--null)")
-    assert prior_of(prior, [8] * 603, SPIKE[400:]).said == ""
+    assert found.warning.startswith(
+        f"num_correct before does not look like Beta({found.a:.3g}, {found.b:.3g}): 467 never"
+    )
+    assert "67 all-correct for" in found.warning
+    assert found.warning.endswith("Measure it: a second set of rollouts of the policy before (--null)")
+    assert prior_of(prior, [8] * 603, SPIKE[400:]).warning == ""
 
 
 def test_the_check_counts_samples_of_all_sizes_and_cells_with_enough_of_them():
@@ -83,8 +85,8 @@ def test_the_check_counts_samples_of_all_sizes_and_cells_with_enough_of_them():
 def test_a_fit_is_held_to_more_than_a_prior_that_was_given():
     right = np.repeat(range(9), [10, 10, 10, 18, 2, 10, 12, 8, 10])  # chi-square 13.6: .034 of 6, .093 of 8
     fitted = prior_of("fit", [8] * 90, right)
-    assert fitted.said.startswith("num_correct before does not look like Beta(0.992, 1.04): 10 never solved for")
-    assert prior_of((fitted.a, fitted.b), [8] * 90, right).said == ""
+    assert fitted.warning.startswith("num_correct before does not look like Beta(0.992, 1.04): 10 never solved for")
+    assert prior_of((fitted.a, fitted.b), [8] * 90, right).warning == ""
 
 
 def test_priors_by_name_and_by_numbers():
@@ -93,7 +95,7 @@ def test_priors_by_name_and_by_numbers():
         ("jeffreys", 0.5, 0.5), ("uniform", 1.0, 1.0), ("given", 2.0, 0.25),
     ]  # fmt: skip
     fitted = prior_of("fit", [8] * 9, range(9))
-    assert (fitted.a, fitted.b, fitted.said) == (pytest.approx(1.0), pytest.approx(1.0), "")
+    assert (fitted.a, fitted.b, fitted.warning) == (pytest.approx(1.0), pytest.approx(1.0), "")
 
 
 @pytest.mark.parametrize(

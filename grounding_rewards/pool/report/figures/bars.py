@@ -148,7 +148,7 @@ _ROW, _AROUND = 0.3, 0.95
 
 
 def flow(pools: Sequence[Numbers]) -> Figure:
-    """Draw a panel for each ``funnel.funnel``: the samples left after each step, and in grey those that it removed."""
+    """Draw a panel for each ``inputs.funnel``: the samples left after each step, and in grey those that it removed."""
     heights = [_ROW * (len(_rows(pool)) + 1) + _AROUND for pool in pools]
     figure = style.canvas(sum(heights) + 0.35)
     panels = figure.subplots(len(pools), 1, squeeze=False, height_ratios=heights).ravel()

@@ -27,8 +27,8 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
 
     figure = style.canvas(4.3)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
-    edges = {(line["area_from"], line["area_to"]) for _, lines in rounds for line in lines}
-    bins = sorted(edges)
+    every = [line for _, lines in rounds for line in lines]
+    bins = sorted({(line["area_from"], line["area_to"]) for line in every})
     shades = colormaps["viridis"]
     for number, (_, lines) in enumerate(rounds):
         shift = (number - (len(rounds) - 1) / 2) * min(0.7 / len(rounds), 0.14)
@@ -44,7 +44,7 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
             places, rates, yerr=bars, color=colour, marker=_MARKERS[number], markersize=5.5, linewidth=1.3,
             elinewidth=1.2, capsize=2.5, label=names[number], clip_on=False,
         )  # fmt: skip
-    counts = [max((_samples(lines, edges) for _, lines in rounds)) for edges in bins]
+    counts = [max(line["samples"] for line in every if (line["area_from"], line["area_to"]) == each) for each in bins]
     below.bar(range(len(bins)), counts, 0.7, color=style.COLOURS["mixed"], edgecolor="0.25", linewidth=0.5)
     for place, count in enumerate(counts):
         below.annotate(
@@ -52,7 +52,7 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
         )
     for axes in (above, below):
         style.tidy_axes(axes)
-    above.set_ylim(0.0, min(1.15 * max(line["accuracy_high"] for line in _held(rounds)), 1.03))
+    above.set_ylim(0.0, min(1.15 * max(line["accuracy_high"] for line in every if line["samples"]), 1.03))
     style.percent_axis(above)
     above.set_ylabel("mean pass rate", fontsize=style.NORMAL)
     below.set_ylabel("samples" if len(rounds) == 1 else "samples\n(largest round)", fontsize=style.NORMAL)
@@ -72,15 +72,6 @@ def fewer(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> list[tuple[str, Se
     ['1', '2', '6', '7', '8', '9']
     """
     return list(rounds) if len(rounds) <= MOST else [*rounds[: MOST // 3], *rounds[MOST // 3 - MOST :]]
-
-
-def _held(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> list[Numbers]:
-    """Return the bins of all rounds that hold a sample."""
-    return [line for _, lines in rounds for line in lines if line["samples"]]
-
-
-def _samples(lines: Sequence[Numbers], edges: tuple[float, float]) -> int:
-    return sum(line["samples"] for line in lines if (line["area_from"], line["area_to"]) == edges)
 
 
 _BESIDE = {

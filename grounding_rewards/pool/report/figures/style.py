@@ -21,7 +21,7 @@ COLOURS = {"none_correct": "#440154", "mixed": "#21918c", "all_correct": "#fde72
 """Ends and middle of viridis, from never solved (dark) to always solved (light)."""
 
 NAMES = {"none_correct": "none correct", "mixed": "some correct", "all_correct": "all correct"}
-SMALL, NORMAL, LARGE = 8.0, 9.0, 10.5
+SMALL, NORMAL = 8.0, 9.0
 EDGE: dict[str, Any] = {"edgecolor": "0.25", "linewidth": 0.5}
 GREY = "0.82"
 

@@ -23,8 +23,8 @@ from grounding_rewards.pool.transitions.paired import (
     common_rows,
     difference,
     in_common,
+    name_key,
     plain,
-    sorted_names,
     temperatures,
 )
 from grounding_rewards.pool.transitions.priors import prior_of
@@ -95,7 +95,7 @@ def by_source(first: SampleStats, second: SampleStats) -> tuple[Moves, ...]:
     rows: dict[Hashable, list[int]] = {}
     for row, (earlier, later) in enumerate(zip(first.source.tolist(), second.source.tolist(), strict=True)):
         rows.setdefault(later if earlier is None else earlier, []).append(row)
-    names = [*sorted_names({name for name in rows if name is not None}), *([None] if None in rows else [])]
+    names = [*sorted((name for name in rows if name is not None), key=name_key), *([None] if None in rows else [])]
     return tuple(
         moves_of(None if name is None else str(name), first.taken(rows[name]), second.taken(rows[name]))
         for name in names
@@ -266,17 +266,13 @@ def transitions(
         temperatures_after=temperatures(after),
         warnings=(
             *of_rounds(first, second, before, after, null),
-            *([chosen_prior.said] if chance.prior and chosen_prior.said else []),
+            *([chosen_prior.warning] if chance.prior and chosen_prior.warning else []),
         ),
     )
 
 
 def _check_size(name: str, stats: SampleStats | None) -> None:
-    """Check that no sample has more scored rollouts than ``MOST``, so that the matrix fits into memory.
-
-    Raises:
-        PoolError: one has.
-    """
+    """Check that no sample has more scored rollouts than ``MOST``, so that the matrix fits into memory."""
     if stats is not None and stats.n.max(initial=0) > MOST:
         row = int(stats.n.argmax())
         raise PoolError(
@@ -306,6 +302,6 @@ def _measured(first: SampleStats, second: SampleStats, null: SampleStats, shape:
     rows = in_common([first, scored_null], ["both rounds", NULL])
     right, right_null = first.num_correct[rows[0]], scored_null.num_correct[rows[1]]
     never = right == 0
-    before = _matrix(first.num_correct, second.num_correct, shape).sum(axis=1)
+    before = np.bincount(first.num_correct, minlength=shape[0])
     solved_after = second.num_correct[rows[0]][never] > 0
     return measured(before, _matrix(right, right_null, shape), right_null[never] > 0, solved_after)
