@@ -28,7 +28,7 @@ from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers.base import Verifier, reads_of
 from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
 
-BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION = "bbox", "polygon", "circle", "point", "refusal", "action"
+KINDS = BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION = "bbox", "polygon", "circle", "point", "refusal", "action"
 """Kinds of target, as ``Recipe.accepts`` names them."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from grounding_rewards.coords.spaces import PIXEL, CoordSpace
 from grounding_rewards.errors import MISSING, ConvertError, TargetError
-from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe
+from grounding_rewards.scoring import KINDS, Recipe
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.findings import Finding, findings
 from grounding_rewards.targets.read import PLACES, read_target
@@ -17,7 +17,6 @@ from grounding_rewards.targets.requirements import Requirements, violations
 from grounding_rewards.targets.target import NativeForm, Target
 from grounding_rewards.targets.write import to_wire
 
-EVERY_KIND = frozenset((BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION))
 NO_SPACE = (
     f"target: nothing names its space; give --target-space ({', '.join(CoordSpace)}), or --recipe NAME, whose own "
     "targets the rows have"
@@ -40,7 +39,7 @@ class TargetReader:
 
     native: NativeForm | None = None
     space: CoordSpace | None = None
-    accepts: frozenset[str] = EVERY_KIND
+    accepts: frozenset[str] = frozenset(KINDS)
     label_free: bool = False
     place: str | None = None
     recipe: Recipe | None = None

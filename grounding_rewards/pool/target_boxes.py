@@ -10,12 +10,9 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.catalogue import RecordedName, list_recipes, recorded_recipe
 from grounding_rewards.coords.spaces import UNIT, CoordSpace
 from grounding_rewards.errors import GroundingRewardsError, TargetError
-from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe
+from grounding_rewards.scoring import KINDS, Recipe
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.target import NativeForm
-
-ACCEPTED = frozenset({ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL})
-"""All kinds of targets; some have no place."""
 
 Form = tuple[NativeForm | None, CoordSpace | str | None]
 """The native form of bare targets, and the space of those that name none."""
@@ -85,7 +82,7 @@ def not_installed(names: Collection[RecordedName | None]) -> list[str]:
 
 def _boxes(read: Targets, image_sizes: Floats) -> Floats:
     prepared = read.prepare(
-        CoordSpace.PIXEL, default=None, response_space=None, accepts=ACCEPTED, screen=True, image_sizes=image_sizes,
+        CoordSpace.PIXEL, default=None, response_space=None, accepts=frozenset(KINDS), screen=True, image_sizes=image_sizes,
         bad_target="abstain",
     )  # fmt: skip
     found = np.full((len(read), 4), np.nan)
@@ -128,7 +125,7 @@ def outlines(
     sizes = None if image_size is None else np.array([image_size], dtype=np.float64)
     try:
         read = Targets.from_list([target], native=native, space=space)
-        found = read.prepare(UNIT, default=None, response_space=None, accepts=ACCEPTED, image_sizes=sizes)
+        found = read.prepare(UNIT, default=None, response_space=None, accepts=frozenset(KINDS), image_sizes=sizes)
     except GroundingRewardsError:
         return ()
     return tuple(found.regions.outline(place) for place in range(len(found.regions.row)))

@@ -188,6 +188,16 @@ def test_a_broken_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
         rows(tmp_path)
 
 
+def test_a_line_without_what_every_dump_has_is_an_error(tmp_path: Path) -> None:
+    file = write(tmp_path, 1, {"gts": BOX}, {"gts": BOX})
+    first, second = file.read_text().splitlines()
+    line = json.loads(second)
+    del line["input"], line["score"]
+    file.write_text(f"{first}\n{json.dumps(line)}\n")
+    with pytest.raises(TableError, match=rf"^{file}, row 1 \(line 2\): lacks input, score, unlike the lines before it$"):
+        rows(tmp_path)
+
+
 def test_what_is_nearly_a_dump_says_what_lacks(tmp_path: Path) -> None:
     file = tmp_path / "5.jsonl"
     file.write_text('{"input": "a", "output": "b", "step": 1}\n')
