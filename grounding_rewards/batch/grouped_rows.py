@@ -29,7 +29,7 @@ _MOST = 256
 """More files are not written at once."""
 
 _GROUP = ("sample_id", "round", "train_step")
-"""What the rows of one group have in common: a sample that is visited again is compared anew."""
+"""Columns that are equal in the rows of one group: a sample that is visited again is compared anew."""
 
 _HELD_BYTES = 1 << 27
 

@@ -84,14 +84,14 @@ def test_what_is_not_there_is_an_error_that_names_it(name, message):
         load(name)
 
 
-def test_a_file_that_fails_leaves_nothing_and_may_be_mended(tmp_path):
+def test_a_file_that_fails_leaves_nothing_and_may_be_repaired(tmp_path):
     path = tmp_path / "bad.py"
     path.write_text("1 / 0")
     before = set(sys.modules)
     with pytest.raises(gr.RecipeError, match=r"does not load \(ZeroDivisionError: division by zero\)"):
         load(f"{path}:x")
     assert set(sys.modules) == before
-    path.write_text("x = 1  # mended")
+    path.write_text("x = 1  # repaired")
     assert load(f"{path}:x") == 1
 
 

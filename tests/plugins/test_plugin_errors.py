@@ -139,7 +139,7 @@ def test_register_takes_no_names_of_others_and_none_after_its_hook():
     assert "acme/late" not in known.verifiers
 
 
-def test_a_class_as_a_plugin_is_told_to_be_an_instance():
+def test_a_class_as_a_plugin_is_refused_and_an_instance_asked_for():
     with pytest.raises(
         gr.PluginError, match=r"'acme' of acme-rewards is <class '.*Acme'>; let .* name an instance of it"
     ):
