@@ -106,11 +106,7 @@ def _lengths(given: Sequence[Any]) -> list[int] | None:
 
 
 def _groups(scorer: Scorer, recipe: gr.Recipe, targets: Targets, rows: NDArray[np.int64] | None) -> list[Any]:
-    """Return the id of each row's target; a row whose target names none is a group of its own.
-
-    Raises:
-        RecipeError: no target has an id, or one of the first batch has none.
-    """
+    """Return the id of each row's target; a row whose target names none is a group of its own."""
     name, groups = recipe.name, list[Any]()
     unnamed: list[int] = []
     for row, target in enumerate(targets.rows):
