@@ -45,10 +45,7 @@ class _Row(Batch):
 def files_of_groups(
     folder: Path, scorer: RolloutScorer, sources: Sequence[Source], columns: Collection[str]
 ) -> list[Path]:
-    """Bring rows together, those of one sample in one round and at one step of the trainer in one file.
-
-    Files that are all there are not written again.
-    """
+    """Bring rows of one sample, round and step of the trainer together in one file; files that are there stay."""
     count = min(_MOST, -(-sum(source.rows for source in sources) // SHARD_ROWS))
     files = [folder / _FOLDER / f"{number}.parquet" for number in range(count)]
     if (folder / _FOLDER).is_dir():
@@ -73,10 +70,7 @@ def files_of_groups(
 
 
 def scored_groups(file: Path, scorer: RolloutScorer, sources: Sequence[Source], columns: Collection[str]) -> Any:
-    """Score all rows of a file, in an order that does not depend on how they came.
-
-    For the last bit of a sum does, and so would the rewards of a group.
-    """
+    """Score all rows of a file, in an order of their own: the last bit of a sum depends on the order."""
     names = ", ".join(str(source.table.path) for source in sources[:3])
     shown = SimpleNamespace(path=names, columns=scorer.schema.names)
     scorer = replace(scorer, scorer=replace(scorer.scorer, columns=Columns()))
@@ -98,17 +92,14 @@ def _scattered(
         for batch in source.batches(columns):
             scorer.scorer.responses(source.table, batch)  # which are texts of some kind from here on
             rows = scorer.unscored(source, place, batch)
-            numbers = [_number(group, count) for group in _groups(rows)]
+            hashes = [blake2b(repr(group).encode(), digest_size=8).digest() for group in _groups(rows)]
+            numbers = [int.from_bytes(each) % count for each in hashes]
             for number in sorted(set(numbers)):
                 yield number, rows.take([row for row, each in enumerate(numbers) if each == number])
 
 
 def _groups(rows: Any) -> list[tuple[Any, ...]]:
     return list(zip(*(rows.column(list(COLUMNS).index(name)).to_pylist() for name in _GROUP), strict=True))
-
-
-def _number(group: tuple[Any, ...], count: int) -> int:
-    return int.from_bytes(blake2b(repr(group).encode(), digest_size=8).digest()) % count
 
 
 def _flush(writers: Sequence[Any], held: Sequence[list[Any]]) -> None:

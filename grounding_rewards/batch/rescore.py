@@ -237,11 +237,7 @@ def _by_group(
 
 
 def _schema(sources: Sequence[Source], recipe: Recipe) -> Any:
-    """Return the schema of all shards: columns of every rollout table, further ones of the files, the recipe's parts.
-
-    Raises:
-        TableError: a part has the name of another column, or two files disagree on a column's type.
-    """
+    """Return the schema of all shards: columns of every rollout table, further ones of the files, and parts."""
     rollout_schema(recipe.parts)  # for its error, where a part has the name of another column
     metadata = next((each.kept.metadata for each in sources if each.kept.metadata), None)
     parts = [(name, pa.float64()) for name in recipe.parts]

@@ -37,11 +37,7 @@ class RolloutScorer:
     first: int = 0
 
     def unscored(self, source: Source, place: int, batch: Batch) -> Any:
-        """Return a batch of file number ``place`` without scores; names and numbers that were missing are there.
-
-        Raises:
-            TableError: a row cannot be named or numbered, or a value is not of its column's type.
-        """
+        """Return a batch of file number ``place`` without scores; names and numbers that were missing are there."""
         columns = self.scorer.columns
         own = {"sample_id": columns.id, **{name: getattr(columns, name) for name in _MAPPED}}
         sizes = self.scorer.bad_target == "abstain"
@@ -61,11 +57,7 @@ class RolloutScorer:
         return pa.RecordBatch.from_arrays([found[name] for name in self.schema.names], schema=self.schema)
 
     def scored(self, table: Any, batch: Batch, rows: Any, groups: Sequence[Hashable] | None = None) -> Any:
-        """Return ``rows``, what ``unscored`` made of a batch, with scores; those without a response have none.
-
-        Raises:
-            TableError: as of ``TableScorer.score``.
-        """
+        """Return ``rows``, what ``unscored`` made of a batch, with scores; those without a response have none."""
         answered = np.flatnonzero(rows.column("response").is_valid().to_numpy(zero_copy_only=False))
         if not len(answered):
             return self._replaced(rows, {"recipe": self._named(len(rows))})
@@ -78,7 +70,12 @@ class RolloutScorer:
         found = ScoredBatch([scored], scored.recipe.parts, len(rows)).rollout_columns()
         for name in ("image_size", "model_image_size"):
             found[name] = _filled(rows.column(name), found[name])
-        columns = {name: _column(values, rows.schema.field(name).type) for name, values in found.items()}
+        columns = {
+            name: pa.array(values, rows.schema.field(name).type, mask=np.isnan(values))
+            if isinstance(values, np.ndarray)
+            else values
+            for name, values in found.items()
+        }
         return self._replaced(rows, {**columns, "recipe": self._named(len(rows))})
 
     def _named(self, count: int) -> Any:
@@ -115,7 +112,8 @@ class RolloutScorer:
         return pa.array(names, pa.string())
 
     def _numbers(self, source: Source, place: int, batch: Batch, given: Any) -> Any:
-        if "rollout" not in _names_in(source, batch) or given.null_count == len(given):
+        names = source.table.columns if isinstance(batch.whole, list) else batch.whole.schema.names
+        if "rollout" not in names or given.null_count == len(given):
             start = ((self.first + place) << 32) + batch.start
             return pa.array(np.arange(start, start + len(batch)))
         if given.null_count:
@@ -128,10 +126,6 @@ class RolloutScorer:
 
 
 _MAPPED = ("response", "target", "image_size", "model_image_size", "token_length")
-
-
-def _names_in(source: Source, batch: Batch) -> Any:
-    return source.table.columns if isinstance(batch.whole, list) else batch.whole.schema.names
 
 
 def _cell(batch: Batch, row: int, name: str) -> Any:
@@ -153,11 +147,6 @@ def _made(source: Source, batch: Batch, row: int, target: Any) -> str:
         return sample_id(source=origin, image=image, instruction=instruction, target=target, index=index, split=split)
     except (PoolError, ValueError, RecursionError) as error:
         raise TableError(f"{source.table.path}, {batch.place(row)}: sample_id: got null; {error}") from None
-
-
-def _column(values: Any, kind: Any) -> Any:
-    """Scores as a column; null where there is none."""
-    return pa.array(values, kind, mask=np.isnan(values)) if isinstance(values, np.ndarray) else values
 
 
 def _filled(given: Any, sizes: Floats) -> Any:

@@ -136,11 +136,7 @@ def distribution_of(point: EntryPoint) -> str:
 
 
 def loaded(point: EntryPoint) -> Offer:
-    """Import a plugin.
-
-    Raises:
-        PluginError: it does not load.
-    """
+    """Import a plugin; a PluginError where it does not load."""
     distribution = distribution_of(point)
     try:
         with _loading():

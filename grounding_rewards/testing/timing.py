@@ -47,7 +47,9 @@ def growth(recipe: Recipe, example: Example) -> dict[str, float]:
         if seconds(recipe, example, text, 1) > _NOISE:
             for times in (1, 8):  # the second time only where it may have been chance
                 if ratios.get(name, STEEPEST) >= STEEPEST:
-                    ratios[name] = seconds(recipe, example, text, times) / seconds(recipe, example, shorter[name], times)
+                    ratios[name] = seconds(recipe, example, text, times) / seconds(
+                        recipe, example, shorter[name], times
+                    )
     return ratios
 
 
