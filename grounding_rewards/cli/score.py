@@ -36,7 +36,7 @@ def score(
     *,
     chosen: options.RecipeOptions,
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
-    prefix: Annotated[str, typer.Option(metavar="P", help="Put before the name of every new column.")] = "",
+    prefix: Annotated[str, typer.Option(metavar="P", help="Text before the name of every new column.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
     columns: options.FileColumns,
 ) -> None:
