@@ -55,7 +55,7 @@ class Scorer:
     _recording: Recording | None = None
     _rows: int = 0  # rows that ``_watch`` has seen
     _waited: Counter[int] = field(default_factory=Counter)  # rows of each recipe, by index, before a usable target
-    _wired: set[int] = field(default_factory=set)  # indices of recipes that have had a usable target
+    _usable: set[int] = field(default_factory=set)  # indices of recipes that have had a usable target
     _lock: RLock = field(default_factory=RLock)
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class Scorer:
     @property
     def started(self) -> bool:
         """True once any row has had a usable target."""
-        return bool(self._wired)
+        return bool(self._usable)
 
     @cached_property
     def reads_extras(self) -> bool:
@@ -112,7 +112,7 @@ class Scorer:
         else:
             slices = [self._routed(place, inputs, rows) for place, rows in self._split(self.router, inputs)]
         scored = ScoredBatch(slices, self.parts, len(inputs.responses))
-        if len(self._wired) < len(self.recipes) or any(each.scores.errors for each in slices):
+        if len(self._usable) < len(self.recipes) or any(each.scores.errors for each in slices):
             with self._lock:
                 self._watch(scored, names)
         if self._diagnoses:
@@ -169,24 +169,24 @@ class Scorer:
         _bridge.report(scored.errors, self.logged, names=names, outcome=self.trainer.outcome)
         for each in scored.slices:
             if each.scores.valid.any():
-                self._wired.add(self.recipes.index(each.recipe))
+                self._usable.add(self.recipes.index(each.recipe))
         self._rows += len(scored)
         samples = [error.sample for error in scored.errors.values()]  # a row without a name is a sample of its own
         several = any(isinstance(name, int) for name in samples) or len(set(samples)) > 1
         enough = self._rows >= _PATIENCE or (self._rows >= self.trainer.patience and several)
-        if not self._wired and scored.errors and enough:
-            raise self._unwired(self._rows, scored.slices[0])
+        if not self._usable and scored.errors and enough:
+            raise self._no_usable_target(self._rows, scored.slices[0])
         for each in scored.slices:
             place = self.recipes.index(each.recipe)
-            if each.routed and place not in self._wired and each.scores.errors:
+            if each.routed and place not in self._usable and each.scores.errors:
                 self._waited[place] += len(each.scores)
                 first = next(iter(each.scores.errors.values()))
                 # A size or a space that is missing is one that a launch or a whole data set gives.
                 lacks_setting = first.came is MISSING and first.field in ("image_size", "model_image_size", "space")
                 if self._waited[place] >= _PATIENCE or lacks_setting:
-                    raise self._unwired(self._waited[place], each)
+                    raise self._no_usable_target(self._waited[place], each)
 
-    def _unwired(self, count: int, each: RecipeSlice) -> gr.RecipeError:
+    def _no_usable_target(self, count: int, each: RecipeSlice) -> gr.RecipeError:
         """Return the error of a recipe that found no usable target in ``count`` rows: that is wiring, not a bad row."""
         error = next(iter(each.scores.errors.values()))
         none = f"not one of the first {count} targets can be used" if count > 1 else "the first target cannot be used"
