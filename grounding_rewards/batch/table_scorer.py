@@ -45,7 +45,7 @@ class Columns:
 class TableScorer:
     """Score batches of a table; errors name the file and the row.
 
-    ``warn`` takes what looks wrong with rows, ``found`` the findings about targets, batch by batch.
+    ``on_warning`` takes what looks wrong with rows, ``on_findings`` the findings about targets, batch by batch.
 
     Raises:
         RecipeError: ``bad_target`` is neither "raise" nor "abstain".
@@ -54,8 +54,8 @@ class TableScorer:
     recipe: Recipe
     columns: Columns
     bad_target: str = "raise"
-    warn: Note = field(default=lambda text: None, repr=False, compare=False)
-    found: Callable[[list[Finding]], None] | None = field(default=None, repr=False, compare=False)
+    on_warning: Note = field(default=lambda text: None, repr=False, compare=False)
+    on_findings: Callable[[list[Finding]], None] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.bad_target not in (choices := get_args(BadTarget)):
@@ -100,8 +100,8 @@ class TableScorer:
         found = score_rows(self.recipe, inputs, "abstain")  # under "raise", too: the error below names the file
         if self.bad_target == "raise" and found.scores.errors:
             raise self._bad_target(table, batch, *next(iter(found.scores.errors.items())))
-        if self.found and (wrong := findings(found.rollouts.targets, self.recipe)):
-            self.found([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in wrong])
+        if self.on_findings and (wrong := findings(found.rollouts.targets, self.recipe)):
+            self.on_findings([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in wrong])
         return found
 
     def responses(self, table: Table, batch: Batch) -> list[str | None]:
@@ -138,7 +138,7 @@ class TableScorer:
                 )
             found.append(name)
         if 1 < len(found) == len(set(found)):
-            self.warn(f"{self.recipe.name} compares the rollouts of one sample, and no sample here has two")
+            self.on_warning(f"{self.recipe.name} compares the rollouts of one sample, and no sample here has two")
         return found
 
     def lengths(self, table: Table, batch: Batch) -> list[int] | None:

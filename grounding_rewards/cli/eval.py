@@ -37,7 +37,7 @@ def evaluate_files(
 
     Example: `grounding-rewards eval responses.jsonl --response-space thousandths --by ui_type`
     """
-    scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, warn=terminal.warn)
+    scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, on_warning=terminal.warn)
     fields = list(dict.fromkeys(by or ()))
     found, warned = [], list[list[str]]()
     for file in files:
@@ -62,7 +62,7 @@ def _evaluate(file: Path, scorer: TableScorer, by: list[str]) -> Evaluation:
     table = open_table(file)
     parts, noticed = list[Evaluation](), list[Finding]()
     wrong: TargetError | None = None
-    scorer = replace(scorer, found=noticed.extend)
+    scorer = replace(scorer, on_findings=noticed.extend)
     with terminal.progress(f"scoring {file.name}") as advance:
         for batch in scorer.batches(table, by=by, whole=False):
             scored = scorer.score(table, batch)

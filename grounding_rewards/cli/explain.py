@@ -85,7 +85,9 @@ def explain_score(
     recipe = catalogue.recipe(name, **chosen)
     others, left_out = _others(name, compare_with, chosen)
     if file is not None:
-        case = row_of(file, row or 0, [TableScorer(each, columns, warn=terminal.warn) for each in (recipe, *others)])
+        case = row_of(
+            file, row or 0, [TableScorer(each, columns, on_warning=terminal.warn) for each in (recipe, *others)]
+        )
     elif response is not None:
         case = _case(recipe, response, target, group or (), sizes)
     elif recipe.example is not None:
