@@ -19,7 +19,7 @@ from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.batch.table_scorer import Columns
 from grounding_rewards.tables.base import Batch
 from grounding_rewards.tables.rollout_columns import COLUMNS
-from grounding_rewards.tables.rollout_source import Source
+from grounding_rewards.tables.rollout_source import RolloutFile
 
 SHARD_ROWS = 1 << 16
 """About so many rows are brought together in a file."""
@@ -43,7 +43,7 @@ class _Row(Batch):
 
 
 def files_of_groups(
-    folder: Path, scorer: RolloutScorer, sources: Sequence[Source], columns: Collection[str]
+    folder: Path, scorer: RolloutScorer, sources: Sequence[RolloutFile], columns: Collection[str]
 ) -> list[Path]:
     """Bring rows of one sample, round and step of the trainer together in one file; files that are there stay."""
     count = min(_MOST, -(-sum(source.rows for source in sources) // SHARD_ROWS))
@@ -69,7 +69,7 @@ def files_of_groups(
     return files
 
 
-def scored_groups(file: Path, scorer: RolloutScorer, sources: Sequence[Source], columns: Collection[str]) -> Any:
+def scored_groups(file: Path, scorer: RolloutScorer, sources: Sequence[RolloutFile], columns: Collection[str]) -> Any:
     """Score all rows of a file, in an order of their own: the last bit of a sum depends on the order."""
     names = ", ".join(str(source.table.path) for source in sources[:3])
     shown = SimpleNamespace(path=names, columns=scorer.schema.names)
@@ -85,7 +85,7 @@ def scored_groups(file: Path, scorer: RolloutScorer, sources: Sequence[Source], 
 
 
 def _scattered(
-    scorer: RolloutScorer, sources: Sequence[Source], columns: Collection[str], count: int
+    scorer: RolloutScorer, sources: Sequence[RolloutFile], columns: Collection[str], count: int
 ) -> Iterator[tuple[int, Any]]:
     """Yield all rows, each with the number of its group's file."""
     for place, source in enumerate(sources):

@@ -16,7 +16,7 @@ from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables import Batch
 from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
-from grounding_rewards.tables.rollout_source import Source, some
+from grounding_rewards.tables.rollout_source import RolloutFile, some
 from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS, SOURCE_COLUMNS, name_of, sample_id
 
 SCORES = ("recipe", "total", "acc", "reason", "x_unit", "y_unit")
@@ -36,7 +36,7 @@ class RolloutScorer:
     schema: Any
     first: int = 0
 
-    def unscored(self, source: Source, place: int, batch: Batch) -> Any:
+    def unscored(self, source: RolloutFile, place: int, batch: Batch) -> Any:
         """Return a batch of file number ``place`` without scores; names and numbers that were missing are there."""
         columns = self.scorer.columns
         own = {"sample_id": columns.id, **{name: getattr(columns, name) for name in _MAPPED}}
@@ -85,7 +85,7 @@ class RolloutScorer:
         arrays = [columns.get(name, rows.column(name)) for name in self.schema.names]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def _names(self, source: Source, batch: Batch) -> Any:
+    def _names(self, source: RolloutFile, batch: Batch) -> Any:
         """The names of samples: as they came, else their target's id, else made of what rows say."""
         column = self.scorer.columns.id
         if isinstance(batch.whole, list):
@@ -111,7 +111,7 @@ class RolloutScorer:
             names[row] = own or _made(source, batch, row, target)
         return pa.array(names, pa.string())
 
-    def _numbers(self, source: Source, place: int, batch: Batch, given: Any) -> Any:
+    def _numbers(self, source: RolloutFile, place: int, batch: Batch, given: Any) -> Any:
         names = source.table.columns if isinstance(batch.whole, list) else batch.whole.schema.names
         if "rollout" not in names or given.null_count == len(given):
             start = ((self.first + place) << 32) + batch.start
@@ -135,7 +135,7 @@ def _cell(batch: Batch, row: int, name: str) -> Any:
     return batch.whole.column(name)[row].as_py() if name in batch.whole.schema.names else None
 
 
-def _made(source: Source, batch: Batch, row: int, target: Any) -> str:
+def _made(source: RolloutFile, batch: Batch, row: int, target: Any) -> str:
     """A name made of what a row says."""
     image, instruction, origin = (
         next((found for name in names if (found := read(_cell(batch, row, name))) is not None), None)
