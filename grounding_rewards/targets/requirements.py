@@ -55,16 +55,7 @@ class Requirements:
 
 
 def violations(targets: Targets, needs: Requirements) -> dict[int, TargetError]:
-    """Return the first violation of each row that a recipe cannot use, by row.
-
-    Args:
-        targets: as read, with the space of every row declared where it can be.
-        needs: the recipe's requirements.
-
-    Returns:
-        An error for each row that is of a kind not accepted, lacks a space or a size that is needed, has the size of
-        no image, or lies a whole image away from its image.
-    """
+    """Return the first violation of each row that a recipe cannot use, by row."""
     if _surely_usable(targets, needs):
         return {}
     errors = _kind_errors(targets, needs.accepts) + _action_errors(targets, needs.accepts) + _space_errors(targets)
