@@ -72,3 +72,19 @@ def test_a_missing_size_names_the_option_of_its_column_only_where_the_file_has_n
     with pytest.raises(TableError, match=r"row 0 \(line 1\).* field 'image_size': got nothing") as caught:
         score(tmp_path / "in.jsonl", recipe, *[{**row, **({"image_size": None} if column else {})} for row in rows])
     assert ("(--image-size-column)" in str(caught.value)) is not column
+
+
+def test_a_column_that_first_occurs_in_a_later_batch_is_among_the_extras(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grounding_rewards.tables.json_lines.BATCH_ROWS", 1)
+    bonus = {"verifier": f"{__file__}:bonus", "weight": 1.0, "low": 0, "high": 1}
+    scorer = TableScorer(gr.recipe("composite", response_space="pixel", parts={"bonus": bonus}), Columns())
+    rows = [{"response": "(20, 15)", "target": BOX, **more} for more in ({}, {"bonus": 0.25})]
+    table = open_table(write_rows(tmp_path / "in.jsonl", *rows))
+    totals = [scorer.score(table, batch).scores.total.tolist() for batch in scorer.batches(table, whole=False)]
+    assert totals == [[0.0], [0.25]]
+
+
+def bonus(rollouts: gr.Rollouts) -> list[float]:
+    return rollouts.extras.get("bonus", [0.0] * len(rollouts))

@@ -90,7 +90,7 @@ def test_a_file_that_fails_leaves_nothing_and_may_be_repaired(tmp_path):
     before = set(sys.modules)
     with pytest.raises(gr.RecipeError, match=r"does not load \(ZeroDivisionError: division by zero\)"):
         load(f"{path}:x")
-    assert set(sys.modules) == before
+    assert set(sys.modules) - before <= {"grounding_rewards.plugins.files"}  # imported when it is first needed
     path.write_text("x = 1  # repaired")
     assert load(f"{path}:x") == 1
 
