@@ -189,11 +189,11 @@ class Batches:
         names = self.target_column, *_SAME_SAMPLE
         said = [columns[name] for name in names if columns.get(name) is not None]
         groups = _groups.repeated(said, rows, self.group_sizes)
-        found = _groups.doubt(self.name, groups, self.group_sizes, first=self._first)
-        if found and self._first and not self.group_sizes:
-            raise gr.RecipeError(found)
-        if found:
-            _bridge.say_once(found, self.scorer.logged)
+        complaint = _groups.doubt(self.name, groups, self.group_sizes, first=self._first)
+        if complaint and self._first and not self.group_sizes:
+            raise gr.RecipeError(complaint)
+        if complaint:
+            _bridge.say_once(complaint, self.scorer.logged)
         return groups
 
 

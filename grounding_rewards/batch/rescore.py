@@ -265,14 +265,14 @@ def _summary(folder: Path, names: Sequence[str], recipe: Recipe, warned: Sequenc
     parsed_reasons = pa.array([reason.name for reason in PARSED])
     for name in names:
         with (folder / name).open("rb") as opened, pq.ParquetFile(opened) as file:
-            found = file.read(["total", "acc", "reason"])
+            figures = file.read(["total", "acc", "reason"])
             noticed += [each for batch in file.iter_batches(columns=_JUDGED) for each in _findings(batch, recipe)]
-        usable = found.filter(found.column("acc").is_valid())
-        rows, scored = rows + len(found), scored + len(usable)
+        usable = figures.filter(figures.column("acc").is_valid())
+        rows, scored = rows + len(figures), scored + len(usable)
         hits += int(np.count_nonzero(usable.column("acc").to_numpy() == 1.0))
         total += float(usable.column("total").to_numpy().sum())
         parsed += int(pc.sum(pc.is_in(usable.column("reason"), parsed_reasons)).as_py() or 0)
-        counts = found.column("reason").value_counts().to_pylist()
+        counts = figures.column("reason").value_counts().to_pylist()
         reasons.update({each["values"]: each["counts"] for each in counts})
     bad = reasons[Reason.BAD_TARGET.name]
     unusable = [f"rollouts not scored because their targets cannot be used: {bad}"] if bad else []

@@ -97,12 +97,12 @@ class TableScorer:
             groups=(lambda _, targets, __: self.samples(table, batch, targets)) if groups is None else groups,
             token_lengths=self.lengths(table, batch) if reads_extras else None,
         )
-        found = score_rows(self.recipe, inputs, "abstain")  # under "raise", too: the error below names the file
-        if self.bad_target == "raise" and found.scores.errors:
-            raise self._bad_target(table, batch, *next(iter(found.scores.errors.items())))
-        if self.on_findings and (wrong := findings(found.rollouts.targets, self.recipe)):
+        scored = score_rows(self.recipe, inputs, "abstain")  # under "raise", too: the error below names the file
+        if self.bad_target == "raise" and scored.scores.errors:
+            raise self._bad_target(table, batch, *next(iter(scored.scores.errors.items())))
+        if self.on_findings and (wrong := findings(scored.rollouts.targets, self.recipe)):
             self.on_findings([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in wrong])
-        return found
+        return scored
 
     def responses(self, table: Table, batch: Batch) -> list[str | None]:
         """Return the column of responses, each a text or None."""
