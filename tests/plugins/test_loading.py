@@ -117,6 +117,9 @@ def test_a_file_that_has_changed_makes_nothing_new_and_what_was_made_stays(tmp_p
         gr.recipe(f"{path}:build")
     again = pickle.loads(pickle.dumps(recipe))  # a worker of a run that goes on
     assert again.score("(1, 2)", {"bbox": [0, 0, 9, 9]}).total.tolist() == [0.25]
+    path.unlink()
+    with pytest.raises(gr.RecipeError, match=changed):
+        gr.recipe("composite", response_space="pixel", parts={"brief": brief})
 
 
 SCRIPT = """

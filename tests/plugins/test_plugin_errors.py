@@ -356,6 +356,11 @@ def test_the_origin_of_a_thing_is_its_plugin_or_nothing(acme):
         assert origin(thing) == "", thing
 
 
+def test_a_built_in_class_that_a_plugin_offers_too_has_no_origin(monkeypatch):
+    monkeypatch.setattr(plugins, "_registry", lambda: collected("verifiers", "mine", Hit))
+    assert [origin(thing) for thing in (Hit, Hit())] == ["", ""]
+
+
 def test_the_origin_never_raises_even_where_the_plugins_do_not_load(monkeypatch):
     def broken():
         raise gr.PluginError("does not load")
