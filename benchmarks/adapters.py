@@ -1,4 +1,4 @@
-"""What a trainer's call costs beside the bare call of the recipe: verl, EasyR1 and TRL, timed in turns in one run.
+"""Cost of a trainer's call beside the bare call of the recipe: verl, EasyR1 and TRL, timed in turns in one run.
 
     python benchmarks/adapters.py [--recipe NAME] [--prompts 1024] [--rollouts 8] [--step-seconds 300] [--json]
 

@@ -89,14 +89,14 @@ def show(results: Sequence[dict[str, Any]], arms: Sequence[str]) -> None:
     print("seed   T  pool (never-solved + partly)  stage        hit rate, 95 % interval  by kind of widget")
     for each in results:
         pool = each["pool"]
-        told = f"{each['seed']:4} {each['temperature']:3.1f}  {pool['kept']} ({pool['zero']} + {pool['positive']})"
+        line = f"{each['seed']:4} {each['temperature']:3.1f}  {pool['kept']} ({pool['zero']} + {pool['positive']})"
         for stage, right in each["hits"].items():
             low, high = wilson(right, each["screens"])
             rates = {name: hit / of for name, (hit, of) in each["by_source"][stage].items() if name != "all"}
             kinds = "  ".join(f"{name} {rate:.3f}" for name, rate in rates.items())
-            told += " " * (38 - len(told)) + f" {stage:<12} {right / each['screens']:.3f} [{low:.3f}, {high:.3f}]"
-            print(f"{told}    {kinds}")
-            told = ""
+            line += " " * (38 - len(line)) + f" {stage:<12} {right / each['screens']:.3f} [{low:.3f}, {high:.3f}]"
+            print(f"{line}    {kinds}")
+            line = ""
     for arm in arms:
         if arm != "control" and "control" in arms:
             found = summary(results, arm)

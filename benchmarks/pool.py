@@ -1,11 +1,11 @@
-"""What statistics of rollouts and a new pool cost beside a plain scan of two columns of the same file.
+"""Cost of statistics of rollouts and of a new pool beside a plain scan of two columns of the same file.
 
     python benchmarks/pool.py [--samples 103000] [--rollouts 16] [--large] [--quick] [--json]
 
 A Parquet file of made-up rollouts (sample_id, round, rollout, source, total, acc; a sample's rollouts side by side, as
 trainers write them) is written once. Then each step runs in a process of its own, three times in turns, and the
-quickest run counts: `scan` reads sample_id and acc of every row into Arrow, batch by batch, and all others are told as
-so many scans; `aggregate` asks DuckDB for the last sample_id and the sum of acc; `counts` finds n and num_correct of
+quickest run counts: `scan` reads sample_id and acc of every row into Arrow, batch by batch, and all others are given in
+scans; `aggregate` asks DuckDB for the last sample_id and the sum of acc; `counts` finds n and num_correct of
 every sample, and that no rollout is there twice; `summary` is what `pool stats` prints; `statistics` are all columns,
 sorted by sample; `next pool` draws 20/80 from these and adds a control; `command` is `grounding-rewards pool next`
 itself, its start included. Memory is the largest that the process held, where the system tells. `--large` makes 100

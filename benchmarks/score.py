@@ -88,7 +88,7 @@ def answer(form: str) -> Callable[[int, int], str]:
 
 
 def blink(x: int, y: int) -> str:
-    """Where to look, what to think of it, what to do."""
+    """Return an answer in BTL-UI's form: blink, think, link."""
     look = f'<blink>\n```json\n[{{"bbox_2d": [{x - 20}, {y - 10}, {x + 20}, {y + 10}]}}]\n```\n</blink>\n'
     act = f'[{{"Plan": "tap it", "Action": {{"function": "Tap", "point_2d": [{x}, {y}]}}}}]'
     return f"{look}<think>{THOUGHT}</think>\n<link>\n```json\n{act}\n```\n</link>"

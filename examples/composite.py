@@ -3,7 +3,7 @@
     python examples/composite.py
 
 The three terms are the split that a lab settled on when a policy learned to fix without naming what was wrong: being
-right pays half, saying first what was found pays 0.3, being brief pays 0.2. The last is a plain function of this file.
+right earns 0.5, saying first what was found 0.3, being brief 0.2. The last is a plain function of this file.
 The config is plain values, so that the same lines may stand in a YAML or JSON file of a trainer.
 """
 

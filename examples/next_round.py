@@ -61,8 +61,8 @@ def main() -> int:
     done = first_round(size, seed, out, say)
     model, processor, tasks, held_out, hits = done.model, done.processor, done.tasks, done.held_out, done.hits
     for row in done.sweep.rows:
-        told = f"accuracy {row.accuracy:.3f}  parsed {row.parse_rate:.3f}  mixed {row.mixed_share:.3f}"
-        say("sweep", f"at {row.temperature:.1f}  {told}{'  chosen' if row.temperature == done.sweep.chosen else ''}")
+        figures = f"accuracy {row.accuracy:.3f}  parsed {row.parse_rate:.3f}  mixed {row.mixed_share:.3f}"
+        say("sweep", f"at {row.temperature:.1f}  {figures}{'  chosen' if row.temperature == done.sweep.chosen else ''}")
     known = done.known
     measure(model, processor, tasks, round_number=1, record=out / "measured" / "round-1-again", **known)
 

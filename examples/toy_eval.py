@@ -19,7 +19,7 @@ ANSWER_TOKENS = 6  # ( x , y ) and the end
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the answers to a set of screens came to: means, and where each click went, in thousandths."""
+    """Scores of the answers to a set of screens: means, and the place of each click, in thousandths."""
 
     hit: float
     wrong_widget: float

@@ -1,4 +1,4 @@
-"""What two rounds of training need: tasks with names and sources, GRPO on a data set, and measured rollouts."""
+"""Parts of two rounds of training: tasks with names and sources, GRPO on a data set, and measured rollouts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from grounding_rewards_adapters.trl import reward_funcs
 
 SIZES = SHAPES | DOT
 MISLABELLED = 0.06
-"""Of so large a share of the training screens the target is another widget than the instruction names."""
+"""Share of the training screens whose target is another widget than the instruction names."""
 BATCH = 32  # screens that are asked at once
 TRAINED_AT = 1.0
 """The temperature of round 1."""
@@ -37,7 +37,7 @@ LOSS = 0.05
 
 @dataclass(frozen=True)
 class Size:
-    """How much of everything: training tasks, held-out ones, tasks to try temperatures on, steps."""
+    """Numbers of training tasks, held-out ones, tasks to try temperatures on, and steps."""
 
     tasks: int
     held_out: int
@@ -105,7 +105,7 @@ class FirstRound:
 
     @property
     def known(self) -> dict[str, Any]:
-        """What is known of rollouts by this policy from now on."""
+        """Return the columns of all further rollouts of this policy."""
         return {"policy": "round-1", "temperature": self.sweep.chosen}
 
 
@@ -217,7 +217,7 @@ def compare_temperatures(
 
 
 def greedy_hits(model: Any, processor: Any, tasks: list[Task]) -> np.ndarray:
-    """Which tasks the policy's one greedy answer solves: (n,) bool."""
+    """Return True for each task that the policy's one greedy answer solves: (n,) bool."""
     texts = [text for start in range(0, len(tasks), BATCH) for text in _greedy(model, processor, tasks[start:][:BATCH])]
     return gr.recipe(RECIPE).score(texts, [task.target for task in tasks]).acc > 0
 

@@ -39,7 +39,7 @@ def warm_start(model: Any, processor: Any, rng: random.Random, max_steps: int, s
 
 
 def lesson(screen: Screen) -> tuple[int, int]:
-    """What the warm start imitates: the upper left corner of the named widget, so that about one click in four hits."""
+    """Return the click of the warm start: the upper left corner of the named widget: about one click in four hits."""
     x, y = screen.target_px[0] / WIDTH, screen.target_px[1] / HEIGHT
     return COORDINATES[int(x * CELLS)], COORDINATES[int(y * CELLS)]
 

@@ -4,7 +4,7 @@ A Qwen3-VL of about 230,000 random weights sees drawn screens with three widgets
 instruction such as "click the red button". It answers "(525, 175)", in thousandths of the image. A supervised warm
 start teaches it to see, to read and to write such answers, but from sloppy lessons: they point at the upper left corner
 of the named widget, where about one click in four hits. Then trl.GRPOTrainer trains it on the `gelato` reward, which
-pays 1 in the middle of the target, 0.5 at its corners and nothing outside.
+scores 1 in the middle of the target, 0.5 at its corners and nothing outside.
 
 Before and after, it is asked about held-out screens: all their widgets stand at places where no widget of a training
 screen stood (see toy_screens.py).

@@ -36,7 +36,7 @@ WHY = {
     "surrogate": "is no path: it is not UTF-8",
     "long": "File name too long",
 }
-"""Why each image that ``hostile`` makes is refused, wherever it is named."""
+"""Reasons for which the images of ``hostile`` are refused, wherever they are named."""
 
 OUT = {"above": "leads out of", "link": "leads out of", "linked folder": "leads out of"}
 """The same of relative paths that lead out of the folder."""

@@ -128,7 +128,7 @@ def test_what_each_recipe_declares(name, space, response_space, target_space, an
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_the_blind_format_exploit_is_listed_with_what_it_pays(name):
+def test_the_blind_format_exploit_is_listed_with_its_payoff(name):
     built = build(name, format_weight=0.25)
     blind = {"gta1": "<think>?</think><answer>(1,1)</answer>"}.get(name, "(1, 1)")
     target = {

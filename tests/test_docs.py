@@ -87,7 +87,7 @@ class Reader:
         self.launch(block, "worker", "reward", "reward_function_kwargs")
 
     def launch(self, text: str, *path: str) -> None:
-        """What a trainer reads in its config builds the recipe that the page builds in Python."""
+        """A trainer's config builds the recipe that the page builds in Python."""
         options = pytest.importorskip("yaml").safe_load(text.replace(LAB, str(self.folder)))
         for key in path:
             options = options[key]
@@ -174,7 +174,7 @@ def broken() -> None:
 
 
 def errors(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """What really is said, in the order of the page's table."""
+    """Yield the real error texts, in the order of the page's table."""
 
     def said(run: Callable[[], object]) -> str:
         with pytest.raises(gr.GroundingRewardsError) as caught:

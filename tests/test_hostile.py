@@ -135,8 +135,8 @@ def test_any_two_numbers_are_sound(point, name):
         is_sound(recipe, recipe.score(text, target, **SIZES), 1)
 
 
-def test_nothing_but_the_targets_action_pays():
-    """What a policy could say without looking at the screen is worth at most the format weight."""
+def test_nothing_but_the_targets_action_succeeds():
+    """A policy that does not look at the screen earns at most the format weight."""
     for name in ("gelato", "gelato-pixel", "gta1"):
         recipe, targets = CASES[name]
         blind = ["", None, "x", "(", "()", "(x, y)", PROMPT, "refusal", "<think>", "(1, 1) " * 300, "[]", "NaN"]

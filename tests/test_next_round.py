@@ -42,9 +42,9 @@ def rollouts(folder: Path) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("next") / "round"
-    told = run("examples/next_round.py", "--seed", "3", "--out", str(folder))
-    assert "held-out screens, greedy answers; round 2 on the pool" in told
-    assert "round 1 to round 2: " in told
+    printed = run("examples/next_round.py", "--seed", "3", "--out", str(folder))
+    assert "held-out screens, greedy answers; round 2 on the pool" in printed
+    assert "round 1 to round 2: " in printed
     return folder
 
 

@@ -1,4 +1,4 @@
-"""What is built and installed: one wheel with both packages, and nothing that moves a trainer's own packages."""
+"""One wheel holds both packages, and installing it changes no package of a trainer."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def rollouts(rows=4, **more):
 
 
 class Tensor:
-    """What torch gives: elements have no hash by value, ``tolist`` does."""
+    """Tensor as torch has them: elements have no hash by value, ``tolist`` does."""
 
     def __init__(self, values):
         self.values = values

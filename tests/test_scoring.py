@@ -1,4 +1,4 @@
-"""What `Recipe.score` takes and returns."""
+"""Arguments and result of `Recipe.score`."""
 
 import math
 from dataclasses import dataclass, replace
@@ -233,7 +233,7 @@ def test_whatever_a_verifier_returns_is_checked(returned, message):
 
 @dataclass(frozen=True)
 class Raising:
-    """Raises what it is told to."""
+    """Raises the error that it holds."""
 
     error: Exception
     low = 0.0

@@ -108,7 +108,7 @@ def test_several_answers_are_no_point():
 
 
 def test_decimals_are_read_or_the_reason_says_that_they_are_not():
-    """Gelato pays decimals nothing, which is its rule; GTA1's pattern admits them, then int() raises."""
+    """Gelato gives decimals 0, which is its rule; GTA1's pattern admits them, then int() raises."""
     assert outcome(GELATO, "(200.0, 150)", UNIT_BOX) == (0, 0, "MALFORMED")
     assert outcome(GTA1, "(200.0, 150)", GTA1_BOX) == (1, 1, "OK")
     assert outcome(CLICK, "(200.5, 150.25)", {"bbox": PIXEL_BOX}) == (1, 1, "OK")
@@ -127,7 +127,7 @@ def test_decimals_are_read_or_the_reason_says_that_they_are_not():
     ],
 )
 def test_a_target_that_cannot_be_right_is_an_error_that_says_so(target, expected):
-    """Gelato pays 0 for ever, without a warning."""
+    """Gelato scores 0 for ever, without a warning."""
     with pytest.raises(gr.TargetError, match=r"^target of row 0, field '(target|bbox)': got .*") as error:
         GELATO.score("(200, 150)", target)
     assert expected in str(error.value)
@@ -146,7 +146,7 @@ def test_borders_are_stated_by_kind():
         assert CLICK.score(edges, [target] * 4).acc.tolist() == [1, 1, 1, 1], "ours: one rule, whatever the shape"
 
 
-def test_an_exact_hit_pays_also_on_a_target_without_area():
+def test_an_exact_hit_scores_also_on_a_target_without_area():
     """Gelato: 0 and no success."""
     assert outcome(GELATO, "(200, 150)", [0.2, 0.15, 0.2, 0.15]) == (1, 1, "OK")
     assert outcome(GELATO, "(250, 150)", [0.2, 0.15, 0.3, 0.15]) == (1, 1, "OK")
@@ -210,7 +210,7 @@ ELEMENT = {"bbox": [100, 100, 200, 200], "action": "click"}
         (CLICKED.format("long_press", 150, 150), ELEMENT),
     ],
 )
-def test_our_own_recipe_pays_none_of_these(response, target):
+def test_our_own_recipe_rewards_none_of_these(response, target):
     """UI-S1 and UI-AGILE: empty and one-letter texts, clicks beside the box, ``notclick`` for ``click``."""
     scores = gr.recipe("action", response_space="pixel", format_weight=0).score(response, target)
     assert (scores.total[0], scores.acc[0], scores.predictions.parsed[0]) == (0.0, 0.0, True)

@@ -62,10 +62,9 @@ class Batches:
     def score(self, asking: str, completions: Sequence[Any], columns: Mapping[str, Any]) -> tuple[ScoredBatch, bool]:
         """Return the scores of a batch, and True where this call computed them.
 
-        The functions of a list are called one after another, or at the same time, with the same objects: the first
-        scores, the others take what it found, each ``asking`` for its part. A function that asks again, or brings other
-        texts or other objects in a column, scores anew. What is changed inside a cell of a column, such as a target, is
-        not noticed.
+        The functions of a list are called with the same objects, one after another or at the same time: the first
+        scores, the others take its scores, each ``asking`` for its part. A function that asks again, or brings other
+        texts or objects, scores anew. What is changed inside a cell, such as a target, is not noticed.
         """
         if len(self.parts) <= 1:
             return self._score([response_text(completion) for completion in completions], columns), True
@@ -93,8 +92,7 @@ class Batches:
             for key, value in _bridge.metrics(scored).items():
                 metric(f"{self.name}/{key}", value)
         if extra is not None:
-            found = {**self._answers(scored), **self._rollouts(scored, completions, columns)}
-            for name, values in found.items():
+            for name, values in {**self._answers(scored), **self._rollouts(scored, completions, columns)}.items():
                 extra(f"{self.name}/{name}", values)
 
     def _answers(self, scored: ScoredBatch) -> dict[str, list[Any]]:
@@ -167,14 +165,14 @@ class Batches:
             images = prompt_images(columns["prompts"])
         if images is None:
             return said
-        sizes: Sizes = image_sizes(images, self.image_index, self.image_files, self._refused)
-        return sizes if said is None else [one or other for one, other in zip(sizes, said, strict=True)]
 
-    def _refused(self, why: str) -> None:
-        """Log the first image that is not read for its size, whose row then has what a column or its target says."""
-        _bridge.say_once(
-            f"{self.name}: {why}; the size of such images must stand in image_size", self.scorer.logged, "image"
-        )
+        def refused(why: str) -> None:
+            # The first image that is not read is logged. Its row has the size that a column or its target says.
+            text = f"{self.name}: {why}; the size of such images must stand in image_size"
+            _bridge.say_once(text, self.scorer.logged, "image")
+
+        sizes: Sizes = image_sizes(images, self.image_index, self.image_files, refused)
+        return sizes if said is None else [one or other for one, other in zip(sizes, said, strict=True)]
 
     def _sizes(self, name: str, columns: Mapping[str, Any]) -> Sizes | None:
         return None if columns.get(name) is None else _bridge.read_sizes(name, columns[name], self.scorer.logged)
@@ -191,11 +189,11 @@ class Batches:
         names = self.target_column, *_SAME_SAMPLE
         said = [columns[name] for name in names if columns.get(name) is not None]
         groups = _groups.repeated(said, rows, self.group_sizes)
-        found = _groups.doubt(self.name, groups, self.group_sizes, first=self._first)
-        if found and self._first and not self.group_sizes:
-            raise gr.RecipeError(found)
-        if found:
-            _bridge.say_once(found, self.scorer.logged)
+        complaint = _groups.doubt(self.name, groups, self.group_sizes, first=self._first)
+        if complaint and self._first and not self.group_sizes:
+            raise gr.RecipeError(complaint)
+        if complaint:
+            _bridge.say_once(complaint, self.scorer.logged)
         return groups
 
 

@@ -24,13 +24,7 @@ REPORTED = 1000
 
 
 def build(recipe: Any, settings: Settings, trainer: Trainer, key: str = "recipe") -> gr.Recipe:
-    """Build one recipe that a launch names under ``key``, with the options beside it beneath its own.
-
-    Raises:
-        RecipeError: no recipe is named, it or an option does not fit, or options come beside a recipe that is built
-            already; says how options are set.
-        SpaceError: a space is unknown, or needed and missing; likewise.
-    """
+    """Build one recipe that a launch names under ``key``, with the options beside it beneath its own."""
     if isinstance(recipe, gr.Recipe):
         if rest := settings.options.keys() - {*RESIZING}:
             raise gr.RecipeError(f"recipe {recipe.name} is built already; give it {', '.join(sorted(rest))} there")
@@ -59,12 +53,7 @@ def build(recipe: Any, settings: Settings, trainer: Trainer, key: str = "recipe"
 
 
 def _sized(options: Mapping[str, Any], trainer: Trainer) -> dict[str, Any]:
-    """Return the options with the model's name made that of the trainer's own pipeline, and with its own bounds.
-
-    Raises:
-        RecipeError: the model is unknown.
-        SpaceError: a bound is set alone where the trainer's image processor passes over it.
-    """
+    """Return the options with the model's name made that of the trainer's own pipeline, and with its own bounds."""
     model = options.get("model")
     if model is None:
         return dict(options)
@@ -103,8 +92,7 @@ def report(
     for row, found in errors.items():
         name = names[row] if names else None
         error = found if name is None else found.named(name)
-        named = isinstance(error.sample, str)
-        key = error.sample if named else f"{error.field} {error.came!r:.200} {error.expected}"
+        key = error.sample if isinstance(error.sample, str) else f"{error.field} {error.came!r:.200} {error.expected}"
         if key in logged:
             continue
         if len(logged) >= REPORTED:
@@ -114,33 +102,14 @@ def report(
         LOG.error("%s; %s", error, outcome)
 
 
-def say_once(text: str, logged: set[str], about: str = "") -> None:
-    """Log an error, where none was logged before ``about`` the same, or of the same text; ``logged`` grows."""
+def say_once(text: str, logged: set[str], about: str = "", level: int = logging.ERROR) -> None:
+    """Log a text, where none was logged before ``about`` the same, or the same text; ``logged`` grows."""
     if (about or text) not in logged:
         logged.add(about or text)
-        LOG.error("%s", text)
+        LOG.log(level, "%s", text)
 
 
-def unwired(
-    count: int, recipe: gr.Recipe, trainer: Trainer, error: gr.TargetError, named: Named | None
-) -> gr.RecipeError:
-    """Return the error where none of the first ``count`` targets can be used: that is wiring, not a bad row."""
-    none = f"not one of the first {count} targets can be used" if count > 1 else "the first target cannot be used"
-    return gr.RecipeError(f"{none}; check {trainer.where}: {error}{_remedy(error, recipe, trainer, named)}")
-
-
-def lacks_setting(error: gr.TargetError) -> bool:
-    """Return True where a target lacks a size or a space, which a launch or a whole data set gives."""
-    return error.came is MISSING and error.field in ("image_size", "model_image_size", "space")
-
-
-def several(errors: Mapping[int, gr.TargetError]) -> bool:
-    """Return True where more than one sample is at fault; a row without a name is a sample of its own."""
-    names = [error.sample for error in errors.values()]
-    return any(isinstance(name, int) for name in names) or len(set(names)) > 1
-
-
-def _remedy(error: gr.TargetError, recipe: gr.Recipe, trainer: Trainer, named: Named | None) -> str:
+def remedy(error: gr.TargetError, recipe: gr.Recipe, trainer: Trainer, named: Named | None) -> str:
     """Return what to set, where a space or a size is missing."""
     if error.field == "space" or "target_space" in error.expected:
         if named is None:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
-"""Where response templates put thinking; which of these depends on the model's family."""
+"""Keys under which response templates put thinking, one for each family of models."""
 
 _SPEAKERS = ("assistant", "model")
 _ENVELOPE = ("id", "type")
-"""What a flat tool call holds beside what the model wrote."""
+"""Keys of a flat tool call that the model did not write."""
 
 
 def response_text(completion: Any) -> str | None:

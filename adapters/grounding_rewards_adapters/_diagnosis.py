@@ -47,7 +47,7 @@ class Diagnosis:
         self._responses += list(scored.inputs.responses[:room])
         self._targets += list(scored.inputs.targets[:room])
         rows = min(room, len(scored.scores))
-        self._sizes.append([nowhere(rows, 2) if said is None else said[:rows] for said in scored.sizes])
+        self._sizes.append([nowhere(rows, 2) if sizes is None else sizes[:rows] for sizes in scored.sizes])
         self._count(scored, rows)
         self._found = merged([*self._found, *findings(scored.rollouts.targets, self.recipe, rows)])
         if len(self._responses) < ROWS:
@@ -92,16 +92,11 @@ class Diagnosis:
 
     def _commonest(self) -> list[str]:
         """The commonest reason for which a response was not read or lies outside, with one such response."""
-        wrong = Counter(
-            {
-                reason: count
-                for reason, count in self._reasons.items()
-                if reason not in (gr.Reason.OK, gr.Reason.REFUSED, gr.Reason.BAD_TARGET)
-            }
-        )
+        fine = (gr.Reason.OK, gr.Reason.REFUSED, gr.Reason.BAD_TARGET)
+        wrong = [(reason, count) for reason, count in self._reasons.most_common() if reason not in fine]
         if not wrong:
             return []
-        ((reason, count),) = wrong.most_common(1)
+        reason, count = wrong[0]
         found = [f"{reason.name} in {count}, such as {_shortened(self._examples[reason])}"]
         example = self.recipe.example
         if example is not None and 2 * self._counts["parsed"] < self._counts["valid"]:

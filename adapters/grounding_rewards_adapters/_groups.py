@@ -16,7 +16,7 @@ WHOLE = (
     "per_device_eval_batch_size to one of num_generations_eval): a group that is split over processes is nowhere "
     "whole"
 )
-"""What makes groups whole in TRL."""
+"""Advice for TRL that makes groups whole."""
 
 
 def repeated(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int] = ()) -> NDArray[np.int64]:

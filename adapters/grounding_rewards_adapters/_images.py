@@ -41,11 +41,10 @@ def prompt_images(prompts: Sequence[Any]) -> list[list[Any]]:
     >>> prompt_images([[{"role": "user", "content": [{"type": "image", "image": "A"}, {"type": "text"}]}], "click"])
     [['A'], []]
     """
-    return [[block["image"] for message in _mappings(prompt) for block in _blocks(message)] for prompt in prompts]
-
-
-def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [block for block in _mappings(message.get("content")) if block.get("image") is not None]
+    blocks = [
+        [each for message in _mappings(prompt) for each in _mappings(message.get("content"))] for prompt in prompts
+    ]
+    return [[each["image"] for each in some if each.get("image") is not None] for some in blocks]
 
 
 def _mappings(given: Any) -> list[Mapping[str, Any]]:

@@ -19,11 +19,7 @@ _LENGTH = ("token_length", "response_length")
 
 
 class Provenance:
-    """Origin of n scored rows.
-
-    Attributes:
-        vague: True where nothing but its target, and perhaps its data set, identifies one of the samples.
-    """
+    """Origin of n scored rows; ``vague``: nothing but its target, and perhaps its data set, identifies a sample."""
 
     vague = False
 

@@ -30,11 +30,7 @@ class Router:
     def choose(
         self, targets: Sequence[Any], columns: Mapping[str, Any], trainer: Trainer, *, started: bool = False
     ) -> NDArray[np.int64]:
-        """Return (n,) the recipe of each row; ``NONE`` for rows without a value that others have, now or ``started``.
-
-        Raises:
-            RecipeError: there is no such field, no row ever had a value, or a value has no recipe.
-        """
+        """Return (n,) the recipe of each row; ``NONE`` for rows without a value where others have one, or had."""
         values = self._values(targets, columns, trainer)
         chosen = np.full(len(values), NONE if self.rest is None else self.rest, dtype=np.int64)
         for row, value in enumerate(values):

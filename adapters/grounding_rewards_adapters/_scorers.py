@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
 from threading import RLock
 from typing import Any
 
@@ -54,15 +53,26 @@ def _named(recipe: Any, key: str) -> Named | None:
 
 
 _SCORERS: dict[tuple[str, str], Scorer] = {}
-_CACHED: dict[str, CachedOptions] = {}
+_LAST: dict[str, tuple[str, dict[str, Any], dict[str, Any], tuple[str, str]]] = {}
+"""Directory, options, copies of those that may change, and scorer's key of each trainer's last call.
+
+The next call mostly has the same options. These are kept, and so are alive: no other object can pass for one of them.
+"""
 _LOCK = RLock()
 
 
 def scorer(trainer: Trainer, given: Mapping[str, Any]) -> Scorer:
     """Return the scorer of the options that a launch gives: the same one at every call in a process."""
-    cached = _CACHED.get(trainer.name)
-    if cached is not None and cached.serves(given):
-        return _SCORERS[cached.key]
+    if trainer.name in _LAST:
+        directory, options, copies, key = _LAST[trainer.name]
+        if (
+            key in _SCORERS
+            and given.keys() == options.keys()
+            and all([value is options[name] for name, value in given.items()])  # noqa: C419 (faster so)
+            and (not copies or _changeable(given) == copies)
+            and os.getcwd() == directory
+        ):
+            return _SCORERS[key]
     settings = read(trainer, given)
     key = trainer.name, settings.key()
     if ".py:" in key[1]:
@@ -72,28 +82,8 @@ def scorer(trainer: Trainer, given: Mapping[str, Any]) -> Scorer:
         found = _SCORERS.get(key)
         if found is None:
             found = _SCORERS[key] = make(trainer, settings)
-        _CACHED[trainer.name] = CachedOptions(os.getcwd(), dict(given), deepcopy(_changeable(given)), key)
+        _LAST[trainer.name] = os.getcwd(), dict(given), deepcopy(_changeable(given)), key
     return found
-
-
-@dataclass(frozen=True, eq=False)
-class CachedOptions:
-    """The options of the last call, which are mostly those of the next: kept, so that no other can pass for one."""
-
-    directory: str
-    given: Mapping[str, Any]
-    changeable: Mapping[str, Any]
-    key: tuple[str, str]
-
-    def serves(self, given: Mapping[str, Any]) -> bool:
-        """Return True for the very same options, in the same directory."""
-        return (
-            self.key in _SCORERS
-            and given.keys() == self.given.keys()
-            and all([value is self.given[name] for name, value in given.items()])  # noqa: C419 (faster so)
-            and (not self.changeable or _changeable(given) == self.changeable)
-            and os.getcwd() == self.directory
-        )
 
 
 def _changeable(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 
 import grounding_rewards as gr
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, Rows, ScoredBatch, score_rows
+from grounding_rewards.errors import MISSING
 from grounding_rewards.parsing.parse import read_responses
 from grounding_rewards_adapters import _bridge
 from grounding_rewards_adapters._diagnosis import Diagnosis
@@ -54,7 +55,7 @@ class Scorer:
     _recording: Recording | None = None
     _rows: int = 0  # rows that ``_watch`` has seen
     _waited: Counter[int] = field(default_factory=Counter)  # rows of each recipe, by index, before a usable target
-    _wired: set[int] = field(default_factory=set)  # indices of recipes that have had a usable target
+    _usable: set[int] = field(default_factory=set)  # indices of recipes that have had a usable target
     _lock: RLock = field(default_factory=RLock)
 
     def __post_init__(self) -> None:
@@ -92,7 +93,7 @@ class Scorer:
     @property
     def started(self) -> bool:
         """True once any row has had a usable target."""
-        return bool(self._wired)
+        return bool(self._usable)
 
     @cached_property
     def reads_extras(self) -> bool:
@@ -111,7 +112,7 @@ class Scorer:
         else:
             slices = [self._routed(place, inputs, rows) for place, rows in self._split(self.router, inputs)]
         scored = ScoredBatch(slices, self.parts, len(inputs.responses))
-        if len(self._wired) < len(self.recipes) or any(each.scores.errors for each in slices):
+        if len(self._usable) < len(self.recipes) or any(each.scores.errors for each in slices):
             with self._lock:
                 self._watch(scored, names)
         if self._diagnoses:
@@ -153,11 +154,7 @@ class Scorer:
             raise error.named(int(rows[error.sample])) from None
 
     def _unrouted(self, inputs: Inputs, rows: Rows) -> RecipeSlice:
-        """Score rows that name no recipe: like rows whose targets cannot be used.
-
-        Raises:
-            TargetError: ``bad_target`` is ``"raise"``.
-        """
+        """Score rows that name no recipe: like rows whose targets cannot be used."""
         assert self.router is not None
         errors = {row: self.router.missing(target, row) for row, target in enumerate(inputs.targets)}
         if self.settings.bad_target == "raise":
@@ -168,31 +165,33 @@ class Scorer:
         return replace(found, scores=replace(found.scores, errors=errors), routed=False)
 
     def _watch(self, scored: ScoredBatch, names: Sequence[str | None]) -> None:
-        """Log what is wrong with targets.
-
-        Raises:
-            RecipeError: no target of a recipe can be used, so that the launch is at fault and not the data.
-        """
+        """Log what is wrong with targets; raise where no target of a recipe can be used: the launch is at fault."""
         _bridge.report(scored.errors, self.logged, names=names, outcome=self.trainer.outcome)
         for each in scored.slices:
             if each.scores.valid.any():
-                self._wired.add(self.recipes.index(each.recipe))
+                self._usable.add(self.recipes.index(each.recipe))
         self._rows += len(scored)
-        enough = self._rows >= _PATIENCE or (self._rows >= self.trainer.patience and _bridge.several(scored.errors))
-        if not self._wired and scored.errors and enough:
-            raise self._unwired(self._rows, scored.slices[0])
+        samples = [error.sample for error in scored.errors.values()]  # a row without a name is a sample of its own
+        several = any(isinstance(name, int) for name in samples) or len(set(samples)) > 1
+        enough = self._rows >= _PATIENCE or (self._rows >= self.trainer.patience and several)
+        if not self._usable and scored.errors and enough:
+            raise self._no_usable_target(self._rows, scored.slices[0])
         for each in scored.slices:
             place = self.recipes.index(each.recipe)
-            if each.routed and place not in self._wired and each.scores.errors:
+            if each.routed and place not in self._usable and each.scores.errors:
                 self._waited[place] += len(each.scores)
                 first = next(iter(each.scores.errors.values()))
-                if self._waited[place] >= _PATIENCE or _bridge.lacks_setting(first):
-                    raise self._unwired(self._waited[place], each)
+                # A size or a space that is missing is one that a launch or a whole data set gives.
+                lacks_setting = first.came is MISSING and first.field in ("image_size", "model_image_size", "space")
+                if self._waited[place] >= _PATIENCE or lacks_setting:
+                    raise self._no_usable_target(self._waited[place], each)
 
-    def _unwired(self, count: int, each: RecipeSlice) -> gr.RecipeError:
-        """Return the error of a recipe that found no usable target in ``count`` rows."""
+    def _no_usable_target(self, count: int, each: RecipeSlice) -> gr.RecipeError:
+        """Return the error of a recipe that found no usable target in ``count`` rows: that is wiring, not a bad row."""
         error = next(iter(each.scores.errors.values()))
-        return _bridge.unwired(count, each.recipe, self.trainer, error, self.named[self.recipes.index(each.recipe)])
+        none = f"not one of the first {count} targets can be used" if count > 1 else "the first target cannot be used"
+        fix = _bridge.remedy(error, each.recipe, self.trainer, self.named[self.recipes.index(each.recipe)])
+        return gr.RecipeError(f"{none}; check {self.trainer.where}: {error}{fix}")
 
     def _diagnose(self, slices: Sequence[RecipeSlice]) -> None:
         """Give each recipe's rows to its diagnosis, until that has said its line."""

@@ -18,11 +18,7 @@ _GATE = ("success_above", "failure_below", "last_k")
 
 
 def read_stages(source: str | os.PathLike[str]) -> tuple[dict[str, Any], StageGate | None, list[int]]:
-    """Data sets by the name of their stage, the gate between them, and the epochs of each.
-
-    Raises:
-        PoolError: there is no such directory, or its manifest or a file is damaged; names it.
-    """
+    """Return data sets by the name of their stage, the gate between them, and the epochs of each."""
     if not isinstance(source, str | os.PathLike):
         raise PoolError(f"source: got {source!r:.80}; expected a directory of stages, or data sets by name")
     path = Path(source) / MANIFEST

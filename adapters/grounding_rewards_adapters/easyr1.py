@@ -106,11 +106,7 @@ def _lengths(given: Sequence[Any]) -> list[int] | None:
 
 
 def _groups(scorer: Scorer, recipe: gr.Recipe, targets: Targets, rows: NDArray[np.int64] | None) -> list[Any]:
-    """Return the id of each row's target; a row whose target names none is a group of its own.
-
-    Raises:
-        RecipeError: no target has an id, or one of the first batch has none.
-    """
+    """Return the id of each row's target; a row whose target names none is a group of its own."""
     name, groups = recipe.name, list[Any]()
     unnamed: list[int] = []
     for row, target in enumerate(targets.rows):
@@ -119,13 +115,13 @@ def _groups(scorer: Scorer, recipe: gr.Recipe, targets: Targets, rows: NDArray[n
             unnamed.append(row if rows is None else int(rows[row]))
         groups.append(("alone", row) if sample is None or (target is None and sample == row) else str(sample))
     if unnamed:
-        found = (
+        complaint = (
             f"{name} compares the rollouts of one sample, and EasyR1 tells samples apart by their targets alone: "
             f'the target of row {unnamed[0]} has no id; give each target one, such as {{"id": "a7", ...}}'
         )
         if len(unnamed) == len(groups) or not scorer.started:
-            raise gr.RecipeError(found)
-        _bridge.say_once(f"{found}; a row without is compared with itself alone", scorer.logged, about="no id")
+            raise gr.RecipeError(complaint)
+        _bridge.say_once(f"{complaint}; a row without is compared with itself alone", scorer.logged, about="no id")
     named = [group for group in groups if isinstance(group, str)]
     if 1 < len(named) == len(set(named)):
         _bridge.say_once(

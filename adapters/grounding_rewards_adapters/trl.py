@@ -252,13 +252,10 @@ def _summands(term: Verifier) -> Iterator[tuple[float, str, Verifier]]:
     # Subclasses may join their parts in another way.
     if type(term) is Weighted:
         weights = list(term.weights)
-    elif (type(term) is Affine and term.shift == 0) or (type(term) is Clip and _is_loose(term)):
-        weights = [term.scale if isinstance(term, Affine) else 1.0]
+    elif type(term) is Affine and term.shift == 0:
+        weights = [term.scale]
+    elif type(term) is Clip and term.low <= term.part.low and term.part.high <= term.high:  # it limits nothing
+        weights = [1.0]
     else:
         return
     yield from [(weight, name, child) for weight, (name, child) in zip(weights, term.children, strict=True)]
-
-
-def _is_loose(term: Clip) -> bool:
-    """Return True where a limited term stays within its limits by itself."""
-    return term.low <= term.part.low and term.part.high <= term.high

@@ -89,9 +89,14 @@ class Stages:
         self.progress, self.moves = Progress(), list[dict[str, Any]]()
         self.scored = [0.0] * len(named)
         self._new, self._observed = list[tuple[str, float | None]](), False
-        self._orders = [_order(len(data), seed, stage) for stage, data in enumerate(self._data)]
+        if type(seed) is not int or seed < 0:
+            raise PoolError(f"seed: got {seed!r:.80}; expected a whole number from 0")
+        permuted = (
+            np.random.default_rng([seed, stage]).permutation(len(data)) for stage, data in enumerate(self._data)
+        )
+        self._orders: list[list[int]] = [order.tolist() for order in permuted]
         self._size, self._generation, self._shown, self._next = 0, -1, (0, 0), [0] * len(named)
-        self.dataset = _dataset(_Lookup(self), max(map(len, self._data)) if places is None else places)
+        self.dataset = _dataset(self, max(map(len, self._data)) if places is None else places)
         self.callback = _callback(self)
         for function in functions:
             function.watch = self._watch
@@ -132,15 +137,11 @@ class Stages:
 
     def state(self) -> dict[str, Any]:
         """Return the place of the run in the curriculum, in plain values."""
-        said = {"stages": list(self.names), **vars(self.progress), "moves": list(self.moves)}
-        return {**said, "scored": list(self.scored)}
+        listed = {"stages": list(self.names), "moves": list(self.moves), "scored": list(self.scored)}
+        return {**listed, **vars(self.progress)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore the place of a run.
-
-        Raises:
-            PoolError: it had other stages.
-        """
+        """Restore the place of a run; a PoolError where it had other stages."""
         if list(state["stages"]) != list(self.names):
             raise PoolError(f"checkpoint: has the stages {list(state['stages'])}; expected {list(self.names)}")
         self.progress = Progress(state["stage"], tuple(state["results"]), state["samples"])
@@ -171,10 +172,8 @@ class Stages:
             self._next[stage] += self._size
         stage, first = self._shown
         order = self._orders[stage]
-        found = self._data[stage][
-            [order[(first + place % (self._size or len(order))) % len(order)] for place in places]
-        ]
-        return {**found, COLUMN: [self.names[stage]] * len(places)}
+        own = [order[(first + place % (self._size or len(order))) % len(order)] for place in places]
+        return {**self._data[stage][own], COLUMN: [self.names[stage]] * len(places)}
 
     def _watch(self, acc: Floats, valid: Floats, columns: Mapping[str, Any], metric: Any) -> None:
         shown = columns.get(COLUMN)
@@ -227,13 +226,6 @@ def _per_stage(epochs: Any, stages: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _order(rows: int, seed: int, stage: int) -> list[int]:
-    if type(seed) is not int or seed < 0:
-        raise PoolError(f"seed: got {seed!r:.80}; expected a whole number from 0")
-    order: list[int] = np.random.default_rng([seed, stage]).permutation(rows).tolist()
-    return order
-
-
 class _Lookup:
     """Places to rows of the present stage. A copy of the data set looks them up in the same stages."""
 
@@ -251,12 +243,12 @@ class _Lookup:
         return str, (f"{self.staged.names} {[getattr(data, '_fingerprint', '') for data in self.staged._data]}",)
 
 
-def _dataset(lookup: _Lookup, places: int) -> Any:
+def _dataset(staged: Stages, places: int) -> Any:
     from datasets import Dataset
 
     if type(places) is not int or places < 1:
         raise PoolError(f"places: got {places!r:.80}; expected a whole number from 1")
-    return Dataset.from_dict({"place": list(range(places))}).with_transform(lookup)
+    return Dataset.from_dict({"place": list(range(places))}).with_transform(_Lookup(staged))
 
 
 def _callback(staged: Stages) -> Any:
@@ -285,7 +277,7 @@ def _callback(staged: Stages) -> Any:
             staged.restore(kept["attributes"]["progress"])
 
         def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            staged.begin(_prompts(args))
+            staged.begin(args.generation_batch_size // args.num_generations)
 
         def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             staged.begin()
@@ -301,11 +293,6 @@ def _callback(staged: Stages) -> Any:
     return StageCallback()
 
 
-def _prompts(args: Any) -> int:
-    """Return the number of prompts in a generation, over all processes."""
-    return int(args.generation_batch_size // args.num_generations)
-
-
 def _check_settings(args: Any, places: int) -> None:
     wanted = {
         "dataloader_num_workers": (0, "for a worker would go on reading the stage it began with"),
@@ -315,10 +302,9 @@ def _check_settings(args: Any, places: int) -> None:
     for name, (value, why) in wanted.items():
         if getattr(args, name) != value:
             raise PoolError(f"{name}={getattr(args, name)}: expected {value}, {why}")
-    if places < _prompts(args):
-        raise PoolError(
-            f"places: the data set has {places}; expected {_prompts(args)}, the prompts of a generation, or more"
-        )
+    prompts = args.generation_batch_size // args.num_generations
+    if places < prompts:
+        raise PoolError(f"places: the data set has {places}; expected {prompts}, the prompts of a generation, or more")
 
 
 def _gather(processes: int) -> Callable[[list[Any]], list[Any]]:
@@ -326,5 +312,4 @@ def _gather(processes: int) -> Callable[[list[Any]], list[Any]]:
         return list
     from accelerate.utils import gather_object
 
-    gather: Callable[[list[Any]], list[Any]] = gather_object
-    return gather
+    return gather_object  # type: ignore[no-any-return]

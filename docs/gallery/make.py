@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +58,9 @@ def text(drawn: Iterable[Shown]) -> str:
 
 def _on_shared(recipe: Recipe, cells: int) -> Picture | None:
     try:
-        drawn = picture(recipe, same_target(recipe), cells=cells)
+        return picture(recipe, same_target(recipe), cells=cells)
     except GroundingRewardsError:
         return None
-    return replace(drawn, views=drawn.views[:1])
 
 
 def _save(figure: Figure, out: Path, name: str) -> None:

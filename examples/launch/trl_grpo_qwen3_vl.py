@@ -47,7 +47,7 @@ DEFAULTS = {
 
 @dataclass
 class Launch:
-    """What this script adds to TRL's own options."""
+    """Options of this script beside TRL's own."""
 
     train: str = field(metadata={"help": "Parquet as `grounding-rewards convert --for trl` writes it."})
     recipe: str = field(default="gelato", metadata={"help": "The reward; `grounding-rewards recipes` lists them."})
@@ -58,7 +58,7 @@ class Launch:
 
 
 def options(arguments: list[str] | None = None) -> tuple[Launch, GRPOConfig, ModelConfig]:
-    """What the command line says."""
+    """Read the command line."""
     parser = TrlParser((Launch, GRPOConfig, ModelConfig))
     parser.set_defaults(**DEFAULTS)
     launch, config, model = parser.parse_args_and_config(arguments)
@@ -71,7 +71,7 @@ def options(arguments: list[str] | None = None) -> tuple[Launch, GRPOConfig, Mod
 
 
 def check_family(launch: Launch, config: GRPOConfig, model: ModelConfig) -> None:
-    """Stop where the checkpoint is of another family than the reward would be told."""
+    """Stop where the checkpoint is of another family than the reward assumes."""
     checkpoint = AutoConfig.from_pretrained(
         model.model_name_or_path, revision=model.model_revision, trust_remote_code=config.trust_remote_code
     )
@@ -100,7 +100,7 @@ def processor_of(launch: Launch, config: GRPOConfig, model: ModelConfig) -> Any:
 
 
 def rewards_of(launch: Launch, config: GRPOConfig, processor: Any) -> list[Any]:
-    """The reward, told how the processor resizes: from the processor itself, so that the two cannot differ."""
+    """Build the reward with the bounds of the processor itself, so that both resize alike."""
     size = processor.image_processor.size
     return reward_funcs(
         launch.recipe,

@@ -23,10 +23,7 @@ _KEY = ("sample_id", "round", "rollout")
 def left_out(
     rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, columns: Columns, note: Note, warn: Note
 ) -> set[str]:
-    """Return columns that are not written again: earlier scores, and what is called otherwise from now on.
-
-    ``note`` takes remarks on them, ``warn`` warnings about recipes whose scores nobody can name.
-    """
+    """Return columns that are not written again: earlier scores, and what is called otherwise from now on."""
     known = {name for table in tables for name in table.columns}
     parts, stay = _parts(rollouts, recipe) if "recipe" in known else (set[str](), list[str]())
     scored = _SCORED - set(COLUMNS) if known >= _SCORED else frozenset[str]()
@@ -60,11 +57,7 @@ def _parts(rollouts: RolloutTable, recipe: Recipe) -> tuple[set[str], list[str]]
 
 
 def check_given(rollouts: RolloutTable, tables: Sequence[Table], named: str) -> None:
-    """Check that no rollout is there twice, as far as files name and number them.
-
-    Raises:
-        PoolError: one is.
-    """
+    """Check that no rollout is there twice, as far as files name and number them."""
     numbered = [table for table in tables if {named, "rollout"} <= {*table.columns}]
     if numbered:
         RolloutTable(rollouts.paths, rollouts.files, [], [_Keys(numbered, named)]).check_once()

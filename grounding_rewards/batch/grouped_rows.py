@@ -19,7 +19,7 @@ from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.batch.table_scorer import Columns
 from grounding_rewards.tables.base import Batch
 from grounding_rewards.tables.rollout_columns import COLUMNS
-from grounding_rewards.tables.rollout_source import Source
+from grounding_rewards.tables.rollout_source import RolloutFile
 
 SHARD_ROWS = 1 << 16
 """About so many rows are brought together in a file."""
@@ -29,7 +29,7 @@ _MOST = 256
 """More files are not written at once."""
 
 _GROUP = ("sample_id", "round", "train_step")
-"""What the rows of one group have in common: a sample that is visited again is compared anew."""
+"""Columns that are equal in the rows of one group: a sample that is visited again is compared anew."""
 
 _HELD_BYTES = 1 << 27
 
@@ -43,12 +43,9 @@ class _Row(Batch):
 
 
 def files_of_groups(
-    folder: Path, scorer: RolloutScorer, sources: Sequence[Source], columns: Collection[str]
+    folder: Path, scorer: RolloutScorer, sources: Sequence[RolloutFile], columns: Collection[str]
 ) -> list[Path]:
-    """Bring rows together, those of one sample in one round and at one step of the trainer in one file.
-
-    Files that are all there are not written again.
-    """
+    """Bring rows of one sample, round and step of the trainer together in one file; files that are there stay."""
     count = min(_MOST, -(-sum(source.rows for source in sources) // SHARD_ROWS))
     files = [folder / _FOLDER / f"{number}.parquet" for number in range(count)]
     if (folder / _FOLDER).is_dir():
@@ -72,11 +69,8 @@ def files_of_groups(
     return files
 
 
-def scored_groups(file: Path, scorer: RolloutScorer, sources: Sequence[Source], columns: Collection[str]) -> Any:
-    """Score all rows of a file, in an order that does not depend on how they came.
-
-    For the last bit of a sum does, and so would the rewards of a group.
-    """
+def scored_groups(file: Path, scorer: RolloutScorer, sources: Sequence[RolloutFile], columns: Collection[str]) -> Any:
+    """Score all rows of a file, in an order of their own: the last bit of a sum depends on the order."""
     names = ", ".join(str(source.table.path) for source in sources[:3])
     shown = SimpleNamespace(path=names, columns=scorer.schema.names)
     scorer = replace(scorer, scorer=replace(scorer.scorer, columns=Columns()))
@@ -91,24 +85,21 @@ def scored_groups(file: Path, scorer: RolloutScorer, sources: Sequence[Source], 
 
 
 def _scattered(
-    scorer: RolloutScorer, sources: Sequence[Source], columns: Collection[str], count: int
+    scorer: RolloutScorer, sources: Sequence[RolloutFile], columns: Collection[str], count: int
 ) -> Iterator[tuple[int, Any]]:
     """Yield all rows, each with the number of its group's file."""
     for place, source in enumerate(sources):
         for batch in source.batches(columns):
             scorer.scorer.responses(source.table, batch)  # which are texts of some kind from here on
             rows = scorer.unscored(source, place, batch)
-            numbers = [_number(group, count) for group in _groups(rows)]
+            hashes = [blake2b(repr(group).encode(), digest_size=8).digest() for group in _groups(rows)]
+            numbers = [int.from_bytes(each) % count for each in hashes]
             for number in sorted(set(numbers)):
                 yield number, rows.take([row for row, each in enumerate(numbers) if each == number])
 
 
 def _groups(rows: Any) -> list[tuple[Any, ...]]:
     return list(zip(*(rows.column(list(COLUMNS).index(name)).to_pylist() for name in _GROUP), strict=True))
-
-
-def _number(group: tuple[Any, ...], count: int) -> int:
-    return int.from_bytes(blake2b(repr(group).encode(), digest_size=8).digest()) % count
 
 
 def _flush(writers: Sequence[Any], held: Sequence[list[Any]]) -> None:

@@ -30,7 +30,7 @@ from grounding_rewards.tables.files import overlap
 from grounding_rewards.tables.manifests import digest, read_manifest
 from grounding_rewards.tables.reporting import Advance
 from grounding_rewards.tables.rollout_columns import COLUMNS, rollout_schema
-from grounding_rewards.tables.rollout_source import LoggedTable, Source, state_of, types_of
+from grounding_rewards.tables.rollout_source import LoggedTable, RolloutFile, state_of, types_of
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from grounding_rewards.tables.shards import OUTPUTS, PREFIX, Run, open_run
 from grounding_rewards.targets.findings import Finding, described, findings
@@ -153,16 +153,16 @@ class _Rescorer:
             warned = list[str]()
             return self._make(run, self._sources(tables, states, warned.append), warned)
 
-    def _sources(self, tables: Sequence[Table], states: Sequence[tuple[int, int]], warn: Note) -> list[Source]:
+    def _sources(self, tables: Sequence[Table], states: Sequence[tuple[int, int]], warn: Note) -> list[RolloutFile]:
         """Read the files once to find out the types of JSON columns, and the recipes that scored the rows earlier."""
-        scorer, sources = self.scorer, list[Source]()
+        scorer, sources = self.scorer, list[RolloutFile]()
         gone = left_out(self.rollouts, tables, scorer.recipe, scorer.columns, self.note, warn)
         for table, state in zip(tables, states, strict=True):
-            sources.append(Source.of(table, gone, state, self.note))
+            sources.append(RolloutFile.of(table, gone, state, self.note))
             self.advance(_READING * len(sources) / len(tables))
         return sources
 
-    def _make(self, run: Run, sources: Sequence[Source], warned: Sequence[str]) -> Rescored:
+    def _make(self, run: Run, sources: Sequence[RolloutFile], warned: Sequence[str]) -> Rescored:
         """Write the shards that are not there yet, and the manifest."""
         recipe, names, made = self.scorer.recipe, list[str](), 0
         # Rollouts without numbers are numbered from file << 32. Beside files that have numbers, files count from 1, so
@@ -210,7 +210,7 @@ Shard = Iterator[tuple[Any, float]]
 
 
 def _by_file(
-    folder: Path, scorer: RolloutScorer, sources: Sequence[Source], columns: Collection[str]
+    folder: Path, scorer: RolloutScorer, sources: Sequence[RolloutFile], columns: Collection[str]
 ) -> Iterator[Shard]:
     """Yield the shards of rows that are scored one by one: batches that follow each other in a file."""
 
@@ -227,7 +227,7 @@ def _by_file(
 
 
 def _by_group(
-    folder: Path, scorer: RolloutScorer, sources: Sequence[Source], columns: Collection[str]
+    folder: Path, scorer: RolloutScorer, sources: Sequence[RolloutFile], columns: Collection[str]
 ) -> Iterator[Shard]:
     """Yield the shards of rows that are compared with each other."""
     files = files_of_groups(folder, scorer, sources, columns)
@@ -236,12 +236,8 @@ def _by_group(
         yield ((scored_groups(each, scorer, sources, columns), number / len(files)) for each in [file])
 
 
-def _schema(sources: Sequence[Source], recipe: Recipe) -> Any:
-    """Return the schema of all shards: columns of every rollout table, further ones of the files, the recipe's parts.
-
-    Raises:
-        TableError: a part has the name of another column, or two files disagree on a column's type.
-    """
+def _schema(sources: Sequence[RolloutFile], recipe: Recipe) -> Any:
+    """Return the schema of all shards: columns of every rollout table, further ones of the files, and parts."""
     rollout_schema(recipe.parts)  # for its error, where a part has the name of another column
     metadata = next((each.kept.metadata for each in sources if each.kept.metadata), None)
     parts = [(name, pa.float64()) for name in recipe.parts]
@@ -269,14 +265,14 @@ def _summary(folder: Path, names: Sequence[str], recipe: Recipe, warned: Sequenc
     parsed_reasons = pa.array([reason.name for reason in PARSED])
     for name in names:
         with (folder / name).open("rb") as opened, pq.ParquetFile(opened) as file:
-            found = file.read(["total", "acc", "reason"])
+            figures = file.read(["total", "acc", "reason"])
             noticed += [each for batch in file.iter_batches(columns=_JUDGED) for each in _findings(batch, recipe)]
-        usable = found.filter(found.column("acc").is_valid())
-        rows, scored = rows + len(found), scored + len(usable)
+        usable = figures.filter(figures.column("acc").is_valid())
+        rows, scored = rows + len(figures), scored + len(usable)
         hits += int(np.count_nonzero(usable.column("acc").to_numpy() == 1.0))
         total += float(usable.column("total").to_numpy().sum())
         parsed += int(pc.sum(pc.is_in(usable.column("reason"), parsed_reasons)).as_py() or 0)
-        counts = found.column("reason").value_counts().to_pylist()
+        counts = figures.column("reason").value_counts().to_pylist()
         reasons.update({each["values"]: each["counts"] for each in counts})
     bad = reasons[Reason.BAD_TARGET.name]
     unusable = [f"rollouts not scored because their targets cannot be used: {bad}"] if bad else []

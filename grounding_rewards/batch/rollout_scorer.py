@@ -16,7 +16,7 @@ from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables import Batch
 from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
-from grounding_rewards.tables.rollout_source import Source, some
+from grounding_rewards.tables.rollout_source import RolloutFile, some
 from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS, SOURCE_COLUMNS, name_of, sample_id
 
 SCORES = ("recipe", "total", "acc", "reason", "x_unit", "y_unit")
@@ -36,12 +36,8 @@ class RolloutScorer:
     schema: Any
     first: int = 0
 
-    def unscored(self, source: Source, place: int, batch: Batch) -> Any:
-        """Return a batch of file number ``place`` without scores; names and numbers that were missing are there.
-
-        Raises:
-            TableError: a row cannot be named or numbered, or a value is not of its column's type.
-        """
+    def unscored(self, source: RolloutFile, place: int, batch: Batch) -> Any:
+        """Return a batch of file number ``place`` without scores; names and numbers that were missing are there."""
         columns = self.scorer.columns
         own = {"sample_id": columns.id, **{name: getattr(columns, name) for name in _MAPPED}}
         sizes = self.scorer.bad_target == "abstain"
@@ -61,11 +57,7 @@ class RolloutScorer:
         return pa.RecordBatch.from_arrays([found[name] for name in self.schema.names], schema=self.schema)
 
     def scored(self, table: Any, batch: Batch, rows: Any, groups: Sequence[Hashable] | None = None) -> Any:
-        """Return ``rows``, what ``unscored`` made of a batch, with scores; those without a response have none.
-
-        Raises:
-            TableError: as of ``TableScorer.score``.
-        """
+        """Return ``rows``, what ``unscored`` made of a batch, with scores; those without a response have none."""
         answered = np.flatnonzero(rows.column("response").is_valid().to_numpy(zero_copy_only=False))
         if not len(answered):
             return self._replaced(rows, {"recipe": self._named(len(rows))})
@@ -78,7 +70,12 @@ class RolloutScorer:
         found = ScoredBatch([scored], scored.recipe.parts, len(rows)).rollout_columns()
         for name in ("image_size", "model_image_size"):
             found[name] = _filled(rows.column(name), found[name])
-        columns = {name: _column(values, rows.schema.field(name).type) for name, values in found.items()}
+        columns = {
+            name: pa.array(values, rows.schema.field(name).type, mask=np.isnan(values))
+            if isinstance(values, np.ndarray)
+            else values
+            for name, values in found.items()
+        }
         return self._replaced(rows, {**columns, "recipe": self._named(len(rows))})
 
     def _named(self, count: int) -> Any:
@@ -88,7 +85,7 @@ class RolloutScorer:
         arrays = [columns.get(name, rows.column(name)) for name in self.schema.names]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def _names(self, source: Source, batch: Batch) -> Any:
+    def _names(self, source: RolloutFile, batch: Batch) -> Any:
         """The names of samples: as they came, else their target's id, else made of what rows say."""
         column = self.scorer.columns.id
         if isinstance(batch.whole, list):
@@ -114,8 +111,9 @@ class RolloutScorer:
             names[row] = own or _made(source, batch, row, target)
         return pa.array(names, pa.string())
 
-    def _numbers(self, source: Source, place: int, batch: Batch, given: Any) -> Any:
-        if "rollout" not in _names_in(source, batch) or given.null_count == len(given):
+    def _numbers(self, source: RolloutFile, place: int, batch: Batch, given: Any) -> Any:
+        names = source.table.columns if isinstance(batch.whole, list) else batch.whole.schema.names
+        if "rollout" not in names or given.null_count == len(given):
             start = ((self.first + place) << 32) + batch.start
             return pa.array(np.arange(start, start + len(batch)))
         if given.null_count:
@@ -130,10 +128,6 @@ class RolloutScorer:
 _MAPPED = ("response", "target", "image_size", "model_image_size", "token_length")
 
 
-def _names_in(source: Source, batch: Batch) -> Any:
-    return source.table.columns if isinstance(batch.whole, list) else batch.whole.schema.names
-
-
 def _cell(batch: Batch, row: int, name: str) -> Any:
     """One value of a row, also of columns that scoring does not need."""
     if isinstance(batch.whole, list):
@@ -141,7 +135,7 @@ def _cell(batch: Batch, row: int, name: str) -> Any:
     return batch.whole.column(name)[row].as_py() if name in batch.whole.schema.names else None
 
 
-def _made(source: Source, batch: Batch, row: int, target: Any) -> str:
+def _made(source: RolloutFile, batch: Batch, row: int, target: Any) -> str:
     """A name made of what a row says."""
     image, instruction, origin = (
         next((found for name in names if (found := read(_cell(batch, row, name))) is not None), None)
@@ -153,11 +147,6 @@ def _made(source: Source, batch: Batch, row: int, target: Any) -> str:
         return sample_id(source=origin, image=image, instruction=instruction, target=target, index=index, split=split)
     except (PoolError, ValueError, RecursionError) as error:
         raise TableError(f"{source.table.path}, {batch.place(row)}: sample_id: got null; {error}") from None
-
-
-def _column(values: Any, kind: Any) -> Any:
-    """Scores as a column; null where there is none."""
-    return pa.array(values, kind, mask=np.isnan(values)) if isinstance(values, np.ndarray) else values
 
 
 def _filled(given: Any, sizes: Floats) -> Any:

@@ -200,7 +200,7 @@ class ScoredBatch:
 
     @cached_property
     def errors(self) -> Mapping[int, TargetError]:
-        """Why targets could not be used, by row."""
+        """Errors of targets that could not be used, by row."""
         found: dict[int, TargetError] = {}
         for each in self.slices:
             for row, error in each.scores.errors.items():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from itertools import chain
+from typing import get_args
 
 import numpy as np
 
@@ -32,11 +33,7 @@ class Columns:
     token_length: str = "token_length"
 
     def check(self, table: Table, *, label_free: bool = False) -> None:
-        """Check that the table has the columns that every score needs, and those with names other than the default.
-
-        Raises:
-            TableError: a column is missing.
-        """
+        """Check that the table has the columns that every score needs, and those with names other than the default."""
         needed = ("response",) if label_free else ("response", "target")
         for role, default in vars(Columns()).items():
             name = getattr(self, role)
@@ -48,7 +45,7 @@ class Columns:
 class TableScorer:
     """Score batches of a table; errors name the file and the row.
 
-    ``warn`` takes what looks wrong with rows, ``found`` the findings about targets, batch by batch.
+    ``on_warning`` takes what looks wrong with rows, ``on_findings`` the findings about targets, batch by batch.
 
     Raises:
         RecipeError: ``bad_target`` is neither "raise" nor "abstain".
@@ -57,8 +54,8 @@ class TableScorer:
     recipe: Recipe
     columns: Columns
     bad_target: str = "raise"
-    warn: Note = field(default=lambda text: None, repr=False, compare=False)
-    found: Callable[[list[Finding]], None] | None = field(default=None, repr=False, compare=False)
+    on_warning: Note = field(default=lambda text: None, repr=False, compare=False)
+    on_findings: Callable[[list[Finding]], None] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.bad_target not in (choices := get_args(BadTarget)):
@@ -92,25 +89,23 @@ class TableScorer:
         inputs = Inputs(
             self.responses(table, batch),
             batch.column(self.columns.target),
-            extras=_extras(table, batch) if reads_extras else None,
+            extras={name: batch.column(name) for name in dict.fromkeys([*table.columns, *chain(*batch.rows)])}
+            if reads_extras
+            else None,
             image_sizes=self.sizes(table, batch, self.columns.image_size),
             model_image_sizes=self.sizes(table, batch, self.columns.model_image_size),
             groups=(lambda _, targets, __: self.samples(table, batch, targets)) if groups is None else groups,
             token_lengths=self.lengths(table, batch) if reads_extras else None,
         )
-        found = score_rows(self.recipe, inputs, "abstain")  # under "raise", too: the error below names the file
-        if self.bad_target == "raise" and found.scores.errors:
-            raise self._bad_target(table, batch, *next(iter(found.scores.errors.items())))
-        if self.found and (wrong := findings(found.rollouts.targets, self.recipe)):
-            self.found([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in wrong])
-        return found
+        scored = score_rows(self.recipe, inputs, "abstain")  # under "raise", too: the error below names the file
+        if self.bad_target == "raise" and scored.scores.errors:
+            raise self._bad_target(table, batch, *next(iter(scored.scores.errors.items())))
+        if self.on_findings and (wrong := findings(scored.rollouts.targets, self.recipe)):
+            self.on_findings([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in wrong])
+        return scored
 
     def responses(self, table: Table, batch: Batch) -> list[str | None]:
-        """Return the column of responses.
-
-        Raises:
-            TableError: one is neither a text nor null.
-        """
+        """Return the column of responses, each a text or None."""
         responses = batch.column(self.columns.response)
         for row, text in enumerate(responses):
             if text is not None and not isinstance(text, str):
@@ -124,9 +119,6 @@ class TableScorer:
         """Return the name of each row's sample, as text: from its column, else the ``id`` of its target.
 
         A row without either whose target cannot be read is a sample of its own.
-
-        Raises:
-            TableError: another row has no name, or one that is neither a text nor a whole number.
         """
         found: list[Hashable] = []
         for row, given in enumerate(batch.column(self.columns.id)):
@@ -146,15 +138,11 @@ class TableScorer:
                 )
             found.append(name)
         if 1 < len(found) == len(set(found)):
-            self.warn(f"{self.recipe.name} compares the rollouts of one sample, and no sample here has two")
+            self.on_warning(f"{self.recipe.name} compares the rollouts of one sample, and no sample here has two")
         return found
 
     def lengths(self, table: Table, batch: Batch) -> list[int] | None:
-        """Return the column of lengths in tokens, or None where no row has one.
-
-        Raises:
-            TableError: one is not a whole number from 0, or only some rows have one.
-        """
+        """Return the column of lengths in tokens, or None where no row has one."""
         given = batch.column(self.columns.token_length)
         if all(length is None for length in given):
             return None
@@ -168,11 +156,7 @@ class TableScorer:
         return [int(length) for length in given]
 
     def sizes(self, table: Table, batch: Batch, name: str) -> list[tuple[float, float] | None] | None:
-        """Return a column of sizes, or None where no row has one; under "abstain" an unreadable size counts as none.
-
-        Raises:
-            TableError: a size cannot be read, under "raise".
-        """
+        """Return a column of sizes, or None where no row has one; under "abstain" an unreadable size counts as none."""
         found: list[tuple[float, float] | None] = []
         for row, value in enumerate(batch.column(name)):
             size = read_size(value)
@@ -188,18 +172,7 @@ class TableScorer:
         """Return the error of one row's target, with the place of that row in the file."""
         name = batch.rows[row].get(self.columns.id)
         named = error.named(batch.number(row) if name is None else str(name))
-        return TableError(f"{table.path}, {batch.place(row)}: {named}{self._size_hint(table, error.field)}")
-
-    def _size_hint(self, table: Table, field: str) -> str:
-        """Return the end of an error about a size whose column the file lacks, else ""."""
-        name = getattr(self.columns, field, None) if field.endswith("image_size") else None
-        absent = name is not None and name not in table.columns
-        return f"; the file has no column {name!r} (--{field.replace('_', '-')}-column)" if absent else ""
-
-
-def _extras(table: Table, batch: Batch) -> dict[str, list[Any]]:
-    """Return all columns of a batch by name, as verifiers find them in ``Rollouts.extras``."""
-    return {
-        name: batch.column(name)
-        for name in dict.fromkeys([*table.columns, *(key for row in batch.rows for key in row)])
-    }
+        size = getattr(self.columns, error.field, None) if error.field.endswith("image_size") else None
+        absent = size is not None and size not in table.columns
+        hint = f"; the file has no column {size!r} (--{error.field.replace('_', '-')}-column)" if absent else ""
+        return TableError(f"{table.path}, {batch.place(row)}: {named}{hint}")

@@ -119,9 +119,10 @@ def convert(
     """
     if source is not None and source_column is not None:
         raise ConvertError("--source and --source-column: give one of the two")
-    built = None if recipe is None else _built(recipe, option, target_space)
-    if built is None and option:
+    if recipe is None and option:
         raise ConvertError("--option is an option of the recipe; name it by --recipe")
+    own = {**options.read_options(option), **({} if target_space is None else {"target_space": target_space})}
+    built = None if recipe is None else build(recipe, **own)
     space = None if target_space is None else as_space(target_space)
     columns = {
         "target": target_column, "instruction": instruction_column, "image": image_column,
@@ -153,12 +154,9 @@ def convert(
     if as_json:
         terminal.print_json(_summary(file, out, trainer.value, built, found))
     else:
-        sys.stderr.write(terminal.printable(_line(out, trainer.value, found)) + "\n")
-
-
-def _built(name: str, given: list[str] | None, target_space: str | None) -> Recipe:
-    found = options.read_options(given)
-    return build(name, **(found if target_space is None else {**found, "target_space": target_space}))
+        left = f" ({len(found.problems)} left out)" if found.problems else ""
+        line = f"{found.written} rows for {trainer.value}{left} written to {out}"
+        sys.stderr.write(terminal.printable(line) + "\n")
 
 
 def _summary(file: Path, out: Path, trainer: str, recipe: Recipe | None, found: Converted) -> dict[str, Any]:
@@ -169,8 +167,3 @@ def _summary(file: Path, out: Path, trainer: str, recipe: Recipe | None, found: 
         "recipe": None if recipe is None else recipe.to_dict(),
         **found.as_json(),
     }
-
-
-def _line(out: Path, trainer: str, found: Converted) -> str:
-    left = f" ({len(found.problems)} left out)" if found.problems else ""
-    return f"{found.written} rows for {trainer}{left} written to {out}"

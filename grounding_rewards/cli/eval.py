@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,7 +22,10 @@ def evaluate_files(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="JSON lines (.jsonl) or Parquet (.parquet).")],
     *,
     chosen: options.RecipeOptions,
-    by: Annotated[list[str] | None, typer.Option(metavar="FIELD", help="Also break down by this column.")] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIELD", help="Break down by this column, too; may be given several times."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a file.")] = False,
     recipe: Annotated[str, typer.Option("--recipe", metavar="NAME", help="The recipe whose `acc` counts.")] = "click",
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
@@ -30,11 +33,11 @@ def evaluate_files(
 ) -> None:
     """Count how often a model was right, with 95 % Wilson intervals.
 
-    Prints a row a file, how responses were read, and a table for every --by field.
+    Prints a row a file, the responses by reason, the refusals if any are asked for, and a table for every --by field.
 
     Example: `grounding-rewards eval responses.jsonl --response-space thousandths --by ui_type`
     """
-    scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, warn=terminal.warn)
+    scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, on_warning=terminal.warn)
     fields = list(dict.fromkeys(by or ()))
     found, warned = [], list[list[str]]()
     for file in files:
@@ -42,8 +45,13 @@ def evaluate_files(
         found.append((str(file), _evaluate(file, scorer, fields)))
         warned.append(terminal.warnings()[known:])
     if as_json:
-        plain = [_plain(file, each, scorer) for file, each in found]
-        terminal.print_json([{**each, "warnings": said} for each, said in zip(plain, warned, strict=True)])
+        own = {"recipe": scorer.recipe.to_dict(), **options.marked(scorer.recipe)}
+        terminal.print_json(
+            [
+                {"file": file, **own, **each.to_dict(), "warnings": texts}
+                for (file, each), texts in zip(found, warned, strict=True)
+            ]
+        )
     else:
         show.evaluations(found, label_free=scorer.recipe.label_free)
         if scorer.recipe.label_free:
@@ -54,7 +62,7 @@ def _evaluate(file: Path, scorer: TableScorer, by: list[str]) -> Evaluation:
     table = open_table(file)
     parts, noticed = list[Evaluation](), list[Finding]()
     wrong: TargetError | None = None
-    scorer = replace(scorer, found=noticed.extend)
+    scorer = replace(scorer, on_findings=noticed.extend)
     with terminal.progress(f"scoring {file.name}") as advance:
         for batch in scorer.batches(table, by=by, whole=False):
             scored = scorer.score(table, batch)
@@ -70,7 +78,3 @@ def _evaluate(file: Path, scorer: TableScorer, by: list[str]) -> Evaluation:
     for text in described(noticed):
         terminal.warn(text)
     return found
-
-
-def _plain(file: str, found: Evaluation, scorer: TableScorer) -> dict[str, Any]:
-    return {"file": file, "recipe": scorer.recipe.to_dict(), **options.marked(scorer.recipe), **found.to_dict()}

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from grounding_rewards import catalogue
 from grounding_rewards.batch.table_scorer import Columns, TableScorer
@@ -43,7 +42,7 @@ def explain_score(
     ] = None,
     group: Annotated[
         list[str] | None,
-        typer.Option(metavar="TEXT", help="Another response of its group; may come several times."),
+        typer.Option(metavar="TEXT", help="Another response of its group; may be given several times."),
     ] = None,
     *,
     chosen: options.RecipeOptions,
@@ -86,7 +85,9 @@ def explain_score(
     recipe = catalogue.recipe(name, **chosen)
     others, left_out = _others(name, compare_with, chosen)
     if file is not None:
-        case = row_of(file, row or 0, [TableScorer(each, columns, warn=terminal.warn) for each in (recipe, *others)])
+        case = row_of(
+            file, row or 0, [TableScorer(each, columns, on_warning=terminal.warn) for each in (recipe, *others)]
+        )
     elif response is not None:
         case = _case(recipe, response, target, group or (), sizes)
     elif recipe.example is not None:
@@ -94,7 +95,8 @@ def explain_score(
     else:
         raise RecipeError(f"{recipe.name} has no example: give --response and --target, or --file and --row")
     files = ImageFiles(max_image_bytes=max_image_bytes, max_image_pixels=max_image_pixels)
-    shot = None if image is None else _screenshot(image, files)
+    # (h, w), in shades of grey
+    shot = None if image is None else np.asarray(files.decode(Image(str(image.absolute()))).convert("L"))
     sized = case if shot is None else _sized(recipe, case, shot.shape, str(image))
     origins = _origins(columns if file is not None else None, sizes, case)
     if sized is not case:
@@ -143,11 +145,7 @@ def _flag(name: str) -> str:
 
 
 def _check(
-    response: str | None,
-    file: Path | None,
-    row: int | None,
-    beside: Mapping[str, Any],
-    columns: Columns,
+    response: str | None, file: Path | None, row: int | None, beside: Mapping[str, Any], columns: Columns
 ) -> None:
     """Check that options make sense together."""
     if response is not None and file is not None:
@@ -169,10 +167,7 @@ def _check_picture(plot: Path | None, image: Path | None) -> None:
     if image is not None and plot is None:
         raise RecipeError("--image: got it without --plot, the picture to draw")
     if plot is not None:
-        from grounding_rewards.explain.plot import (
-            figure,
-            files,  # slow to import, and few draw
-        )
+        from grounding_rewards.explain.plot import figure, files  # slow to import, and few draw
 
         files.check(plot)
         if image is not None:
@@ -216,11 +211,6 @@ def _sized(recipe: Recipe, case: Case, shape: tuple[int, ...], origin: str) -> C
         return case.sized(recipe, (shape[1], shape[0]), origin)
     except TargetError:
         return case
-
-
-def _screenshot(path: Path, files: ImageFiles) -> NDArray[np.uint8]:
-    """Read a screenshot in shades of grey (h, w)."""
-    return np.asarray(files.decode(Image(str(path.absolute()))).convert("L"))
 
 
 def _print(

@@ -93,14 +93,14 @@ MaxImagePixels = Annotated[
         rich_help_panel=_IMAGES,
     ),
 ]
-_DATA = "Training data"
+DATA = "Training data"
 TrainingRows = Annotated[
     Path | None,
     typer.Option(
         metavar="DATA",
         help="The rows to train on: Parquet, JSON lines, or a directory of them or of `save_to_disk`. They are written "
         "as they are.",
-        rich_help_panel=_DATA,
+        rich_help_panel=DATA,
     ),
 ]
 SampleColumn = Annotated[
@@ -108,11 +108,11 @@ SampleColumn = Annotated[
     typer.Option(
         metavar="NAME",
         help="Where DATA names its samples, `a.b` for a field. Default: sample_id, or where `convert` packs it.",
-        rich_help_panel=_DATA,
+        rich_help_panel=DATA,
     ),
 ]
 Split = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Which split of a directory of DATA.", rich_help_panel=_DATA)
+    str | None, typer.Option(metavar="NAME", help="Which split of a directory of DATA.", rich_help_panel=DATA)
 ]
 
 
@@ -129,7 +129,7 @@ def _recipe_options(
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"Whose resizing makes it, where rows do not say: {', '.join(PIPELINES)}. Sets --response-space, too.",
+            help=f"The resizing, where rows do not say this size: {', '.join(PIPELINES)}. Sets --response-space, too.",
             rich_help_panel=_RESIZED,
         ),
     ] = None,
@@ -153,11 +153,11 @@ def _columns(
     target_column: Annotated[str, _column("The target: the right answer.")] = "target",
     image_size_column: Annotated[str, _column("Width and height of the original image, where needed.")] = "image_size",
     model_image_size_column: Annotated[
-        str, _column("The same of the image that the model saw, where needed.")
+        str, _column("Width and height of the image that the model saw, where needed.")
     ] = "model_image_size",
     id_column: Annotated[str, _column("The sample's name, for groups and errors; else its target's id.")] = "sample_id",
     token_length_column: Annotated[
-        str, _column("How many tokens the response has, for rewards of length.")
+        str, _column("The response's length in tokens, for rewards of length.")
     ] = "token_length",
 ) -> Columns:
     return Columns(

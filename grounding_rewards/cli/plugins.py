@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.metadata import EntryPoint
 from typing import Annotated, Any
 
@@ -41,7 +40,8 @@ def list_plugins(
 
     Example: `grounding-rewards plugins --all`
     """
-    listed = [*([_built_in()] if everything else []), *installed()]
+    built_in = {"plugin": None, "distribution": BUILT_IN, "version": __version__, "loaded": True}
+    listed = [*([{**built_in, **_things(collect([]))}] if everything else []), *installed()]
     terminal.print_json(listed) if as_json else show_plugins.listing(listed)
     for each in listed:
         if not each["loaded"]:
@@ -70,10 +70,6 @@ def installed() -> list[Facts]:
     return [*listed, *({"plugin": name, "loaded": False, "error": asked} for name in missing)]
 
 
-def _built_in() -> Facts:
-    return {"plugin": None, "distribution": BUILT_IN, "version": __version__, "loaded": True, **_things(collect([]))}
-
-
 def _about(point: EntryPoint) -> Facts:
     version = point.dist.version if point.dist else None
     return {"plugin": point.name, "distribution": plugins.distribution_of(point), "version": version}
@@ -81,11 +77,14 @@ def _about(point: EntryPoint) -> Facts:
 
 def _things(known: Registry, prefix: str = "") -> Facts:
     """List the names that a plugin adds, by kind, with a description each."""
-    return {WORDS.get(kind, kind): _entries(getattr(known, kind), prefix) for kind in KINDS}
-
-
-def _entries(things: Mapping[str, Any], prefix: str) -> list[Facts]:
-    return [{"name": name, "says": _description(thing)} for name, thing in things.items() if name.startswith(prefix)]
+    return {
+        WORDS.get(kind, kind): [
+            {"name": name, "says": _description(thing)}
+            for name, thing in getattr(known, kind).items()
+            if name.startswith(prefix)
+        ]
+        for kind in KINDS
+    }
 
 
 def _description(thing: Any) -> str:

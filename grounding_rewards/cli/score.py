@@ -36,7 +36,7 @@ def score(
     *,
     chosen: options.RecipeOptions,
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
-    prefix: Annotated[str, typer.Option(metavar="P", help="Put before the name of every new column.")] = "",
+    prefix: Annotated[str, typer.Option(metavar="P", help="Text before the name of every new column.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
     columns: options.FileColumns,
 ) -> None:
@@ -49,7 +49,7 @@ def score(
 
     Example: `grounding-rewards score rollouts.jsonl --recipe gelato --out scored.parquet`
     """
-    scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, warn=terminal.warn)
+    scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, on_warning=terminal.warn)
     summary = _write(file, out, scorer, prefix)
     if as_json:
         terminal.print_json(summary)
@@ -63,7 +63,7 @@ def _write(file: Path, out: Path, scorer: TableScorer, prefix: str) -> dict[str,
     table = open_table(file)
     found: list[Evaluation] = []
     total, notes, noticed = 0.0, list[str](), list[Finding]()
-    scorer = replace(scorer, found=noticed.extend)
+    scorer = replace(scorer, on_findings=noticed.extend)
     wrong: TargetError | None = None
     with (
         terminal.progress(f"scoring {file.name}") as advance,

@@ -34,7 +34,10 @@ def image_size(data: bytes) -> Size | None:
     """
     for signature, _, read in _FORMATS:
         if data.startswith(signature):
-            size = _within(read, data)
+            try:
+                size = read(data)
+            except Exception:  # cut off, or no such image
+                return None
             return size if size is not None and min(size) >= 1 else None
     return None
 
@@ -99,24 +102,9 @@ def _orientation(tiff: bytes) -> int:
     return 1
 
 
-def _within(read: Callable[[bytes], Size | None], data: bytes) -> Size | None:
-    try:
-        return read(data)
-    except Exception:  # cut off, or no such image
-        return None
-
-
 def _pair(form: str, data: bytes, place: int) -> Size:
     first, second = unpack_from(form, data, place)
     return int(first), int(second)
-
-
-def _png(data: bytes) -> Size | None:
-    return _pair(">II", data, 16) if data[12:16] == b"IHDR" else None
-
-
-def _gif(data: bytes) -> Size | None:
-    return _pair("<HH", data, 6)
 
 
 def _bmp(data: bytes) -> Size | None:
@@ -165,10 +153,10 @@ def _segments(data: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 _FORMATS: tuple[tuple[bytes, str, Callable[[bytes], Size | None]], ...] = (
-    (_PNG, "PNG", _png),
+    (_PNG, "PNG", lambda data: _pair(">II", data, 16) if data[12:16] == b"IHDR" else None),
     (b"\xff\xd8", "JPEG", _jpeg),
     (b"RIFF", "WEBP", _webp),
-    (b"GIF87a", "GIF", _gif),
-    (b"GIF89a", "GIF", _gif),
+    (b"GIF87a", "GIF", lambda data: _pair("<HH", data, 6)),
+    (b"GIF89a", "GIF", lambda data: _pair("<HH", data, 6)),
     (b"BM", "BMP", _bmp),
 )

@@ -96,14 +96,20 @@ class Resizing:
         >>> sizes.tolist(), refused
         ([[1280.0, 704.0], [nan, nan], [nan, nan]], {2: 'width: got 0.0; expected a whole number from 1'})
         """
-        steps, table = _steps(self), _table(image_sizes)
+        steps, table = _steps(self), size_table(image_sizes)
+        table = np.zeros((0, 2)) if table.shape == (0,) else table
+        if table.ndim != 2 or table.shape[1] != 2:
+            raise SpaceError(f"image sizes: got {image_sizes!r:.80}; expected [width, height] for each image")
         resized: NDArray[np.float64] = np.full((len(table), 2), np.nan)
         known: dict[tuple[float, float], Size | str] = {}
         refused: dict[int, str] = {}
         for row in np.flatnonzero(~np.isnan(table).any(axis=1)).tolist():
             width, height = table[row].tolist()
             if (width, height) not in known:
-                known[width, height] = _size_or_refusal(width, height, self.model, steps)
+                try:
+                    known[width, height] = _resized(width, height, self.model, steps)
+                except SpaceError as error:
+                    known[width, height] = str(error)
             size = known[width, height]
             if isinstance(size, str):
                 refused[row] = size
@@ -154,17 +160,7 @@ def model_image_size(
 step made 7240 x 36: one side is 201.1 times the other, and 200 is the most; leave the image out, or crop or pad it
     """
     resizing = Resizing(pipeline, min_pixels, max_pixels, processor_min_pixels, processor_max_pixels)
-    return _resized((_whole("width", width), _whole("height", height)), pipeline, _steps(resizing))
-
-
-def _table(image_sizes: Any) -> NDArray[np.float64]:
-    """Return (n, 2) sizes, NaN where unknown."""
-    table = size_table(image_sizes)
-    if table.shape == (0,):
-        return np.zeros((0, 2))
-    if table.ndim != 2 or table.shape[1] != 2:
-        raise SpaceError(f"image sizes: got {image_sizes!r:.80}; expected [width, height] for each image")
-    return table
+    return _resized(width, height, pipeline, _steps(resizing))
 
 
 def size_table(sizes: Any) -> NDArray[np.float64]:
@@ -177,16 +173,9 @@ def size_table(sizes: Any) -> NDArray[np.float64]:
         return np.zeros(1)
 
 
-def _size_or_refusal(width: float, height: float, pipeline: str, steps: tuple[Step, ...]) -> Size | str:
-    try:
-        return _resized((_whole("width", width), _whole("height", height)), pipeline, steps)
-    except SpaceError as error:
-        return str(error)
-
-
-def _resized(size: Size, pipeline: str, steps: tuple[Step, ...]) -> Size:
+def _resized(width: float, height: float, pipeline: str, steps: tuple[Step, ...]) -> Size:
     """Return a size after all steps; an error names the image, its size so far, and how to fix it."""
-    now = size
+    now = size = _whole("width", width), _whole("height", height)
     for step in steps:
         try:
             now = step(*now)
@@ -209,7 +198,8 @@ def _steps(resizing: Resizing) -> tuple[Step, ...]:
     if pipeline not in PIPELINES:
         hint = near(pipeline, PIPELINES) or "."
         raise SpaceError(f"unknown pipeline {pipeline!r}{hint} There are: {', '.join(PIPELINES)}")
-    least, most, low, high = (_bound(name, getattr(resizing, name)) for name in RESIZING[1:])
+    bounds = ((name, getattr(resizing, name)) for name in RESIZING[1:])
+    least, most, low, high = (None if bound is None else _whole(name, bound) for name, bound in bounds)
     trainer, _, model = pipeline.rpartition("+")
     own = _PROCESSORS[model]
     if not trainer:
@@ -296,10 +286,6 @@ def _not_empty(width: int, height: int) -> Size:
     if not width or not height:
         raise _Refused(f"it would become {width} x {height}")
     return width, height
-
-
-def _bound(name: str, value: Any) -> int | None:
-    return None if value is None else _whole(name, value)
 
 
 def _whole(name: str, value: Any) -> int:

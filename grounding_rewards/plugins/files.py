@@ -17,14 +17,7 @@ from typing import Any
 
 
 def module_of(path: str) -> ModuleType:
-    """Run a file, or return what it made earlier in this process.
-
-    Args:
-        path: in full.
-
-    Raises:
-        FileNotFoundError: it is not there.
-    """
+    """Run a file, by its full path, or return what it made earlier in this process."""
     _check_is_file(path)
     return importlib.import_module(_name(path))
 

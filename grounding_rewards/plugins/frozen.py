@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-class Fields(dict[str, Any]):
+class FrozenDict(dict[str, Any]):
     """Mapping among the options of a recipe: a dict with a hash, which nothing changes."""
 
     def __hash__(self) -> int:  # type: ignore[override]
@@ -14,7 +14,7 @@ class Fields(dict[str, Any]):
 
 
 def frozen(value: Any) -> Any:
-    """Return a value of a config in one hashable form: mappings as ``Fields``, lists as tuples, enum members as text.
+    """Return a value of a config in one hashable form: mappings as ``FrozenDict``, lists as tuples, enums as text.
 
     >>> frozen({"actions": ["click", "tap"], "low": 0})
     {'actions': ('click', 'tap'), 'low': 0}
@@ -22,7 +22,7 @@ def frozen(value: Any) -> Any:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, Mapping):
-        return Fields({key: frozen(each) for key, each in value.items()})
+        return FrozenDict({key: frozen(each) for key, each in value.items()})
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return tuple([frozen(each) for each in value])
     return value

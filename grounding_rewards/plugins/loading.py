@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from grounding_rewards.errors import RecipeError, near
-from grounding_rewards.plugins.frozen import Fields
+from grounding_rewards.plugins.frozen import FrozenDict
 
 
 def names_code(name: Any) -> bool:
@@ -53,7 +53,7 @@ def in_full(options: Any) -> Any:
     >>> in_full({"dialect": "/lab/./tap.py:TAP", "parts": {"brief": {"verifier": "/lab/./own.py:brief", "weight": 1}}})
     {'dialect': '/lab/tap.py:TAP', 'parts': {'brief': {'verifier': '/lab/own.py:brief', 'weight': 1}}}
     """
-    return Fields({key: _in_full(key, each) for key, each in options.items()})
+    return FrozenDict({key: _in_full(key, each) for key, each in options.items()})
 
 
 def _in_full(key: str, value: Any) -> Any:

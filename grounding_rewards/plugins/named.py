@@ -117,11 +117,7 @@ class NamedTerm:
 
     @classmethod
     def named(cls, name: Any, known: Mapping[str, Any], arguments: Mapping[str, Any]) -> Any:
-        """Build a registered one, or one by its place in code.
-
-        Raises:
-            RecipeError: there is none of that name, or an argument does not fit.
-        """
+        """Build a registered one, or one by its place in code."""
         plain = frozen(arguments)
         if isinstance(name, str) and name in known:
             label = f"{name}{origin(known[name])}" if "/" in name else name
@@ -136,11 +132,7 @@ class NamedTerm:
 
     @classmethod
     def built(cls, name: str, thing: Any, arguments: Mapping[str, Any]) -> Any:
-        """Build one from what a name stands for, and plain arguments.
-
-        Raises:
-            RecipeError: it is none, or an argument is unknown, missing or not to its liking.
-        """
+        """Build one from what a name stands for, and plain arguments."""
         if isinstance(thing, type):
             cls._check_names(name, thing, cls.taken)
             built = _made(name, thing, arguments)
@@ -258,11 +250,7 @@ def _verifier(value: Any) -> Any:
 
 
 def _check_arguments(name: str, fn: Callable[..., Any], arguments: Mapping[str, Any], skip: int) -> None:
-    """Complain about arguments that do not fit, all but the first ``skip`` parameters being a config's to give.
-
-    Raises:
-        RecipeError: one is unknown or missing.
-    """
+    """Complain about arguments that do not fit, all but the first ``skip`` parameters being a config's to give."""
     signature = _signature(fn)
     if signature is None:
         return

@@ -67,12 +67,7 @@ class Registry:
 
 
 def registry() -> Registry:
-    """The registry of this process: built-ins and the installed plugins.
-
-    Raises:
-        PluginError: a plugin does not load, or two claim one name.
-        RecipeError: a plugin asks while it loads; becomes a PluginError that names it.
-    """
+    """Return the registry of this process: built-ins and the installed plugins."""
     if _LOADING.get():
         raise RecipeError("it builds a recipe while plugins load; do that inside a function that it registers")
     return _registry()
@@ -136,11 +131,7 @@ def distribution_of(point: EntryPoint) -> str:
 
 
 def loaded(point: EntryPoint) -> Offer:
-    """Import a plugin.
-
-    Raises:
-        PluginError: it does not load.
-    """
+    """Import a plugin; a PluginError where it does not load."""
     distribution = distribution_of(point)
     try:
         with _loading():

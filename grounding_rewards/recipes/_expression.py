@@ -8,7 +8,7 @@ from typing import Any
 from grounding_rewards import combine
 from grounding_rewards.combine import RESERVED, Gate, Product, is_combination
 from grounding_rewards.errors import RecipeError, near
-from grounding_rewards.plugins.frozen import Fields, frozen
+from grounding_rewards.plugins.frozen import FrozenDict, frozen
 from grounding_rewards.plugins.named import verifier_named
 from grounding_rewards.verifiers import Verifier, any_of, if_placed, same_action
 from grounding_rewards.verifiers.any_of import AnyOf
@@ -19,7 +19,7 @@ _PART = 'a weight such as 0.5, or {"verifier": NAME, "weight": 0.5, ...} with wh
 _CALLED = "a verifier's name such as 'hit', {\"verifier\": NAME, ...} with what it takes, or a combination such as"
 
 
-def part_fields(parts: Any, owner: str = "composite") -> dict[str, Fields]:
+def part_fields(parts: Any, owner: str = "composite") -> dict[str, FrozenDict]:
     """Return each part of a sum as ``{"verifier": name, "weight": weight, ...}``, or a combination and its weight.
 
     Raises:
@@ -40,7 +40,7 @@ def part_fields(parts: Any, owner: str = "composite") -> dict[str, Fields]:
             hint = near("weight", [key for key in value if key not in ("verifier", *_COMBINATIONS)])
             hint = hint.replace("mean", "mean 'weight' by")
             raise RecipeError(f"{owner}: part {name!r} has no weight: got {dict(value)!r:.120}; expected {_PART}{hint}")
-        found[name] = Fields(value if combinations(value) else {"verifier": name, **value})
+        found[name] = FrozenDict(value if combinations(value) else {"verifier": name, **value})
     return found
 
 

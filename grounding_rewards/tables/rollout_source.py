@@ -66,7 +66,7 @@ class LoggedTable:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class RolloutFile:
     """A file of rollouts.
 
     Attributes:
@@ -84,7 +84,7 @@ class Source:
     state: tuple[int, int]
 
     @classmethod
-    def of(cls, table: Table, gone: Collection[str], state: tuple[int, int], note: Note) -> Source:
+    def of(cls, table: Table, gone: Collection[str], state: tuple[int, int], note: Note) -> RolloutFile:
         """A table without the columns in ``gone``; ``note`` takes what becomes of others."""
         kept = KeptColumns(table, {*COLUMNS, *gone}, {})
         if kept.schema is not None:
@@ -148,7 +148,7 @@ class Source:
         return found
 
 
-def types_of(sources: Sequence[Source]) -> dict[str, Any]:
+def types_of(sources: Sequence[RolloutFile]) -> dict[str, Any]:
     """The further columns of all files, with the types that hold what each of them has.
 
     Raises:

@@ -261,15 +261,13 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
     def _prepared(
         self, into: CoordSpace, default: CoordSpace | None, needs: Requirements, bad_target: BadTarget
     ) -> Targets:
-        declared = self if default is None or None not in self.spaces else self._declared(default)
+        declared = self
+        if default is not None and None in self.spaces:
+            declared = replace(self, default=default, spaces=self.spaces - {None} | {default}, _ready={})
         prepared = declared._checked(needs, bad_target)._converted(into)
         read_only(*prepared._known)
         prepared.regions.make_read_only()
         return prepared
-
-    def _declared(self, space: CoordSpace) -> Targets:
-        """Set the space of rows that name none."""
-        return replace(self, default=space, spaces=self.spaces - {None} | {space}, _ready={})
 
     def _checked(self, needs: Requirements, bad_target: BadTarget) -> Targets:
         found = violations(self, needs)
@@ -316,7 +314,7 @@ def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
 
 
 def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) -> Targets:
-    owners, places, boxes, with_ends, irregular, acts = [], [], [], [], False, False
+    owners, places, boxes, with_ends, irregular, acts = [], [], list[tuple[float, ...]](), [], False, False
     spaces: set[CoordSpace | None] = set()
     for row, target in enumerate(rows):
         irregular = irregular or target is None or target.refusal
@@ -333,6 +331,10 @@ def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) ->
                 owners.append(row)
                 places.append(place)
                 boxes.append(bounding_box(place))
+    span = np.inf, -np.inf, -np.inf, np.inf
+    if boxes:
+        x1, y1, x2, y2 = zip(*boxes, strict=True)
+        span = min(min(x1), min(y1)), max(x2), max(y2), min(map(max, x2, y2))
     return Targets(
         rows,
         errors,
@@ -340,18 +342,11 @@ def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) ->
         _sizes([row.image_size if row else None for row in rows]),
         _sizes([row.model_image_size if row else None for row in rows]),
         frozenset(spaces),
-        _span(boxes),
+        span,
         irregular or acts,
         irregular or bool(with_ends),
         tuple(with_ends),
     )
-
-
-def _span(boxes: list[tuple[float, ...]]) -> tuple[float, float, float, float]:
-    if not boxes:
-        return np.inf, -np.inf, -np.inf, np.inf
-    x1, y1, x2, y2 = zip(*boxes, strict=True)
-    return min(min(x1), min(y1)), max(x2), max(y2), min(map(max, x2, y2))
 
 
 def _sizes(sizes: Sequence[tuple[float, float] | None]) -> Floats | None:

@@ -87,17 +87,11 @@ x1 y1 x2 y2 in a bare list; write a polygon as {"polygon": [x1, y1, ...]}
         fields = _as_mapping(value, row, native)
     except RecursionError:
         raise TargetError(row, "target", "deeply nested lists", f"{_WIRE}") from None
-    reader = _Reader(_sample_name(fields, row))
+    name = fields.get("id")
+    reader = _Reader(str(name) if name is not None and (isinstance(name, str) or _is_whole(name)) else row)
     if len(fields) == 1 and "bbox" in fields:
         return Target((Region(_BBOX, reader._bbox("bbox", fields["bbox"])),), space=space)
     return reader.target(fields, space, label_free)
-
-
-def _sample_name(fields: Mapping[str, Any], row: int) -> str | int:
-    name = fields.get("id")
-    if name is None:
-        return row
-    return str(name) if isinstance(name, str) or _is_whole(name) else row
 
 
 def _as_mapping(value: Any, row: int, native: NativeForm | None) -> dict[str, Any]:
@@ -183,8 +177,9 @@ class _Reader:
         if not (refusal or regions or action or actions or label_free):
             raise self.fail("target", dict(fields), _WIRE)
         space = self.space(fields.get("space"))
-        if space in (CoordSpace.UNIT, CoordSpace.THOUSANDTHS):
-            self.no_circle(regions, space)
+        for region in regions if space in (CoordSpace.UNIT, CoordSpace.THOUSANDTHS) else ():
+            if region.kind == RegionKind.CIRCLE:
+                raise self.fail("circle", list(region.numbers), f"a pixel space; a circle in {space} is no circle")
         return Target(
             regions, refusal, action, space or default,
             self.size(fields, "image_size"), self.size(fields, "model_image_size"),
@@ -281,7 +276,8 @@ class _Reader:
         if type(item) is float and -COORDINATE_LIMIT <= item <= COORDINATE_LIMIT:
             return item + 0.0  # -0.0 + 0.0 is 0.0
         if type(item) not in (int, float):
-            raise self.fail(field, came, f"{expected}, as numbers ({item!r:.40} is {_kind(item)})")
+            kind = "a nested list" if isinstance(item, list) else f"of type {type(item).__name__}"
+            raise self.fail(field, came, f"{expected}, as numbers ({item!r:.40} is {kind})")
         try:
             number = float(item)
         except OverflowError:
@@ -289,11 +285,6 @@ class _Reader:
         if not abs(number) <= COORDINATE_LIMIT:
             raise self.fail(field, came, f"{expected}, all of them finite (and within ±{COORDINATE_LIMIT:.0e})")
         return number
-
-    def no_circle(self, regions: tuple[Region, ...], space: CoordSpace) -> None:
-        for region in regions:
-            if region.kind == RegionKind.CIRCLE:
-                raise self.fail("circle", list(region.numbers), f"a pixel space; a circle in {space} is no circle")
 
     def space(self, value: Any) -> CoordSpace | None:
         try:
@@ -383,7 +374,3 @@ class _Reader:
 def _is_whole(value: Any) -> bool:
     # Columns of tables hold 64 bits, and a number of 5,000 digits cannot even be printed.
     return isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 64
-
-
-def _kind(value: Any) -> str:
-    return "a nested list" if isinstance(value, list) else f"of type {type(value).__name__}"

@@ -135,12 +135,14 @@ def regions_of(owners: list[int], places: list[Region], boxes: list[tuple[float,
 
 
 def _shapes(places: Sequence[Region]) -> Shapes:
-    nan = (np.nan, np.nan)
+    nan, centred = (np.nan, np.nan), (RegionKind.POINT, RegionKind.CIRCLE)
+    marked = [region.numbers[:2] if region.kind in centred else region.point or nan for region in places]
+    radii = [region.numbers[2:] * 2 if region.kind == RegionKind.CIRCLE else nan for region in places]
     corners = [region.numbers if region.kind == RegionKind.POLYGON else () for region in places]
     return Shapes(
         kind=np.array([region.kind for region in places], dtype=np.int8),
-        point=np.array([_marked_point(region) or nan for region in places], dtype=np.float64).reshape(-1, 2),
-        radii=np.array([_radii(region) or nan for region in places], dtype=np.float64).reshape(-1, 2),
+        point=np.array(marked, dtype=np.float64).reshape(-1, 2),
+        radii=np.array(radii, dtype=np.float64).reshape(-1, 2),
         vertices=np.array([number for flat in corners for number in flat], dtype=np.float64).reshape(-1, 2),
         offsets=np.cumsum([0, *(len(flat) // 2 for flat in corners)], dtype=np.int64),
     )
@@ -157,14 +159,6 @@ def bounding_box(region: Region) -> tuple[float, ...]:
         x, y, r = numbers
         return (x - r, y - r, x + r, y + r)
     return (min(numbers[::2]), min(numbers[1::2]), max(numbers[::2]), max(numbers[1::2]))
-
-
-def _marked_point(region: Region) -> tuple[float, ...] | None:
-    return region.numbers[:2] if region.kind in (RegionKind.POINT, RegionKind.CIRCLE) else region.point
-
-
-def _radii(region: Region) -> tuple[float, float] | None:
-    return (region.numbers[2], region.numbers[2]) if region.kind == RegionKind.CIRCLE else None
 
 
 def converted(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grounding_rewards.actions import CLICKS, is_known
-from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import (
     CODES,
     COORDINATE_LIMIT,
@@ -56,16 +55,7 @@ class Requirements:
 
 
 def violations(targets: Targets, needs: Requirements) -> dict[int, TargetError]:
-    """Return the first violation of each row that a recipe cannot use, by row.
-
-    Args:
-        targets: as read, with the space of every row declared where it can be.
-        needs: the recipe's requirements.
-
-    Returns:
-        An error for each row that is of a kind not accepted, lacks a space or a size that is needed, has the size of
-        no image, or lies a whole image away from its image.
-    """
+    """Return the first violation of each row that a recipe cannot use, by row."""
     if _surely_usable(targets, needs):
         return {}
     errors = _kind_errors(targets, needs.accepts) + _action_errors(targets, needs.accepts) + _space_errors(targets)
@@ -99,16 +89,12 @@ def _surely_usable(targets: Targets, needs: Requirements) -> bool:
             return False
         if sizes is not None and not ((sizes >= 1) & (sizes <= COORDINATE_LIMIT)).all():
             return False
-        if sizes is not None and space.size_field == field and not _covers(sizes, right, bottom):
-            return False
+        if sizes is not None and space.size_field == field:
+            width, height = sizes.min(axis=0).tolist()  # of the smallest image
+            if right > width or bottom > height:
+                return False
     extent = space.extent
     return least >= 0 and (extent is None or max(right, bottom) <= extent) and (space is UNIT or end > 1)
-
-
-def _covers(sizes: Floats, right: float, bottom: float) -> bool:
-    """Return True where even the smallest image reaches that far."""
-    width, height = sizes.min(axis=0).tolist()
-    return bool(right <= width and bottom <= height)
 
 
 def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Violations:

@@ -41,21 +41,10 @@ _KINDS = frozenset({BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION})
 
 @dataclass(frozen=True)
 class Row:
-    """One rollout, in pixels of the original image.
+    """One rollout, in pixels of the original image, of which the model sees half; a size of NaN is unknown.
 
-    Attributes:
-        target: the wire form; None for a row whose target cannot be read.
-        point: the point predicted, or None.
-        box: the box predicted, or None.
-        more: further points answered, after the first.
-        reason: the outcome of reading the response.
-        action: the action's name.
-        arguments: the action's arguments, as in ``actions.Act``.
-        text: the response; it need not fit the prediction.
-        image_size: of the original image; NaN where unknown. The model sees half of it.
-        group: the sample that the row belongs to.
-        tokens: length of the response.
-        extras: further columns.
+    ``target`` is the wire form, or what cannot be read; ``more`` are the points answered after the first; ``text`` need
+    not fit the prediction.
     """
 
     target: Any

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
+from timeit import repeat
 
 from grounding_rewards.scoring import Example, Recipe
 from grounding_rewards.testing.hostile import MEGABYTE, hostile_shapes, shapes_of
@@ -40,34 +42,24 @@ def check_time(recipe: Recipe, example: Example, limit: float) -> dict[str, floa
 
 def growth(recipe: Recipe, example: Example) -> dict[str, float]:
     """Return the time of 60 KiB over that of 15 KiB, by shape; shapes too fast to measure are left out."""
-    shorter = dict(shapes(recipe, SHORTER))
-    ratios = {}
+    shorter, ratios = dict(shapes(recipe, SHORTER)), dict[str, float]()
     for name, text in shapes(recipe, LONGER):
         if seconds(recipe, example, text, 1) > _NOISE:
-            for repeats in (1, 8):  # the second time only where it may have been chance
-                ratios[name] = seconds(recipe, example, text, repeats) / seconds(
-                    recipe, example, shorter[name], repeats
-                )
-                if ratios[name] < STEEPEST:
-                    break
+            for times in (1, 8):  # the second time only where it may have been chance
+                if ratios.get(name, STEEPEST) >= STEEPEST:
+                    ratios[name] = seconds(recipe, example, text, times) / seconds(
+                        recipe, example, shorter[name], times
+                    )
     return ratios
 
 
 def seconds(recipe: Recipe, example: Example, text: str, repeats: int) -> float:
     """Return processor seconds for one call with one response, the best of several, free of other processes' load."""
-    groups = [0] if "groups" in recipe.needs else None
-    best = float("inf")
-    for _ in range(repeats):
-        start = time.thread_time()
-        recipe.score(
-            [text],
-            [example.target],
-            image_sizes=example.image_size,
-            model_image_sizes=example.model_image_size,
-            groups=groups,
-        )
-        best = min(best, time.thread_time() - start)
-    return best
+    score = partial(
+        recipe.score, [text], [example.target], image_sizes=example.image_size,
+        model_image_sizes=example.model_image_size, groups=[0] if "groups" in recipe.needs else None,
+    )  # fmt: skip
+    return min(repeat(score, timer=time.thread_time, number=1, repeat=repeats))
 
 
 def shapes(recipe: Recipe, length: int) -> Iterator[tuple[str, str]]:

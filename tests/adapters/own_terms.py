@@ -89,5 +89,5 @@ def named_in_a_config(terms: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-PAID = {"(20, 15)": 1.0, "here: (20, 15)": 0.5, "(50, 15)": 0.5, "no idea, no": 0.0}
-"""Responses to ``BOX``, and what each of those options pays."""
+TOTALS = {"(20, 15)": 1.0, "here: (20, 15)": 0.5, "(50, 15)": 0.5, "no idea, no": 0.0}
+"""Responses to ``BOX``, and the totals under each of those options."""

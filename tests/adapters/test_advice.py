@@ -1,4 +1,4 @@
-"""What the diagnosis of the first rows advises, and that it helps to follow it."""
+"""Advice of the diagnosis of the first rows, and that it helps to follow it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def rows(*pairs: tuple[Any, Any], length: int = 5) -> list[dict[str, Any]]:
 
 
 def own(name: str, **changes: Any) -> gr.Recipe:
-    """A recipe that pays what verifiers see in one column."""
+    """A recipe whose total is what verifiers see in one column."""
     seen = {
         "groups": lambda rollouts: rollouts.groups.astype(np.float64),
         "lengths": lambda rollouts: (

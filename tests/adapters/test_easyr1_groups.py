@@ -1,4 +1,4 @@
-"""Which rows are one sample in EasyR1, where some targets are bad, lack an id, or belong to another recipe."""
+"""Rows that are one sample in EasyR1, where some targets are bad, lack an id, or belong to another recipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which completions are of one sample: told by runs of equal rows."""
+"""Completions of one sample are recognized by runs of equal rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What adapters/README.md lists is what there is: options, links, keys, and how a table of rollouts is read."""
+"""Lists in adapters/README.md are complete: options, links, keys, and how a table of rollouts is read."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def test_returned_keys_are_named(title: str) -> None:
         found = verl.compute_score("clicks", "(250, 250)", BOX, recipe="gelato")
     else:
         (found,) = easyr1.compute_score([{"response": "(250, 250)", "ground_truth": BOX}], recipe="gelato")
-    (told,) = re.findall(r"^- Returned.*?(?=^- )", section(title), flags=re.DOTALL | re.MULTILINE)
+    (item,) = re.findall(r"^- Returned.*?(?=^- )", section(title), flags=re.DOTALL | re.MULTILINE)
     parts = {"distance", "format"}
-    assert [key for key in found if f"`{key}`" not in told and key not in parts] == []
+    assert [key for key in found if f"`{key}`" not in item and key not in parts] == []
     assert all(f"`{key}`" in TEXT for key in found)
 
 

@@ -42,7 +42,7 @@ def close(*scorers: _scorers.Scorer) -> None:
 
 
 def rows(directory: Path) -> list[dict[str, Any]]:
-    """What was recorded, without the columns that are null."""
+    """Return the rows that were recorded, without the columns that are null."""
     close(*_scorers._SCORERS.values())
     found = sorted(read_rollouts(directory).to_pylist(), key=lambda row: row["rollout"])
     return [{name: value for name, value in row.items() if value is not None and name != "rollout"} for row in found]

@@ -92,10 +92,10 @@ def test_a_column_that_is_not_there_is_an_error_where_columns_are_whole_and_said
 
 def test_options_beside_routes_are_beneath_those_in_them() -> None:
     two = {"a": "gelato", "b": {"name": "gelato", "format_weight": 0.0}}
-    paid = [
+    scores = [
         call(source, "(900, 900)", UNIT, routes={"data_source": two}, format_weight=0.25)["score"] for source in "ab"
     ]
-    assert paid == [0.25, 0.0]
+    assert scores == [0.25, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from grounding_rewards_adapters.trl import reward_funcs
 PIXEL = {"name": "click", "response_space": "pixel"}
 BOX = {"bbox": [10, 10, 30, 20]}
 BAD = {"bbox": [1]}
-HALVED = "def paid(rollouts):\n    return [0.5] * len(rollouts)\n"
+HALVED = "def constant(rollouts):\n    return [0.5] * len(rollouts)\n"
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ def test_a_verifier_of_ones_own_gets_an_array_where_the_trainer_gives_one(tmp_pa
 
 
 def in_time(call: Any) -> Any:
-    """What a call returns in a thread of its own; fails where it waits for ever."""
+    """Return the result of a call in a thread of its own; fail where it waits for ever."""
     found: list[Any] = []
     thread = threading.Thread(target=lambda: found.append(call()), daemon=True)
     thread.start()
@@ -153,11 +153,11 @@ def test_the_same_options_are_the_same_scorer_in_whatever_mapping() -> None:
 def test_a_file_in_another_directory_is_another_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, routed: bool
 ) -> None:
-    for name, paid in (("a", 0.5), ("b", 0.25)):
+    for name, constant in (("a", 0.5), ("b", 0.25)):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "own.py").write_text(HALVED.replace("0.5", str(paid)))
-    part = {"verifier": "own.py:paid", "weight": 1.0, "low": 0, "high": 1}
-    own = {"name": "composite", "response_space": "pixel", "parts": {"paid": part}}
+        (tmp_path / name / "own.py").write_text(HALVED.replace("0.5", str(constant)))
+    part = {"verifier": "own.py:constant", "weight": 1.0, "low": 0, "high": 1}
+    own = {"name": "composite", "response_space": "pixel", "parts": {"constant": part}}
     options: dict[str, Any] = {"routes": {"data_source": {"s": own}}} if routed else {"recipe": own}
     found = []
     for name in "abab":
@@ -169,11 +169,11 @@ def test_a_file_in_another_directory_is_another_file(
 
 def test_paths_in_routes_are_made_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    part = {"verifier": "own.py:paid", "weight": 1.0}
+    part = {"verifier": "own.py:constant", "weight": 1.0}
     given = {"routes": {"task": {"a": {"name": "composite", "parts": {"p": part}}, "b": "rec.py:made", "c": "gelato"}}}
     found = Settings.of(given).in_full().routes
     assert found is not None
-    assert found["task"]["a"]["parts"]["p"]["verifier"] == f"{tmp_path / 'own.py'}:paid"
+    assert found["task"]["a"]["parts"]["p"]["verifier"] == f"{tmp_path / 'own.py'}:constant"
     assert (found["task"]["b"], found["task"]["c"]) == (f"{tmp_path / 'rec.py'}:made", "gelato")
 
 

@@ -141,8 +141,8 @@ def test_several_processes_ask_for_the_number(monkeypatch: pytest.MonkeyPatch) -
     (reward,) = reward_funcs(paying(GROUPS))
     with pytest.raises(gr.RecipeError, match=r"own compares .*, and 4 processes train: give .*num_generations="):
         reward(**rows)
-    (told,) = reward_funcs(paying(GROUPS), num_generations=2)
-    assert told(**rows) == [0.0, 0.0]
+    (set_by_caller,) = reward_funcs(paying(GROUPS), num_generations=2)
+    assert set_by_caller(**rows) == [0.0, 0.0]
     (plain,) = reward_funcs("gelato")
     assert plain(**rows) == [0.0, 0.0]
     monkeypatch.setenv("WORLD_SIZE", "1")

@@ -1,4 +1,4 @@
-"""One function a part: what each pays, that one of them scores for all, and what cannot be split."""
+"""One function a part: what each returns, that one of them scores for all, and what cannot be split."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def with_reward(reward: Any) -> gr.Recipe:
     return replace(gr.recipe("gelato"), name="own", reward=reward)
 
 
-def paid(functions: list[RecipeReward], weights: list[float], **rows: Any) -> np.ndarray:
+def weighted_sum(functions: list[RecipeReward], weights: list[float], **rows: Any) -> np.ndarray:
     """Σ weight · function, as a trainer adds them; NaN where they abstain."""
     columns = [np.array(function(**rows), dtype=np.float64) for function in functions]
     return np.sum([weight * column for weight, column in zip(weights, columns, strict=True)], axis=0)
@@ -37,7 +37,8 @@ def paid(functions: list[RecipeReward], weights: list[float], **rows: Any) -> np
 def sums_to_the_total(recipe: Any, rows: dict[str, Any], **options: Any) -> None:
     (whole,) = reward_funcs(recipe, diagnose=False, **options)
     total = np.array(whole(**rows), dtype=np.float64)
-    split = paid(reward_funcs(recipe, split=True, diagnose=False, **options), reward_weights(recipe, **options), **rows)
+    functions = reward_funcs(recipe, split=True, diagnose=False, **options)
+    split = weighted_sum(functions, reward_weights(recipe, **options), **rows)
     np.testing.assert_allclose(split, total, rtol=0, atol=1e-12)
     assert np.isfinite(total).any()
 

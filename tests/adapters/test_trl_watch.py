@@ -1,4 +1,4 @@
-"""What a reward function tells whoever watches it."""
+"""Batches that a reward function reports to whoever watches it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ BOX = [0.0, 0.0, 0.5, 0.5]
 
 
 @pytest.mark.parametrize("split", [False, True])
-def test_each_batch_is_told_once_with_success_and_not_the_reward(split: bool) -> None:
-    functions, told = reward_funcs("gelato", split=split, format_weight=0.5), list[Any]()
+def test_each_batch_is_reported_once_with_success_and_not_the_reward(split: bool) -> None:
+    functions, reports = reward_funcs("gelato", split=split, format_weight=0.5), list[Any]()
     for function in functions:
-        function.watch = lambda acc, valid, columns, metric: told.append(
+        function.watch = lambda acc, valid, columns, metric: reports.append(
             (acc.tolist(), valid.tolist(), columns, metric)
         )
     columns = {"target": [BOX, BOX, [0.5, 0.0, 0.1, 0.5]], "stage": ["a", "a", "b"]}
     completions, logged = ["(400, 400)", "?", "(1, 1)"], dict[str, float]()
     for function in functions:
         function(completions=completions, log_metric=logged.__setitem__, **columns)
-    ((acc, valid, seen, metric),) = told
+    ((acc, valid, seen, metric),) = reports
     assert (acc, valid) == ([1.0, 0.0, 0.0], [1.0, 1.0, 0.0])
     assert seen["stage"] == ["a", "a", "b"]
     assert metric == logged.__setitem__

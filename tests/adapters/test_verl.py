@@ -20,7 +20,7 @@ import grounding_rewards as gr
 from grounding_rewards.combine import weighted
 from grounding_rewards_adapters import _bridge, _scorers, verl
 from grounding_rewards_adapters.verl import compute_score
-from tests.adapters.own_terms import BOX, PAID, named_in_a_config, write_plugin, write_terms
+from tests.adapters.own_terms import BOX, TOTALS, named_in_a_config, write_plugin, write_terms
 
 BAD = {"bbox": [30, 10, 10, 20]}
 CLICK = {"recipe": "click", "response_space": "pixel"}
@@ -70,9 +70,9 @@ def test_a_target_that_cannot_be_used_gets_nothing_under_the_same_keys(caplog: p
     ]
 
 
-def test_nothing_is_0_even_where_a_recipe_pays_no_less_than_more() -> None:
-    paid = gr.verifier(lambda rollouts: np.full(len(rollouts), 2.0), low=1.0, high=3.0)
-    recipe = replace(gr.recipe(CLICK["recipe"], response_space="pixel"), reward=weighted(paid=(1.0, paid)))
+def test_nothing_is_0_even_where_a_recipe_scores_no_less_than_more() -> None:
+    constant = gr.verifier(lambda rollouts: np.full(len(rollouts), 2.0), low=1.0, high=3.0)
+    recipe = replace(gr.recipe(CLICK["recipe"], response_space="pixel"), reward=weighted(constant=(1.0, constant)))
     assert call(recipe=recipe)["score"] == 2.0
     assert call(truth=BAD, recipe=recipe)["score"] == 0.0
 
@@ -242,11 +242,11 @@ def test_a_spawned_process_scores_own_terms(tmp_path: Path, monkeypatch: pytest.
     jobs = [
         partial(compute_score, "clicks", solution_str=text, ground_truth=BOX, **each)
         for each in options.values()
-        for text in PAID
+        for text in TOTALS
     ]
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         found = [job.result()["score"] for job in [pool.submit(job) for job in jobs]]
-    assert found == [*PAID.values()] * len(options)
+    assert found == [*TOTALS.values()] * len(options)
 
 
 def test_the_logs_limit_holds_here_too(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:

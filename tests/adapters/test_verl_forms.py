@@ -18,7 +18,7 @@ import grounding_rewards as gr
 from grounding_rewards.plugins.loading import load
 from grounding_rewards_adapters import _scorers
 from grounding_rewards_adapters.verl import compute_score, compute_score_async, compute_score_batch, compute_total
-from tests.adapters.own_terms import BOX, PAID, write_terms
+from tests.adapters.own_terms import BOX, TOTALS, write_terms
 
 PAIR: dict[str, Any] = {"recipe": "composite", "response_space": "pixel", "parts": {"hit": 0.9, "format": 0.1}}
 KEYS = ["score", "acc", "valid", "parsed", "in_image", "hit", "format"]
@@ -59,8 +59,8 @@ def test_a_batch_is_scored_row_by_row_whatever_is_beside_it(caplog: pytest.LogCa
     assert found == [dict(zip(KEYS, numbers, strict=True)) for numbers in expected]
     assert {type(value) for row in found for value in row.values()} == {float}
     assert [infos[0], infos[4]] == before
-    told = [record.message for record in caplog.records if record.message.startswith("target of ")]
-    assert [message.partition(",")[0] for message in told] == [
+    logged = [record.message for record in caplog.records if record.message.startswith("target of ")]
+    assert [message.partition(",")[0] for message in logged] == [
         "target of sample 'index 3'", "target of sample 'index 4'", "target of row 7"
     ]  # fmt: skip
     alone = [compute_score(source, *row[:3], **PAIR) for source, row in zip(sources, ROWS, strict=True)]
@@ -114,22 +114,24 @@ def test_own_verifiers_find_the_extra_info_of_all_rows(tmp_path: Path) -> None:
 
 def test_numpys_strings_are_plain_ones_to_verifiers_and_routes(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(
-        "def told(rollouts): return [float(type(name) is str) for name in rollouts.extras['data_source']]"
+        "def is_text(rollouts): return [float(type(name) is str) for name in rollouts.extras['data_source']]"
     )
-    told = {"verifier": f"{tmp_path}/own.py:told", "weight": 1.0, "low": 0, "high": 1}
-    routes = {"data_source": {"clicks": {"name": "composite", "parts": {"told": told}}}}
+    is_text = {"verifier": f"{tmp_path}/own.py:is_text", "weight": 1.0, "low": 0, "high": 1}
+    routes = {"data_source": {"clicks": {"name": "composite", "parts": {"is_text": is_text}}}}
     found = compute_score(np.array(["clicks"])[0], "", BOX, routes=routes, response_space="pixel")  # type: ignore[arg-type]
-    assert found["told"] == 1.0
+    assert found["is_text"] == 1.0
 
 
 def test_the_awaited_form_gives_the_same() -> None:
     assert inspect.iscoroutinefunction(compute_score_async)
 
     async def run() -> list[dict[str, float]]:
-        return await asyncio.gather(*[compute_score_async("clicks", text, BOX, {"index": 1}, **PAIR) for text in PAID])
+        return await asyncio.gather(
+            *[compute_score_async("clicks", text, BOX, {"index": 1}, **PAIR) for text in TOTALS]
+        )
 
     found = asyncio.run(run())
-    assert found == [compute_score("clicks", text, BOX, {"index": 1}, **PAIR) for text in PAID]
+    assert found == [compute_score("clicks", text, BOX, {"index": 1}, **PAIR) for text in TOTALS]
     assert [row["score"] for row in found] == [1.0, 1.0, 0.1, 0.0]
 
 
@@ -159,6 +161,6 @@ def test_mistakes_reach_those_who_await() -> None:
 
 
 def test_the_bare_number() -> None:
-    found = [compute_total("clicks", text, BOX, None, **PAIR) for text in PAID]
+    found = [compute_total("clicks", text, BOX, None, **PAIR) for text in TOTALS]
     assert found == [1.0, 1.0, 0.1, 0.0]
     assert {type(score) for score in found} == {float}

@@ -17,7 +17,7 @@ def test_rows_that_are_compared_find_each_other_wherever_they_stand(tmp_path, mo
     rng = np.random.default_rng(7)
     rows = [
         {
-            "sample_id": f"s{row % 10}", "round": row % 2, "rollout": row, "note": row,
+            "sample_id": f"s{row % 10}", "round": row % 2, "train_step": row // 40, "rollout": row, "note": row,
             "response": f"({rng.integers(1000)}, {rng.integers(1000)})",
             "target": {"image_size": [100, 100]},
         }
@@ -28,7 +28,7 @@ def test_rows_that_are_compared_find_each_other_wherever_they_stand(tmp_path, mo
     monkeypatch.setattr(grouped_rows, "SHARD_ROWS", 16)
     assert votes(tmp_path / "parted", first, second).made == 5
     recipe = gr.recipe("gui-rcpo", response_space="thousandths")
-    groups = [f"{row['sample_id']} {row['round']}" for row in rows]
+    groups = [f"{row['sample_id']} {row['round']} {row['train_step']}" for row in rows]
     expected = recipe.score([row["response"] for row in rows], [row["target"] for row in rows], groups=groups)
     for out in ("whole", "parted"):
         found = sorted(table(tmp_path / out), key=lambda row: row["rollout"])

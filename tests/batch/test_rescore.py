@@ -22,11 +22,11 @@ def small(monkeypatch):
     small_shards(monkeypatch)
 
 
-def test_what_is_told(tmp_path, small):
-    source, told, notes = write_rows(tmp_path / "in.jsonl", *rollouts(10)), [], []
-    done = gelato(tmp_path / "out", source, advance=told.append, note=notes.append)
+def test_progress_counts_and_notes_are_reported(tmp_path, small):
+    source, progress, notes = write_rows(tmp_path / "in.jsonl", *rollouts(10)), [], []
+    done = gelato(tmp_path / "out", source, advance=progress.append, note=notes.append)
     assert (done.made, done.found, done.manifest["rows"], notes) == (3, 0, 10, [])
-    assert told == pytest.approx([0.1, 0.1 + 0.9 * 0.4, 0.1 + 0.9 * 0.8, 1.0], abs=0.02)
+    assert progress == pytest.approx([0.1, 0.1 + 0.9 * 0.4, 0.1 + 0.9 * 0.8, 1.0], abs=0.02)
     again = gelato(tmp_path / "again", tmp_path / "out", note=notes.append)
     assert (again.manifest["mean_total"], notes) == (done.manifest["mean_total"], [])
     click = gr.recipe("click", response_space="unit")
@@ -41,7 +41,7 @@ def test_an_open_table_and_columns_of_other_names(tmp_path):
     assert [(row["sample_id"], row["total"]) for row in table(tmp_path / "out")] == [("a", 1.0)]
 
 
-def test_what_is_made_is_told_from_what_it_was_made_of(tmp_path, monkeypatch):
+def test_a_finished_output_is_recognized_and_nothing_is_scored_again(tmp_path, monkeypatch):
     source = write_rows(tmp_path / "in.jsonl", *rollouts(5, recipe="gelato"))
     first = gelato(tmp_path / "out", source)
     reads = []
@@ -77,7 +77,7 @@ def test_an_input_that_has_grown(tmp_path, small):
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-def test_an_input_that_grows_after_its_content_was_told(tmp_path, monkeypatch, kind):
+def test_an_input_that_grows_after_its_content_was_recorded(tmp_path, monkeypatch, kind):
     source, inputs = tmp_path / f"in.{kind}", RolloutTable.inputs
 
     def write(count):

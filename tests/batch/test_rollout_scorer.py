@@ -24,8 +24,8 @@ def test_the_same_scores_as_the_library_from_every_kind_of_file(tmp_path, monkey
     lines = write_rows(tmp_path / "in.jsonl", *rows)
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
     recorder = RolloutRecorder(tmp_path / "recorded")
-    told = {name: [row[name] for row in rows] for name in ("sample_id", "response")}
-    recorder.append({**told, "target": [json.dumps(BOX)] * 10})
+    columns = {name: [row[name] for row in rows] for name in ("sample_id", "response")}
+    recorder.append({**columns, "target": [json.dumps(BOX)] * 10})
     recorder.close()
     for place, source in enumerate((lines, tmp_path / "in.parquet", tmp_path / "recorded")):
         out = tmp_path / f"out{place}"

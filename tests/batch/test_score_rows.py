@@ -69,12 +69,14 @@ def test_a_rollout_table_says_nothing_where_there_is_nothing() -> None:
     assert found["reason"] == ["OK", "OK", None, "BAD_TARGET"]
 
 
+@pytest.mark.parametrize("name", ["image_size", "model_image_size"])
 @pytest.mark.parametrize(("outside_first", "size"), [(True, [200.0, 100.0]), (False, [100.0, 50.0])])
-def test_sizes_from_outside_go_first_or_stand_in(outside_first: bool, size: list[float]) -> None:
+def test_sizes_from_outside_go_first_or_stand_in(name: str, outside_first: bool, size: list[float]) -> None:
     bare = {"bbox": [10, 10, 30, 20]}
-    inputs = Inputs(["(20, 15)"] * 2, [BOX, bare], image_sizes=[(200.0, 100.0), (300.0, 90.0)])
+    sizes = {f"{name}s": [(200.0, 100.0), (300.0, 90.0)]}
+    inputs = Inputs(["(20, 15)"] * 2, [{**bare, name: [100, 50]}, bare], **sizes)
     found = score_rows(CLICK, inputs, "raise", outside_first=outside_first)
-    assert found.rollouts.image_sizes.tolist() == [size, [300.0, 90.0]]
+    assert getattr(found.rollouts, f"{name}s").tolist() == [size, [300.0, 90.0]]
 
 
 def test_samples_are_asked_for_by_recipes_that_compare_them_alone() -> None:

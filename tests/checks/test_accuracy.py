@@ -35,7 +35,7 @@ def test_counts_of_every_kind_of_row():
     assert found.refusals == Refusals(targets=0, correct=0, false_clicks=0, false_refusals=0)
 
 
-def test_refusals_are_told_from_clicks():
+def test_refusals_are_distinguished_from_clicks():
     responses = ["refusal", "(5, 5)", "(500, 5)", "hm", "refusal", "(5, 5)"]
     scores, refusals = scored(responses, [REFUSAL] * 4 + [BOX] * 2)
     found = evaluate(scores, refusals=refusals)

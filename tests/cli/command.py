@@ -17,7 +17,7 @@ CLICK = ("--recipe", "click", "--response-space", "pixel")
 
 
 class Result(NamedTuple):
-    """What a command left behind."""
+    """Exit code and streams of a command that ended."""
 
     code: int
     out: str

@@ -26,7 +26,7 @@ COMMANDS = {
     "pool temperature": "1=rollouts.jsonl 1.4=warmer.jsonl",
     "pool transitions": "rollouts.jsonl later.jsonl --out out.json",
 }
-"""Of each command its words, with files that `write_inputs` writes."""
+"""Words of each command, with files that `write_inputs` writes."""
 
 
 def words_of(name: str) -> list[str]:

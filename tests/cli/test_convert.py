@@ -160,7 +160,7 @@ COLUMNS = {
         (pa.binary(), [PNG, PNG]),
     ],
 )
-def test_bytes_of_images_stay_and_datasets_is_told_of_them(run, tmp_path, trainer, image_type, images):
+def test_bytes_of_images_stay_and_datasets_metadata_declares_them(run, tmp_path, trainer, image_type, images):
     source = parquet(tmp_path / "in.parquet", image_type, image=images, **COLUMNS)
     out = tmp_path / "out.parquet"
     assert run("convert", source, out, "--for", trainer, *PIXEL).code == 0

@@ -17,7 +17,7 @@ BARE = {"instruction": "Save", "bbox": [1, 2, 3, 4], "id": "a"}
 
 
 def said(result):
-    """What is said of rows."""
+    """Return the notes about rows."""
     return [line.removeprefix("note: ") for line in result.err.splitlines() if line.startswith("note: row ")]
 
 

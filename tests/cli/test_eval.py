@@ -113,7 +113,7 @@ def test_tables_keep_to_the_width(run, tmp_path, monkeypatch, width):
     assert "20.7 - 100.0" in out
 
 
-def test_same_names_in_two_directories_are_told_apart(run, tmp_path, monkeypatch):
+def test_same_names_in_two_directories_are_distinguished(run, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
     paths = []
     for name in ("a", "b"):

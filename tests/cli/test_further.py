@@ -1,4 +1,4 @@
-"""What a file holds beside responses and targets: names of samples, lengths in tokens, columns for one's own terms."""
+"""Columns beside responses and targets: names of samples, lengths in tokens, columns for one's own terms."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ TRAINERS = ("verl", "trl", "easyr1")
 
 
 def convert(folder, rows, *words, out="out.jsonl", trainer="verl"):
-    """What ``convert --json`` prints about rows with these images."""
+    """Return the report of ``convert --json`` on rows with these images."""
     data = write_rows(folder / "data.jsonl", *({**ROW, "image": image} for image in rows))
     words = ("convert", data, folder / out, "--for", trainer, "--target-space", "pixel", "--json", *words)
     done = command(*words, cwd=folder)

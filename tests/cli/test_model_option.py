@@ -22,8 +22,8 @@ def test_every_command_that_scores_has_the_flags(run, tmp_path):
     assert (found["accuracy"], found["recipe"]) == (1.0, {"name": "click", **QWEN})
     options = ("--option", "model=qwen2_5_vl", "--option", "max_pixels=1003520")
     assert json.loads(run("eval", source, *options, "--json").out) == [found]
-    told = json.loads(run("explain", "click", "--file", source, "--row", "0", *words, "--json").out)
-    assert (told["total"], told["extents"][-1]) == (
+    explained = json.loads(run("explain", "click", "--file", source, "--row", "0", *words, "--json").out)
+    assert (explained["total"], explained["extents"][-1]) == (
         1.0,
         {
             "space": "model_pixel",

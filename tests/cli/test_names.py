@@ -138,12 +138,12 @@ def check(run: Runner, case: Case, words: list[str]) -> Result:
     before = listed()
     result = run(*words)
     assert result.code in (0, 2)
-    told = result.err.splitlines()
+    lines = result.err.splitlines()
     assert "Traceback" not in result.err
     assert all(character.isprintable() or character == "\n" for character in result.err)
-    assert [line.startswith("error: ") for line in told].count(True) == (result.code == 2), result.err
+    assert [line.startswith("error: ") for line in lines].count(True) == (result.code == 2), result.err
     if result.code:
-        assert (result.out, told[-1][:7], {each for each in listed() - before if "__pycache__" not in each}) == (
+        assert (result.out, lines[-1][:7], {each for each in listed() - before if "__pycache__" not in each}) == (
             "",
             "error: ",
             set(),

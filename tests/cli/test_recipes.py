@@ -113,7 +113,7 @@ def bare(*, radius, answers="last"):
     return Recipe(
         "bare", BARE_TUPLE, weighted(hit=(2.0, Hit(point_radius=radius))), Hit(), gr.CoordSpace.PIXEL,
         gr.CoordSpace.PIXEL, gr.CoordSpace.PIXEL, frozenset({"bbox"}), Source("A note"), answers=answers,
-        exploits=(Exploit("spray", "many points [b]are[/b] paid", 0.5),),
+        exploits=(Exploit("spray", "many points [b]are[/b] enough", 0.5),),
     )  # fmt: skip
 
 
@@ -333,7 +333,7 @@ def test_a_plugins_recipe_without_formula_and_example(run, plugin):
         "  processor_max_pixels  -",
         "",
         "Known exploits",
-        "  spray  0.5: many points [b]are[/b] paid",
+        "  spray  0.5: many points [b]are[/b] enough",
     ]
 
 

@@ -1,4 +1,4 @@
-"""What the system refuses: one line that names the file and says what to do."""
+"""Errors of the system are one line that names the file and says what to do."""
 
 from __future__ import annotations
 

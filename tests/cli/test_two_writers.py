@@ -32,7 +32,7 @@ COMMANDS = {
     "pool report": (("pool", "report", "r.jsonl", "--out", "o"), ("--title", "A"), ("--samples", "0")),
     "pool curriculum": (("pool", "curriculum", "r.jsonl", "--stages", EXAMPLE, "--out", "o"), (), ("--weights",)),
 }
-"""Of each command the words that two runs share, and those of one and of the other."""
+"""Words of each command that two runs share, then those of the one and of the other."""
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def work(tmp_path, monkeypatch):
 
 
 def outputs(folder):
-    """What lies in a folder beside the inputs, hidden files and empty directories too."""
+    """Return all that lies in a folder beside the inputs, hidden files and empty directories too."""
     found = {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
     return {name: content for name, content in found.items() if name not in ("in.jsonl", "data.jsonl", "r.jsonl")}
 

@@ -67,7 +67,7 @@ def load(reward: Any) -> tuple[Any, str, str]:
 
 
 class Manager:
-    """What EasyR1 keeps in one Ray actor: the function, loaded there, for batch after batch."""
+    """Reward manager as EasyR1 keeps it in one Ray actor: the function, loaded there, for batch after batch."""
 
     def __init__(self, reward: Any) -> None:
         self.score, self.name, self.kind = load(reward)
@@ -83,7 +83,7 @@ class Manager:
 
 
 def inputs(responses: Sequence[str], truths: Sequence[Any]) -> list[dict[str, Any]]:
-    """What a batch reward function is called with: text, its true length in tokens, the data set's answer."""
+    """Return the rows of a batch reward function: text, its true length in tokens, the data set's answer."""
     return [
         {"response": text, "response_length": len(text.split()), "ground_truth": truth}
         for text, truth in zip(responses, truths, strict=True)

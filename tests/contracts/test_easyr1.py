@@ -16,7 +16,7 @@ import pytest
 from grounding_rewards.cli.where import where
 from grounding_rewards.plugins import registry as plugins
 from grounding_rewards_adapters import _scorers
-from tests.adapters.own_terms import BOX, PAID, named_in_a_config, write_plugin, write_terms
+from tests.adapters.own_terms import BOX, TOTALS, named_in_a_config, write_plugin, write_terms
 from tests.contracts import easyr1
 
 README = Path(__file__).parents[2] / "adapters" / "README.md"
@@ -38,7 +38,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def file(capsys: pytest.CaptureFixture[str]) -> str:
-    """What ``grounding-rewards where easyr1`` prints."""
+    """Return the path that ``grounding-rewards where easyr1`` prints."""
     where("easyr1")
     return capsys.readouterr().out.strip()
 
@@ -61,8 +61,8 @@ def test_own_code_named_in_yaml(lab: Path, file: str, way: str, plain: bool) -> 
     config = from_yaml(lab, file, options[way], plain)
     score, name, kind = easyr1.load(config["worker"]["reward"])
     assert (name, kind) == ("grounding_rewards", "batch")
-    rewards, logged = easyr1.read_back(score(easyr1.inputs(list(PAID), [json.dumps(BOX)] * 4)))
-    assert rewards == list(PAID.values())
+    rewards, logged = easyr1.read_back(score(easyr1.inputs(list(TOTALS), [json.dumps(BOX)] * 4)))
+    assert rewards == list(TOTALS.values())
     assert logged == {
         "reward/overall": 0.5,
         "reward/accuracy": 0.5,

@@ -21,7 +21,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "gelato_norm.jsonl"
 BOX = [0.1, 0.1, 0.3, 0.2]
 """normalized_bbox: x1 y1 x2 y2 in shares of the image. Its centre is (200, 150), a corner (100, 100)."""
 CENTRE, CORNER, HALFWAY, MISS = "(200, 150)", "(100, 100)", "(150, 125)", "(900, 900)"
-PAID = {CENTRE: 1.0, HALFWAY: 0.75, CORNER: 0.5, MISS: 0.0}
+TOTALS = {CENTRE: 1.0, HALFWAY: 0.75, CORNER: 0.5, MISS: 0.0}
 OVERALL = {"filter_key": "overall", "filter_low": 0.01, "filter_high": 0.49}
 ACCURACY = {"filter_key": "accuracy", "filter_low": 0.01, "filter_high": 0.99}
 
@@ -50,8 +50,8 @@ KINDS = ["easyr1", "easyr1_sequential"]
     ids=["list", "tuple", "array", "JSON", "array of objects", "numerals", "numpy floats", "wire"],
 )  # fmt: skip
 def test_its_rows_score_as_they_are(kind: str, form: Any) -> None:
-    found = manager(kind).compute_reward(easyr1.inputs(list(PAID), [form(BOX)] * len(PAID)))
-    assert [row["overall"] for row in found] == pytest.approx(list(PAID.values()), abs=1e-6)
+    found = manager(kind).compute_reward(easyr1.inputs(list(TOTALS), [form(BOX)] * len(TOTALS)))
+    assert [row["overall"] for row in found] == pytest.approx(list(TOTALS.values()), abs=1e-6)
     assert [row["accuracy"] for row in found] == [row["correct"] for row in found] == [1.0, 1.0, 1.0, 0.0]
     assert list(found[0]) == [
         "overall", "accuracy", "correct", "format", "valid", "parsed", "in_image", "distance"

@@ -1,4 +1,4 @@
-"""Which column holds what: named, guessed, missing, and more than one."""
+"""Columns of prompts, targets and images: named, guessed, missing, and more than one."""
 
 import re
 
@@ -69,7 +69,7 @@ def test_a_field_of_a_column():
         (("box", "query", "image", "img"), {}, "which column holds the image: image or img? Give --image-column"),
     ],
 )
-def test_what_cannot_be_told_is_an_error_that_names_the_option(names, given, message):
+def test_ambiguous_and_missing_columns_are_errors_that_name_the_option(names, given, message):
     with pytest.raises(ConvertError, match=re.escape(message)):
         find_columns(row(*names), given)
 

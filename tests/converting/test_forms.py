@@ -1,4 +1,4 @@
-"""What each trainer reads, as literal rows."""
+"""Rows in the form of each trainer, literally."""
 
 import json
 

@@ -79,9 +79,9 @@ def test_every_format_is_read_to_its_bounds_and_no_further(data, tmp_path):
 
 
 def test_no_more_is_read_than_the_bound_where_the_system_says_less(tmp_path, monkeypatch):
-    """Of a file that grows, or of one in a file system that says no sizes."""
+    """A file may grow, or lie in a file system that says no sizes."""
     (tmp_path / "a.png").write_bytes(PNG + bytes(1 << 20))
-    told, real = list[int](), os.fstat
+    lengths, real = list[int](), os.fstat
 
     def small(handle):
         found = list(real(handle))
@@ -89,20 +89,20 @@ def test_no_more_is_read_than_the_bound_where_the_system_says_less(tmp_path, mon
         return os.stat_result(found)
 
     def counted(handle, mode):
-        return _Counting(open(handle, mode, buffering=0), told)
+        return _Counting(open(handle, mode, buffering=0), lengths)
 
     monkeypatch.setattr("grounding_rewards.tables.data_paths.os.fstat", small)
     monkeypatch.setattr("grounding_rewards.tables.data_paths.os.fdopen", counted)
     with pytest.raises(PictureError, match="has more bytes than the system says; max_image_bytes allows 1,000 bytes"):
         ImageFiles(str(tmp_path), max_image_bytes=1000).read(Image("a.png"))
-    assert sum(told) == 1001
+    assert sum(lengths) == 1001
 
 
 class _Counting:
     """A file that notes how many bytes are read of it."""
 
-    def __init__(self, file, told):
-        self.file, self.told, self.fileno = file, told, file.fileno
+    def __init__(self, file, lengths):
+        self.file, self.lengths, self.fileno = file, lengths, file.fileno
 
     def __enter__(self):
         return self
@@ -112,7 +112,7 @@ class _Counting:
 
     def read(self, size):
         found = self.file.read(size)
-        self.told.append(len(found))
+        self.lengths.append(len(found))
         return found
 
 

@@ -1,4 +1,4 @@
-"""What is asked: texts and conversations, with images and without."""
+"""Prompts: texts and conversations, with images and without."""
 
 import re
 

@@ -25,7 +25,7 @@ def one(row, **reading):
 
 
 def problem(row, **reading):
-    """What is wrong with a row that stands behind a good one."""
+    """Return the problem of a row that stands behind a good one."""
     found = read_rows([ROW, row], Reading(**{"columns": COLUMNS, "target_reader": PIXEL, **reading}))
     assert found.samples[0] is not None
     assert found.samples[1] is None

@@ -32,7 +32,7 @@ def resized(width, height, pipeline, **bounds):
 
 
 def groups():
-    """What the real code made of sizes: EasyR1, qwen_vl_utils 0.0.14 for verl, and the processors of transformers.
+    """Return sizes as real code resized them: EasyR1, qwen_vl_utils 0.0.14 for verl, the processors of transformers.
 
     Recorded with transformers 5.23; tests/trainers compares with the version that is installed, now 5.10.
     """

@@ -16,6 +16,7 @@ from docs.gallery.overview import overview, same_target
 from docs.gallery.page import page
 from grounding_rewards.explain import describe
 from grounding_rewards.explain.plot.picture import picture
+from grounding_rewards.explain.plot.reward_map import CELLS
 from grounding_rewards.plugins.registry import collect
 from tests.cli.command import names
 
@@ -87,6 +88,12 @@ def test_the_overview_has_a_panel_for_each_recipe_from_its_lowest_to_its_highest
     assert [axes.get_title("left") for axes in panels] == [each.name for each in pictures]
     assert [axes.texts[0].get_text() for axes in panels[:2]] == [f"0 to {highest[0]}", f"1.01 to {highest[1]}"]
     assert [axes.images[0].get_clim() for axes in panels[2:4]] == [(2.0, 3.0), (0.0, 2.0)]
+
+
+def test_the_overview_has_small_panels_whatever_the_size_of_a_recipes_own_picture():
+    drawn = shown("gelato", CELLS)
+    assert drawn.own.views[0].total.size == CELLS
+    assert CELLS // 2 - 200 < drawn.shared.views[0].total.size <= CELLS // 2
 
 
 def test_the_overview_moves_the_whole_group():

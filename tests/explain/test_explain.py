@@ -1,4 +1,4 @@
-"""Why a response gets its reward: what was read, what was converted, what each part adds."""
+"""Explanation of a reward: what was read, what was converted, what each part adds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def walk(term):
 
 
 def assert_adds_up(term):
-    """Where the parts of a term have contributions, they and its constant are the term's own."""
+    """Check that contributions of a term's parts, where there are any, add up with its constant to its own."""
     for each in walk(term):
         shares = [part.contribution for part in each.parts if part.contribution is not None]
         if shares:

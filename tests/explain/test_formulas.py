@@ -1,4 +1,4 @@
-"""What each combination says of itself, literally."""
+"""Formula of each combination, literally."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a verifier says of itself: its formula, the arguments that decide, and no private name."""
+"""Label of a verifier: its formula, the arguments that decide, and no private name."""
 
 import re
 

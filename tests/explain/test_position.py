@@ -1,4 +1,4 @@
-"""How far the answer is from the target, and what each of several places would earn."""
+"""Distance of the answer from the target, and the reward that each of several places would earn."""
 
 import pytest
 

@@ -19,7 +19,7 @@ Columns = dict[str, float]
 
 @dataclass(frozen=True)
 class Peer:
-    """How a published function's line becomes a call of ours, and our columns its values.
+    """Translation of a published function's line to a call of ours, and of our columns to its values.
 
     Attributes:
         recipe: name of our recipe.
@@ -95,7 +95,7 @@ def with_parameter(line: Line) -> dict[str, Any]:
 
 
 def ui_agile_forms(line: Line, scores: gr.Scores) -> Columns:
-    """What UI-AGILE's other functions return for the line."""
+    """Return the values of UI-AGILE's other functions for the line."""
     found = {}
     for name, part, options in (
         ("binary_grounding", "grounding", {"shape": "binary"}),
@@ -110,7 +110,7 @@ def ui_agile_forms(line: Line, scores: gr.Scores) -> Columns:
 
 
 def ui_r1_forms(line: Line, scores: gr.Scores) -> Columns:
-    """What UI-R1's other two files return for the line."""
+    """Return the values of UI-R1's other two files for the line."""
     found = {}
     for form, parts in (("dast", ["coord"]), ("nothink", ["coord", "format"])):
         other = gr.recipe("ui-r1", form=form).score(
@@ -192,7 +192,7 @@ PEERS = {
 
 
 def directory() -> Path:
-    """Where golden lines lie: GROUNDING_REWARDS_GOLDEN_DIR, else ../shared/data/golden, else the copies here."""
+    """Return where golden lines lie: GROUNDING_REWARDS_GOLDEN_DIR, else ../shared/data/golden, else the copies here."""
     named = os.environ.get("GROUNDING_REWARDS_GOLDEN_DIR")
     here = Path(__file__).parent
     places = [Path(named)] if named else [here.parents[2] / "shared/data/golden", here]

@@ -59,7 +59,7 @@ def changed(peer: str) -> Iterator[harness.Line]:
 
 
 def inner(truth: Any) -> Any:
-    """What a ground truth in JSON says."""
+    """Return a ground truth, decoded where it is JSON."""
     try:
         return json.loads(truth) if isinstance(truth, str) else truth
     except ValueError:

@@ -120,7 +120,7 @@ def columns(rows):
 
 
 def kth(rows):
-    """How many rows before each are the same step of the same trajectory."""
+    """Return for each row the number of earlier rows of the same step of the same trajectory."""
     return [sum(other[:2] == row[:2] for other in rows[:index]) for index, row in enumerate(rows)]
 
 

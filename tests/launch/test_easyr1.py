@@ -21,7 +21,7 @@ CENTRE, HALFWAY, MISS = "(200, 150)", "(150, 125)", "(900, 900)"
 
 @pytest.fixture(autouse=True)
 def _shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """What the files tell their users to set before they start."""
+    """Set the variables that the files ask their users to set."""
     monkeypatch.setattr(_scorers, "_SCORERS", {})
     where("easyr1")
     monkeypatch.setenv("GROUNDING_REWARDS_EASYR1", capsys.readouterr().out.strip())

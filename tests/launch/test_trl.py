@@ -90,8 +90,8 @@ def test_the_reward_takes_its_bounds_from_the_processor(
     _, down, right = images(picture, do_rescale=False, do_normalize=False)["image_grid_thw"][0]
     width, height = 14 * int(right), 14 * int(down)
     texts = [f"({width // 2}, {height // 2})", f"({width // 2 + 8}, {height // 2})"]
-    paid = reward(completions=texts, prompts=["", ""], image=[picture] * 2, target=[[0.497, 0.497, 0.503, 0.503]] * 2)
-    assert paid == [pytest.approx(1.0, abs=0.1), 0.0]
+    scores = reward(completions=texts, prompts=["", ""], image=[picture] * 2, target=[[0.497, 0.497, 0.503, 0.503]] * 2)
+    assert scores == [pytest.approx(1.0, abs=0.1), 0.0]
 
 
 def checkpoint(folder: Path, model_type: str) -> str:

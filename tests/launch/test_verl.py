@@ -33,7 +33,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def words(file: str, *more: str, **settings: str) -> list[str]:
-    """What a script hands to Python, from a stand-in for it."""
+    """Return the words that a script hands to Python, from a stand-in for it."""
     stand_in = Path(settings.pop("folder")) / "python"
     stand_in.write_text("#!/usr/bin/env bash\nprintf '%s\\0' \"$@\"\n")
     stand_in.chmod(0o755)

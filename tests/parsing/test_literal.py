@@ -225,9 +225,9 @@ def test_the_score_does_not_depend_on_the_depth_of_the_callers_stack(levels):
     nested = "[" * levels + "]" * levels
     rft = f'{{"point_2d": [200, 150], "x": {nested}}}'
     infigui = f'<think>a</think>[{{"point_2d": [200, 150], "x": {nested}}}]'
-    for name, text, paid in (("ui-rft", rft, 1.0), ("infigui-g1", infigui, 2.0)):
+    for name, text, total in (("ui-rft", rft, 1.0), ("infigui-g1", infigui, 2.0)):
         recipe = gr.recipe(name)
-        expected = [paid if levels < SHALLOW else recipe.low]
+        expected = [total if levels < SHALLOW else recipe.low]
         assert [scored(recipe, text, frames) for frames in (0, 30, 300)] == [expected] * 3
 
 

@@ -99,7 +99,7 @@ def test_a_recipe_and_a_dialect_by_their_place_in_code(own):
         ("hit", '"hit": {"verifier": NAME, "weight": 1.0}'),
     ],
 )
-def test_a_verifier_in_a_recipes_place_is_told_how_to_become_one(own, name, hint):
+def test_a_verifier_in_a_recipes_place_is_refused_with_how_to_become_one(own, name, hint):
     with pytest.raises(gr.RecipeError, match="is a verifier and no recipe; make it a part: recipe composite") as caught:
         gr.recipe(name, response_space="pixel")
     said = str(caught.value)

@@ -139,7 +139,7 @@ def test_register_takes_no_names_of_others_and_none_after_its_hook():
     assert "acme/late" not in known.verifiers
 
 
-def test_a_class_as_a_plugin_is_told_to_be_an_instance():
+def test_a_class_as_a_plugin_is_refused_and_an_instance_asked_for():
     with pytest.raises(
         gr.PluginError, match=r"'acme' of acme-rewards is <class '.*Acme'>; let .* name an instance of it"
     ):
@@ -354,6 +354,11 @@ def test_the_origin_of_a_thing_is_its_plugin_or_nothing(acme):
         assert origin(thing) == known, thing
     for thing in (Hit, Hit(), BARE_TUPLE, Band(), gr.verifier(len, low=0, high=1), None, 5, object()):
         assert origin(thing) == "", thing
+
+
+def test_a_built_in_class_that_a_plugin_offers_too_has_no_origin(monkeypatch):
+    monkeypatch.setattr(plugins, "_registry", lambda: collected("verifiers", "mine", Hit))
+    assert [origin(thing) for thing in (Hit, Hit())] == ["", ""]
 
 
 def test_the_origin_never_raises_even_where_the_plugins_do_not_load(monkeypatch):

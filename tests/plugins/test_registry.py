@@ -167,7 +167,7 @@ def register_recipes(register):
 
 
 def install(folder, name, distribution, source):
-    """What pip leaves behind: a module, and metadata with an entry point."""
+    """Write the files that pip would: a module, and metadata with an entry point."""
     (folder / f"{name}_plugin.py").write_text(source)
     metadata = folder / f"{distribution.replace('-', '_')}-1.0.dist-info"
     metadata.mkdir()

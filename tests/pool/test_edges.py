@@ -20,19 +20,19 @@ def of_ten(*right):
     return SampleStats(names, np.full(len(right), 10), np.array(right))
 
 
-def paid(*totals):
+def grouped(*totals):
     """One sample with these totals."""
     return sample_stats(["a"] * len(totals), [0] * len(totals), total=totals)
 
 
 @pytest.mark.parametrize(("total", "weight"), [(0.25, 0.0), (0.5, 1.0), (0.75, 0.0)])
 def test_both_edges_of_a_band_of_means_are_outside(total, weight):
-    assert MeanBand(0.25, 0.75)(paid(total, total)).tolist() == [weight]
+    assert MeanBand(0.25, 0.75)(grouped(total, total)).tolist() == [weight]
 
 
 @pytest.mark.parametrize(("threshold", "weight"), [(0.24, 1.0), (0.25, 0.0)])
 def test_a_deviation_must_be_above_the_threshold(threshold, weight):
-    assert Spread(threshold)(paid(0.0, 0.5)).tolist() == [weight]
+    assert Spread(threshold)(grouped(0.0, 0.5)).tolist() == [weight]
 
 
 def test_an_own_selector_may_give_one_weight_to_all(tmp_path):

@@ -1,4 +1,4 @@
-"""What becomes of odd numbers in a rollout table, to the last bit."""
+"""Extreme and missing numbers in a rollout table, to the last bit."""
 
 import math
 

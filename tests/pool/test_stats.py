@@ -85,12 +85,12 @@ def test_it_is_what_a_loop_over_samples_counts(rows):
     ids, acc, total = ([row[field] for row in rows] for field in range(3))
     stats = sample_stats(ids, acc, total)
     found = defaultdict(list)
-    for name, right, paid in rows:
-        found[name].append((right, paid))
+    for name, right, value in rows:
+        found[name].append((right, value))
     assert stats.sample_id.tolist() == list(found)
     for place, group in enumerate(found.values()):
-        scored = [(right, paid) for right, paid in group if right is not None]
-        paid = [each for _, each in scored if each is not None]
+        scored = [(right, value) for right, value in group if right is not None]
+        totals = [each for _, each in scored if each is not None]
         assert (stats.n[place], stats.num_correct[place]) == (len(scored), sum(right for right, _ in scored))
-        expected = [np.mean(paid), np.var(paid)] if paid else [np.nan, np.nan]
+        expected = [np.mean(totals), np.var(totals)] if totals else [np.nan, np.nan]
         assert [stats.mean[place], stats.variance[place]] == pytest.approx(expected, rel=1e-9, abs=1e-9, nan_ok=True)

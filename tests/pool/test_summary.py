@@ -1,4 +1,4 @@
-"""What statistics of samples come to, and the table of them."""
+"""Summary of the statistics of samples, and the table of them."""
 
 import json
 
@@ -83,7 +83,7 @@ def test_tables_that_are_no_statistics_are_named(columns, message):
         from_table(pa.table(columns))
 
 
-def test_files_are_told_apart_by_their_columns(tmp_path):
+def test_files_are_distinguished_by_their_columns(tmp_path):
     rollouts = tmp_path / "r.jsonl"
     rollouts.write_text('{"sample_id": "a", "acc": 1, "n": 8, "num_correct": 3}\n')
     assert read_stats(rollouts).n.tolist() == [1]

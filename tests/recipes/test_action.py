@@ -56,7 +56,7 @@ CLICK = call("left_click", coordinate=[15, 15])
         ("<think>" + CLICK, BOX, 0.0, "UNFINISHED"),
     ],
 )  # fmt: skip
-def test_what_is_paid(response, target, total, reason):
+def test_literal_scores(response, target, total, reason):
     scores = ACTION.score(response, target)
     assert (scores.total.tolist(), scores.acc.tolist()) == ([total], [float(total == 1)])
     assert gr.Reason(scores.reason[0]).name == reason
@@ -174,7 +174,7 @@ def test_case_can_count():
         ({"dialect": "ui_venus", "format_weight": 0}, []),
     ],
 )  # fmt: skip
-def test_what_is_paid_for_nothing_is_listed(options, names):
+def test_rewards_for_nothing_are_listed_as_exploits(options, names):
     recipe = gr.recipe("action", response_space="unit", **options)
     assert [exploit.name for exploit in recipe.exploits] == names
 
@@ -202,7 +202,7 @@ def test_exploits_earn_what_they_say_in_every_space(space, options):
 
 
 @pytest.mark.parametrize(
-    ("options", "named", "mend"),
+    ("options", "named", "advice"),
     [
         ({"text_threshold": 0.5}, "option text_threshold: got 0.5 with text='exact'", 'set text to "f1" or "ratio"'),
         ({"text": "contains", "text_threshold": 0.5}, "option text_threshold: got 0.5 with text='contains'",
@@ -215,11 +215,11 @@ def test_exploits_earn_what_they_say_in_every_space(space, options):
         ({"dialect": "ui_s1"}, "option dialect: ui_s1 does not share the vocabulary", "use auto_action"),
     ],
 )  # fmt: skip
-def test_options_that_would_be_passed_over_are_errors(options, named, mend):
+def test_options_that_would_be_passed_over_are_errors(options, named, advice):
     with pytest.raises(gr.RecipeError) as caught:
         gr.recipe("action", response_space="pixel", **options)
     assert named in str(caught.value)
-    assert mend in str(caught.value)
+    assert advice in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What holds of every recipe of this package: it explains itself, and what it says is so.
+"""Every recipe of this package explains itself, and what it says is so.
 
 A recipe file that lacks something fails here under its name; what to add stands in the assertion.
 """
@@ -67,14 +67,14 @@ def test_it_says_where_it_comes_from(name):
     assert all(path == path.strip() and path for path in source.files)
 
 
-def test_its_example_is_right_and_paid(name):
+def test_its_example_is_right_and_rewarded(name):
     for recipe in variants(name):
         example = recipe.example
         assert example is not None, f"{name}: fill Recipe.example"
         scores = scored(recipe, example)
         reason = gr.Reason(scores.reason[0]).name
         assert scores.acc[0] == 1.0, f"{recipe}: its example is no success ({reason})"
-        assert 0 < scores.total[0] <= recipe.high, f"{recipe}: its example is paid {scores.total[0]}"
+        assert 0 < scores.total[0] <= recipe.high, f"{recipe}: its example scores {scores.total[0]}"
         assert scores.total[0] >= recipe.low
         assert set(scores.valid) == {1.0}
 
@@ -85,7 +85,7 @@ def test_its_exploits_earn_what_it_says(name):
         assert len(set(names)) == len(names), names
         for exploit in recipe.exploits:
             assert exploit.what, f"{recipe}: say what {exploit.name} does"
-            assert recipe.low <= exploit.payoff <= recipe.high, f"{recipe}: {exploit.name} pays {exploit.payoff}"
+            assert recipe.low <= exploit.payoff <= recipe.high, f"{recipe}: {exploit.name} earns {exploit.payoff}"
             if exploit.example is not None:
                 total = scored(recipe, exploit.example).total[0]
                 assert total == pytest.approx(exploit.payoff, abs=1e-12), f"{recipe}: {exploit.name} earns {total}"

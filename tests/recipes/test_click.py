@@ -36,7 +36,7 @@ CALL = '<tool_call>{{"name": "computer_use", "arguments": {{"action": "{}", "coo
         ("(15, 15)", {**BOX, "action": "click"}, 1.0, 1, "OK"),
     ],
 )
-def test_what_is_paid(response, target, total, acc, reason):
+def test_literal_scores(response, target, total, acc, reason):
     scores = CLICK.score(response, target)
     assert (scores.total.tolist(), scores.acc.tolist()) == ([total], [acc])
     assert gr.Reason(scores.reason[0]).name == reason
@@ -164,7 +164,7 @@ def test_a_dialect_of_ones_own_is_checked_when_the_recipe_is_built(tmp_path, att
         gr.recipe("click", response_space="pixel", dialect=f"{tmp_path}/own.py:{attribute}")
 
 
-def test_a_misspelt_dialect_is_told_what_it_may_mean():
+def test_a_misspelt_dialect_is_an_error_that_suggests_one():
     with pytest.raises(gr.RecipeError, match=r"/path/file\.py:attr; did you mean 'bare_tuple'\?"):
         gr.recipe("click", response_space="pixel", dialect="bare_tupel")
 

@@ -1,4 +1,4 @@
-"""What gui-r1's deviations state is what the recipe returns."""
+"""The recipe returns the values that gui-r1's deviations state."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Where UI-AGILE's deviations apply, and what the lines to which they do stand for."""
+"""Lines to which UI-AGILE's deviations apply, and the answers that these stand for."""
 
 import pytest
 from hypothesis import example, given, settings

@@ -117,7 +117,7 @@ def two(request, tmp_path):
 
 
 def read(path):
-    """Who wrote an output: all of its rows are read."""
+    """Return the writer of an output; all of its rows are read, and are of one writer."""
     if path.suffix == ".parquet":
         table = pq.read_table(path)
     else:

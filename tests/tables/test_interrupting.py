@@ -14,7 +14,7 @@ LONG = "SELECT count(*) FROM range(100000000000) a WHERE a.range % 3 = 1"
 
 
 class Stop(BaseException):
-    """What a signal raises."""
+    """Interruption by a signal."""
 
 
 def test_what_a_query_returns_and_raises():

@@ -1,4 +1,4 @@
-"""What stands in a manifest's place is read, or is an error; hashes depend on what files hold, not on their order."""
+"""A file in a manifest's place is read, or is an error; hashes depend on what files hold, not on their order."""
 
 import hashlib
 

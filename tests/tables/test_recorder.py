@@ -121,9 +121,9 @@ def test_what_does_not_fit_its_column_is_null_and_costs_no_row(recorder):
 
 
 def test_later_changes_of_what_was_given_are_not_recorded(recorder):
-    texts, paid = ["(1, 2)"], np.array([0.5])
-    recorder.append({"response": texts, "total": paid})
-    texts[0], paid[0] = "(3, 4)", 0.0
+    texts, totals = ["(1, 2)"], np.array([0.5])
+    recorder.append({"response": texts, "total": totals})
+    texts[0], totals[0] = "(3, 4)", 0.0
     recorder.close()
     assert read_rollouts(recorder.directory, ["response", "total"]).to_pylist() == [
         {"response": "(1, 2)", "total": 0.5}

@@ -141,7 +141,7 @@ def test_names_of_files_may_hold_patterns_and_quotes(tmp_path):
     assert read([path], "sample_id") == [{"sample_id": "a"}]
 
 
-def test_inputs_are_told_by_their_hash(tmp_path):
+def test_inputs_are_identified_by_their_hash(tmp_path):
     path = lines(tmp_path / "r.jsonl", {"sample_id": "a", "acc": 1})
     first = open_rollouts([path]).inputs()
     assert [(each["path"], each["files"], each["bytes"]) for each in first] == [(str(path), 1, path.stat().st_size)]

@@ -71,7 +71,7 @@ def test_one_content_has_one_name(target):
 
 
 def test_different_contents_have_different_names():
-    told = [
+    samples = [
         {"source": "a"}, {"image": "a"}, {"instruction": "a"}, {"target": "a"}, {"index": "a"}, {"index": 1},
         {"source": "ab"}, {"source": "a", "image": "b"}, {"source": "b", "image": "a"}, {"image": b"a"},
         {"image": b"b"}, {"target": [1, 2]}, {"target": [2, 1]}, {"target": [12]}, {"target": [1.5, 2]},
@@ -81,7 +81,7 @@ def test_different_contents_have_different_names():
         {"target": [0.1 + 0.2, 2]}, {"target": [0.3, 2]}, {"target": {"extra": [None]}}, {"target": {"extra": []}},
         {"target": [float("nan")]}, {"index": 1, "split": "train"}, {"index": 1, "split": "test"},
     ]  # fmt: skip
-    assert len({sample_id(**each) for each in told}) == len(told)
+    assert len({sample_id(**each) for each in samples}) == len(samples)
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

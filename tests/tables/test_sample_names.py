@@ -1,4 +1,4 @@
-"""Where the names of samples are found in training rows."""
+"""Places of the names of samples in training rows."""
 
 import json
 

@@ -26,7 +26,7 @@ from tests.cli.command import names
 
 MANIFEST = "_run.manifest.json"
 FORKS = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-"""Of Python 3.12 and later, which says that threads, such as Arrow's, are not there in the fork."""
+"""Ignore the warning of Python 3.12 and later that threads, such as Arrow's, are not there in the fork."""
 
 ONE, TWO = f"{PREFIX}one.parquet", f"{PREFIX}two.parquet"
 

@@ -1,4 +1,4 @@
-"""What would be right, as one table."""
+"""Alternatives that would be right, as one table."""
 
 import numpy as np
 import pytest

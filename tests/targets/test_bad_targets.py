@@ -242,6 +242,9 @@ UNUSABLE = {
         PIXEL_CLICK, {"bbox": [3000, 10, 3100, 20], "image_size": [1920, 1080]}, {}, "bbox", "within (or near) 0..1920",
     ),
     "box above the image": (PIXEL_CLICK, {"bbox": [5, -20, 9, -1], "image_size": [100, 50]}, {}, "bbox", "by 0..50"),
+    "box below the image": (
+        PIXEL_CLICK, {"bbox": [10, 3000, 20, 3100], "image_size": [1920, 1080]}, {}, "bbox", "within (or near) 0..1920",
+    ),
     "pixel box for a unit recipe": (GELATO, [100, 100, 300, 200], {}, "bbox", "in unit within (or near) 0..1 by 0..1"),
     "pixel polygon for a unit recipe": (GELATO, [10, 10, 30, 10, 30, 30], {}, "polygon", "name the right `space`"),
     "unit-space box far to the left": (GELATO, [-3, 0, 0.5, 0.5], {}, "bbox", "name the right `space`"),

@@ -1,4 +1,4 @@
-"""What looks wrong with targets, and is no error: unknown names of actions, and places out of reach."""
+"""Warnings about targets that are no errors: unknown names of actions, and places out of reach."""
 
 import pickle
 import warnings

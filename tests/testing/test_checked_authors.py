@@ -1,4 +1,4 @@
-"""What ``check_verifier`` and ``check_selector`` say to an author: the fault, where it is, and what to do."""
+"""Messages of ``check_verifier`` and ``check_selector`` to an author: the fault, where it is, and what to do."""
 
 import itertools
 import sys
@@ -234,7 +234,7 @@ class Mute:
         (check_selector, Counts(), "returns 1.0 and 0.5 (the first time and the second): sample sample_id='s"),
     ],
 )
-def test_what_cannot_be_one_is_told_from_what_is_wrong_with_it(check, thing, message):
+def test_what_cannot_be_one_is_distinguished_from_what_is_wrong_with_it(check, thing, message):
     assert message in fault(check, thing)
 
 

@@ -1,4 +1,4 @@
-"""What the tests of real trainers share."""
+"""Shared by the tests of real trainers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``convert`` writes, read by the trainers' own data code and scored through our adapters."""
+"""Output of ``convert``, read by the trainers' own data code and scored through our adapters."""
 
 from __future__ import annotations
 

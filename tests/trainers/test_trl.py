@@ -123,7 +123,7 @@ def test_rloo_trains_on_a_recipe(policy: Any, tmp_path: Path) -> None:
         assert entry["gelato/valid"] == 1.0
 
 
-def test_rows_are_routed_and_two_of_one_recipe_are_told_apart(policy: Any, tmp_path: Path) -> None:
+def test_rows_are_routed_and_two_of_one_recipe_are_distinguished(policy: Any, tmp_path: Path) -> None:
     spy, routes = Spy(), {"exact": "gelato", "any": {"name": "click", "target_space": "unit"}}
     routed = reward_funcs(routes={"kind": routes}, response_space="thousandths", name="routed")
     functions = [*routed, *reward_funcs("gelato"), *reward_funcs("gelato", name="strict", format_weight=1.0), spy]

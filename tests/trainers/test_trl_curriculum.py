@@ -52,7 +52,7 @@ def run_logged(policy: tuple[Any, Any], staged: Stages, functions: Any, out: Pat
 
 
 def run_seen(policy: tuple[Any, Any], staged: Stages, functions: Any, out: Path, **settings: Any) -> Any:
-    """What a reward function saw, and what the trainer logged."""
+    """Train, and return the calls of a reward function and the trainer's log."""
     trl = pytest.importorskip("trl")
     spy, resume = Spy(), settings.pop("resume", None)
     with warnings.catch_warnings():

@@ -31,7 +31,7 @@ def rows(**columns: Any) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("given", [{}, {"num_generations": 4}], ids=["told by runs", "given"])
+@pytest.mark.parametrize("given", [{}, {"num_generations": 4}], ids=["by runs", "given"])
 def test_a_part_from_a_file_sees_the_trainers_groups(policy: Any, tmp_path: Path, given: dict[str, int]) -> None:  # noqa: F811
     from grounding_rewards_adapters.trl import reward_funcs
 

@@ -68,7 +68,7 @@ def test_answers_are_brought_into_the_images_space(seeing: Any, tmp_path: Path, 
 
 
 def test_images_may_stand_in_prompts_alone(seeing: Any, tmp_path: Path) -> None:
-    """Which a data set can hold that makes its rows when they are looked up."""
+    """A data set that makes its rows when they are looked up can hold such images."""
     model, policy = seeing
 
     def transform(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -84,7 +84,7 @@ def test_images_may_stand_in_prompts_alone(seeing: Any, tmp_path: Path) -> None:
 
 
 def test_sizes_are_those_that_the_model_was_shown(seeing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the model generates from says how large its images are, in patches."""
+    """The sizes that score are those of the patches from which the model generates."""
     kind, (model, processor) = seeing
     shown: list[Any] = []
     seen: list[Any] = []

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import grounding_rewards as gr
-from tests.adapters.own_terms import PAID, named_in_a_config
+from tests.adapters.own_terms import TOTALS, named_in_a_config
 from tests.trainers.verl_launch import CLICK, FILE, KEYS, LAUNCH, MARKS, PACKAGE, batch, compose, launched, managed
 
 pytestmark = MARKS
@@ -22,9 +22,9 @@ WAYS = ("module", "file", "recipe in a module", "recipe in a file", "plugin", "r
 @pytest.mark.parametrize("name", ["compute_score", "compute_score_async"])
 @pytest.mark.parametrize("path", [PACKAGE, PACKAGE.replace(".", "/"), f"file://{FILE}", str(FILE)])
 def test_every_form_of_path_names_the_same_reward(lab: Path, base: Any, path: str, name: str) -> None:
-    found = managed(lab, launched(base, CLICK, path, f"{LAUNCH}.name={name}"), batch(list(PAID)))
+    found = managed(lab, launched(base, CLICK, path, f"{LAUNCH}.name={name}"), batch(list(TOTALS)))
     assert [row["reward_score"] for row in found] == [1.0, 1.0, 0.1, 0.0]
-    assert [list(row["reward_extra_info"]) for row in found] == [KEYS] * len(PAID)
+    assert [list(row["reward_extra_info"]) for row in found] == [KEYS] * len(TOTALS)
 
 
 def test_a_name_that_is_not_there_is_verls_own_error(lab: Path, base: Any) -> None:
@@ -38,8 +38,8 @@ def test_a_name_that_is_not_there_is_verls_own_error(lab: Path, base: Any) -> No
 def test_own_code_named_in_a_launch_line(lab: Path, base: Any, path: str, way: str) -> None:
     options = named_in_a_config(lab / "lab_terms.py")
     assert tuple(options) == WAYS
-    found = managed(lab, launched(base, options[way], path), batch(list(PAID)))
-    assert [row["reward_score"] for row in found] == list(PAID.values())
+    found = managed(lab, launched(base, options[way], path), batch(list(TOTALS)))
+    assert [row["reward_score"] for row in found] == list(TOTALS.values())
     for row in found:
         extra = row["reward_extra_info"]
         assert list(extra) == ["score", "acc", "valid", "parsed", "in_image", "hit", "short"]

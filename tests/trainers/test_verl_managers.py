@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from grounding_rewards_adapters import verl as adapter
-from tests.adapters.own_terms import BOX, PAID
+from tests.adapters.own_terms import BOX, TOTALS
 from tests.trainers.verl_launch import (
     CLICK,
     HOSTILE,
@@ -31,7 +31,7 @@ from tests.trainers.verl_launch import (
 pytestmark = MARKS
 
 SCORES = [1.0, 1.0, 0.1, 0.0]
-"""What CLICK pays the four responses."""
+"""Scores of the four responses under CLICK."""
 ACCS = [1.0, 1.0, 0.0, 0.0]
 
 
@@ -50,7 +50,7 @@ def manager(name: str, *overrides: str, function: str = "compute_score") -> list
 @pytest.mark.parametrize("name", ["naive", "dapo", "gdpo", "rate_limited"])
 def test_managers_of_the_reward_loop(lab: Path, base: Any, name: str, function: str) -> None:
     config = launched(base, CLICK, PACKAGE, *manager(name, function=function))
-    found = managed(lab, config, batch(list(PAID)))
+    found = managed(lab, config, batch(list(TOTALS)))
     assert [row["reward_score"] for row in found] == SCORES
     for row, score, acc in zip(found, SCORES, ACCS, strict=True):
         extra = row["reward_extra_info"]
@@ -125,9 +125,9 @@ def test_rows_that_are_malformed_among_good_ones(lab: Path, base: Any, name: str
     assert all(math.isfinite(value) for info in infos for value in info.values())
     good, bad = infos[::2], infos[1::2]
     assert good == [dict(zip(KEYS, [1.0] * 7, strict=True))] * len(good)
-    told = [(info["score"], info["valid"]) for info in bad]
-    assert told[: len(ODD_TRUTHS)] == [(0.0, 0.0)] * len(ODD_TRUTHS)
-    assert told[len(ODD_TRUTHS) : -len(HOSTILE)] == [(1.0, 1.0)] * len(ODD_EXTRAS)
+    scored = [(info["score"], info["valid"]) for info in bad]
+    assert scored[: len(ODD_TRUTHS)] == [(0.0, 0.0)] * len(ODD_TRUTHS)
+    assert scored[len(ODD_TRUTHS) : -len(HOSTILE)] == [(1.0, 1.0)] * len(ODD_EXTRAS)
     assert [info["acc"] for info in bad[-len(HOSTILE) :]] == [0.0] * len(HOSTILE)
     assert [info["valid"] for info in bad[-len(HOSTILE) :]] == [1.0] * len(HOSTILE)
 
@@ -142,7 +142,7 @@ def legacy(name: str, lab: Path, function: Any, **given: Any) -> Any:
 
 @pytest.mark.parametrize("name", ["naive", "dapo", "rate_limited"])
 def test_legacy_managers(lab: Path, name: str) -> None:
-    found = legacy(name, lab, partial(adapter.compute_score, **CLICK))(batch(list(PAID)), return_dict=True)
+    found = legacy(name, lab, partial(adapter.compute_score, **CLICK))(batch(list(TOTALS)), return_dict=True)
     assert found["reward_tensor"][:, 1].tolist() == pytest.approx(SCORES)
     assert found["reward_tensor"][:, 0].tolist() == [0.0] * 4
     assert found["reward_extra_info"]["acc"] == ACCS
@@ -151,7 +151,7 @@ def test_legacy_managers(lab: Path, name: str) -> None:
 
 @pytest.mark.parametrize("extras", [True, False])
 def test_the_legacy_batch_manager(lab: Path, extras: bool) -> None:
-    data = rows([*PAID, "(20, 15)"], [BOX, np.array([10, 10, 30, 20]), "[10, 10, 30, 20]", BOX, None],
+    data = rows([*TOTALS, "(20, 15)"], [BOX, np.array([10, 10, 30, 20]), "[10, 10, 30, 20]", BOX, None],
                 [{"index": row, "image_size": np.array([100, 100])} for row in range(5)] if extras else None,
                 ["clicks"] * 4 + ["others"])  # fmt: skip
     before = deepcopy(data.non_tensor_batch)

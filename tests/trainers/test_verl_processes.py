@@ -17,7 +17,7 @@ import pytest
 from grounding_rewards.plugins.loading import load
 from grounding_rewards_adapters import _scorers
 from grounding_rewards_adapters import verl as adapter
-from tests.adapters.own_terms import BOX, PAID
+from tests.adapters.own_terms import BOX, TOTALS
 from tests.trainers.verl_launch import CLICK, FILE, LAUNCH, MARKS, PACKAGE, launched
 
 pytestmark = MARKS
@@ -30,12 +30,12 @@ ROWS = [
         "ground_truth": json.dumps(BOX) if row % 5 else {"bbox": None},
         "extra_info": {"index": row, "image_size": [100, 100]},
     }
-    for row, text in enumerate([*PAID] * THREADS)
+    for row, text in enumerate([*TOTALS] * THREADS)
 ]
 
 
 def reward(config: Any) -> Any:
-    """What verl's loader makes of a launch line."""
+    """Return the function that verl's loader makes of a launch line."""
     return importlib.import_module("verl.trainer.ppo.reward").get_custom_reward_fn(config)
 
 

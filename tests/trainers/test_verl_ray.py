@@ -13,7 +13,7 @@ import pytest
 
 from grounding_rewards.tables.recorder import read_rollouts
 from grounding_rewards_adapters import verl as adapter
-from tests.adapters.own_terms import BOX, PAID, named_in_a_config
+from tests.adapters.own_terms import BOX, TOTALS, named_in_a_config
 from tests.contracts import easyr1
 from tests.trainers.verl_launch import CLICK, FILE, KEYS, LAUNCH, MARKS, PACKAGE, batch, launched, managed, rows
 
@@ -56,16 +56,16 @@ def test_own_code_inside_ray_workers(lab: Path, base: Any, cluster: Any) -> None
     jobs = [
         task.remote("clicks", text, BOX, None, **each)
         for each in (ways["recipe in a module"], ways["recipe in a file"], ways["recipe of a plugin"])
-        for text in PAID
+        for text in TOTALS
     ]
     alone = [row["score"] for row in cluster.get(jobs, timeout=120)]
     settings = {"reward_function": EASYR1, "reward_function_kwargs": options}
     manager = cluster.remote(num_cpus=1)(easyr1.Manager).remote(settings)  # one actor, as in EasyR1
-    given = easyr1.inputs(list(PAID), [BOX] * len(PAID))
+    given = easyr1.inputs(list(TOTALS), [BOX] * len(TOTALS))
     batched = [row["overall"] for row in cluster.get(manager.compute_reward.remote(given), timeout=120)]
     cluster.kill(manager)
-    scored = actor.compute_rm_score(padded([*PAID, "(20, 15)"], [*[BOX] * len(PAID), None]))
-    assert alone == [*PAID.values()] * 3
+    scored = actor.compute_rm_score(padded([*TOTALS, "(20, 15)"], [*[BOX] * len(TOTALS), None]))
+    assert alone == [*TOTALS.values()] * 3
     assert batched == [1.0, 0.25, 0.75, 0.0]
     last = [[0.0, score, 0.0] for score in (1.0, 0.25, 0.75, 0.0, 0.0)]  # on the last token that is no padding
     assert scored.batch["rm_scores"].tolist() == last
@@ -78,7 +78,7 @@ def test_own_code_inside_ray_workers(lab: Path, base: Any, cluster: Any) -> None
 
 
 class Worker:
-    """What scores in an actor of verl's reward loop, or EasyR1's."""
+    """Actor that scores as verl's reward loop does, or EasyR1's."""
 
     def single(self, *given: Any, **options: Any) -> float:
         return adapter.compute_score(*given, **options)["score"]
@@ -92,24 +92,24 @@ class Worker:
 def test_a_worker_that_is_killed_leaves_what_it_scored(cluster: Any, tmp_path: Path) -> None:
     options = {**CLICK, "record": str(tmp_path)}
     worker = cluster.remote(num_cpus=1)(Worker).remote()
-    batched = cluster.get(worker.batch.remote(list(PAID), **options), timeout=120)
-    assert read_rollouts(tmp_path, ["response", "total"]).to_pydict() == {"response": [*PAID], "total": batched}
-    jobs = [worker.single.remote("clicks", text, json.dumps(BOX), **options) for text in PAID]
-    paid = cluster.get(jobs, timeout=120)
+    batched = cluster.get(worker.batch.remote(list(TOTALS), **options), timeout=120)
+    assert read_rollouts(tmp_path, ["response", "total"]).to_pydict() == {"response": [*TOTALS], "total": batched}
+    jobs = [worker.single.remote("clicks", text, json.dumps(BOX), **options) for text in TOTALS]
+    scores = cluster.get(jobs, timeout=120)
     for _ in range(100):  # about a second, on a calm machine
-        if read_rollouts(tmp_path, ["acc"]).num_rows > len(PAID):
+        if read_rollouts(tmp_path, ["acc"]).num_rows > len(TOTALS):
             break
         time.sleep(0.2)
     cluster.kill(worker)
     assert read_rollouts(tmp_path, ["response", "total"]).to_pydict() == {
-        "response": [*PAID] * 2,
-        "total": [*batched, *paid],
+        "response": [*TOTALS] * 2,
+        "total": [*batched, *scores],
     }
 
 
 def test_the_remote_manager_sends_a_function_loaded_by_path(lab: Path, base: Any, cluster: Any) -> None:
     config = launched(base, CLICK, str(FILE), "reward.reward_manager.name=remote")
-    found = managed(lab, config, batch(list(PAID)))
+    found = managed(lab, config, batch(list(TOTALS)))
     assert [row["reward_score"] for row in found] == [1.0, 1.0, 0.1, 0.0]
     assert [list(row["reward_extra_info"]) for row in found] == [KEYS] * 4
 

@@ -1,4 +1,4 @@
-"""What verl's trainers do with the scores: the agent loop's batch, validation metrics, advantages, filtered groups."""
+"""Use of the scores by verl's trainers: the agent loop's batch, validation metrics, advantages, filtered groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
-from tests.adapters.own_terms import BOX, PAID
+from tests.adapters.own_terms import BOX, TOTALS
 from tests.trainers.verl_launch import CLICK, KEYS, MARKS, compose, launched, managed, rows, scored, stand_ins
 
 pytestmark = MARKS
@@ -54,7 +54,7 @@ def grouped(lab: Path, config: Any, groups: list[list[str]]) -> Any:
 
 
 def advantages(data: Any, config: Any) -> list[float]:
-    """What verl's trainer makes of a batch: one number a response."""
+    """Return the advantages that verl's trainer computes for a batch: one number a response."""
     algorithm = module("utils.config").omega_conf_to_dataclass(config.algorithm)
     found = module("trainer.ppo.ray_trainer").compute_advantage(
         data, algorithm.adv_estimator, norm_adv_by_std_in_grpo=algorithm.norm_adv_by_std_in_grpo, config=algorithm
@@ -91,7 +91,7 @@ def test_gdpo_advantages_of_a_group_without_signal_are_0(lab: Path, base: Any, t
 
 
 def by_default(data: Any, config: Any, monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What the default trainer makes of a batch, which fetches the columns that it wants."""
+    """Return the advantages of the default trainer, which fetches the columns that it wants."""
     base, torch = module("trainer.ppo.v1.trainer_base"), pytest.importorskip("torch")
     tensordict, kept = pytest.importorskip("tensordict"), {}
 
@@ -158,7 +158,7 @@ def agent_loop(lab: Path, config: Any) -> Any:
 def test_the_agent_loop_makes_a_batch_of_every_rollout(lab: Path, base: Any) -> None:
     config = launched(base, CLICK)
     loops, torch = module("experimental.agent_loop.agent_loop"), pytest.importorskip("torch")
-    codes = rows([*PAID, HIT], [BOX] * 5, None).batch["responses"].tolist()
+    codes = rows([*TOTALS, HIT], [BOX] * 5, None).batch["responses"].tolist()
     truths, extras = [BOX] * 4 + [None], [{"index": 0, "image_size": [100, 100], "polygon": None}, {}, {}, {}, {}]
     metrics = loops.AgentLoopMetrics()
 

@@ -21,7 +21,7 @@ import pytest
 
 import grounding_rewards_adapters
 from grounding_rewards.plugins import registry as plugins
-from tests.adapters.own_terms import BOX, PAID, write_plugin, write_terms
+from tests.adapters.own_terms import BOX, TOTALS, write_plugin, write_terms
 
 MARKS = [
     pytest.mark.slow,
@@ -40,8 +40,8 @@ KEYS = ["score", "acc", "valid", "parsed", "in_image", "hit", "format"]
 
 DIGITS = f"({'9' * 400}, {'9' * 400})"
 HOSTILE = (DIGITS, "(nan, 15)", "(20, 15" * 50, "\x00\ufffd", "<think>(20, 15)")
-"""Responses that hold no point to be paid for."""
-_CODES = {text: code for code, text in enumerate(["<pad>", "<eos>", "<unk>", *PAID, *HOSTILE])}
+"""Responses that hold no point to reward."""
+_CODES = {text: code for code, text in enumerate(["<pad>", "<eos>", "<unk>", *TOTALS, *HOSTILE])}
 
 
 def write_tokenizer(folder: Path) -> None:
@@ -107,7 +107,7 @@ def written(value: Any) -> str:
 
 
 def batch(texts: Sequence[str], truth: Any = None, **extra: Any) -> Any:
-    """What verl hands to a reward manager: one token a response, and an end of sequence; one target for all rows."""
+    """Return a batch as verl hands it over: one token a response, an end of sequence, one target for all rows."""
     truths = [json.dumps(BOX) if truth is None else truth] * len(texts)
     return rows(texts, truths, [{"index": row, **extra} for row in range(len(texts))])
 
@@ -143,7 +143,7 @@ def tokenizer(lab: Path) -> Any:
 
 
 def managed(lab: Path, config: Any, data: Any, **given: Any) -> list[dict[str, Any]]:
-    """What the reward manager that a config names says of each row, all rows at once."""
+    """Score each row with the reward manager that a config names, all rows at once."""
     reward = importlib.import_module("verl.trainer.ppo.reward")
 
     async def run() -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ def test_names_as_written_are_compared_letter_by_letter():
     assert judged(ActionType("lower"), names(["Tap", "TAP", "click", ""]), TAP) == [1, 1, 0, 0]
 
 
-def test_a_contained_name_is_paid_wherever_it_stands():
+def test_a_contained_name_scores_wherever_it_stands():
     target = {"bbox": [1, 1, 2, 2], "action": "click"}
     acts = names(["click", "notclick", "clic", "click at once"])
     assert judged(ActionType("contained"), acts, target) == [1, 1, 0, 1]

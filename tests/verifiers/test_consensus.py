@@ -1,4 +1,4 @@
-"""Votes of rollouts: who votes, who is paid, and what counts as the consensus."""
+"""Votes of rollouts: the voters, the rewarded, and what counts as the consensus."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def judge(verifier, *points, groups=None, **more):
     return verifier(replace(rows, groups=np.array(groups, dtype=np.int64))).tolist()
 
 
-def test_agreement_is_paid_by_how_much_the_squares_share():
+def test_agreement_scores_by_how_much_the_squares_share():
     assert judge(Consensus(), (0, 0), (25, 0), (200, 200)) == [0.75, 0.75, 0.5]
     assert judge(Consensus(size=10), (0, 0), (25, 0), (200, 200)) == [1.0, 1.0, 1.0], "nobody overlaps"
     assert judge(Consensus(), (7, 7)) == [1.0]
@@ -35,7 +35,7 @@ def test_the_consensus_is_where_most_agree():
     assert judge(InConsensus(), (0, 0), (25.5, 0)) == [0.0, 0.0], "they overlap in the middle, where neither clicks"
 
 
-def test_two_at_least_must_agree_unless_told_otherwise():
+def test_two_at_least_must_agree_unless_set_otherwise():
     assert judge(InConsensus(), (0, 0)) == [0.0]
     assert judge(InConsensus(), (0, 0), (500, 500)) == [0.0, 0.0]
     assert judge(InConsensus(votes=1), (0, 0), (500, 500)) == [1.0, 1.0]

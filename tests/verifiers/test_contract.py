@@ -1,4 +1,4 @@
-"""What verifiers and selectors declare and return: the same check wherever one is named, composed, called or tested."""
+"""One check of what verifiers and selectors declare and return, wherever one is named, composed, called or tested."""
 
 from dataclasses import replace
 

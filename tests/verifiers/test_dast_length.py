@@ -33,7 +33,7 @@ def test_a_mixed_group_by_hand():
 
 
 def test_all_right_is_measured_by_their_mean():
-    # p = 1, B = 20: λ = -0.5, 0.5; and one far longer than the mean is paid 0.1 at least.
+    # p = 1, B = 20: λ = -0.5, 0.5; and one far longer than the mean scores 0.1 at least.
     assert judge(DastLength(), [RIGHT] * 2, [10, 30]) == [0.75, 0.25]
     # B = 40: λ = -0.75 three times, and (130 - 40) / 40 = 2.25, which would be -0.625.
     assert judge(DastLength(), [RIGHT] * 4, [10, 10, 10, 130]) == [0.875] * 3 + [0.1]

@@ -1,4 +1,4 @@
-"""What verifiers declare: which columns beside responses and targets they read, and what kinds of target they judge."""
+"""Declarations of verifiers: the columns beside responses and targets that they read, the targets that they judge."""
 
 from dataclasses import replace
 

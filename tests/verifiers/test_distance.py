@@ -82,7 +82,7 @@ def test_dense_is_one_at_the_centre_the_floor_at_the_border_and_half_of_it_one_s
     assert judge(DenseDistance(), [(18, 24)], BOX, **screen) == [0.25], "12 across and 16 down are 20"
 
 
-def test_dense_pays_all_hits_alike_where_the_floor_is_one():
+def test_dense_scores_all_hits_alike_where_the_floor_is_one():
     scores = judge(DenseDistance(floor=1), [(3, 4), (0, 0), (26, 4)], BOX, size=(60, 80))
     assert scores == [1, 1, 0.5]
 
@@ -173,7 +173,7 @@ def test_screen_distance_falls_with_the_square_of_the_share_of_the_screen():
 
 
 def test_screen_distance_never_goes_below_zero_beside_the_image():
-    # Published code pays -0.996 here: d <= 1, but far beyond the farthest corner, 0.7071 away.
+    # Published code gives -0.996 here: d <= 1, but far beyond the farthest corner, 0.7071 away.
     target = {"bbox": [490, 490, 510, 510]}
     assert judge(ScreenDistance(), [(-490, 500), (1500, 500), (1501, 500)], target, size=(1000, 1000)) == [0, 0, 0]
 

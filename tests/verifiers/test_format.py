@@ -16,9 +16,9 @@ BOX = {"bbox": [0, 0, 1, 1]}
 
 
 def test_a_place_an_action_and_a_refusal_are_well_formed():
-    paid = {Reason.OK, Reason.OUT_OF_IMAGE, Reason.REFUSED, Reason.UNKNOWN_ACTION}
+    scored = {Reason.OK, Reason.OUT_OF_IMAGE, Reason.REFUSED, Reason.UNKNOWN_ACTION}
     scores = judge(Format(), [None] * len(Reason), BOX, reasons=list(Reason))
-    assert dict(zip(Reason, scores, strict=True)) == {reason: float(reason in paid) for reason in Reason}
+    assert dict(zip(Reason, scores, strict=True)) == {reason: float(reason in scored) for reason in Reason}
 
 
 @pytest.mark.parametrize("copies", [1, 30])
@@ -39,7 +39,7 @@ TAGS = GradedFormat([["<think>", 1], ["</think>", 1], ["<answer>[0-9]", 2]], par
 
 
 @pytest.mark.parametrize("copies", [1, 30])
-def test_graded_pays_the_share_of_what_is_there(copies):
+def test_graded_scores_the_share_of_what_is_there(copies):
     text = ["", "<think>", "<think></think>", "<answer>1", "<answer>", "<think></think><answer>1", "</think><think>"]
     reasons = [Reason.NO_ANSWER] * 5 + [Reason.OK, Reason.REFUSED]
     expected = [0, 0.125, 0.25, 0.25, 0, 1, 0.75]

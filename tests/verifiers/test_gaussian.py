@@ -63,7 +63,7 @@ def test_digits_round():
 
 
 @pytest.mark.parametrize(("target", "hit"), [([10, 20, 10, 20], (10, 20)), ([10, 20, 30, 20], (20, 20))])
-def test_a_target_without_extent_pays_exactly_at_its_centre(target, hit):
+def test_a_target_without_extent_scores_exactly_at_its_centre(target, hit):
     beside = (hit[0], hit[1] + 0.001)
     assert judge(GaussianPoint(), [hit, beside, (0, 0)], {"bbox": target}) == [1, 0, 0]
 
@@ -117,7 +117,7 @@ def test_boxes_of_next_to_no_size():
         ((100, 150, 300, 150), [100, 151, 300, 151], 0),
         ((200, 150, 200, 150), [100, 150, 300, 150], 0),
         ((0, 150, 400, 150), [100, 150, 300, 150], math.sqrt(0.8)),  # equally flat, twice as wide
-        # The same in unit space: the source pays 200.
+        # The same in unit space: the source gives 200.
         ((0.10, 0.10, 0.12, 0.11), [0.10, 0.10, 0.12, 0.11], 1),
         ((0.10, 0.10, 0.14, 0.11), [0.11, 0.10, 0.13, 0.11], math.sqrt(0.8)),
     ]:

@@ -174,7 +174,7 @@ def test_the_harmonic_mean_of_what_is_left_of_the_screen():
         ((1100, 100, 300, 200), 0.0),  # a whole screen away
         ((-900, 100, 300, 200), 0.0),
         ((100, 600, 300, 200), 0.0),
-        # One edge beyond: the source's mean of numbers below 0 pays 8333.5, -416.5 and 0.24.
+        # One edge beyond: the source's mean of numbers below 0 gives 8333.5, -416.5 and 0.24.
         ((-1233.34, 100, 300, 200), 0.0),
         ((-1233.2, 100, 300, 200), 0.0),
         ((-2000, 100, 300, 200), 0.0),
@@ -184,7 +184,7 @@ def test_the_harmonic_mean_of_what_is_left_of_the_screen():
         assert sizes(box) == pytest.approx([score], abs=1e-12), (box, score)
 
 
-def test_a_screens_sides_are_told_apart():
+def test_a_screens_sides_are_distinguished():
     assert sizes((100, 100, 300, 300), size=(500, 1000)) == pytest.approx([4 / (3 + 1 / 0.9)])
     assert sizes((200, 100, 300, 200), size=(500, 1000)) == pytest.approx([4 / (3 + 1 / 0.8)])
 

@@ -17,12 +17,12 @@ def test_only_a_refusal_where_nothing_fits_is_right():
 
 @pytest.mark.parametrize("verifier", [CorrectRefusal(), FalseRefusal(), FalseClick()])
 def test_each_reason_on_each_kind_of_target(verifier):
-    paid = {
+    rewarded = {
         CorrectRefusal: ({Reason.REFUSED}, set()),
         FalseRefusal: (set(), {Reason.REFUSED}),
         FalseClick: ({Reason.OK, Reason.OUT_OF_IMAGE}, set()),
     }[type(verifier)]
-    for target, reasons in zip((REFUSAL, BOX), paid, strict=True):
+    for target, reasons in zip((REFUSAL, BOX), rewarded, strict=True):
         scores = judge(verifier, [None] * len(Reason), target, reasons=list(Reason))
         assert dict(zip(Reason, scores, strict=True)) == {reason: float(reason in reasons) for reason in Reason}
 

@@ -77,7 +77,7 @@ def test_a_reach_is_needed_and_one_only(kind):
         kind(radius=-1)
 
 
-def test_gated_by_a_hit_novelty_never_pays_a_miss():
+def test_gated_by_a_hit_novelty_never_rewards_a_miss():
     hit = Hit()
     found = gate(when=("inside", hit), then=("novelty", Novelty(radius=2)))
     reward = weighted(hit=(0.8, hit), found=(0.2, found))

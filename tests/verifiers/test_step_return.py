@@ -39,7 +39,7 @@ def test_a_reward_that_is_never_0_has_bounds_of_one_step():
     assert (verifier.low, verifier.high) == (1.0, 8.0)
 
 
-def test_rollouts_are_told_apart_by_their_order_or_by_name():
+def test_rollouts_are_distinguished_by_their_order_or_by_name():
     verifier = StepReturn(Hit(), Hit(), gamma=0.5)
     targets, hits = steps(0, 0, 1, 1), [1, 0, 1, 1]
     assert returned(verifier, hits, targets) == [1.5, 0.0, 1.0, 1.0]

@@ -58,7 +58,7 @@ def test_short_texts_are_as_similar_as_difflib_says(a, b):
 
 @settings(deadline=None)
 @given(words, words)
-def test_every_rule_is_within_its_bounds_and_pays_equal_texts(a, b):
+def test_every_rule_is_within_its_bounds_and_scores_equal_texts(a, b):
     for rule in ("exact", "f1", "contains", "ratio"):
         same, other = judged(TextMatch(rule), typed(a, b), {"action": {"name": "type", "text": a}})
         assert same == 1
@@ -91,7 +91,7 @@ def test_a_threshold_makes_a_match_of_a_score():
     assert judged(TextMatch("ratio", threshold=0.6), acts, HELLO) == [1, 1, 0]
 
 
-def test_contains_pays_single_letters_and_nothing_at_all():
+def test_contains_rewards_single_letters_and_nothing_at_all():
     assert judged(TextMatch("contains"), typed("e", "", "x"), HELLO) == [1, 1, 0]
 
 

@@ -1,4 +1,4 @@
-"""How our model answers: ``<tap>512, 384</tap>``."""
+"""Our model's form of an answer: ``<tap>512, 384</tap>``."""
 
 from __future__ import annotations
 

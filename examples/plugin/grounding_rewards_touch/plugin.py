@@ -1,4 +1,4 @@
-"""What grounding-rewards loads: each hook declares what this distribution adds, under names without ``touch/``."""
+"""The hooks that grounding-rewards calls: each declares what this distribution adds, under names without ``touch/``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which samples to train on next."""
+"""Selector of the samples to train on next."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def test_the_selector_keeps_its_promises() -> None:
     assert Learnable()(sample_stats(["a", "a", "b", "c"], [1, 0, 1, None])).tolist() == [1.0, 0.0, 1.0]
 
 
-def test_a_margin_is_paid_up_to_a_fingers_width() -> None:
+def test_a_margin_scores_up_to_a_fingers_width() -> None:
     recipe = gr.recipe("touch/tap", margin=10)
     scores = recipe.score(
         ["<tap>200, 150</tap>", "<tap>105, 150</tap>", "<tap>99, 150</tap>", "(200, 150)"], [BUTTON] * 4

@@ -10,13 +10,9 @@ from grounding_rewards.cli.application import verbs
 
 
 def build(words: Sequence[str] = ()) -> typer.Typer:
-    """Build the commands of ``pool``, one a file.
-
-    Args:
-        words: the command line behind ``pool``. If they begin with a command, only that one is built.
-    """
+    """Build the commands of ``pool``, one a file; where the words behind ``pool`` begin with one, that alone."""
     app = typer.Typer(
-        help="Rollouts to statistics, to the next round's pool, and to a report.",
+        help="Make statistics of rollouts, the next round's pool, and reports on both.",
         rich_markup_mode="markdown",
         no_args_is_help=True,
     )

@@ -31,7 +31,7 @@ def next_round(
         list[str] | None,
         typer.Option(
             metavar="S",
-            help="Leave out this source, or value of --by; several times for several.",
+            help="Leave out this source, or value of --by; may be given several times.",
             rich_help_panel=_FILTERS,
         ),
     ] = None,

@@ -11,7 +11,6 @@ import typer
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 
-_DATA = "Screenshots"
 _HINT = "; name the folder of relative paths by --image-root"
 
 
@@ -35,24 +34,17 @@ def make_report(
     ] = 6,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="DATA", help="Training data with the samples' screenshots.", rich_help_panel=_DATA),
+        typer.Option(metavar="DATA", help="Training data with the samples' screenshots.", rich_help_panel=options.DATA),
     ] = None,
     image_column: Annotated[
         str | None,
-        typer.Option(metavar="C", help="Column of images. Default: images or image.", rich_help_panel=_DATA),
+        typer.Option(metavar="C", help="Column of images. Default: images or image.", rich_help_panel=options.DATA),
     ] = None,
     image_root: options.ImageRoot = None,
     max_image_bytes: options.MaxImageBytes = MAX_IMAGE_BYTES,
     max_image_pixels: options.MaxImagePixels = MAX_IMAGE_PIXELS,
-    id_column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="C", help="Column of sample names. Default: where `convert` puts them.", rich_help_panel=_DATA
-        ),
-    ] = None,
-    split: Annotated[
-        str | None, typer.Option(metavar="S", help="Split of DATA, if it has several.", rich_help_panel=_DATA)
-    ] = None,
+    id_column: options.SampleColumn = None,
+    split: options.Split = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers of the page as JSON on stdout.")] = False,
 ) -> None:
     """Write a report on rounds of rollouts: one HTML page that opens without a network, and its pictures.

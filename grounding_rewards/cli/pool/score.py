@@ -14,14 +14,11 @@ from grounding_rewards.pool.report.wording import percent
 
 
 def score_rollouts(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="ROLLOUTS...", help="Parquet, JSON lines, directories of them, or trainers' logs."),
-    ],
+    paths: options.Rollouts,
     recipe: Annotated[
         str, typer.Option("--recipe", metavar="NAME", help="The recipe; `grounding-rewards recipes` lists them.")
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory that the scored rollouts make.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to write: a rollout table.")],
     *,
     chosen: options.RecipeOptions,
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,

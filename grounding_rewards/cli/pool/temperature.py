@@ -85,12 +85,13 @@ def _show(found: Sweep) -> None:
         mark = " *" if row.temperature == found.chosen else " x" if row.collapsed else ""
         difference = f"{100 * row.difference_low:+.1f} to {100 * row.difference_high:+.1f}"
         is_reference = row.temperature == found.compared_with
+        shares = (row.parse_rate, row.mixed_share, row.zero_share, row.dispersion, row.distinct_share)
         cells = [
             f"{row.temperature:g}{mark}",
             f"{100 * row.accuracy:.1f}",
             f"{100 * row.low:.1f}-{100 * row.high:.1f}",
             "-" if is_reference else difference,
-            *map(_share, (row.parse_rate, row.mixed_share, row.zero_share, row.dispersion, row.distinct_share)),
+            *("-" if share != share else f"{100 * share:.1f}" for share in shares),
         ]
         layout.row(table, cells)
     console = layout.console()
@@ -106,8 +107,3 @@ def _show(found: Sweep) -> None:
     ):
         console.print(layout.text(line))
     console.print(layout.text(f"{found.chosen:g} is the highest temperature that has not collapsed ({found.rule})."))
-
-
-def _share(share: float) -> str:
-    """Return a share in per cent, or "-" for NaN."""
-    return "-" if share != share else f"{100 * share:.1f}"

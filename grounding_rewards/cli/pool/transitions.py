@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from grounding_rewards.cli import terminal
+from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render.transitions import show
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables.atomic import atomic_file
@@ -33,7 +33,7 @@ def transitions(
             help="Prior of pass rates for a computed null: fit (default; to BEFORE), jeffreys, uniform, or A,B.",
         ),
     ] = None,
-    by: Annotated[str, typer.Option(metavar="COLUMN", help="The column that samples are counted by.")] = "source",
+    by: options.By = "source",
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the JSON here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
 ) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.table import Table
-
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.plugins.registry import BUILT_IN
@@ -21,7 +19,12 @@ def listing(listed: Sequence[Facts]) -> None:
         if place:
             console.print()
         console.print(layout.text(title(plugin), "bold"))
-        console.print(layout.indented(_things(plugin)))
+        rows = [
+            (kind if number == 0 else "", each["name"], each["says"])
+            for kind, things in plugin.items()
+            for number, each in enumerate(things if isinstance(things, list) else [])
+        ]
+        console.print(layout.indented(layout.facts(rows, columns=3)))
     if not listed:
         terminal.note("no plugins are installed; --all lists what is built in")
 
@@ -32,12 +35,3 @@ def title(plugin: Facts) -> str:
         return f"built in ({BUILT_IN} {plugin['version']})"
     package = " ".join(filter(None, (plugin.get("distribution"), plugin.get("version"))))
     return f"{plugin['plugin']} ({package})" if package else str(plugin["plugin"])
-
-
-def _things(plugin: Facts) -> Table:
-    rows = [
-        (kind if place == 0 else "", each["name"], each["says"])
-        for kind, things in plugin.items()
-        for place, each in enumerate(things if isinstance(things, list) else [])
-    ]
-    return layout.facts(rows, columns=3)

@@ -53,7 +53,9 @@ def one(recipe: Facts) -> None:
         "Actions in targets": layout.table(["field", "says", "example"], ["field"], actions),
         "Options": layout.table(["option", "default", "here"], ["option", "default"], _options(recipe)),
         "Departs from the source": layout.facts([(each["name"], each["why"]) for each in recipe["deviations"]]),
-        "Known exploits": layout.facts([_exploit(each) for each in recipe["exploits"]]),
+        "Known exploits": layout.facts(
+            (each["name"], f"{each['payoff']:.4g}: {each['what']}") for each in recipe["exploits"]
+        ),
         "Example": layout.facts(_example(recipe["example"]) if recipe["example"] else []),
     }
     for title, section in sections.items():
@@ -86,10 +88,6 @@ def _options(recipe: Facts) -> list[list[str]]:
         [name, "-" if default is None else as_written(default), as_written(values[name]) if name in values else ""]
         for name, default in recipe["options"].items()
     ]
-
-
-def _exploit(exploit: Facts) -> tuple[str, str]:
-    return exploit["name"], f"{exploit['payoff']:.4g}: {exploit['what']}"
 
 
 def _example(example: Facts) -> list[tuple[str, str]]:

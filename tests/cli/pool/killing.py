@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 STEPS = ("open", "os.rename", "os.remove", "os.rmdir", "os.mkdir")
-"""What changes files: opening one for writing, and what the system's calls of these names do."""
+"""Audit events that may change files: opening one for writing, and the system's calls of these names."""
 
 PRELOADED = (
     "grounding_rewards.cli", "grounding_rewards.pool.files", "grounding_rewards.batch",
@@ -25,7 +25,7 @@ PRELOADED = (
 
 
 class Ended(NamedTuple):
-    """How a command ended.
+    """End of a command that may have been killed.
 
     Attributes:
         killed: whether it was killed.
@@ -89,8 +89,8 @@ def _forked(folder: str, at: int, words: list[str]) -> tuple[bool, int, int]:
         _run(folder, at, words, sink)
     os.close(sink)
     _, status = os.waitpid(child, 0)
-    with os.fdopen(source) as told:
-        steps = told.read()
+    with os.fdopen(source) as pipe:
+        steps = pipe.read()
     killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
     return killed, -1 if os.WIFSIGNALED(status) else os.WEXITSTATUS(status), int(steps or 0)
 
@@ -123,7 +123,7 @@ def _run(folder: str, at: int, words: list[str], sink: int) -> None:
 
 
 def _changes(event: str, given: tuple[Any, ...], folder: str) -> bool:
-    """Whether a step changes files in a folder; a path without one is in a directory that is held open."""
+    """Return True where a step changes files in a folder; a relative path is in a directory that is held open."""
     path = os.fspath(given[0]) if isinstance(given[0], str | os.PathLike) else ""
     if not path or (os.path.isabs(path) and not path.startswith(folder)):
         return False

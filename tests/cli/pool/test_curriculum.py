@@ -54,8 +54,8 @@ def test_stages_and_their_manifest(run: Runner, tmp_path: Path, stats: Path) -> 
     assert {key: manifest["gate"][key] for key in ("success_above", "failure_below", "last_k")} == {
         "success_above": 0.7, "failure_below": 0.3, "last_k": 512,
     }  # fmt: skip
-    told = [(each["file"], each["rows"], each["epochs"], each["up"], each["down"]) for each in manifest["stages"]]
-    assert told == [
+    stages = [(each["file"], each["rows"], each["epochs"], each["up"], each["down"]) for each in manifest["stages"]]
+    assert stages == [
         (FILES[2], 8, 2, 2, None), (FILES[3], 16, 2, 3, 1), (FILES[4], 15, 2, 4, 2), (FILES[5], 7, 2, None, 3),
     ]  # fmt: skip
     assert [each["next_file"] for each in manifest["stages"]] == [*FILES[3:], None]

@@ -79,7 +79,7 @@ COMMANDS = {
     "curriculum": (("curriculum", "IN", "--stages", "STAGES", "--out", "out"), ("--seed", "1")),
     "weights": (("curriculum", "IN", "--stages", "STAGES", "--out", "out"), (), ("--weights",)),
 }
-"""Of each command the words of all runs; those of an old output, of the run that is killed, and of the one after it."""
+"""Words of each command in all runs; those for an old output, for the run that is killed, and for the one after it."""
 
 
 @pytest.mark.slow

@@ -112,7 +112,7 @@ def test_rows_with_nothing_but_a_sample_and_whether_it_was_right(run, tmp_path):
     assert [manifest_of(out)[name] for name in ("samples", "rollouts", "kept", "zero")] == [51, 401, 15, 3]
 
 
-def test_a_quota_that_cannot_be_met_is_told_and_nothing_is_taken_twice(run, tmp_path):  # pool.md, example 1
+def test_a_quota_that_cannot_be_met_is_reported_and_nothing_is_taken_twice(run, tmp_path):  # pool.md, example 1
     source = write_rows(tmp_path / "rollouts.jsonl", *rollouts(("part", 80, 3), ("zero", 5, 0), n=4))
     out = tmp_path / "pool.jsonl"
     result = run("pool", "next", source, "--out", out)
@@ -267,7 +267,7 @@ def test_what_convert_made_is_joined_by_the_names_it_packed(run, source, tmp_pat
     assert pq.read_schema(out).equals(pq.read_schema(data), check_metadata=True)
 
 
-def test_a_partial_join_is_told_and_the_mix_is_that_of_what_is_there(run, source, tmp_path):
+def test_a_partial_join_is_reported_and_the_mix_is_that_of_what_is_there(run, source, tmp_path):
     there = [{"sample_id": each} for each in IDS if each not in ("part0", "part1")]
     data = write_rows(tmp_path / "train.jsonl", *there, {"sample_id": "more"}, {"prompt": "nameless"})
     out = tmp_path / "pool.jsonl"

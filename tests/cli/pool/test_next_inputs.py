@@ -1,4 +1,4 @@
-"""What ``pool next`` starts from: statistics in place of rollouts, and inputs that say of no round."""
+"""Inputs of ``pool next``: statistics in place of rollouts, and files that name no round."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def test_statistics_give_the_pool_of_their_rollouts(run, source, tmp_path, suffi
     assert said.pop("inputs") == [
         {"role": "statistics", "path": str(kept), "files": 1, "bytes": size, "sha256": digest(kept)}
     ]
-    told = {name: said.pop(name) for name in ("rounds", "temperatures", "by")}
-    assert told == {"rounds": None, "temperatures": [1.1], "by": None}
-    assert {name: expected[2][name] for name in told} == {"rounds": [3], "temperatures": [1.1], "by": "source"}
-    assert said == {name: value for name, value in expected[2].items() if name not in {"inputs", *told}}
+    stated = {name: said.pop(name) for name in ("rounds", "temperatures", "by")}
+    assert stated == {"rounds": None, "temperatures": [1.1], "by": None}
+    assert {name: expected[2][name] for name in stated} == {"rounds": [3], "temperatures": [1.1], "by": "source"}
+    assert said == {name: value for name, value in expected[2].items() if name not in {"inputs", *stated}}
 
 
 def test_temperatures_of_the_rounds_that_count_may_be_unknown(run, tmp_path):
@@ -59,7 +59,7 @@ def test_progress_begins_with_the_names_of_rows(tmp_path):
 def test_what_statistics_cannot_tell_is_an_error(run, source, tmp_path):
     kept = tmp_path / "stats.parquet"
     run("pool", "stats", source, "--out", kept)
-    told = f"{kept}: holds statistics of samples, which do not go with "
+    stated = f"{kept}: holds statistics of samples, which do not go with "
     for name, words in {
         "other inputs": [source],
         "--round": ["--round", 3],
@@ -67,13 +67,13 @@ def test_what_statistics_cannot_tell_is_an_error(run, source, tmp_path):
         "--by": ["--by", "application"],
     }.items():
         assert run.error("pool", "next", kept, *words, "--out", tmp_path / "pool.jsonl") == (
-            f"{told}{name}; give rollouts"
+            f"{stated}{name}; give rollouts"
         )
     assert "is the input itself" in run.error("pool", "next", kept, "--out", kept)
     assert names(tmp_path) == ["rollouts.jsonl", "stats.parquet"]
 
 
-def test_inputs_without_rounds_count_together_and_that_is_told(run, tmp_path):
+def test_inputs_without_rounds_count_together_and_that_is_reported(run, tmp_path):
     first = write_rows(tmp_path / "first.jsonl", *GELATO)
     second = write_rows(tmp_path / "second.jsonl", *({**row, "rollout": row["rollout"] + 8} for row in GELATO))
     result = run("pool", "next", first, second, "--out", tmp_path / "pool.jsonl", "--json")

@@ -1,4 +1,4 @@
-"""What ``pool next`` replaces, and what it leaves alone."""
+"""Outputs that ``pool next`` replaces, and files that it leaves alone."""
 
 from __future__ import annotations
 

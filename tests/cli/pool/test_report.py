@@ -47,7 +47,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(files, "drawings", blank_drawings)
 
 
-def told(run, *words):
+def reported(run, *words):
     result = run("pool", "report", *words, "--json")
     assert result.code == 0, result.err
     return json.loads(result.out)
@@ -88,11 +88,11 @@ def test_pictures_of_an_older_report_go_and_other_files_stay(run, two, tmp_path)
     out = tmp_path / "report"
     out.mkdir()
     (out / "pools.png").write_text("not of a report")
-    told(run, two, "--out", out, *PIXEL)
+    reported(run, two, "--out", out, *PIXEL)
     assert {"pools.png", "suspect-1.png", "transition-1.png"} < set(names(out))
     for name in ("mine.txt", "hardest-0.png", "my-sources.png"):
         (out / name).write_text("stays")
-    told(run, f"{two}@1", "--out", out, "--samples", 0)
+    reported(run, f"{two}@1", "--out", out, "--samples", 0)
     assert names(out) == [
         "hardest-0.png", "mine.txt", "my-sources.png", "no-signal.png", "num-correct.png", "report.html", "sources.png",
     ]  # fmt: skip
@@ -100,7 +100,7 @@ def test_pictures_of_an_older_report_go_and_other_files_stay(run, two, tmp_path)
 
 @pytest.mark.usefixtures("quick")
 def test_json_holds_the_numbers_that_are_shown(run, two, tmp_path):
-    found = told(run, two, "--out", tmp_path / "report", "--title", HOSTILE, *PIXEL)
+    found = reported(run, two, "--out", tmp_path / "report", "--title", HOSTILE, *PIXEL)
     assert found["page"] == str(tmp_path / "report" / "report.html")
     assert [(each["round"], each["correct"], each["none_correct"]) for each in found["rounds"]] == [
         ("round 1", 5, 1), ("round 2", 7, 1),
@@ -130,16 +130,16 @@ def test_screenshots_and_instructions_come_from_data(run, two, tmp_path):
     columns = {"sample_id": ["a", "b", "x"], "instruction": ["A", "B", "X"], "images": images}
     pq.write_table(pa.table(columns), tmp_path / "data.parquet")
     words = (two, "--out", tmp_path / "report", *PIXEL)
-    found = told(run, *words, "--data", tmp_path / "data.parquet")
+    found = reported(run, *words, "--data", tmp_path / "data.parquet")
     assert (found["suspects"][0]["instruction"], found["suspects"][0]["screenshot"]) == ("B", True)
     assert found["remarks"] == []
     (tmp_path / "b.png").unlink()
-    found = told(run, *words, "--data", tmp_path / "data.parquet")
+    found = reported(run, *words, "--data", tmp_path / "data.parquet")
     assert (found["suspects"][0]["instruction"], found["suspects"][0]["screenshot"]) == ("B", False)
     assert found["remarks"][0].startswith("1 screenshot cannot be read, the first: ")
     prompt = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Do it"}]}]
     packed = write_rows(tmp_path / "verl.jsonl", {"extra_info": {"id": "b"}, "prompt": prompt, "image": HOSTILE})
-    found = told(run, *words, "--data", packed)
+    found = reported(run, *words, "--data", packed)
     assert (found["suspects"][0]["instruction"], found["suspects"][0]["screenshot"]) == ("Do it", False)
     other = write_rows(tmp_path / "other.jsonl", {"sample_id": "z", "image": "z.png"})
     assert run.error("pool", "report", *words, "--data", other) == (
@@ -155,12 +155,12 @@ def test_screenshots_and_instructions_come_from_data(run, two, tmp_path):
 @pytest.mark.usefixtures("quick")
 def test_only_samples_and_verdicts_or_only_manifests_are_enough(run, tmp_path):
     bare = write_rows(tmp_path / "bare.jsonl", {"sample_id": "a", "acc": 0}, {"sample_id": "b", "acc": None})
-    found = told(run, bare, "--out", tmp_path / "report")
+    found = reported(run, bare, "--out", tmp_path / "report")
     assert (found["rounds"][0]["samples"], found["rounds"][0]["unscored_samples"]) == (2, 1)
     assert [(each["sample_id"], each["clicks_unit"]) for each in found["hardest"]] == [("a", [])]
     pool = tmp_path / "p.manifest.json"
     pool.write_text(json.dumps(manifest()))
-    found = told(run, pool, "--out", tmp_path / "report")
+    found = reported(run, pool, "--out", tmp_path / "report")
     assert ([each["pool"] for each in found["pools"]], found["rounds"]) == (["p"], [])
 
 
@@ -188,7 +188,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(run, two, tmp_path, monkey
 @pytest.mark.usefixtures("quick")
 def test_a_page_that_cannot_be_written_leaves_the_old_one(run, two, tmp_path, monkeypatch):
     out = tmp_path / "report"
-    told(run, two, "--out", out)
+    reported(run, two, "--out", out)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     replace, left = os.replace, [1]
 
@@ -206,7 +206,7 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(run, two, tmp_path, mo
     assert b"<title>new</title>" in after.pop(partial)
     assert after == before
     monkeypatch.setattr(os, "replace", replace)
-    told(run, two, "--out", out)
+    reported(run, two, "--out", out)
     assert set(names(out)) == set(before)
 
 
@@ -218,7 +218,7 @@ def test_three_published_models_as_three_rounds(run, tmp_path):
         words = ("--recipe", "click", "--response-space", space(f"{name}.jsonl"), "--out", tmp_path / name)
         assert run("pool", "score", FOLDER / f"{name}.jsonl", *words).code == 0
     paths = [tmp_path / name for name in files]
-    found = told(run, *paths, "--out", tmp_path / "report", *PIXEL)
+    found = reported(run, *paths, "--out", tmp_path / "report", *PIXEL)
     assert [(each["round"], each["samples"], each["correct"]) for each in found["rounds"]] == [
         (files[0], 510, 333), (files[1], 510, 316), (files[2], 510, 379),
     ]  # fmt: skip
@@ -234,12 +234,12 @@ def test_targets_of_an_own_recipe_are_read_by_it_and_never_by_its_name_in_the_ro
     own.write_text("import grounding_rewards as gr\n\n\ndef make():\n    return gr.recipe('gelato')\n")
     rows = [{**row, "recipe": f"{own}:make", "target": "[0.1, 0.1, 0.2, 0.3]"} for row in rollouts("a", 0)]
     file = write_rows(tmp_path / "own.jsonl", *rows)
-    found = told(run, file, "--out", tmp_path / "report")
+    found = reported(run, file, "--out", tmp_path / "report")
     (remark,) = [each for each in found["remarks"] if "neither built in nor installed" in each]
     assert "give --recipe NAME or --target-space SPACE" in remark
     (only,) = [*found["hardest"], *found["suspects"]]
     assert (found["sizes"], only["targets_unit"]) == ([], [])
-    found = told(run, file, "--out", tmp_path / "report", "--recipe", f"{own}:make")
+    found = reported(run, file, "--out", tmp_path / "report", "--recipe", f"{own}:make")
     assert not [each for each in found["remarks"] if "installed" in each]
     (only,) = [*found["hardest"], *found["suspects"]]
     assert only["targets_unit"] == [[[0.1, 0.1], [0.2, 0.1], [0.2, 0.3], [0.1, 0.3]]]

@@ -88,7 +88,7 @@ def test_no_digit_is_cut_off_at_eighty_columns(run, tmp_path, monkeypatch):
         assert whole in out
 
 
-def test_a_column_that_is_null_everywhere_is_told(run, tmp_path):
+def test_a_column_that_is_null_everywhere_is_reported(run, tmp_path):
     path = write_rows(tmp_path / "r.jsonl", *({**row, "policy": None} for row in ROWS))
     result = run("pool", "stats", path, "--by", "policy", "--json")
     assert json.loads(result.out)["by_source"] == []
@@ -98,7 +98,7 @@ def test_a_column_that_is_null_everywhere_is_told(run, tmp_path):
     assert run("pool", "stats", path, "--by", "source").err == ""
 
 
-def test_inputs_and_rounds_that_count_together_are_told(run, tmp_path):
+def test_inputs_and_rounds_that_count_together_are_reported(run, tmp_path):
     first = write_rows(tmp_path / "first.jsonl", {"sample_id": "a", "acc": 1})
     second = write_rows(tmp_path / "second.jsonl", {"sample_id": "a", "acc": 0})
     result = run("pool", "stats", first, second, "--json")
@@ -121,7 +121,7 @@ def test_statistics_are_no_rollouts(run, tmp_path):
     )
 
 
-def test_a_space_that_is_none_is_told_by_its_option(run, tmp_path):
+def test_a_space_that_is_none_is_an_error_that_names_its_option(run, tmp_path):
     path = write_rows(tmp_path / "r.jsonl", *ROWS)
     for command in (["stats", path], ["next", path, "--out", tmp_path / "p.jsonl"]):
         message = run.error("pool", *command, "--target-space", "pixels")

@@ -189,11 +189,11 @@ def test_a_temperature_is_chosen_or_named(run, before, after, tmp_path):
     assert "1.4=PATH" in run("pool", "transitions", "--help").out
 
 
-def test_the_same_rollouts_twice_are_told_once(run, before, both, tmp_path):
+def test_the_same_rollouts_twice_are_one_warning(run, before, both, tmp_path):
     (tmp_path / "link.jsonl").symlink_to(before)
-    told = "BEFORE and AFTER are the same rollouts"
-    assert found(run, before, tmp_path / "link.jsonl")["warnings"].count(told) == 1
-    assert told not in found(run, f"{both}@1", f"{both}@2")["warnings"]
+    warning = "BEFORE and AFTER are the same rollouts"
+    assert found(run, before, tmp_path / "link.jsonl")["warnings"].count(warning) == 1
+    assert warning not in found(run, f"{both}@1", f"{both}@2")["warnings"]
     many = write_rows(tmp_path / "many.jsonl", *rows({f"s{place}": place % 9 for place in range(30)}))
     assert [each for each in found(run, many, many)["warnings"] if "same" in each] == [
         "both rounds show the same in all samples: are these the same rollouts twice?"

@@ -1,4 +1,4 @@
-"""What a picture shows: panels, outlines, marks, scale."""
+"""Contents of a picture: panels, outlines, marks, scale."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def texts(figure):
 
 
 def heads(figure):
-    """What stands right above each panel."""
+    """Return the title of each panel."""
     return [axes.get_title(loc="left") for axes in panels(figure)]
 
 

@@ -1,4 +1,4 @@
-"""Which space is pictured, and where everything stands in it."""
+"""Space of a picture, and the place of everything in it."""
 
 from __future__ import annotations
 

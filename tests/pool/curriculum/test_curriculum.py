@@ -114,7 +114,7 @@ def test_quotas_are_largest_remainders() -> None:
     assert [quota.taken for quota in by_count.quotas] == [10, 5, 1]
 
 
-def test_no_sample_is_taken_twice_and_the_shortfall_is_told() -> None:
+def test_no_sample_is_taken_twice_and_the_shortfall_is_reported() -> None:
     stats = of_rates(*[(10, 10)] * 9, *[(4, 10)] * 2, (2, 10))
     found = stage_sets(stats, plan(Stage("mix", ("easy", "hard"), (1, 1), size=10)))
     (mix,) = found.sets
@@ -191,7 +191,7 @@ def test_bands_in_order_whose_intervals_touch_fail() -> None:
     assert "the intervals of easy 0.875 [0.529, 0.978] and medium 0.625 [0.306, 0.863] overlap" in few.problems[0]
 
 
-def test_each_type_is_checked_and_a_missing_band_is_told() -> None:
+def test_each_type_is_checked_and_a_missing_band_is_named() -> None:
     good, bad = {"easy": (95, 100), "hard": (40, 100)}, {"easy": (4, 10), "hard": (9, 10)}
     found = validate({"B": good, "D": bad, "C": {"easy": (0, 0)}}, ORDER)
     assert [check.kind for check in found.checks] == [None, "B", "C", "D"]

@@ -45,7 +45,7 @@ def shown(**changes):
 
 
 def manifest(**changes):
-    """Of a pool of 15 samples out of 50."""
+    """Return the manifest of a pool of 15 samples out of 50."""
     steps = [
         {"name": "unscored", "removed": 2, "kept": 48},
         {"name": "all_correct", "removed": 6, "kept": 42},

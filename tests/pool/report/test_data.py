@@ -1,4 +1,4 @@
-"""What a report holds, and what it says of what it does not."""
+"""Contents of a report, and its notes on what is missing."""
 
 from __future__ import annotations
 

@@ -23,17 +23,17 @@ BOX = np.array([[0.0, 0.0], [0.5, 0.0], [0.5, 0.5], [0.0, 0.5]])
 
 
 def texts(figure):
-    """What is written in a figure."""
+    """Return all texts of a figure."""
     return [each.get_text() for each in figure.findobj(Text) if each.get_text() and each.get_visible()]
 
 
 def written(axes):
-    """What is written into a panel."""
+    """Return the texts of a panel."""
     return [each.get_text() for each in axes.texts]
 
 
 def heights(bars):
-    """How high the bars of a panel are."""
+    """Return the heights of bars."""
     return [round(float(bar.get_height()), 9) for bar in bars]
 
 

@@ -1,4 +1,4 @@
-"""What manifests say."""
+"""Steps of a selection as manifests state them."""
 
 from __future__ import annotations
 

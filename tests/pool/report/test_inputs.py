@@ -1,4 +1,4 @@
-"""What a report is made from: which files are rounds, and which are one round at several temperatures."""
+"""Inputs of a report: files that are rounds, and files that are one round at several temperatures."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_rounds_and_policies_are_no_sweep(tmp_path):
     )  # fmt: skip
 
 
-def test_pools_of_one_name_are_told_apart(tmp_path):
+def test_pools_of_one_name_are_distinguished(tmp_path):
     paths = [tmp_path / folder / "p.manifest.json" for folder in "ab"]
     for path in paths:
         path.parent.mkdir()

@@ -35,9 +35,9 @@ def test_bars_tell_none_some_and_all_apart_though_n_differs():
     }
 
 
-def test_no_signal_is_told_by_totals_and_by_outcomes():
+def test_no_signal_is_counted_by_totals_and_by_outcomes():
     first, second = rounds()
-    # never solved, but paid 0 and 0.2: a difference to learn from
+    # never solved, but scored 0 and 0.2: a difference to learn from
     assert signal(first) == {
         "round": "round 1", "none_correct": 0.4, "mixed": 0.4, "all_correct": 0.2, "no_spread": 0.4,
     }  # fmt: skip

@@ -14,7 +14,7 @@ from tests.image_sources import OUT, WHY, command, hostile
 from tests.pool.report.made import shown
 
 
-def test_screenshots_are_turned_as_their_exif_data_say_and_other_shapes_are_told(tmp_path):
+def test_screenshots_are_turned_as_their_exif_data_say_and_other_shapes_are_reported(tmp_path):
     upright = Image.new("L", (100, 200), 255)
     upright.paste(0, (0, 0, 100, 50))  # dark on top, once it is turned by 90 degrees: at the right
     exif = upright.getexif()
@@ -33,7 +33,7 @@ def test_screenshots_are_turned_as_their_exif_data_say_and_other_shapes_are_told
 
 
 @pytest.mark.parametrize("name", [name for name in (*WHY, *OUT) if name not in ("fifo", "device")])
-def test_a_screenshot_that_is_none_is_left_out_and_the_reason_told(tmp_path, name):
+def test_a_screenshot_that_is_none_is_left_out_and_the_reason_stated(tmp_path, name):
     folder = tmp_path / "data"
     path = hostile(folder)[name]
     data = Screenshots(write_rows(folder / "data.jsonl", {"sample_id": "b", "image": path, "instruction": "Do it"}))

@@ -40,7 +40,7 @@ def test_clicks_outside_of_the_screen_cannot_be_drawn():
     assert not shown(clicks=np.array([[0.5, -0.1]]), right=np.zeros(1, bool), outlines=()).drawable
 
 
-def test_what_is_told_of_a_sample_is_plain():
+def test_a_sample_as_json_is_plain_values():
     plain = shown(image=np.zeros((2, 2), np.uint8)).to_json()
     assert plain["clicks_unit"] == [[0.8, 0.8], [0.81, 0.8]]
     assert (plain["screenshot"], plain["image_size"], plain["n"]) == (True, [200.0, 100.0], 4)

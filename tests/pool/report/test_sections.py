@@ -1,4 +1,4 @@
-"""What a page says in words."""
+"""Sentences of a page."""
 
 from __future__ import annotations
 

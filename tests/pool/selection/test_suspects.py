@@ -1,4 +1,4 @@
-"""Which never-solved samples are set aside, number by number."""
+"""Never-solved samples that are set aside, number by number."""
 
 import numpy as np
 

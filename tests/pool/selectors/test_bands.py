@@ -34,8 +34,8 @@ def counted(*pairs):
     return SampleStats(names, np.array(n), np.array(right))
 
 
-def paid(*groups):
-    """One sample a group of totals; a rollout is right where it is paid anything."""
+def grouped(*groups):
+    """One sample a group of totals; a rollout is right where its total is above 0."""
     ids = [str(place) for place, group in enumerate(groups) for _ in group]
     totals = [total for group in groups for total in group]
     return sample_stats(ids, [float(total > 0) for total in totals], totals)
@@ -106,26 +106,26 @@ def test_a_band_that_is_none_is_an_error(options, message):
 
 def test_the_mean_of_a_group_as_easyr1_filters_it():  # pool.md, example 5
     groups = [[1.0] * 8, [0.0] * 8, [0.6] * 8, [1.0] + [0.0] * 7]
-    assert select(paid(*groups), MeanBand()).tolist() == [0.0, 0.0, 1.0, 1.0]
+    assert select(grouped(*groups), MeanBand()).tolist() == [0.0, 0.0, 1.0, 1.0]
     dense = [[1.0] * 4 + [0.0] * 4, [0.75] * 4 + [0.0] * 4, [0.75] * 5 + [0.0] * 3]
-    assert select(paid(*dense), MeanBand(0.01, 0.49)).tolist() == [0.0, 1.0, 1.0]
+    assert select(grouped(*dense), MeanBand(0.01, 0.49)).tolist() == [0.0, 1.0, 1.0]
     assert select(sample_stats(["a", "a"], [0, 1]), MeanBand()).tolist() == [0.0]
-    assert select(paid([-1.0, -0.5]), MeanBand(-1.0, 0.0)).tolist() == [1.0]
+    assert select(grouped([-1.0, -0.5]), MeanBand(-1.0, 0.0)).tolist() == [1.0]
 
 
 def test_the_spread_of_a_group_as_dapo_filters_it():  # pool.md, example 6
     groups = [[0.6] * 8, [0.1] * 3, [0.6], [1.0] + [0.0] * 7]
-    assert select(paid(*groups), Spread()).tolist() == [0.0, 0.0, 1.0, 1.0]
-    assert select(paid(*groups), Spread(threshold=0.3)).tolist() == [0.0, 0.0, 1.0, 1.0]
-    assert select(paid(*groups), Spread(threshold=0.35)).tolist() == [0.0, 0.0, 1.0, 0.0]
-    assert select(paid([0.0, 1e-6], [0.0, 2e-6]), Spread()).tolist() == [0.0, 1.0]
-    unpaid = sample_stats(["a", "a", "b", "c"], [0, 1, 1, None])
-    assert select(unpaid, Spread()).tolist() == [0.0, 1.0, 0.0]
+    assert select(grouped(*groups), Spread()).tolist() == [0.0, 0.0, 1.0, 1.0]
+    assert select(grouped(*groups), Spread(threshold=0.3)).tolist() == [0.0, 0.0, 1.0, 1.0]
+    assert select(grouped(*groups), Spread(threshold=0.35)).tolist() == [0.0, 0.0, 1.0, 0.0]
+    assert select(grouped([0.0, 1e-6], [0.0, 2e-6]), Spread()).tolist() == [0.0, 1.0]
+    without_totals = sample_stats(["a", "a", "b", "c"], [0, 1, 1, None])
+    assert select(without_totals, Spread()).tolist() == [0.0, 1.0, 0.0]
 
 
 @given(st.floats(-1e6, 1e6), st.integers(2, 32))
 def test_equal_totals_have_no_spread_whatever_their_mean(total, n):
-    assert select(paid([total] * n), Spread()).tolist() == [0.0]
+    assert select(grouped([total] * n), Spread()).tolist() == [0.0]
 
 
 def test_few_rollouts_and_sources_are_left_out():

@@ -1,4 +1,4 @@
-"""AgentCPM-GUI's reward by hand: keys, values and fences; what its formula pays for a miss."""
+"""AgentCPM-GUI's reward by hand: keys, values and fences; what its formula rewards in a miss."""
 
 import difflib
 import json

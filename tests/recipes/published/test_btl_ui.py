@@ -121,24 +121,24 @@ def test_the_usual_forms_need_no_reader():
         assert compiled(_USUAL).search(text)
 
 
-def test_23_the_documented_fence_is_paid_and_the_typo_of_the_source_as_well():
-    # The source pays the format to the second alone, and finds no link in it.
+def test_the_documented_fence_scores_and_the_typo_of_the_source_as_well():
+    # The source gives the format to the second alone, and finds no link in it.
     assert scored(written(TAP), row(TAP)) == [1, 1, 1, 1, 1]
     assert scored(written(TAP, fence="js·on"), row(TAP)) == [1, 1, 0, 0.4, 0]
 
 
-def test_20_a_bare_point_is_paid_for_any_step_but_is_no_success_of_typing():
+def test_a_bare_point_scores_for_any_step_but_is_no_success_of_typing():
     for asked, success in ((TAP, 1), (BARE, 1), (TYPE, 0), ({"Plan": "p", "Action": {"function": "LongPress"}}, 0)):
         assert scored(written(BARE), row(asked)) == [1, 1, 1, 1, success]
     assert scored(written(BARE), row(TYPE, [])) == [1, 1, 0, 0.4, 0]
 
 
-def test_20_no_box_pays_the_look_for_garbage():
+def test_without_a_box_garbage_earns_the_look():
     assert scored("garbage", row(HOME, [])) == [0, 1, 0, 0.3, 0]
     assert scored("garbage", row(HOME)) == [0, 0, 0, 0, 0]
 
 
-def test_31_borders_are_outside():
+def test_borders_are_outside():
     points = [[x, 150] for x in (100, 100.5, 299.5, 300)] + [[200, y] for y in (100, 100.5, 199.5, 200)]
     for item in (lambda point: {"point_2d": point}, lambda point: {"Action": {"function": "Tap", "point_2d": point}}):
         found = [scored(written(item(point)), row(TAP))[2] for point in points]
@@ -214,7 +214,7 @@ def test_the_model_may_answer_in_any_space(space, scale):
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.one_of(links, responses), min_size=1, max_size=4), st.sampled_from(["first", "only", "last", "all"]))
-def test_any_response_is_paid_between_0_and_1_alone_and_in_a_batch_alike(texts, answers):
+def test_any_response_scores_between_0_and_1_alone_and_in_a_batch_alike(texts, answers):
     recipe, targets = gr.recipe("btl-ui", answers=answers), [row(TAP), row(TYPE), row(HOME, []), {"bbox": BOX}]
     cases = [(text, target) for text in texts for target in targets]
     table = [cases[index % len(cases)] for index in range(len(cases) + VECTOR_ROWS)]

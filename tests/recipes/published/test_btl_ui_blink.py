@@ -62,7 +62,7 @@ def test_several_boxes_that_are_not_alike():
     assert on_box(*texts) == [0, 1, 0, 1, 0, 0, 0]
 
 
-def test_a_target_without_a_box_pays_any_look():
+def test_a_target_without_a_box_rewards_any_look():
     texts = ["", "garbage", looking(BOX), looking()]
     assert on_box(*texts, target={"action": {"name": "Home"}}) == [1] * 4
     assert on_box(*texts, target={"point": [200, 150]}) == [1] * 4

@@ -89,7 +89,7 @@ LOWEST = {"total": -1, "acc": 0, "norm_distance": -1, "clipped": -1, "format": -
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_no_click_at_the_origin(text, target):
-    # Stated deviation: the source reads such texts as (0, 0), which pays 0.1 at a box that touches the origin.
+    # Stated deviation: the source reads such texts as (0, 0), which gives 0.1 at a box that touches the origin.
     assert columns(GROUNDNEXT.score([text], [target], **SIZE)) == LOWEST
 
 

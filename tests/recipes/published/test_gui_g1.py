@@ -106,7 +106,7 @@ def test_without_the_size_of_the_image_there_is_an_error_and_no_silent_zero():
     (-900, 100, 300, 200), (100, 100, 300, 1200),
 ])  # fmt: skip
 def test_edges_a_whole_image_away_pay_nothing_and_no_response_dominates_a_batch(box):
-    # Stated deviation: the source pays 8333.5, 833333.5, -416.5, 0.24, -1.25e304 and the like.
+    # Stated deviation: the source gives 8333.5, 833333.5, -416.5, 0.24, -1.25e304 and the like.
     hit, iou, edges = parts(fenced(*box))
     assert edges == 0
     assert 0 <= iou < 0.2
@@ -135,7 +135,7 @@ def test_right_answers_that_a_slip_would_cost_everything(response):
     '[{"bbox_2d": [100, 100, 300]}]', '[{"bbox_2d": [0100, 0100, 0300, 0200]}]', '[{"bbox_2d": [100*1,100,300,200]}]',
     "[{'bbox_2d': __import__('os').abort()}]",
 ])  # fmt: skip
-def test_what_is_no_list_of_boxes_is_paid_nothing(response):
+def test_what_is_no_list_of_boxes_scores_nothing(response):
     found = score(response)
     assert (found.total.tolist(), found.acc.tolist(), found.valid.tolist()) == ([0], [0], [1])
 
@@ -155,20 +155,20 @@ def test_a_thin_target_answered_exactly_has_full_overlap(target):
 
 
 def test_the_size_of_a_box_is_free():
-    # Listed exploit: the hit looks at the centre alone. The source pays -1.1 for the edges here, we pay 0.
+    # Listed exploit: the hit looks at the centre alone. The source gives -1.1 for the edges here, we give 0.
     giant = fenced(-1200, -1250, 1600, 1550)
     assert parts(giant) == pytest.approx((1, 20_000 / 2800**2, 0))
     assert score(giant).total[0] == pytest.approx(1 + 0.25 * 20_000 / 2800**2)
 
 
-def test_any_box_on_the_screen_is_paid_for_its_edges():
+def test_any_box_on_the_screen_scores_for_its_edges():
     # Listed exploit: the mean over targets all over the screen of always answering with its middle.
     rng = np.random.default_rng(7)
     corners = rng.integers(0, 900, (400, 2))
     targets = np.concatenate((corners, corners + rng.integers(10, 100, (400, 2))), axis=1).tolist()
-    paid = GUI_G1.score([fenced(500, 500, 500, 500)] * 400, targets, image_sizes=SIZE).parts["box"]
-    assert 0.65 < paid.mean() < 0.8
-    assert paid.min() > 0.45
+    scores = GUI_G1.score([fenced(500, 500, 500, 500)] * 400, targets, image_sizes=SIZE).parts["box"]
+    assert 0.65 < scores.mean() < 0.8
+    assert scores.min() > 0.45
 
 
 @settings(max_examples=150, deadline=None)
@@ -251,5 +251,5 @@ def test_read_is_what_the_source_reads_or_a_deviation_says_what_else(response):
 
 
 @pytest.mark.parametrize("response", [f"\u3000```json\n{LIST}\n```", f"{LIST}\xa0", f"{LIST}\u2028", f"\x0b{LIST}"])
-def test_blanks_that_python_does_not_know_are_paid_nothing(response):
+def test_blanks_that_python_does_not_know_score_nothing(response):
     assert score(response).total.tolist() == [0]

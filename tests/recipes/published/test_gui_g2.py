@@ -116,7 +116,7 @@ def test_other_targets_are_errors(target):
 @pytest.mark.parametrize(
     ("response", "target", "point", "coverage"),
     [
-        # The source pays infinity, infinity, 0 for the point, and what is not a number.
+        # The source gives infinity, infinity, 0 for the point, and what is not a number.
         ("[200,150,200,150]", [200, 150, 200, 150], 1.0, 1.0),
         ("[200,150,200,150]", [100, 150, 300, 150], 1.0, 0.0),
         ("[100,150,300,150]", [100, 150, 300, 150], 1.0, 1.0),
@@ -127,12 +127,12 @@ def test_other_targets_are_errors(target):
         ("[1000000000000,1000000000000,1000000000000,1000000000000]", TARGET, 0.0, 0.0),
     ],
 )
-def test_boxes_without_size_and_beyond_all_bounds_are_paid_between_0_and_1(response, target, point, coverage):
+def test_boxes_without_size_and_beyond_all_bounds_score_between_0_and_1(response, target, point, coverage):
     assert parts(response, target)[:2] == (point, coverage)
 
 
 def test_boxes_in_unit_space_are_an_error_unless_they_say_so():
-    # The source pays an exact answer 200.
+    # The source gives an exact answer 200.
     response, target = "[0.10,0.10,0.12,0.11]", [0.1, 0.1, 0.12, 0.11]
     with pytest.raises(gr.TargetError, match="these look like unit"):
         GUI_G2.score(response, target)

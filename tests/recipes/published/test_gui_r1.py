@@ -68,7 +68,7 @@ def test_squares_are_compared_and_no_rounded_root():
 
 
 @pytest.mark.parametrize(
-    ("said", "wanted", "paid"),
+    ("said", "wanted", "score"),
     [
         ("hello world", "hello world", 1), ("World  HELLO", "hello world", 1), ("hello", "hello world", 1),
         ("hello", "hello big world", 1), ("hello", "hello big wide world", 0), ("new york city", "new york", 1),
@@ -79,9 +79,9 @@ def test_squares_are_compared_and_no_rounded_root():
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("action", ["type", "select"])
-def test_text_is_compared_by_its_words(said, wanted, paid, action):
-    assert parts(answer(action, NO_PLACE, said), target(action, wanted)) == (paid, 1)
-    assert gui_r1.texts_agree(said, wanted) == bool(paid)
+def test_text_is_compared_by_its_words(said, wanted, score, action):
+    assert parts(answer(action, NO_PLACE, said), target(action, wanted)) == (score, 1)
+    assert gui_r1.texts_agree(said, wanted) == bool(score)
 
 
 @pytest.mark.parametrize("action", ["open_app", "press_back", "wait", "complete", "long_press"])
@@ -189,7 +189,7 @@ def test_right_answers_that_a_slip_would_cost(response, expected):
 
 
 @pytest.mark.parametrize("text", ['"don\'t stop"', r"'don\'t stop'", "'don't stop'"])
-def test_25_an_apostrophe_ends_no_text(text):
+def test_an_apostrophe_ends_no_text(text):
     response = answered(f"[{{'action': 'type', 'point': [-100, -100], 'input_text': {text}}}]")
     assert parts(response, target("type", "don't stop"))[0] == 1
 
@@ -197,13 +197,13 @@ def test_25_an_apostrophe_ends_no_text(text):
 @pytest.mark.parametrize(
     "point", ["[200]", "[]", "None", "[-5, 5]", "[x, y]", "[1, 2, 3]", "[５, ５]", "['1', '2']", "(5, 5)"]
 )
-def test_13_a_click_without_a_point_is_no_click_on_the_origin(point):
+def test_a_click_without_a_point_is_no_click_on_the_origin(point):
     response = answered(f"[{{'action': 'click', 'point': {point}, 'input_text': 'x'}}]")
     for place in ([10, 10], [-1, -1, 50, 50]):
         assert parts(response, {"action": "click", "gt_bbox": place, "input_text": ""})[0] == 0
 
 
-def test_13_scrolling_by_a_single_letter_is_paid_but_for_its_format():
+def test_scrolling_by_a_single_letter_scores_without_the_format():
     assert parts(answer("scroll", NO_PLACE, "l"), target("scroll", "left")) == (1, 0)
 
 
@@ -214,7 +214,7 @@ def test_13_scrolling_by_a_single_letter_is_paid_but_for_its_format():
         "[{'action': 'click', 'point': [100 + 100, 150], 'input_text': 'x'}]", "[x for x in ()]", "list()", "[exit()]",
     ],
 )  # fmt: skip
-def test_1_code_in_an_answer_is_not_run(content, tmp_path, monkeypatch):
+def test_code_in_an_answer_is_not_run(content, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert parts(answered(content)) == (0, 0)
     assert list(tmp_path.iterdir()) == []
@@ -232,7 +232,7 @@ def test_1_code_in_an_answer_is_not_run(content, tmp_path, monkeypatch):
         {"action": {"name": "click"}}, {"regions": [{"bbox": [1, 2, 3, 4]}, {"action": "click"}]},
     ],
 )  # fmt: skip
-def test_27_a_target_that_does_not_fit_is_an_error_and_no_silent_zero(truth):
+def test_a_target_that_does_not_fit_is_an_error_and_no_silent_zero(truth):
     with pytest.raises(gr.TargetError, match="target of row 0"):
         GUI_R1.score(answer(), truth)
     scores = GUI_R1.score(answer(), truth, bad_target="abstain")
@@ -295,7 +295,7 @@ def test_a_missing_text_is_no_input_text():
 
 
 @pytest.mark.parametrize("beside", [[], [target("click", place=[60, 60])], [target("type", "hello")]])
-def test_32_a_box_without_area_counts_with_its_border(beside):
+def test_a_box_without_area_counts_with_its_border(beside):
     spot = target("click", place=[200, 150, 200, 150])
     line = target("click", place=[200, 150, 300, 150])
     answers = [answer(), answer(point=(201, 150)), answer(), answer(point=(300, 150)), answer(point=(250, 151))]
@@ -303,7 +303,7 @@ def test_32_a_box_without_area_counts_with_its_border(beside):
     assert scores.acc.tolist()[:5] == [1, 0, 1, 1, 0]
 
 
-def test_35_the_first_action_and_the_last_coordinate_of_the_first_answer_count():
+def test_the_first_action_and_the_last_coordinate_of_the_first_answer_count():
     both = answered(f"[{item(point=(1, 1))}, {item('wait')}]")
     assert parts(both) == (1, 1)
     assert parts(answer(point=(1, 1)) + answer()) == (0, 1)

@@ -81,11 +81,11 @@ def test_without_thinking_the_thinking_is_text_like_any_other():
 # What peers.md (c) lists about this reward.
 
 
-def test_spraying_points_pays_as_in_the_source():
+def test_spraying_points_scores_as_in_the_source():
     away = [(1000 + x, y) for x, y in curve(50)]
     assert totals(THOUGHT + listed(*away), THOUGHT + listed(MISS), THOUGHT + "[]") == pytest.approx([0.98, 0, 0])
-    paid = {exploit.name: exploit.payoff for exploit in RECIPE.exploits}
-    assert paid == pytest.approx({"spraying": 0.98, "no-points": 0.0})
+    payoffs = {exploit.name: exploit.payoff for exploit in RECIPE.exploits}
+    assert payoffs == pytest.approx({"spraying": 0.98, "no-points": 0.0})
     light = gr.recipe("infigui-g1", format_weight=0.1)
     assert {exploit.name: exploit.payoff for exploit in light.exploits} == pytest.approx(
         {"spraying": 0.08, "no-points": -0.9}
@@ -104,7 +104,7 @@ def test_an_empty_list_says_that_nothing_fits():
     assert (scores.total.tolist(), scores.acc.tolist(), scores.reason.tolist()) == ([0], [0], [gr.Reason.REFUSED])
 
 
-def test_right_answers_that_the_source_pays_nothing():
+def test_right_answers_that_the_source_scores_as_wrong():
     bracketed = '[{"point_2d": [200, 150], "label": "a]"}]'
     assert totals(
         f" {THOUGHT}{listed(HIT)}", f"{THOUGHT}See [1]: {listed(HIT)}", THOUGHT + bracketed,
@@ -113,7 +113,7 @@ def test_right_answers_that_the_source_pays_nothing():
     assert totals(f"See [1], [ii]: {listed(HIT)}", bracketed, recipe=PLAIN) == [2, 2]
 
 
-def test_what_is_no_slip_stays_unpaid():
+def test_what_is_no_slip_stays_wrong():
     assert (
         totals(f"{THOUGHT}[{listed(HIT)}]", f"{THOUGHT}See [1: {listed(HIT)}", f"{THOUGHT}[{{}}] {listed(HIT)}")
         == [-1] * 3

@@ -40,7 +40,7 @@ def parts(scores):
         ("[99, 150]", 0, near(0.101, 0), 1),
         ("[0, 0]", 0, near(0.2, 0.1875), 1),
         ("[1000, 150]", 0, near(0.8, 0), 1),
-        ("[1000, 800]", 0, 0.0, 1),  # d = 1.14: beyond 1 nothing is paid, even in the image
+        ("[1000, 800]", 0, 0.0, 1),  # d = 1.14: beyond 1 the score is 0, even in the image
         ("[900, 750]", 0, near(0.7, 0.75) if math.hypot(0.7, 0.75) <= 1 else 0.0, 1),
         ("[-200, 150]", 0, near(0.4, 0), 0),
         ("[200.5, 150.25]", 1, near(0.0005, 0.0003125), 0),
@@ -96,7 +96,7 @@ def test_what_is_read_and_what_is_well_formed(text, point, form):
 
 
 def test_off_the_image_nothing_is_below_nothing():
-    # Stated deviation: of a target in the middle, dmax² is 0.5, and the source pays 1 - d² / 0.5 up to d = 1.
+    # Stated deviation: of a target in the middle, dmax² is 0.5, and the source gives 1 - d² / 0.5 up to d = 1.
     middle = [450, 450, 550, 550, 1000, 1000]
     points = ["[500, 0]", "[500, -200]", "[500, -210]", "[500, -499]", "[500, -501]", "[1207, 1207]", "[1300, 500]"]
     scores = SE_GUI.score([CALL.format(point) for point in points], [middle] * 7)
@@ -154,12 +154,12 @@ def test_a_size_from_outside_serves_as_well():
 
 
 def test_exploits():
-    paid = {exploit.name: exploit.payoff for exploit in SE_GUI.exploits}
-    assert paid == {"anywhere": pytest.approx(8 / 9 + 0.5), "any-action": 2.5, "blind-format": 0.5}
+    payoffs = {exploit.name: exploit.payoff for exploit in SE_GUI.exploits}
+    assert payoffs == {"anywhere": pytest.approx(8 / 9 + 0.5), "any-action": 2.5, "blind-format": 0.5}
     assert [exploit.name for exploit in gr.recipe("se-gui", format_weight=0).exploits] == ["anywhere", "any-action"]
 
 
-def test_uniformly_random_clicks_are_paid_three_quarters_of_a_point():
+def test_uniformly_random_clicks_earn_three_quarters_of_a_point():
     rng, rows = np.random.default_rng(1), 4000
     points = rng.integers(0, (1920, 1080), (rows, 2))
     corners = rng.integers(0, (1720, 1000), (rows, 2))

@@ -65,14 +65,14 @@ def test_targets_are_cut_to_whole_pixels_too():
         ([101, 100, 500, 200], 2 * 199 / 400, 0),
     ],
 )  # fmt: skip
-def test_an_answered_box_is_paid_twice_its_overlap_and_no_format(box, grounding, acc):
+def test_an_answered_box_scores_twice_its_overlap_and_no_format(box, grounding, acc):
     found = columns(click(box))
     assert found["grounding"] == pytest.approx(grounding, abs=1e-15)
     assert (found["format"], found["acc"]) == (0.0, acc)
 
 
 @pytest.mark.parametrize(("kind", "far"), [("diou", 0.0), ("ciou", 0.0)])
-def test_other_overlaps_are_paid_from_0(kind, far):
+def test_other_overlaps_score_from_0(kind, far):
     recipe = gr.recipe("ui-agile", overlap=kind)
     assert columns(click([100, 100, 300, 200]), recipe=recipe)["grounding"] == 2.0
     assert columns(click([900, 900, 950, 950]), recipe=recipe)["grounding"] == far
@@ -81,7 +81,7 @@ def test_other_overlaps_are_paid_from_0(kind, far):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_other_shapes_are_paid_on_top_of_the_hit(shape):
+def test_other_shapes_add_to_the_hit(shape):
     recipe = gr.recipe("ui-agile", shape=shape)
     f = SHAPES[shape](np.array([0.0, 0.5, 1.0]))
     assert [
@@ -90,7 +90,7 @@ def test_other_shapes_are_paid_on_top_of_the_hit(shape):
     assert columns(click([301, 150]), recipe=recipe)["grounding"] == 0.0
 
 
-def test_binary_pays_the_hit_alone():
+def test_binary_scores_the_hit_alone():
     recipe = gr.recipe("ui-agile", shape="binary")
     places = [[200, 150], [300, 200], [301, 200], [0, 0, 400, 300]]
     assert [columns(click(place), recipe=recipe)["grounding"] for place in places] == [1.0, 1.0, 0.0, 1.0]
@@ -211,7 +211,7 @@ def test_thinking_counts_where_grounding_does(form):
     assert (recipe.low, recipe.high) == (0.0, 5.5)
 
 
-def test_an_answered_box_that_shares_nothing_is_not_paid_for_thinking():
+def test_an_answered_box_that_shares_nothing_earns_nothing_for_thinking():
     recipe = gr.recipe("ui-agile", thinking_length="simple")
     assert columns(click([200, 150, 200, 150]), recipe=recipe)["thinking"] == 0.0
 

@@ -50,15 +50,15 @@ def test_a_click(coordinate, coord):
 
 
 @pytest.mark.parametrize(
-    ("action", "paid"),
+    ("action", "expected"),
     [("'click'", 1), ("click", 1), ('"click"', 1), ("'Click'", 0), ("'tap'", 0), ("'clicks'", 0), ("''", 0), ("", 0)],
 )
-def test_the_coordinate_needs_the_action(action, paid):
-    assert parts(written("[200, 150]", action)) == [paid, paid, 1]
+def test_the_coordinate_needs_the_action(action, expected):
+    assert parts(written("[200, 150]", action)) == [expected, expected, 1]
 
 
 def test_double_quotes_are_read():
-    # Weakness 25: the source pays JSON 0.
+    # Weakness 25: the source gives JSON 0.
     assert parts(written("[200, 150]").replace("'", '"')) == [1, 1, 1]
 
 
@@ -143,7 +143,7 @@ SPACED = TARGET.replace("'action':", "'action' :")
 
 
 @pytest.mark.parametrize(
-    ("text", "target", "name", "paid"),
+    ("text", "target", "name", "expected"),
     [
         (written("[200.0, 150.0]"), DOUBLE, "double-quotes", [1, 1]),
         (written("[200, 150]"), DOUBLE, "double-quotes", [1, 1]),
@@ -164,11 +164,11 @@ SPACED = TARGET.replace("'action':", "'action' :")
         (written("[200, 150]"), TARGET.replace("[100", "[1e2"), "bad-target", [0, 0]),
     ],
 )
-def test_what_a_deviation_states_is_what_is_paid(text, target, name, paid):
+def test_what_a_deviation_states_is_what_is_scored(text, target, name, expected):
     line = {"response": text, "ground_truth": target, "extra": {"scale": [1.0, 1.0]}}
     found = harness.deviation("uir1", line)
     scores = harness.score("uir1", UI_R1, line)
-    assert (found.name if found else None, [scores["action"], scores["coord"]]) == (name, paid)
+    assert (found.name if found else None, [scores["action"], scores["coord"]]) == (name, expected)
     stated = harness.stated("uir1", UI_R1, found, line) if found else {}
     assert {key: scores[key] for key in stated} == stated
 
@@ -309,9 +309,9 @@ def test_options():
 
 
 def test_exploits():
-    paid = {"click-anywhere": 2, "bare-action": 3, "blind-format": 1}
+    expected = {"click-anywhere": 2, "bare-action": 3, "blind-format": 1}
     for recipe in (UI_R1, DAST, UI_R1_E):
-        assert {exploit.name: exploit.payoff for exploit in recipe.exploits} == paid
+        assert {exploit.name: exploit.payoff for exploit in recipe.exploits} == expected
     assert [exploit.payoff for exploit in gr.recipe("ui-r1", format_weight=0).exploits] == [1, 2]
 
 

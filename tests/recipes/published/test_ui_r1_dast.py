@@ -73,7 +73,7 @@ def test_what_it_needs_and_says():
         gr.recipe("ui-r1-dast", format_weight=-1)
 
 
-def test_padding_a_miss_is_paid():
+def test_padding_a_miss_is_rewarded():
     found = {exploit.name: exploit for exploit in DAST.exploits}
     scores = Case.of(found["padded-miss"].example).score(DAST)
     assert scores.total[0] == pytest.approx(1.9)

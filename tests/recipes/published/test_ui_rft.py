@@ -95,7 +95,7 @@ def test_bad_targets(target):
         RECIPE.score(written(200, 150), target)
 
 
-def test_nothing_is_paid_for_nothing():
+def test_empty_answers_score_nothing():
     assert RECIPE.exploits == ()
     assert (RECIPE.low, RECIPE.high) == (0, 1)
     assert totals("", None, "{}", '{"point_2d": []}', '{"point_2d": [0, 0]}', "```json```") == [0] * 6

@@ -179,7 +179,7 @@ FROM = '{{"action": "swipe", "coordinate": {}, "coordinate2": [500, 800]}}'
         ('{"action": "type"}', {"action": "key", "text": "enter"}, "plan", None, 0.1),
     ],
 )  # fmt: skip
-def test_what_a_deviation_states_is_what_is_paid(said, wanted, thought, name, total):
+def test_what_a_deviation_states_is_what_is_scored(said, wanted, thought, name, total):
     given = line(said, wanted, thought)
     found = harness.deviation("uis1", given)
     scores = harness.score("uis1", UI_S1, given)

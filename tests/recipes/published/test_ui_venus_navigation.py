@@ -33,7 +33,7 @@ def score(call, target, recipe=PLAIN):
         ("Click(box=(x, y))", 0, 0), ("Click()", 1, 0),
     ],
 )  # fmt: skip
-def test_a_click_is_paid_in_steps_of_the_distance(call, total, acc):
+def test_a_click_scores_in_steps_of_the_distance(call, total, acc):
     assert score(call, POINT) == (total, acc)
 
 
@@ -61,7 +61,7 @@ SCROLL = {"bbox": [480, 230, 520, 270], "action": {"name": "scroll", "direction"
         ("Drag(start=(250, 125), end=(250, 25))", 0, 0),
     ],
 )
-def test_a_scroll_is_paid_by_what_is_right_of_it(call, total, acc):
+def test_a_scroll_scores_by_what_is_right_of_it(call, total, acc):
     assert score(call, SCROLL) == (total, acc)
 
 
@@ -127,7 +127,7 @@ def test_directions_from_end_to_end_are_those_in_pixels():
         ("Launch(app='red hat')", 0, 0), ("Finished(content='red hat')", 0, 0),
     ],
 )  # fmt: skip
-def test_content_is_paid_from_half_the_words_on(call, total, acc):
+def test_content_scores_from_half_the_words_on(call, total, acc):
     assert score(call, {"action": {"name": "type", "text": "red hat"}}) == (total, acc)
 
 
@@ -144,7 +144,7 @@ def test_launch_call_user_and_finished_have_content():
     [("Wait()", "wait"), ("PressBack()", "back"), ("PressHome()", "home"), ("PressEnter()", "enter"),
      ("PressRecent()", "recent"), ("Finished(content='')", "finished")],
 )  # fmt: skip
-def test_the_other_calls_are_paid_their_type(call, name):
+def test_the_other_calls_score_their_type(call, name):
     assert score(call, {"action": name}) == (1, 1)
     assert score(call, BOX) == (0, 0)
 

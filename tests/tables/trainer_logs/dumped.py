@@ -54,7 +54,7 @@ def wait(found: Any) -> None:
 
 
 class Tokens:
-    """What the dumping methods ask of a tokenizer: rows of token codes are the words that they stand for."""
+    """Tokenizer with all that the dumping methods ask of one: rows of token codes become the words they stand for."""
 
     pad_token_id = 0
 

@@ -91,7 +91,7 @@ def said(text: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": text}]
 
 
-def test_of_other_functions_acc_may_be_logged_and_one_pays(tmp_path: Path) -> None:
+def test_of_other_functions_acc_may_be_logged_and_one_makes_the_total(tmp_path: Path) -> None:
     write(tmp_path, 3, **{"hits": [0.5, None], "lab/acc": [1.0, None], "note": ["a", "b"], "sample_id": ["x", None]})
     found = log(tmp_path)
     assert found.parts == ()
@@ -115,8 +115,8 @@ def test_a_split_reward_has_its_total_and_parts(tmp_path: Path) -> None:
     functions = reward_funcs("gelato", split=True, format_weight=0.5)
     table: dict[str, list[Any]] = {}
     for function in functions:
-        paid = function(completions=["(300, 300)", "?"], target=[BOX] * 2, log_extra=table.__setitem__)
-        table[function.__name__] = paid
+        returned = function(completions=["(300, 300)", "?"], target=[BOX] * 2, log_extra=table.__setitem__)
+        table[function.__name__] = returned
     write(tmp_path, 1, completion=["(300, 300)", "?"], **table)
     scores = gr.recipe("gelato", format_weight=0.5).score(["(300, 300)", "?"], [BOX] * 2)
     found = rows(tmp_path)
@@ -158,8 +158,8 @@ def test_conversations_and_what_the_adapter_says_of_them(tmp_path: Path) -> None
 
 
 def test_without_keys_a_file_that_repeats_the_one_before_is_left_out(tmp_path: Path) -> None:
-    for step, paid in enumerate([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], 1):
-        write(tmp_path, step, acc=paid)
+    for step, scores in enumerate([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], 1):
+        write(tmp_path, step, acc=scores)
     found = log(tmp_path)
     assert [row["train_step"] for row in rows(tmp_path)] == [1, 1, 3, 3, 4, 4]
     list(found.batches())
