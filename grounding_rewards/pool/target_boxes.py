@@ -82,8 +82,8 @@ def not_installed(names: Collection[RecordedName | None]) -> list[str]:
 
 def _boxes(read: Targets, image_sizes: Floats) -> Floats:
     prepared = read.prepare(
-        CoordSpace.PIXEL, default=None, response_space=None, accepts=frozenset(KINDS), screen=True, image_sizes=image_sizes,
-        bad_target="abstain",
+        CoordSpace.PIXEL, default=None, response_space=None, accepts=frozenset(KINDS), screen=True,
+        image_sizes=image_sizes, bad_target="abstain",
     )  # fmt: skip
     found = np.full((len(read), 4), np.nan)
     owners, first = np.unique(prepared.regions.row, return_index=True)

@@ -118,7 +118,7 @@ def _rows(file: Path, left_out: Counter[str]) -> Iterator[_Row]:
         for place, row in enumerate(batch.rows):
             if place not in batch.unread:
                 if lacks := [key for key in _NEEDED if key not in row]:
-                    raise TableError(f"{file}, {batch.place(place)}: lacks {', '.join(lacks)}, unlike the lines before it")
+                    raise TableError(f"{file}, {batch.place(place)}: lacks {', '.join(lacks)}, unlike the lines before")
                 yield batch.place(place), batch.start + place, row
             elif batch.done == 1.0 and place == len(batch) - 1 and not _ends(file):
                 left_out[TORN] += 1

@@ -194,7 +194,7 @@ def test_a_line_without_what_every_dump_has_is_an_error(tmp_path: Path) -> None:
     line = json.loads(second)
     del line["input"], line["score"]
     file.write_text(f"{first}\n{json.dumps(line)}\n")
-    with pytest.raises(TableError, match=rf"^{file}, row 1 \(line 2\): lacks input, score, unlike the lines before it$"):
+    with pytest.raises(TableError, match=rf"^{file}, row 1 \(line 2\): lacks input, score, unlike the lines before$"):
         rows(tmp_path)
 
 
