@@ -50,7 +50,6 @@ class ArgumentMatch(OfAlternatives):
         options.choice(self, "case", Literal[True, False])
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        """Score k alternatives."""
         alternatives = rollouts.targets.alternatives.normal
         columns = argument(rollouts, self.field, alternatives)
         return compared(columns, len(alternatives), text_rule("exact", case=self.case), among)
@@ -69,7 +68,6 @@ class KeysMatch(OfAlternatives):
     high = 1.0
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        """Score k alternatives."""
         alternatives, predictions = rollouts.targets.alternatives.normal, rollouts.predictions
         given = alternatives.each(_with_enter(predictions.arguments.column("keys", len(rollouts)), predictions.actions))
         wanted = _with_enter(alternatives.arguments.column("keys", len(alternatives)), alternatives.names)
@@ -134,7 +132,6 @@ class DurationMatch(OfAlternatives):
                 raise RecipeError("DurationMatch: got a tolerance and limits; give one of them")
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        """Score k alternatives."""
         return durations(argument(rollouts, "duration"), len(rollouts.targets.alternatives), self.holds)
 
     def holds(self, given: Floats, wanted: Floats) -> geometry.Bools:
@@ -187,7 +184,6 @@ class EndHit(OfAlternatives):
         check_reach(self, "radius", "share")
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        """Score k alternatives."""
         ends, wanted = argument(rollouts, "to")
         if wanted is None:
             return np.ones(len(rollouts.targets.alternatives))

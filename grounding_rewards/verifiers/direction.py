@@ -46,7 +46,6 @@ class DirectionMatch(OfAlternatives):
         options.choice(self, "target", Convention)
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        """Score k alternatives."""
         alternatives = rollouts.targets.alternatives.normal
         given, wanted = argument(rollouts, "direction", alternatives)
         swiped, meant = argument(rollouts, "swiped", alternatives)

@@ -52,7 +52,6 @@ class InsideDistance(OfPlaces):
         options.choice(self, "polygon", PolygonRule)
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions = rollouts.targets.regions
         xy = rollouts.predictions.xy
         inside = inside_regions(xy, regions, self.polygon)
@@ -103,7 +102,6 @@ class DenseDistance(OfPlaces):
         check_reach(self, "point_radius", "point_share")
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions, xy = rollouts.targets.regions, rollouts.predictions.xy
         screen = screens(rollouts, type(self).__name__)
         inside = inside_regions(xy, regions, self.polygon, self.point_radius)
@@ -173,7 +171,6 @@ class ScreenDistance(OfPlaces):
         options.choice(self, "power", Power)
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions = rollouts.targets.regions
         screen = screens(rollouts, type(self).__name__)
         centre = _centres(regions) / screen
@@ -240,7 +237,6 @@ class Centredness(OfPlaces):
         options.choice(self, "shape", Shape)
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions = rollouts.targets.regions
         points = regions.each(rollouts.predictions.xy)
         return centredness(points, regions.box, self.shape)
@@ -291,7 +287,6 @@ class CornerDistance(OfPlaces):
     needs = NEEDS_SCREEN
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions = rollouts.targets.regions
         size = screens(rollouts, type(self).__name__)
         upper, lower = regions.box[:, :2], regions.box[:, 2:]

@@ -78,7 +78,6 @@ class Hit(OfPlaces):
             options.names(self, "actions")
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions, strict = rollouts.targets.regions, self.border == "strict"
         hit = inside_regions(
             rollouts.predictions.xy, regions, self.polygon, self.point_radius, self.whole_edges,
@@ -128,7 +127,6 @@ class NearPoint(OfPlaces):
             raise RecipeError("NearPoint: got neither radius nor share; give one of them")
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions, strict = rollouts.targets.regions, self.border == "strict"
         if self.share is not None:
             near = near_points(rollouts, "NearPoint", ~np.isnan(regions.point[:, 0]), self.share, strict=strict)

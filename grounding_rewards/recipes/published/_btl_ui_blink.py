@@ -55,7 +55,6 @@ class Blink(BaseVerifier):
         options.number(self, "overlap", high=1.0)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
         targets, into, rows = rollouts.targets, rollouts.predictions.space, len(rollouts)
         boxes, owner = _boxes_of(as_texts(rollouts.text))
         if self.response_space is not into:

@@ -59,7 +59,6 @@ class LinkMatch(BaseVerifier):
         options.number(self, "words", high=1.0)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
         found, predictions = rollouts.targets.alternatives, rollouts.predictions
         given = found.each(predictions.actions).tolist()
         wanted, place = _functions(found), self._places(rollouts).tolist()
@@ -138,7 +137,6 @@ class OwnAction(BaseVerifier):
     high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
         named = np.asarray(rollouts.predictions.actions != "", dtype=np.float64)
         if named.all():
             return named

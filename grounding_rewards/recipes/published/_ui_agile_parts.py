@@ -42,7 +42,6 @@ class Near(OfPlaces):
         return 1.0 if self.shape == BINARY else 2.0
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         points, boxes, truth = _whole(rollouts)
         if self.shape == BINARY:
             return geometry.in_box(points, truth).astype(np.float64)
@@ -62,7 +61,6 @@ class Written(BaseVerifier):
     high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
         predictions = rollouts.predictions
         written: Bools = ~np.isnan(predictions.xy[:, 0]) & np.isnan(predictions.box[:, 0])
         if not written.all():

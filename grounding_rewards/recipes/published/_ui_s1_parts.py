@@ -50,7 +50,6 @@ class StepKind(OfAlternatives):
     high = 0.5
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        """Score k alternatives."""
         alternatives = rollouts.targets.alternatives
         given, wanted = alternatives.each(rollouts.predictions.actions), _names(alternatives)
         same: NDArray[np.bool_] = given == wanted
@@ -82,7 +81,6 @@ class Near(OfPlaces):
     high = 1.0
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         xy, regions = rollouts.predictions.xy, rollouts.targets.regions
         hit = inside_regions(xy, regions, enlarge=ENLARGE)
         if regions.shapes is not None:
@@ -151,7 +149,6 @@ class Annotation(BaseVerifier):
     high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
         found = np.zeros(len(rollouts))
         if rollouts.targets.alternatives.arguments.raw is not None:
             for row, target in enumerate(rollouts.targets.rows):
@@ -199,7 +196,6 @@ class StepShare(BaseVerifier):
     high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
         steps = [max(target.num_steps or 1, 1) if target else 1 for target in rollouts.targets.rows]
         return 1.0 / np.array(steps, dtype=np.float64)
 
@@ -212,7 +208,6 @@ class ThoughtAndAction(BaseVerifier):
     high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
         texts, reason = as_texts(rollouts.text), rollouts.predictions.reason
         formed = _FORMED[reason]
         for row in np.flatnonzero(reason == _MALFORMED).tolist():

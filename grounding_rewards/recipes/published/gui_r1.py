@@ -129,7 +129,6 @@ class _InPlace(OfPlaces):
     high = 1.0
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions = rollouts.targets.regions
         points = regions.each(rollouts.predictions.xy)
         inside = geometry.in_box(points, regions.box, strict=True)

@@ -138,7 +138,6 @@ class _InPlace(OfPlaces):
     high = 1.0
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         # Below 0 this cuts away from 0, unlike int(), so that what is outside the image stays outside.
         return inside_regions(np.floor(rollouts.predictions.xy), rollouts.targets.regions).astype(np.float64)
 
