@@ -25,8 +25,8 @@ from grounding_rewards.verifiers.hit import (
     check_reach,
     inside_regions,
     near_points,
+    screens,
 )
-from grounding_rewards.verifiers.screen import screens
 
 Power = Literal[1, 2]
 
@@ -293,10 +293,10 @@ class CornerDistance(OfPlaces):
         xy, extent = rollouts.predictions.xy.take(regions.row, axis=0), lower - upper
         margin = np.minimum(xy - upper, lower - xy)
         inside = np.minimum(margin[:, 0], margin[:, 1]) >= 0
-        length = _length(np.where(inside[:, None], margin, np.minimum(margin, 0.0)))
-        farthest = _length(np.maximum(np.maximum(upper, size - lower), 0.0))
+        length = geometry.lengths(np.where(inside[:, None], margin, np.minimum(margin, 0.0)))
+        farthest = geometry.lengths(np.maximum(np.maximum(upper, size - lower), 0.0))
         flat = np.minimum(extent[:, 0], extent[:, 1]) <= 0
-        whole = np.maximum(np.where(inside & ~flat, _length(extent) / 2, farthest), _NEARLY_NOTHING)
+        whole = np.maximum(np.where(inside & ~flat, geometry.lengths(extent) / 2, farthest), _NEARLY_NOTHING)
         share = np.fmin(length / whole, 1.0)  # fmin takes the 1.0 where there is no point
         score = np.where(flat, -1.0, np.where(inside, share, -share))
         return score
@@ -304,9 +304,3 @@ class CornerDistance(OfPlaces):
 
 _NEARLY_NOTHING = 1e-9
 """Divisor in place of 0, the distance from the image's corners to a box that covers them."""
-
-
-def _length(offsets: Floats) -> Floats:
-    squares = offsets * offsets
-    length: Floats = np.sqrt(squares[:, 0] + squares[:, 1])
-    return length

@@ -14,7 +14,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import OfPlaces
 from grounding_rewards.verifiers.base import NEEDS_SCREEN
-from grounding_rewards.verifiers.screen import screens
+from grounding_rewards.verifiers.hit import screens
 
 Kind = Literal["iou", "giou", "diou", "ciou"]
 

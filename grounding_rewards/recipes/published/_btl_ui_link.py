@@ -15,8 +15,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NEEDS_SCREEN, BaseVerifier
-from grounding_rewards.verifiers.hit import inside_regions
-from grounding_rewards.verifiers.screen import screens
+from grounding_rewards.verifiers.hit import inside_regions, screens
 from grounding_rewards.verifiers.text import token_f1
 
 _TAP, _LONG_PRESS, _SWIPE, _TYPE, _HOME, _BACK = _NAMES = "Tap", "LongPress", "Swipe", "Type", "Home", "Back"
