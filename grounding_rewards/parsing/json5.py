@@ -15,6 +15,7 @@ import re
 from typing import Any
 
 from grounding_rewards.parsing.literal import is_shallow
+from grounding_rewards.targets.unique_keys import unique_keys
 
 DEEPEST = 200
 """Brackets inside brackets beyond this are an error."""
@@ -93,23 +94,12 @@ def read_json5(text: str) -> Any:
     if is_shallow(text):
         try:
             return _DECODER.decode(text)
-        except Json5Error:
-            raise
-        except ValueError:
+        except ValueError:  # a key that occurs twice among them
             pass
     return _read(text)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    mapping: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in mapping:
-            raise Json5Error(f"{key!r:.40} occurs twice")
-        mapping[key] = value
-    return mapping
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_keys)
 
 
 def _read(text: str) -> Any:

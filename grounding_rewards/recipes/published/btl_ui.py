@@ -11,14 +11,13 @@ from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.parsing import BTL_UI
 from grounding_rewards.parsing.dialects.actions.btl_ui import (
     BLANK,
-    UNREAD,
     USUAL_BOXES,
     USUAL_END,
     USUAL_NUMBER,
     USUAL_WORDS,
-    loaded,
 )
 from grounding_rewards.parsing.dialects.json_point import POINT_KEY
+from grounding_rewards.parsing.literal import UNREAD, read_json
 from grounding_rewards.parsing.texts import SPACE, compiled
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.recipes._shared import BAD_TARGET, deviations, length
@@ -126,7 +125,7 @@ def is_well_formed(text: str) -> bool:
             return False
         spans.append(found.span())
         end = found.end()
-    looks, link = (loaded(text[spans[each][1] : spans[each + 1][0]].strip()) for each in (0, 2))
+    looks, link = (read_json(text[spans[each][1] : spans[each + 1][0]].strip(), UNREAD) for each in (0, 2))
     if looks is UNREAD or not isinstance(link, list) or len(link) != 1 or not isinstance(link[0], dict):
         return False
     return POINT_KEY in link[0] or ("Plan" in link[0] and "Action" in link[0])
@@ -135,7 +134,11 @@ def is_well_formed(text: str) -> bool:
 def read_native(value: Any) -> dict[str, Any] | None:
     """``{"solution": [{"Plan": .., "Action": ..}], "bbox": [x1, y1, x2, y2]}``, or the solution alone."""
     row = value if isinstance(value, dict) and "solution" in value else {"solution": value}
-    items = loaded(row["solution"], unique_keys) if isinstance(row["solution"], str) else row["solution"]
+    items = (
+        read_json(row["solution"], object_pairs_hook=unique_keys)
+        if isinstance(row["solution"], str)
+        else row["solution"]
+    )
     item = items[0] if isinstance(items, list) and items else None
     action = (item.get("Action") or {}) if isinstance(item, dict) else None
     if not isinstance(item, dict) or not isinstance(action, dict) or not (action or POINT_KEY in item):

@@ -15,9 +15,9 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING
 from grounding_rewards.parsing import GUI_R1
-from grounding_rewards.parsing.dialects.actions.gui_r1 import CLOSE, OPEN, PLAIN_TEXT, WHOLE, answer_span, usual_answer
+from grounding_rewards.parsing.dialects.actions.gui_r1 import CLOSE, OPEN, PLAIN_TEXT, WHOLE, usual_answer
 from grounding_rewards.parsing.literal import LiteralError, read_literal
-from grounding_rewards.parsing.texts import SPACE, compiled
+from grounding_rewards.parsing.texts import SPACE, compiled, tag_span
 from grounding_rewards.recipes._shared import deviations, share
 from grounding_rewards.recipes.published._solutions import CLICK, clicks_with_places
 from grounding_rewards.rollouts import Rollouts
@@ -179,7 +179,7 @@ def is_well_formed(text: str) -> bool:
     if compiled(_USUAL).search(text):
         return True
     joint = _JOINT.search(text, len(_START)) if text.startswith(_START) and text.endswith(CLOSE) else None
-    span = answer_span(text)
+    span = tag_span(text, "answer")
     if joint is None or span is None or joint.end() > len(text) - len(CLOSE):
         return False
     content = text[slice(*span)].strip()

@@ -223,16 +223,11 @@ def _is_in(point: list[float], box: Any) -> bool:
 
 def _in_own_words(target: Mapping[str, Any]) -> dict[str, Any]:
     """A target of the wire form with the names of its actions as the source's model writes them."""
-    found = dict(target)
+    found, regions = dict(target), target.get("regions")
     if "action" in target:
         found["action"] = _own_action(target["action"], target)
-    if isinstance(target.get("regions"), list):
-        found["regions"] = [
-            {**place, "action": _own_action(place["action"], place)}
-            if isinstance(place, Mapping) and "action" in place
-            else place
-            for place in target["regions"]
-        ]
+    if isinstance(regions, list):
+        found["regions"] = [_in_own_words(each) if isinstance(each, Mapping) else each for each in regions]
     return found
 
 
