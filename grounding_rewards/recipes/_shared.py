@@ -97,6 +97,11 @@ def box_by_edges(value: Any) -> dict[str, Any] | None:
     return {"bbox": [value[edge] for edge in _EDGES], **{key: value[key] for key in value if key not in _EDGES}}
 
 
+def by_edges(*box: float) -> Any:
+    """A box as ``box_by_edges`` reads it, for examples."""
+    return frozen(dict(zip(_EDGES, box, strict=True)))
+
+
 def dialect_named(name: str) -> Dialect:
     """A dialect by name, built in or from a plugin; or by ``module:attr`` or ``/path/file.py:attr``.
 

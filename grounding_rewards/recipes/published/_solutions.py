@@ -1,4 +1,4 @@
-"""Solutions: targets written as the answers of UI-R1 are, with a box in place of the point."""
+"""Answers in tags, and targets written as such answers are, a box in place of the point; clicks without a place."""
 
 from __future__ import annotations
 

@@ -11,8 +11,7 @@ from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.parsing import FIRST_CALL_INTEGERS
 from grounding_rewards.parsing.dialects.tool_calls import USUAL_CALL, call_texts, coordinate, first_call
 from grounding_rewards.parsing.texts import compiled
-from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, deviations, share
+from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, by_edges, deviations, share
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import CornerDistance, Hit, JudgedFormat
@@ -20,7 +19,6 @@ from grounding_rewards.verifiers import CornerDistance, Hit, JudgedFormat
 _PAPER = "GroundCUA / GroundNext: Grounding Computer Use Agents on Human Demonstrations"
 _EDGES = (-0.5, -0.1, 0.0, 0.1, 0.5)
 _VALUES = (-1.0, -0.5, -0.1, 0.1, 0.5, 1.0)
-_KEYS = ("x1", "y1", "x2", "y2")
 _CALL = '<tool_call>\n{{"name": "computer_use", "arguments": {{"action": "left_click", "coordinate": {}}}}}</tool_call>'
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NO_PYTHON = ("true", "false", "null", "NaN", "Infinity")
@@ -49,7 +47,7 @@ def groundnext(*, response_space: CoordSpace | str = CoordSpace.PIXEL, format_we
     weight = share("format_weight", format_weight)
     clipped = steps("norm_distance", CornerDistance(), _EDGES, _VALUES)
     well_formed = JudgedFormat(is_well_formed, ("</tool_call>", "]"), low=-1.0)
-    flat = Example(_CALL.format([200, 100]), _wire(100, 100, 300, 110), image_size=(1000, 800))
+    flat = Example(_CALL.format([200, 100]), by_edges(100, 100, 300, 110), image_size=(1000, 800))
     return Recipe(
         name="groundnext",
         dialect=FIRST_CALL_INTEGERS,
@@ -70,12 +68,8 @@ def groundnext(*, response_space: CoordSpace | str = CoordSpace.PIXEL, format_we
             "inside: norm_distance = 2 · (distance to the nearest corner) / diagonal\n"
             "outside: norm_distance = -(distance to the box) / (its largest from a corner of the image)"
         ),
-        example=Example(_CALL.format([200, 150]), _wire(100, 100, 300, 200), image_size=(1000, 800)),
+        example=Example(_CALL.format([200, 150]), by_edges(100, 100, 300, 200), image_size=(1000, 800)),
     )
-
-
-def _wire(*box: int) -> Any:
-    return frozen(dict(zip(_KEYS, box, strict=True)))
 
 
 def is_well_formed(text: str) -> bool:

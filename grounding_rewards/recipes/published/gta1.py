@@ -69,16 +69,13 @@ def read_native(value: Any) -> dict[str, Any] | None:
     boxes = boxes if boxes and all(isinstance(box, list) for box in boxes) else [boxes]
     if not all(_is_box(box) for box in boxes):
         return None
-    return {"regions": [{"bbox": _scaled(box, width, height)} for box in boxes], "space": CoordSpace.MODEL_PIXEL.value}
+    regions = [{"bbox": [edge * ratio for edge, ratio in zip(box, (width, height) * 2, strict=True)]} for box in boxes]
+    return {"regions": regions, "space": CoordSpace.MODEL_PIXEL.value}
 
 
 def _is_box(box: list[Any]) -> bool:
     numbers = len(box) == 4 and all(type(edge) in (int, float) and abs(edge) < COORDINATE_LIMIT for edge in box)
     return numbers and box[0] <= box[2] and box[1] <= box[3]
-
-
-def _scaled(box: list[Any], width: float, height: float) -> list[Any]:
-    return [edge * (height if index % 2 else width) for index, edge in enumerate(box)]
 
 
 NATIVE = NativeForm(

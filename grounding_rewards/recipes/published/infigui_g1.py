@@ -6,15 +6,13 @@ from grounding_rewards.combine import gate, weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import POINT_LIST, THOUGHT_POINT_LIST
-from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, deviations, length
+from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, by_edges, deviations, length
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Exploration, Hit, NotCollinear
 
 _PAPER = "InfiGUI-G1: Advancing GUI Grounding with Adaptive Exploration Policy Optimization"
-_KEYS = ("x1", "y1", "x2", "y2")
-_TARGET = frozen(dict(zip(_KEYS, (100, 100, 300, 200), strict=True)))
+_TARGET = by_edges(100, 100, 300, 200)
 _THOUGHT = "<think>It is in the toolbar.</think>\n"
 
 
