@@ -14,7 +14,7 @@ import math
 import re
 from typing import Any
 
-from grounding_rewards.parsing.literal import is_shallow
+from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.targets.unique_keys import unique_keys
 
 DEEPEST = 200
@@ -91,12 +91,8 @@ def read_json5(text: str) -> Any:
     Traceback (most recent call last):
     grounding_rewards.parsing.json5.Json5Error: 'a' occurs twice
     """
-    if is_shallow(text):
-        try:
-            return _DECODER.decode(text)
-        except ValueError:  # a key that occurs twice among them
-            pass
-    return _read(text)
+    value = read_json(text, _NONE, _DECODER)
+    return _read(text) if value is _NONE else value  # where a key occurs twice, the second reading says so
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=unique_keys)

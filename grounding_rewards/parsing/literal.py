@@ -70,14 +70,17 @@ UNREAD = object()
 """The result of ``read_json`` for a text that is no JSON, where null is one."""
 
 
-def read_json(text: str, otherwise: Any = None, **options: Any) -> Any:
-    """Return the JSON value of a text, with ``json.loads``'s options; ``otherwise`` if it is none or nests too deeply.
+_DECODER = json.JSONDecoder()
+
+
+def read_json(text: str, otherwise: Any = None, decoder: json.JSONDecoder = _DECODER) -> Any:
+    """Return the JSON value of a text, as a decoder reads it; ``otherwise`` if it is none or nests too deeply.
 
     >>> read_json('{"a": [1.5]}'), read_json("[1"), read_json("[" * 40 + "]" * 40)
     ({'a': [1.5]}, None, None)
     """
     try:
-        return json.loads(text, **options) if is_shallow(text) else otherwise
+        return decoder.decode(text) if is_shallow(text) else otherwise
     except ValueError:
         return otherwise
 

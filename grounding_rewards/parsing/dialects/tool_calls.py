@@ -18,7 +18,7 @@ from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.parsing.pattern_dialect import PatternDialect
 from grounding_rewards.parsing.patterns import BRACKETED_POINT, JSON_ACTION, KEY, XY
 from grounding_rewards.parsing.reader_dialect import ReaderDialect
-from grounding_rewards.parsing.texts import Texts, compiled, matches, tag_span
+from grounding_rewards.parsing.texts import Texts, compiled, limited, matches, tag_span
 
 
 @dataclass(frozen=True)
@@ -115,25 +115,28 @@ def first_call(text: str) -> Any:
     return read_json(text[slice(*span)]) if span else None
 
 
-def coordinate(call: Any, kinds: tuple[type, ...] = (int, float)) -> list[int | float] | None:
-    """Return the two finite numbers of ``arguments.coordinate``; None if a call has no such pair, as of booleans.
+def coordinate(call: Any, kinds: tuple[type, ...] = (int, float)) -> list[float] | None:
+    """Return the two finite numbers of ``arguments.coordinate``; None if a call has no such pair.
+
+    Booleans are no numbers. Numbers far outside any screen are clipped to ±COORDINATE_LIMIT, so that they stay finite.
 
     >>> coordinate({"arguments": {"coordinate": [512, 384.5]}}), coordinate({"arguments": {"coordinate": [True, 1]}})
-    ([512, 384.5], None)
+    ([512.0, 384.5], None)
     """
     arguments = call.get("arguments") if isinstance(call, dict) else None
     pair = arguments.get("coordinate") if isinstance(arguments, dict) else None
     if not isinstance(pair, list) or len(pair) != 2:
         return None
-    return pair if all(type(number) in kinds and abs(number) < math.inf for number in pair) else None
+    finite = all(type(number) in kinds and abs(number) < math.inf for number in pair)
+    return list(map(limited, pair)) if finite else None
 
 
-def _read(text: str) -> list[list[int | float]] | None:
+def _read(text: str) -> list[list[float]] | None:
     pair = coordinate(first_call(text))
     return None if pair is None else [pair]
 
 
-def _read_whole(text: str) -> list[list[int | float]] | None:
+def _read_whole(text: str) -> list[list[float]] | None:
     pair = coordinate(first_call(text), (int,))
     return None if pair is None else [pair]
 

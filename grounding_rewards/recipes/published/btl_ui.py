@@ -29,6 +29,7 @@ from grounding_rewards.targets.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
 
 _PAPER = "BTL-UI: Blink-Think-Link Reasoning Model for GUI Agent"
+_UNIQUE = json.JSONDecoder(object_pairs_hook=unique_keys)
 _SAID = ("text", "direction")
 _BOX, _POINT = (100, 100, 300, 200), (200, 150)
 _SCALE = {CoordSpace.PIXEL: 2, CoordSpace.MODEL_PIXEL: 1, CoordSpace.THOUSANDTHS: 1, CoordSpace.UNIT: 0.001}
@@ -134,11 +135,7 @@ def is_well_formed(text: str) -> bool:
 def read_native(value: Any) -> dict[str, Any] | None:
     """``{"solution": [{"Plan": .., "Action": ..}], "bbox": [x1, y1, x2, y2]}``, or the solution alone."""
     row = value if isinstance(value, dict) and "solution" in value else {"solution": value}
-    items = (
-        read_json(row["solution"], object_pairs_hook=unique_keys)
-        if isinstance(row["solution"], str)
-        else row["solution"]
-    )
+    items = read_json(row["solution"], decoder=_UNIQUE) if isinstance(row["solution"], str) else row["solution"]
     item = items[0] if isinstance(items, list) and items else None
     action = (item.get("Action") or {}) if isinstance(item, dict) else None
     if not isinstance(item, dict) or not isinstance(action, dict) or not (action or POINT_KEY in item):

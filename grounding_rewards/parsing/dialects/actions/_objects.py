@@ -16,6 +16,8 @@ MOST = MAX_ANSWERS + 1
 # Objects without a quote hold no key: a run of them is skipped as a whole.
 _TOKEN = re.compile(r"""(?:\{[^{}"']*\}[^{}"']*)+|[{}]|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?""", re.DOTALL)
 
+_LOOSELY = json.JSONDecoder(strict=False)  # models break lines in strings
+
 # In single quotes, up to a quote behind which there is a colon, the next key or the end. Nothing is read twice.
 _LOOSE = re.compile(
     rf""""(?:[^"\\]++|\\.)*+(?:"|$)|'((?:[^'\\]++|\\.|'(?!{SPACE}(?:[:}}\]]|,{SPACE}["'])))*+)(?:'|$)""", re.DOTALL
@@ -78,7 +80,7 @@ def _dicts(texts: list[str]) -> list[dict[Any, Any]]:
 
 
 def _json(text: str) -> Any:
-    return read_json(text, strict=False)  # models break lines in strings
+    return read_json(text, decoder=_LOOSELY)
 
 
 def _spans(text: str, start: int) -> list[tuple[int, int]]:
