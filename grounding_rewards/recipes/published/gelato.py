@@ -107,11 +107,14 @@ _NATIVE = {
 
 
 _PIXEL_DEVIATIONS = {
-    "not-text": "A response other than a string or None is a TypeError; the source reads str(response), or scores 0.",
+    "not-text": "A response that is neither a string nor None is a TypeError; the source reads str(response), or "
+    "scores 0.",
     **BAD_TARGET,
     **UNICODE_DIGITS,
-    "spaces": "White space around the tuple, after ( and before a comma or ) is read over; the source scores 0.",
-    "huge-number": "Numbers of 300 digits and more are a miss; the source raises OverflowError or ValueError.",
+    "spaces": "White space around the tuple, after ( and before a comma or ) is read over; the source scores such "
+    "answers 0.",
+    "huge-number": "Numbers of 300 and more digits are a miss far outside the image; the source raises OverflowError "
+    "or ValueError.",
     "no-extent": "An exact hit on a box without extent scores 1; the source scores 0, or raises ZeroDivisionError.",
 }
 _DEVIATIONS = {name: why for name, why in _PIXEL_DEVIATIONS.items() if name != "spaces"}
