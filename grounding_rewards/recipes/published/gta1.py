@@ -90,7 +90,7 @@ SHARED = {
 }
 _DEVIATIONS = {
     **SHARED,
-    "spaces": "White space after ( and before a comma or ), and a point without decimals, are read; the source scores "
-    "0.",
+    "spaces": "White space after ( and before a comma or ), and a decimal point without decimals, are read; the source "
+    "scores 0.",
     "decimals": "Decimals are numbers; the source's pattern admits them, then int() raises and the answer scores 0.",
 }

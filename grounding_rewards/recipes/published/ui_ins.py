@@ -63,5 +63,5 @@ NATIVE = NativeForm(
 
 _DEVIATIONS = {
     **SHARED,
-    "spaces": "White space around the numbers is read over; the source scores [200, 150] 0, its own prompt's form.",
+    "spaces": "White space around the numbers is read over; the source scores [200, 150] 0, as its own prompt has it.",
 }
