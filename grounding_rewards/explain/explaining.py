@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from grounding_rewards.combine import Known, parts_of
-from grounding_rewards.errors import GroundingRewardsError, TargetError
+from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.explain.case import Case, numbers_of, read_response
-from grounding_rewards.explain.explanation import Compared, Explanation, Mate, ReadTarget, Together
+from grounding_rewards.explain.explanation import Compared, Explanation, Mate, Together
 from grounding_rewards.explain.labels import acc_made_by, plain
 from grounding_rewards.explain.position import position, positions
 from grounding_rewards.explain.target_section import (
@@ -61,7 +61,7 @@ def explain(recipe: Recipe, case: Case) -> Explanation:
         formula=recipe.formula,
         response=case.response,
         read=read_response(recipe, case.response, reason),
-        target=_target(recipe, case),
+        target=describe_target(recipe, case),
         valid=0.0 if error else 1.0,
         reason=Reason.BAD_TARGET.name if error else reason.name,
         error=error.problem if error else None,
@@ -100,7 +100,7 @@ def _compared(recipe: Recipe, case: Case) -> Compared:
 def _scored(explanation: Explanation, recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) -> Explanation:
     """Add all that holds of a target that can be used."""
     known: Known = {}
-    target, reach = explanation.target, extents(case, rollouts)
+    target, own, reach = explanation.target, rollouts.targets.rows[case.row], extents(case, rollouts)
     moves = conversions(recipe, explanation.read, target, reach)
     used = {space for move in moves if move.axes for space in (move.source, move.into)}
     where = position(recipe, case.row, rollouts)
@@ -108,7 +108,7 @@ def _scored(explanation: Explanation, recipe: Recipe, case: Case, rollouts: Roll
         used |= {where.space, recipe.space.value}
     return replace(
         explanation,
-        target=target and with_totals_alone(target, recipe, case),
+        target=with_totals_alone(target, own, recipe, case) if target and own else target,
         total=float(scores.total[case.row]),
         acc=float(scores.acc[case.row]),
         acc_is=acc_made_by(recipe),
@@ -120,13 +120,6 @@ def _scored(explanation: Explanation, recipe: Recipe, case: Case, rollouts: Roll
         positions=positions(recipe, case.row, rollouts),
         together=_together(recipe, case, rollouts, scores),
     )
-
-
-def _target(recipe: Recipe, case: Case) -> ReadTarget | None:
-    try:
-        return describe_target(recipe, case)
-    except TargetError:
-        return None
 
 
 def _together(recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) -> Together | None:

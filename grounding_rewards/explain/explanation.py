@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from grounding_rewards.explain.labels import plain
@@ -284,7 +284,7 @@ class Explanation:
         >>> explain(recipe("gelato"), Case(("(200, 150)",), ([0.1, 0.1, 0.3, 0.2],))).to_dict()["position"]["words"]
         'inside'
         """
-        values: dict[str, Any] = _jsonable(self)
+        values: dict[str, Any] = plain(asdict(self))
         return values
 
 
@@ -317,11 +317,3 @@ class Compared:
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
         return dict(vars(self))
-
-
-def _jsonable(value: Any) -> Any:
-    if is_dataclass(value):
-        return {field.name: _jsonable(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, tuple):
-        return [_jsonable(item) for item in value]
-    return plain(value)

@@ -27,8 +27,8 @@ _BESIDE = ("image_size", "model_image_size", "id", "task", "trajectory", "step",
 _NAMES = {2: ("x", "y"), 3: ("x", "y", "r across"), 4: ("x1", "y1", "x2", "y2")}
 
 
-def describe_target(recipe: Recipe, case: Case) -> ReadTarget:
-    """Read the target of a case's row as the recipe does."""
+def describe_target(recipe: Recipe, case: Case) -> ReadTarget | None:
+    """Read the target of a case's row as the recipe does; None where it cannot be read."""
     forms = ["wire"]
 
     def read(value: Any) -> Any:
@@ -37,7 +37,10 @@ def describe_target(recipe: Recipe, case: Case) -> ReadTarget:
         return fields
 
     native = recipe.native and replace(recipe.native, read=read)
-    target = read_target(case.target, native=native, space=recipe.target_space, label_free=recipe.label_free)
+    try:
+        target = read_target(case.target, native=native, space=recipe.target_space, label_free=recipe.label_free)
+    except TargetError:
+        return None
     placed = target.regions or target.ends
     return ReadTarget(
         form=forms[-1],
@@ -51,11 +54,11 @@ def describe_target(recipe: Recipe, case: Case) -> ReadTarget:
     )
 
 
-def with_totals_alone(read: ReadTarget, recipe: Recipe, case: Case) -> ReadTarget:
+def with_totals_alone(read: ReadTarget, target: Target, recipe: Recipe, case: Case) -> ReadTarget:
     """Score the row with each place of its target as the only one, where there are several."""
     if not 1 < len(read.places) <= MOST_PLACES or read.actions or recipe.label_free:
         return read
-    target, places = _read(recipe, case.target), []
+    places = []
     for place, region in zip(read.places, target.regions, strict=True):
         targets = list(case.targets)
         targets[case.row] = to_wire(replace(target, regions=(region,)))
@@ -128,13 +131,9 @@ def _conversion(
     return Conversion(what, source.value, into.value, tuple(axes))
 
 
-def _read(recipe: Recipe, value: Any) -> Target:
-    return read_target(value, native=recipe.native, space=recipe.target_space)
-
-
 def _rewritten(recipe: Recipe, value: Any) -> Any:
     try:
-        return to_wire(_read(recipe, value))
+        return to_wire(read_target(value, native=recipe.native, space=recipe.target_space))
     except TargetError:
         return value
 

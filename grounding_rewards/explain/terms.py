@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import Combination, Known, evaluate, is_combination
 from grounding_rewards.explain.arithmetic import intermediate_numbers
 from grounding_rewards.explain.explanation import Term
@@ -28,10 +27,7 @@ class _Row:
     def scores(self, term: Verifier, label: str) -> tuple[float, dict[str, float]]:
         """Return the row's score and those of all parts inside."""
         scores, parts = evaluate(term, self.rollouts, label, self.known)
-        return self.of(scores), {name: self.of(column) for name, column in parts.items()}
-
-    def of(self, column: Floats) -> float:
-        return float(column[self.row])
+        return float(scores[self.row]), {name: float(column[self.row]) for name, column in parts.items()}
 
 
 def term_of(term: Verifier, rollouts: Rollouts, row: int, *, name: str = TOTAL, known: Known | None = None) -> Term:

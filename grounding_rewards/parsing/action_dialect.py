@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from grounding_rewards.actions import Act, Objects, columns, normalised
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing.base import Answers, Found, alone, nothing, put
+from grounding_rewards.parsing.base import Answers, Found, OneDialect, alone, nothing, put
 from grounding_rewards.parsing.pattern_dialect import places
 from grounding_rewards.parsing.patterns import check_texts, groups_of
-from grounding_rewards.parsing.reader_dialect import Place, as_place
-from grounding_rewards.parsing.texts import Column, Texts, contains, contains_any, extract, strings
+from grounding_rewards.parsing.reader_dialect import Place, as_place, likely_rows
+from grounding_rewards.parsing.texts import Column, Texts, extract, strings
 
 Read = Callable[[str], Sequence[Act] | None]
 
@@ -27,7 +27,7 @@ _GROUPS = _PLACES | {"text", "direction", "app", "status", "button"}
 
 
 @dataclass(frozen=True)
-class ActionDialect:
+class ActionDialect(OneDialect):
     """A function that reads the actions of one text, and patterns that read texts in the usual forms for many at once.
 
     Args:
@@ -55,11 +55,6 @@ class ActionDialect:
 
     trusted = True
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The dialect itself."""
-        return (self.name,)
-
     def check_patterns(self) -> None:
         """Check patterns and signs.
 
@@ -79,13 +74,8 @@ class ActionDialect:
         if len(texts) == 1 and not texts.vectorised:
             return self._find_one(texts.values[0], answers)
         found = nothing(len(texts), answers)
-        if texts.vectorised:
-            left = self._likely(found, texts, self._find_usual(found, texts))
-        else:
-            begun = [any([sign in text for sign in self.signs]) for text in texts.values]  # noqa: C419 (faster so)
-            found.begun[:] = begun
-            left = [row for row, begins in enumerate(begun) if begins]
-        read = [(row, acts) for row in left if (acts := self.read(texts.values[row]))]
+        left = self._find_usual(found, texts) if texts.vectorised else np.arange(len(texts))
+        read = [(row, acts) for row in likely_rows(self, found, texts, left) if (acts := self.read(texts.values[row]))]
         if read:
             self._write(found, read, answers)
         return found
@@ -134,19 +124,6 @@ class ActionDialect:
             put(found, left[matched], some, np.flatnonzero(matched))
             left = left[~matched]
         return left
-
-    def _likely(self, found: Found, texts: Texts, left: NDArray[np.int64]) -> list[int]:
-        """Return those of the other rows that may hold an answer."""
-        for signs in (self.signs, *((part,) for part in self.must)):
-            if not len(left):
-                break
-            rest = texts.take(left)
-            held = contains_any(rest, signs) if len(signs) != 1 else contains(rest, signs[0])
-            if signs is self.signs:
-                found.begun[left] |= held
-            left = left[held]
-        rows: list[int] = left.tolist()
-        return rows
 
     def _write(self, found: Found, read: list[tuple[int, Sequence[Act]]], answers: Answers) -> None:
         """Write the actions that were read in some rows."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.actions import CLICKS
 from grounding_rewards.parsing.base import Answers, Dialect, Found, find, is_trusted, nothing, put
-from grounding_rewards.parsing.pattern_dialect import PatternDialect
+from grounding_rewards.parsing.pattern_dialect import PatternDialect, begins
 from grounding_rewards.parsing.patterns import check_patterns
 from grounding_rewards.parsing.texts import Texts, compiled, contains_any, matches
 
@@ -61,7 +61,7 @@ class AutoDialect:
         values = texts.values
         left = list(range(len(values)))
         for step in self._steps:
-            rows = [row for row in left if _has(values[row], step.gate) and _has(values[row], step.signs)]
+            rows = [row for row in left if begins(values[row], step.gate) and begins(values[row], step.signs)]
             if rows and step.pattern is not None:
                 results.begun += [rows] if step.signs else []
                 search = compiled(step.pattern).search
@@ -188,13 +188,6 @@ def _refused(found: Found) -> Found:
     xy, refused = found.xy.copy(), found.refused.copy()  # the columns of a single answer are shared and read-only
     xy[rows], refused[rows] = np.nan, True
     return replace(found, xy=xy, refused=refused)
-
-
-def _has(text: str, signs: tuple[str, ...]) -> bool:
-    for sign in signs:  # any() takes longer
-        if sign in text:
-            return True
-    return not signs
 
 
 def _narrowed(rows: Rows, texts: Texts, kept: NDArray[np.bool_]) -> tuple[Rows, Texts]:

@@ -65,6 +65,17 @@ class Dialect(Protocol):
         """Find the answer that counts in each of n texts; ``answers`` says which one where there are several."""
 
 
+class OneDialect:
+    """Base of dialects that try no others."""
+
+    name: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The dialect itself."""
+        return (self.name,)
+
+
 _NAMELESS, _UNMATCHED = np.array([""], dtype=np.object_), np.array([-1], dtype=np.int8)
 _ONE, _FALSE, _NO_BOX = np.array([1], dtype=np.int64), np.array([False]), np.full((1, 4), np.nan)
 # Results of single texts share these arrays, so they must not be written to.

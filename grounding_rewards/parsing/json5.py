@@ -14,7 +14,8 @@ import math
 import re
 from typing import Any
 
-from grounding_rewards.parsing.literal import is_shallow
+from grounding_rewards.parsing.literal import read_json
+from grounding_rewards.targets.unique_keys import unique_keys
 
 DEEPEST = 200
 """Brackets inside brackets beyond this are an error."""
@@ -90,26 +91,11 @@ def read_json5(text: str) -> Any:
     Traceback (most recent call last):
     grounding_rewards.parsing.json5.Json5Error: 'a' occurs twice
     """
-    if is_shallow(text):
-        try:
-            return _DECODER.decode(text)
-        except Json5Error:
-            raise
-        except ValueError:
-            pass
-    return _read(text)
+    value = read_json(text, _NONE, _DECODER)
+    return _read(text) if value is _NONE else value  # where a key occurs twice, the second reading says so
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    mapping: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in mapping:
-            raise Json5Error(f"{key!r:.40} occurs twice")
-        mapping[key] = value
-    return mapping
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_keys)
 
 
 def _read(text: str) -> Any:

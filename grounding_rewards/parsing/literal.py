@@ -8,6 +8,7 @@ that a backslash continues, a sign on the line before its number, and tuples as 
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -63,6 +64,25 @@ def is_shallow(text: str) -> bool:
         if depth > SHALLOW:
             return False
     return True
+
+
+UNREAD = object()
+"""The result of ``read_json`` for a text that is no JSON, where null is one."""
+
+
+_DECODER = json.JSONDecoder()
+
+
+def read_json(text: str, otherwise: Any = None, decoder: json.JSONDecoder = _DECODER) -> Any:
+    """Return the JSON value of a text, as a decoder reads it; ``otherwise`` if it is none or nests too deeply.
+
+    >>> read_json('{"a": [1.5]}'), read_json("[1"), read_json("[" * 40 + "]" * 40)
+    ({'a': [1.5]}, None, None)
+    """
+    try:
+        return decoder.decode(text) if is_shallow(text) else otherwise
+    except ValueError:
+        return otherwise
 
 
 class _Open:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing.base import MAX_ANSWERS, Answers, Found, alone, nothing, put
+from grounding_rewards.parsing.base import MAX_ANSWERS, Answers, Found, OneDialect, alone, nothing, put
 from grounding_rewards.parsing.patterns import check_texts, groups_of
 from grounding_rewards.parsing.texts import (
     SPACE,
@@ -35,7 +35,7 @@ _PLACES = ({"x", "y"}, {"x1", "y1", "x2", "y2"})
 
 
 @dataclass(frozen=True)
-class PatternDialect:
+class PatternDialect(OneDialect):
     """One pattern with groups x and y, or x1 y1 x2 y2, or both as alternatives, or none for a refusal.
 
     Args:
@@ -59,11 +59,6 @@ class PatternDialect:
     usual: str = field(default="", repr=False)
 
     trusted = True
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The dialect itself."""
-        return (self.name,)
 
     @cached_property
     def full_pattern(self) -> str:
@@ -118,7 +113,7 @@ class PatternDialect:
 
     def _find_few(self, texts: Texts, answers: Answers) -> Found:
         """Find answers text by text."""
-        read = [self._read(text, answers) if self._begins(text) else None for text in texts.values]
+        read = [self._read(text, answers) if begins(text, self.signs) else None for text in texts.values]
         if len(read) == 1 and read[0] and len(read[0]) == 1:
             return alone(*read[0][0], begun=bool(self.signs), answers=answers)
         found = nothing(len(texts), answers)
@@ -133,12 +128,6 @@ class PatternDialect:
                 if found.points is not None and len(places) > 1:
                     found.points[row] = np.array([place.point for place in places], dtype=np.float64)
         return found
-
-    def _begins(self, text: str) -> bool:
-        for sign in self.signs:  # any() takes longer
-            if sign in text:
-                return True
-        return not self.signs
 
     def _read(self, text: str, answers: Answers) -> list[_Place]:
         """Return the answers of one text that the policy needs, at most one more than ``MAX_ANSWERS``."""
@@ -218,6 +207,14 @@ class PatternDialect:
         if len(several):
             counts[several] = count(texts.take(several), self.full_pattern)
         return counts
+
+
+def begins(text: str, signs: tuple[str, ...]) -> bool:
+    """Return True if a text holds one of the signs, or there are none."""
+    for sign in signs:  # any() takes longer
+        if sign in text:
+            return True
+    return not signs
 
 
 class _Place(NamedTuple):

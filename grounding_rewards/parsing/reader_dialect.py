@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing.base import Answers, Found, alone, nothing
+from grounding_rewards.parsing.base import Answers, Found, OneDialect, alone, nothing
 from grounding_rewards.parsing.pattern_dialect import places
 from grounding_rewards.parsing.patterns import check_texts, groups_of
 from grounding_rewards.parsing.texts import Texts, contains, contains_any, extract
@@ -22,7 +23,7 @@ Read = Callable[[str], Sequence[Place] | None]
 
 
 @dataclass(frozen=True)
-class ReaderDialect:
+class ReaderDialect(OneDialect):
     """A function that reads one text, and a pattern that reads texts in the usual form for many at once.
 
     The pattern makes n texts fast; the function defines the answer. For a text that the pattern matches, ``read`` must
@@ -45,11 +46,6 @@ class ReaderDialect:
 
     trusted = True
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The dialect itself."""
-        return (self.name,)
-
     def check_patterns(self) -> None:
         """Check the pattern and the signs.
 
@@ -67,16 +63,11 @@ class ReaderDialect:
         """Find the answer that counts in each text; see ``Found``."""
         if len(texts) == 1:
             return self._find_one(texts.values[0], answers)
-        found = nothing(len(texts), answers)
+        found, left = nothing(len(texts), answers), np.arange(len(texts))
         if texts.vectorised:
             usual = self._find_usual(found, texts)
-            left = self._likely(found, texts, np.flatnonzero(~usual))
-            found = replace(found, usual=usual)
-        else:
-            begun = [any([sign in text for sign in self.signs]) for text in texts.values]  # noqa: C419 (faster so)
-            found.begun[:] = begun
-            left = [row for row, begins in enumerate(begun) if begins]
-        for row in left:
+            found, left = replace(found, usual=usual), np.flatnonzero(~usual)
+        for row in likely_rows(self, found, texts, left):
             answer = self.read(texts.values[row])
             if answer:
                 self._write(found, row, answer, answers)
@@ -101,18 +92,6 @@ class ReaderDialect:
         found.dialect[usual] = 0
         return usual
 
-    def _likely(self, found: Found, texts: Texts, left: NDArray[np.int64]) -> list[int]:
-        """Return those of the other rows that may hold an answer."""
-        rest = texts.take(left)
-        begun = contains_any(rest, self.signs)
-        found.begun[left] = begun
-        left, rest = left[begun], rest.take(np.flatnonzero(begun))
-        for part in self.must:
-            held = contains(rest, part)
-            left, rest = left[held], rest.take(np.flatnonzero(held))
-        rows: list[int] = left.tolist()
-        return rows
-
     def _write(self, found: Found, row: int, answer: Sequence[Place], answers: Answers) -> None:
         point, box = as_place(answer[-1 if answers == "last" else 0])
         found.xy[row], found.dialect[row] = point, 0
@@ -123,9 +102,25 @@ class ReaderDialect:
             found.points[row] = np.array([as_place(place)[0] for place in answer])
 
 
+def likely_rows(dialect: Any, found: Found, texts: Texts, left: NDArray[np.int64]) -> list[int]:
+    """Mark as begun those of some rows that hold one of a dialect's signs; return those that may hold an answer."""
+    if not texts.vectorised:
+        begun = [any([sign in text for sign in dialect.signs]) for text in texts.values]  # noqa: C419 (faster so)
+        found.begun[:] = begun
+        return [row for row, begins in enumerate(begun) if begins]
+    held = contains_any(texts.take(left), dialect.signs)
+    found.begun[left] = held
+    left = left[held]
+    for part in dialect.must:
+        left = left[contains(texts.take(left), part)]
+    rows: list[int] = left.tolist()
+    return rows
+
+
 def as_place(place: Place) -> tuple[tuple[float, float], tuple[float, ...] | None]:
     """Return a place's point, clipped to ±COORDINATE_LIMIT, and its box; None for the box of a point."""
-    numbers = [max(min(COORDINATE_LIMIT, float(number)), -COORDINATE_LIMIT) for number in place]  # of NaN the limit
+    # As ``limited`` does, without a call for each number.
+    numbers = [float(max(-COORDINATE_LIMIT, min(COORDINATE_LIMIT, number))) for number in place]
     if len(numbers) == 2:
         return (numbers[0], numbers[1]), None
     x1, y1, x2, y2 = numbers

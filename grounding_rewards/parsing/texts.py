@@ -226,6 +226,28 @@ def number(numeral: str | None) -> float:
     return min(max(float(numeral), -COORDINATE_LIMIT), COORDINATE_LIMIT) if numeral else np.nan
 
 
+def limited(value: float) -> float:
+    """Return a number as a float, limited to ±COORDINATE_LIMIT; of NaN the limit.
+
+    >>> limited(10**400), limited(float("nan")), limited(-1)
+    (1000000000000.0, 1000000000000.0, -1.0)
+    """
+    # In this order NaN gives the limit, and whole numbers too large for a float are compared as they are.
+    return float(max(-COORDINATE_LIMIT, min(COORDINATE_LIMIT, value)))
+
+
+def tag_span(text: str, name: str, start: int = 0) -> tuple[int, int] | None:
+    """Return start and end of what the first pair of tags of a name from ``start`` on holds; None without a pair.
+
+    >>> tag_span("<answer>[]</answer><answer>[1]</answer>", "answer"), tag_span("<answer>[]", "answer")
+    ((8, 10), None)
+    """
+    opened = text.find(f"<{name}>", start)
+    inside = opened + len(name) + 2
+    closed = text.find(f"</{name}>", inside) if opened >= 0 else -1
+    return None if closed < 0 else (inside, closed)
+
+
 def floats(column: Column) -> Floats:
     """Read a column of numerals as float64, limited to ±COORDINATE_LIMIT; NaN for None and ""."""
     if isinstance(column, list):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from grounding_rewards.coords.spaces import CoordSpace, sizes_needed
-from grounding_rewards.errors import RecipeError, near, short_repr
+from grounding_rewards.coords.spaces import CoordSpace, as_space, sizes_needed
+from grounding_rewards.errors import RecipeError, SpaceError, near, short_repr
 from grounding_rewards.parsing import Dialect
 from grounding_rewards.parsing.patterns import check_patterns
 from grounding_rewards.plugins.frozen import frozen
@@ -41,6 +41,28 @@ def length(name: str, value: float) -> float:
     return float(value)
 
 
+def choice(name: str, value: Any, known: Sequence[Any]) -> None:
+    """Check that an option is one of the known values.
+
+    Raises:
+        RecipeError: it is none.
+    """
+    if not isinstance(value, str | None) or value not in known:
+        raise RecipeError(f"option {name}: got {value!r:.60}; expected one of {', '.join(map(str, known))}")
+
+
+def answering_space(recipe: str, space: CoordSpace | str | None) -> CoordSpace:
+    """The space that the model answers in, of a recipe that has no default for it.
+
+    Raises:
+        SpaceError: it is missing or unknown.
+    """
+    if space is None:
+        spaces = ", ".join(CoordSpace)
+        raise SpaceError(f"{recipe} needs response_space, the space that the model answers in: {spaces}; or model")
+    return as_space(space)
+
+
 def bare_box(value: Any) -> dict[str, Any] | None:
     """``[x1, y1, x2, y2]`` as a bbox; None for other values.
 
@@ -48,6 +70,20 @@ def bare_box(value: Any) -> dict[str, Any] | None:
     {'bbox': [10, 20, 30, 40]}
     """
     return {"bbox": value} if isinstance(value, list) and len(value) == 4 else None
+
+
+def numerals(value: Any) -> Any:
+    """Texts that are all numerals, as floats, as several sources read them; any other value as it is.
+
+    >>> numerals(["1", "2.5"]), numerals(["1", 2])
+    ([1.0, 2.5], ['1', 2])
+    """
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        return value
+    try:
+        return [float(item) for item in value]
+    except ValueError:
+        return value
 
 
 def box_by_edges(value: Any) -> dict[str, Any] | None:
@@ -59,6 +95,11 @@ def box_by_edges(value: Any) -> dict[str, Any] | None:
     if not isinstance(value, dict) or not set(_EDGES) <= set(value) or "bbox" in value:
         return None
     return {"bbox": [value[edge] for edge in _EDGES], **{key: value[key] for key in value if key not in _EDGES}}
+
+
+def by_edges(*box: float) -> Any:
+    """A box as ``box_by_edges`` reads it, for examples."""
+    return frozen(dict(zip(_EDGES, box, strict=True)))
 
 
 def dialect_named(name: str) -> Dialect:
@@ -147,9 +188,14 @@ def click_example(response_space: CoordSpace, space: CoordSpace, dialect: str) -
     )
 
 
-BAD_TARGET = Deviation(
-    "bad-target", "A target that does not fit is an error, or abstains; the source scores 0 in silence, or raises."
-)
-UNICODE_DIGITS = Deviation(
-    "unicode-digits", "Only ASCII digits are digits; the source reads full-width and other scripts' digits as numbers."
-)
+def deviations(why: Mapping[str, str]) -> tuple[Deviation, ...]:
+    """Departures from the published code, from the reason of each by its name."""
+    return tuple(Deviation(*each) for each in why.items())
+
+
+BAD_TARGET = {
+    "bad-target": "A target that does not fit is an error, or abstains; the source scores 0 in silence, or raises."
+}
+UNICODE_DIGITS = {
+    "unicode-digits": "Only ASCII digits are digits; the source reads full-width and other scripts' digits as numbers."
+}

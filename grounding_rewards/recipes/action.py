@@ -6,14 +6,21 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from grounding_rewards.combine import best, weighted
-from grounding_rewards.coords.spaces import CoordSpace, as_space
-from grounding_rewards.errors import RecipeError, SpaceError
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.errors import RecipeError
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import click_example, dialect_named, in_vocabulary, share, shown_with
-from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Example, Exploit, Recipe, Source
+from grounding_rewards.recipes._shared import (
+    answering_space,
+    click_example,
+    dialect_named,
+    in_vocabulary,
+    share,
+    shown_with,
+)
+from grounding_rewards.scoring import Example, Exploit, Recipe, Source
 from grounding_rewards.verifiers import ActionMatch, ActionType, Format, RefusalMatch
 from grounding_rewards.verifiers.action_match import Scrolls
-from grounding_rewards.verifiers.direction import Convention
+from grounding_rewards.verifiers.arguments import Convention
 from grounding_rewards.verifiers.text import TextRule, similarity, token_f1
 
 _WORDS = "one two three four five six seven eight nine ten"
@@ -95,9 +102,7 @@ def action(
         SpaceError: ``response_space`` is missing or unknown.
         RecipeError: another option does not fit.
     """
-    if response_space is None:
-        spaces = ", ".join(CoordSpace)
-        raise SpaceError(f"action needs response_space, the space that the model answers in: {spaces}; or model")
+    space = answering_space("action", response_space)
     form, kind = share("format_weight", format_weight), share("type_weight", type_weight)
     _check_text(text, text_threshold, text_case)
     match = ActionMatch(
@@ -106,7 +111,6 @@ def action(
     )  # fmt: skip
     types = best(kind=ActionType(), refusal=RefusalMatch())
     outcome = weighted(match=(1.0 - kind, match), type=(kind, types))
-    space = as_space(response_space)
     # Bringing pixels into unit space asks for the sizes that a share of the screen needs.
     inside = CoordSpace.PIXEL if point_share is None else CoordSpace.UNIT
     example = _example(space, inside, dialect)
@@ -120,9 +124,7 @@ def action(
         space=inside,
         response_space=space,
         target_space=CoordSpace.PIXEL,
-        accepts=frozenset(
-            {BBOX, POLYGON, CIRCLE, REFUSAL, ACTION} | (set() if point_radius is point_share is None else {POINT})
-        ),
+        accepts=match.judges,
         source=Source("grounding-rewards"),
         exploits=(*_exploits(form, kind, example), *loosened),
         formula=(

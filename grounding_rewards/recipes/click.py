@@ -6,11 +6,10 @@ from dataclasses import replace
 
 from grounding_rewards.actions import CLICKS
 from grounding_rewards.combine import best, weighted
-from grounding_rewards.coords.spaces import CoordSpace, as_space
-from grounding_rewards.errors import SpaceError
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import click_example, dialect_named, length, share, shown_with
-from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Exploit, Recipe, Source
+from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, length, share, shown_with
+from grounding_rewards.scoring import REFUSAL, Exploit, Recipe, Source
 from grounding_rewards.verifiers import CorrectRefusal, Format, Hit
 
 
@@ -50,9 +49,7 @@ def click(
         SpaceError: ``response_space`` is missing or unknown.
         RecipeError: another option does not fit.
     """
-    if response_space is None:
-        spaces = ", ".join(CoordSpace)
-        raise SpaceError(f"click needs response_space, the space that the model answers in: {spaces}; or model")
+    space = answering_space("click", response_space)
     weight = share("format_weight", format_weight)
     if point_radius is not None:
         point_radius = length("point_radius", point_radius)
@@ -60,7 +57,6 @@ def click(
         point_share = length("point_share", point_share)
     hit = Hit(point_radius=point_radius, point_share=point_share, actions=CLICKS)
     outcome = best(hit=hit, refusal=CorrectRefusal())
-    space = as_space(response_space)
     # Bringing pixels into unit space asks for the sizes that a share of the screen needs.
     inside = CoordSpace.PIXEL if point_share is None else CoordSpace.UNIT
     example = click_example(space, inside, dialect)
@@ -74,9 +70,7 @@ def click(
         space=inside,
         response_space=space,
         target_space=CoordSpace.PIXEL,
-        accepts=frozenset(
-            {BBOX, POLYGON, CIRCLE, REFUSAL} | (set() if point_radius is point_share is None else {POINT})
-        ),
+        accepts=hit.judges | {REFUSAL},
         source=Source("grounding-rewards"),
         exploits=(blind,) if weight else (),
         formula="total = (1 - format_weight) · outcome + format_weight · format\noutcome = max(hit, refusal)",

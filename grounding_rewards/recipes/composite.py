@@ -8,10 +8,10 @@ from typing import Any
 
 from grounding_rewards.combine import best, weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space
-from grounding_rewards.errors import RecipeError, SpaceError
+from grounding_rewards.errors import RecipeError
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.recipes._expression import combinations, part_fields, part_term, shown, weight, whole_term
-from grounding_rewards.recipes._shared import click_example, dialect_named, in_vocabulary, shown_with
+from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, in_vocabulary, shown_with
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe, Source
 from grounding_rewards.verifiers import (
     ActionMatch,
@@ -107,9 +107,7 @@ def composite(
     >>> reward.low, reward.high, reward.parts
     (-1.0, 1.5, ('done', 'hit', 'signed', 'side'))
     """
-    if response_space is None:
-        spaces = ", ".join(CoordSpace)
-        raise SpaceError(f"composite needs response_space, the space that the model answers in: {spaces}; or model")
+    response = answering_space("composite", response_space)
     if not isinstance(label_free, bool):
         raise RecipeError(f"composite: option label_free: got {label_free!r:.80}; expected true or false")
     fields = part_fields(parts)
@@ -124,7 +122,7 @@ def composite(
             compares = isinstance(leaf, SameAction) or (ACTION in judges_of(leaf) and not within(leaf))
             if compares and getattr(leaf, "names", _SHARED) == _SHARED:
                 in_vocabulary(found, f"{name} ({type(leaf).__name__})")
-    response, inside = as_space(response_space), as_space(space)
+    inside = as_space(space)
     example = click_example(response, inside, dialect)
     if label_free:
         _check_free(accepts, {**terms, "success": acc})

@@ -7,11 +7,10 @@ its bounds. It never converts coordinates: predictions and targets come in one s
 from grounding_rewards.verifiers.action import ActionType
 from grounding_rewards.verifiers.action_match import ActionMatch, RefusalMatch
 from grounding_rewards.verifiers.any_of import any_of, if_placed, same_action
-from grounding_rewards.verifiers.arguments import ArgumentMatch, DurationMatch, EndHit, KeysMatch
+from grounding_rewards.verifiers.arguments import ArgumentMatch, DirectionMatch, DurationMatch, EndHit, KeysMatch
 from grounding_rewards.verifiers.base import Verifier, verifier
 from grounding_rewards.verifiers.consensus import Consensus, InConsensus
 from grounding_rewards.verifiers.difficulty import Difficulty
-from grounding_rewards.verifiers.direction import DirectionMatch
 from grounding_rewards.verifiers.distance import (
     Centredness,
     CornerDistance,

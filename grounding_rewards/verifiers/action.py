@@ -46,7 +46,6 @@ class ActionType(OfAlternatives):
         options.choice(self, "names", Names)
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        """Score k alternatives."""
         predictions, alternatives = rollouts.predictions, rollouts.targets.alternatives
         given, wanted = predictions.actions, alternatives.names
         if self.names == "vocabulary":

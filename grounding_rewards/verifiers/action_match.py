@@ -17,9 +17,15 @@ from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action import ActionType, in_vocabulary
 from grounding_rewards.verifiers.alternatives import Columns, Mask, argument, compared
-from grounding_rewards.verifiers.arguments import DurationMatch, EndHit, durations, same_keys
+from grounding_rewards.verifiers.arguments import (
+    Convention,
+    DirectionMatch,
+    DurationMatch,
+    EndHit,
+    durations,
+    same_keys,
+)
 from grounding_rewards.verifiers.base import ACTIONS, NEEDS_NOTHING, NEEDS_SCREEN, BaseVerifier
-from grounding_rewards.verifiers.direction import Convention, DirectionMatch
 from grounding_rewards.verifiers.hit import POINT, check_reach, inside_regions, judged_places, near_points
 from grounding_rewards.verifiers.text import TextRule, check_text, text_rule
 

@@ -103,11 +103,9 @@ def why_invalid(thing: Any, keys: Sequence[str]) -> str:
     return ""
 
 
-def _row(row: int) -> str:
-    return f"row {row}"
-
-
-def checked_scores(returned: Any, low: float, high: float, rows: int, named: Callable[[int], str] = _row) -> Floats:
+def checked_scores(
+    returned: Any, low: float, high: float, rows: int, named: Callable[[int], str] = "row {}".format
+) -> Floats:
     """Read the result of a verifier or a selector as n float64 numbers between its bounds.
 
     Args:

@@ -67,7 +67,8 @@ class Difficulty(BaseVerifier):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         valid, sample = rollouts.targets.valid.tolist(), rollouts.targets.sample
-        own = [_field(row.extra, self.key) if row else None for row in rollouts.targets.rows]
+        rows = rollouts.targets.rows
+        own = [row.extra.get(self.key) if row and isinstance(row.extra, Mapping) else None for row in rows]
         factors = _numbers(own, valid, f"extra.{self.key}", sample)
         if rollouts.extras.get(self.key) is not None:
             given = rollouts.extras[self.key]
@@ -76,10 +77,6 @@ class Difficulty(BaseVerifier):
             column = _numbers(given, valid, f"extras.{self.key}", sample)
             factors = np.where(np.isnan(column), factors, column)
         return np.clip(np.where(np.isnan(factors), 1.0, factors), self.least, self.most)
-
-
-def _field(extra: Any, key: str) -> Any:
-    return extra.get(key) if isinstance(extra, Mapping) else None
 
 
 def _numbers(values: Iterable[Any], valid: list[bool], field: str, sample: Callable[[int], str | int]) -> Floats:

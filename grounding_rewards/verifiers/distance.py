@@ -25,8 +25,8 @@ from grounding_rewards.verifiers.hit import (
     check_reach,
     inside_regions,
     near_points,
+    screens,
 )
-from grounding_rewards.verifiers.screen import screens
 
 Power = Literal[1, 2]
 
@@ -52,7 +52,6 @@ class InsideDistance(OfPlaces):
         options.choice(self, "polygon", PolygonRule)
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions = rollouts.targets.regions
         xy = rollouts.predictions.xy
         inside = inside_regions(xy, regions, self.polygon)
@@ -103,7 +102,6 @@ class DenseDistance(OfPlaces):
         check_reach(self, "point_radius", "point_share")
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions, xy = rollouts.targets.regions, rollouts.predictions.xy
         screen = screens(rollouts, type(self).__name__)
         inside = inside_regions(xy, regions, self.polygon, self.point_radius)
@@ -173,7 +171,6 @@ class ScreenDistance(OfPlaces):
         options.choice(self, "power", Power)
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions = rollouts.targets.regions
         screen = screens(rollouts, type(self).__name__)
         centre = _centres(regions) / screen
@@ -240,7 +237,6 @@ class Centredness(OfPlaces):
         options.choice(self, "shape", Shape)
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions = rollouts.targets.regions
         points = regions.each(rollouts.predictions.xy)
         return centredness(points, regions.box, self.shape)
@@ -291,17 +287,16 @@ class CornerDistance(OfPlaces):
     needs = NEEDS_SCREEN
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions = rollouts.targets.regions
         size = screens(rollouts, type(self).__name__)
         upper, lower = regions.box[:, :2], regions.box[:, 2:]
         xy, extent = rollouts.predictions.xy.take(regions.row, axis=0), lower - upper
         margin = np.minimum(xy - upper, lower - xy)
         inside = np.minimum(margin[:, 0], margin[:, 1]) >= 0
-        length = _length(np.where(inside[:, None], margin, np.minimum(margin, 0.0)))
-        farthest = _length(np.maximum(np.maximum(upper, size - lower), 0.0))
+        length = geometry.lengths(np.where(inside[:, None], margin, np.minimum(margin, 0.0)))
+        farthest = geometry.lengths(np.maximum(np.maximum(upper, size - lower), 0.0))
         flat = np.minimum(extent[:, 0], extent[:, 1]) <= 0
-        whole = np.maximum(np.where(inside & ~flat, _length(extent) / 2, farthest), _NEARLY_NOTHING)
+        whole = np.maximum(np.where(inside & ~flat, geometry.lengths(extent) / 2, farthest), _NEARLY_NOTHING)
         share = np.fmin(length / whole, 1.0)  # fmin takes the 1.0 where there is no point
         score = np.where(flat, -1.0, np.where(inside, share, -share))
         return score
@@ -309,9 +304,3 @@ class CornerDistance(OfPlaces):
 
 _NEARLY_NOTHING = 1e-9
 """Divisor in place of 0, the distance from the image's corners to a box that covers them."""
-
-
-def _length(offsets: Floats) -> Floats:
-    squares = offsets * offsets
-    length: Floats = np.sqrt(squares[:, 0] + squares[:, 1])
-    return length

@@ -60,7 +60,6 @@ class GaussianPoint(_Gaussian):
     """
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions = rollouts.targets.regions
         off = regions.each(rollouts.predictions.xy) - regions.centre
         off = off / np.maximum(self._sigma(regions.box), _NARROWEST)
@@ -88,7 +87,6 @@ class GaussianCoverage(_Gaussian):
     """
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions = rollouts.targets.regions
         box = regions.each(rollouts.predictions.box)
         sigma, tau = self._sigma(box), self._sigma(regions.box)

@@ -6,19 +6,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
-from grounding_rewards.errors import RecipeError
+from grounding_rewards.coords.spaces import extents
+from grounding_rewards.errors import MISSING, RecipeError, TargetError
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.targets.regions import Regions
+from grounding_rewards.targets.regions import PerSample, Regions
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import OfPlaces
 from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN, PLACES
-from grounding_rewards.verifiers.screen import screens
 
 Border = Literal["inclusive", "strict"]
+Ints = NDArray[np.int64]
 PolygonRule = Literal["inclusive", "strict", "half_open"]
 
 # As numbers, because comparing an array with a member of an enum takes several times as long.
@@ -78,7 +80,6 @@ class Hit(OfPlaces):
             options.names(self, "actions")
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions, strict = rollouts.targets.regions, self.border == "strict"
         hit = inside_regions(
             rollouts.predictions.xy, regions, self.polygon, self.point_radius, self.whole_edges,
@@ -128,7 +129,6 @@ class NearPoint(OfPlaces):
             raise RecipeError("NearPoint: got neither radius nor share; give one of them")
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions, strict = rollouts.targets.regions, self.border == "strict"
         if self.share is not None:
             near = near_points(rollouts, "NearPoint", ~np.isnan(regions.point[:, 0]), self.share, strict=strict)
@@ -188,6 +188,47 @@ def near_points(
     size = screens(rollouts, verifier, wanted)
     points = regions.each(rollouts.predictions.xy)
     return wanted & within(points / size, regions.point / size, share, strict=strict)
+
+
+def screens(
+    rollouts: Rollouts, verifier: str, wanted: geometry.Bools | None = None, *, of: PerSample | None = None
+) -> Floats:
+    """Return width and height of each place's image, in the space of the predictions.
+
+    Args:
+        rollouts: n rollouts with m places.
+        verifier: the name of the verifier that asks, for the error.
+        wanted: (m,) the places that need it; None for all.
+        of: another table of m rows than ``targets.regions``, such as the alternatives.
+
+    Returns:
+        (m, 2), or (1, 2) where the space fixes it; NaN for places whose target is not valid or that need none.
+
+    Raises:
+        TargetError: a size is unknown. A recipe in unit space never comes here: there the reader of targets asks for
+            sizes, so that rows without one abstain where that is wanted.
+    """
+    space, regions = rollouts.predictions.space, rollouts.targets.regions if of is None else of
+    if space.extent is not None:
+        return np.full((1, 2), space.extent)
+    sizes = regions.each(extents(space, rollouts.image_sizes, rollouts.model_image_sizes))
+    check_sizes(rollouts, verifier, sizes, regions.row, wanted)
+    return sizes
+
+
+def check_sizes(rollouts: Rollouts, verifier: str, sizes: Floats, row: Ints, wanted: geometry.Bools | None) -> None:
+    """Check that sizes (m, 2) are known, those of the samples ``row`` (m,) that are valid and in ``wanted`` (m,).
+
+    Raises:
+        TargetError: one is not; names the verifier.
+    """
+    unknown = np.isnan(sizes[:, 0] + sizes[:, 1])
+    if unknown.any():
+        lacking = unknown & rollouts.targets.valid[row] & (True if wanted is None else wanted)
+        if lacking.any():
+            sample = rollouts.targets.sample(int(row[np.argmax(lacking)]))
+            expected = f"[width, height], because {verifier} measures in shares of the screen"
+            raise TargetError(sample, str(rollouts.predictions.space.size_field), MISSING, expected)
 
 
 def within(points: Floats, centres: Floats, reach: float | None, *, strict: bool = False) -> geometry.Bools:

@@ -14,7 +14,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import OfPlaces
 from grounding_rewards.verifiers.base import NEEDS_SCREEN
-from grounding_rewards.verifiers.screen import screens
+from grounding_rewards.verifiers.hit import screens
 
 Kind = Literal["iou", "giou", "diou", "ciou"]
 
@@ -60,7 +60,6 @@ class Overlap(OfPlaces):
         return _LOWEST[self.kind]
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions = rollouts.targets.regions
         return self.between(regions.each(rollouts.predictions.box), regions.box)
 
@@ -125,7 +124,6 @@ class BoxSize(OfPlaces):
     needs = NEEDS_SCREEN
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions = rollouts.targets.regions
         screen = screens(rollouts, "BoxSize")
         away = np.abs(regions.each(rollouts.predictions.box) - regions.box)

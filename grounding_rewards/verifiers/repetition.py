@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import extents
-from grounding_rewards.errors import MISSING, RecipeError, TargetError
+from grounding_rewards.errors import RecipeError
 from grounding_rewards.groups.blocks import LARGE, by_size, neighbours
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers.base import NEEDS_SCREEN, NO_TARGET, BaseVerifier
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS, clicks
-from grounding_rewards.verifiers.hit import check_reach, within
+from grounding_rewards.verifiers.hit import check_reach, check_sizes, within
 
 
 @dataclass(frozen=True)
@@ -132,11 +132,6 @@ def _is_near(xy: Floats, scale: Floats, others: Floats, reach: float) -> NDArray
 
 def _screens(rollouts: Rollouts, verifier: str, xy: Floats) -> Floats:
     """Return width and height of each row's image, in the space of the points; rows that click need them."""
-    space = rollouts.predictions.space
-    sizes = extents(space, rollouts.image_sizes, rollouts.model_image_sizes)
-    lacking = np.isnan(sizes).any(axis=1) & ~np.isnan(xy[:, 0]) & rollouts.targets.valid
-    if lacking.any():
-        sample = rollouts.targets.sample(int(np.argmax(lacking)))
-        expected = f"[width, height], because {verifier} measures in shares of the screen"
-        raise TargetError(sample, str(space.size_field), MISSING, expected)
+    sizes = extents(rollouts.predictions.space, rollouts.image_sizes, rollouts.model_image_sizes)
+    check_sizes(rollouts, verifier, sizes, np.arange(len(rollouts)), ~np.isnan(xy[:, 0]))
     return sizes

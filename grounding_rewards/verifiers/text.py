@@ -111,7 +111,6 @@ class TextMatch(OfAlternatives):
         options.choice(self, "field", TextField)
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        """Score k alternatives."""
         alternatives = rollouts.targets.alternatives.normal
         compare = text_rule(self.rule, self.threshold, self.case)
         return compared(argument(rollouts, self.field, alternatives), len(alternatives), compare, among)
@@ -139,7 +138,6 @@ class TextAs(OfAlternatives):
     high = 1.0
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        """Score k alternatives."""
         alternatives = rollouts.targets.alternatives
         wanted = self._text(alternatives.arguments)
         if wanted is None:

@@ -62,6 +62,7 @@ def test_every_example_is_explained_and_its_contributions_add_up(name):
     assert_adds_up(found.reward)
     assert all(term.formula for term in [*walk(found.reward), *walk(found.success)])
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain == found.to_dict()  # lists and texts alone
     assert plain["total"] == found.total
     assert plain["recipe"] == repr(recipe)
 

@@ -8,10 +8,21 @@ import grounding_rewards as gr
 from grounding_rewards import catalogue
 from grounding_rewards.combine import product
 from grounding_rewards.explain import Case, explain
-from grounding_rewards.explain.labels import called_with, formula_of, made_by
+from grounding_rewards.explain.labels import acc_made_by, called_with, formula_of, made_by
 from grounding_rewards.plugins.named import Bound
 from grounding_rewards.plugins.registry import collect
-from grounding_rewards.verifiers import ActionType, Consensus, Format, Hit, TextMatch, any_of, if_placed, same_action
+from grounding_rewards.recipes._expression import expression
+from grounding_rewards.verifiers import (
+    ActionType,
+    Consensus,
+    CorrectRefusal,
+    Format,
+    Hit,
+    TextMatch,
+    any_of,
+    if_placed,
+    same_action,
+)
 
 
 def term_named(name, part, **options):
@@ -24,6 +35,14 @@ def walk(term):
     yield term
     for part in term.parts:
         yield from walk(part)
+
+
+def test_a_verifier_named_by_its_place_has_the_formula_of_its_class():
+    assert formula_of(expression("grounding_rewards.verifiers:CorrectRefusal")) == formula_of(CorrectRefusal())
+
+
+def test_acc_has_the_parts_that_the_reward_has_not():
+    assert acc_made_by(gr.recipe("infigui-g1")) == "1 where gate(format, hit) is above 0; hit: Hit()"
 
 
 def test_a_pattern_is_written_whole_in_place_of_the_formula_without_one():

@@ -10,7 +10,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.parsing.literal import DEEPEST, LARGEST_KEY, SHALLOW, LiteralError, is_shallow, read_literal
+from grounding_rewards.parsing.literal import (
+    DEEPEST,
+    LARGEST_KEY,
+    SHALLOW,
+    UNREAD,
+    LiteralError,
+    is_shallow,
+    read_json,
+    read_literal,
+)
 from tests.cases import cases
 
 REFUSED = object()
@@ -237,3 +246,8 @@ def test_a_string_that_never_closes_costs_little():
     start = time.thread_time()
     assert is_shallow(text) is True
     assert time.thread_time() - start < 0.5
+
+
+def test_json_that_nests_too_deeply_or_is_none_is_not_null():
+    assert read_json("null", UNREAD) is None
+    assert read_json("[1", UNREAD) is read_json("[" * 40 + "]" * 40, UNREAD) is UNREAD

@@ -52,6 +52,9 @@ def test_the_default_success_reaches_as_far_as_the_parts():
         ({"near_point": {"weight": 1, "share": 0.2}, "action_type": 1}, (None, 0.2, 1.0)),
         ({"hit": {"weight": 1, "point_radius": 3},
           "right": {"verifier": "action_match", "weight": 1, "point_radius": 9}}, (9, None, 1.0)),
+        ({"done": {"weight": 1, "any_of": {"product": {"kind": "action_type",
+                                                       "place": {"verifier": "hit", "point_radius": 7}}}}},
+         (7, None, 1.0)),
     ],
 )  # fmt: skip
 def test_the_reach_of_the_default_success(parts, reach):

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 
-from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.parsing.patterns import COMMA, X_Y
 from grounding_rewards.parsing.reader_dialect import Place, ReaderDialect
-from grounding_rewards.parsing.texts import NUMBER, SPACE
+from grounding_rewards.parsing.texts import NUMBER, SPACE, number
 
 _PAIR = rf"\({SPACE}({NUMBER}){COMMA}({NUMBER}){SPACE}\)"
 _PLACE = re.compile(rf"\({SPACE}Image_([0-9]{{1,4}}){COMMA}{_PAIR}(?:{COMMA}{_PAIR})?{SPACE}\)")
@@ -36,18 +35,14 @@ def read_cropped(text: str) -> list[Place] | None:
         if image >= len(images) or (image and not only_crops):
             return None
         left, top = images[image]
-        numbers = [_limited(numeral) for numeral in match.groups()[1:] if numeral is not None]
-        place = tuple(number + (top if index % 2 else left) for index, number in enumerate(numbers))
+        numbers = [number(numeral) for numeral in match.groups()[1:] if numeral is not None]
+        place = tuple(each + (top if index % 2 else left) for index, each in enumerate(numbers))
         if len(place) == 2:
             points.append(place)
         else:
             boxes.append(place)
             images.append((place[0], place[1]))
     return points or boxes or None
-
-
-def _limited(numeral: str) -> float:
-    return min(max(float(numeral), -COORDINATE_LIMIT), COORDINATE_LIMIT)
 
 
 CROPPED = ReaderDialect(

@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from grounding_rewards.coords.spaces import COORDINATE_LIMIT
-from grounding_rewards.parsing.literal import is_shallow
+from grounding_rewards.parsing.literal import is_shallow, read_json
 from grounding_rewards.parsing.reader_dialect import ReaderDialect
-from grounding_rewards.parsing.texts import SPACE
+from grounding_rewards.parsing.texts import SPACE, limited
 
 POINT_KEY = "point_2d"
 JSON_SPACE = "[ \t\n\r]*"
@@ -66,12 +65,7 @@ def point_of(item: Any) -> tuple[float, float] | None:
     x, y = pair
     if not isinstance(x, int | float) or not isinstance(y, int | float):
         return None
-    return _limited(x), _limited(y)
-
-
-def _limited(number: float) -> float:
-    # In this order NaN gives the limit, and whole numbers too large for a float are compared as they are.
-    return float(max(-COORDINATE_LIMIT, min(COORDINATE_LIMIT, number)))
+    return limited(x), limited(y)
 
 
 def read_json_point(text: str) -> list[tuple[float, float]] | None:
@@ -80,11 +74,7 @@ def read_json_point(text: str) -> list[tuple[float, float]] | None:
     >>> read_json_point('```json {"point_2d": [512, 384]} ```'), read_json_point('{"point_2d": [512, 384]} done.')
     ([(512.0, 384.0)], None)
     """
-    try:
-        item = json.loads(text.strip().removeprefix(_FENCE).removesuffix(_END).strip()) if is_shallow(text) else None
-    except ValueError:
-        return None
-    point = point_of(item)
+    point = point_of(read_json(text.strip().removeprefix(_FENCE).removesuffix(_END).strip()))
     return None if point is None else [point]
 
 

@@ -36,7 +36,7 @@ def read_boxes(text: str) -> list[list[float]] | None:
         answer; None if the text is no literal.
 
     >>> read_boxes("[{'bbox_2d': [1, 2, 3, 4]}, {'label': 'x'}]")
-    [[1.0, 2.0, 3.0, 4.0]]
+    [[1, 2, 3, 4]]
     """
     bare = _BARE.fullmatch(text)
     if bare:
@@ -67,17 +67,7 @@ def _box(item: Any) -> list[float] | None:
     box = item.get("bbox_2d") if isinstance(item, dict) else None
     if not isinstance(box, list | tuple) or len(box) < 4:
         return None
-    numbers = box[:4]
-    return (
-        [_number(number) for number in numbers] if all(isinstance(number, int | float) for number in numbers) else None
-    )
-
-
-def _number(number: float) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return float("inf") if number > 0 else float("-inf")
+    return [*box[:4]] if all(isinstance(edge, int | float) for edge in box[:4]) else None
 
 
 LITERAL_BOX = ReaderDialect(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.parsing.base import Answers, Found, nothing
+from grounding_rewards.parsing.base import Answers, Found, OneDialect, nothing
 from grounding_rewards.parsing.dialects.json_point import JSON_SPACE, POINT_KEY, decoded, point_of, usual_point
 from grounding_rewards.parsing.texts import SPACE, Texts, compiled
 
@@ -33,7 +33,7 @@ _THOUGHT = rf"^{SPACE}{_OPEN}{SPACE}[^<{SPACE[1:-2]}]"
 
 
 @dataclass(frozen=True)
-class PointListDialect:
+class PointListDialect(OneDialect):
     """The first list of objects in a text, all of which must have a point. An empty list is a refusal.
 
     The list is strict JSON, from its opening bracket to its own closing one; text around it does not matter. If one
@@ -49,11 +49,6 @@ class PointListDialect:
     thought: bool = False
 
     trusted = True
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The dialect itself."""
-        return (self.name,)
 
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""

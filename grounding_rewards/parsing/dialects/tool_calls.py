@@ -7,20 +7,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.parsing.base import Answers, Found
-from grounding_rewards.parsing.literal import is_shallow
+from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.parsing.pattern_dialect import PatternDialect
 from grounding_rewards.parsing.patterns import BRACKETED_POINT, JSON_ACTION, KEY, XY
 from grounding_rewards.parsing.reader_dialect import ReaderDialect
-from grounding_rewards.parsing.texts import Texts, compiled, matches
+from grounding_rewards.parsing.texts import Texts, compiled, limited, matches, tag_span
 
 
 @dataclass(frozen=True)
@@ -100,13 +98,10 @@ def call_texts(text: str) -> list[str]:
     >>> call_texts("a <tool_call>1</tool_call> <tool_call>2</tool_call> <tool_call>3")
     ['1', '2']
     """
-    contents, start = [], text.find(OPEN)
-    while start >= 0:
-        end = text.find(CLOSE, start + len(OPEN))
-        if end < 0:
-            break
-        contents.append(text[start + len(OPEN) : end])
-        start = text.find(OPEN, end + len(CLOSE))
+    contents, span = [], tag_span(text, "tool_call")
+    while span:
+        contents.append(text[slice(*span)])
+        span = tag_span(text, "tool_call", span[1])
     return contents
 
 
@@ -116,41 +111,33 @@ def first_call(text: str) -> Any:
     >>> first_call('<tool_call>{"name": "computer_use"}</tool_call>')
     {'name': 'computer_use'}
     """
-    start = text.find(OPEN) + len(OPEN)
-    end = text.find(CLOSE, start) if start >= len(OPEN) else -1
-    call = text[start:end] if end >= 0 else ""
-    try:
-        return json.loads(call) if is_shallow(call) else None
-    except ValueError:
-        return None
+    span = tag_span(text, "tool_call")
+    return read_json(text[slice(*span)]) if span else None
 
 
-def coordinate(call: Any, kinds: tuple[type, ...] = (int, float)) -> list[int | float] | None:
+def coordinate(call: Any, kinds: tuple[type, ...] = (int, float)) -> list[float] | None:
     """Return the two finite numbers of ``arguments.coordinate``; None if a call has no such pair.
 
     Booleans are no numbers. Numbers far outside any screen are clipped to ±COORDINATE_LIMIT, so that they stay finite.
 
     >>> coordinate({"arguments": {"coordinate": [512, 384.5]}}), coordinate({"arguments": {"coordinate": [True, 1]}})
-    ([512, 384.5], None)
+    ([512.0, 384.5], None)
     """
     arguments = call.get("arguments") if isinstance(call, dict) else None
     pair = arguments.get("coordinate") if isinstance(arguments, dict) else None
     if not isinstance(pair, list) or len(pair) != 2:
         return None
-    if not all(type(number) in kinds and abs(number) < math.inf for number in pair):
-        return None
-    return [max(-COORDINATE_LIMIT, min(COORDINATE_LIMIT, number)) for number in pair]
+    finite = all(type(number) in kinds and abs(number) < math.inf for number in pair)
+    return list(map(limited, pair)) if finite else None
 
 
-def _read(text: str) -> list[list[int | float]] | None:
-    call = first_call(text)
-    pair = coordinate(call) if call else None
+def _read(text: str) -> list[list[float]] | None:
+    pair = coordinate(first_call(text))
     return None if pair is None else [pair]
 
 
-def _read_whole(text: str) -> list[list[int | float]] | None:
-    call = first_call(text)
-    pair = coordinate(call, (int,)) if call else None
+def _read_whole(text: str) -> list[list[float]] | None:
+    pair = coordinate(first_call(text), (int,))
     return None if pair is None else [pair]
 
 

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
-from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace, convert
+from grounding_rewards.coords.spaces import CoordSpace, convert
 from grounding_rewards.parsing.base import MAX_ANSWERS
-from grounding_rewards.parsing.dialects.actions.btl_ui import BLANK, BLINK, USUAL_BOXES, fenced, loaded
-from grounding_rewards.parsing.texts import Texts, as_texts, contains, extract
+from grounding_rewards.parsing.dialects.actions.btl_ui import BLANK, BLINK, USUAL_BOXES, fenced
+from grounding_rewards.parsing.literal import read_json
+from grounding_rewards.parsing.texts import Texts, as_texts, contains, extract, limited
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
@@ -24,7 +25,6 @@ from grounding_rewards.verifiers.base import BaseVerifier
 Ints = NDArray[np.int64]
 
 _BOX_KEY = "bbox_2d"
-_LIMIT = COORDINATE_LIMIT
 _BBOX = np.int8(RegionKind.BBOX)
 _USUAL = rf"^{BLANK}<blink>{BLANK}```json(?P<boxes>[^<`]*)```{BLANK}</blink>"
 _SHAPE = rf"^{BLANK}{USUAL_BOXES}{BLANK}$"
@@ -55,7 +55,6 @@ class Blink(BaseVerifier):
         options.number(self, "overlap", high=1.0)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
         targets, into, rows = rollouts.targets, rollouts.predictions.space, len(rollouts)
         boxes, owner = _boxes_of(as_texts(rollouts.text))
         if self.response_space is not into:
@@ -151,7 +150,7 @@ def read_boxes(text: str) -> list[tuple[float, ...]]:
     []
     """
     body = fenced(text, BLINK)
-    items = None if body is None else loaded(body)
+    items = None if body is None else read_json(body)
     if not isinstance(items, list) or len(items) > MAX_ANSWERS:
         return []
     boxes = [box for item in items if (box := _box(item)) is not None]
@@ -162,5 +161,4 @@ def _box(item: Any) -> tuple[float, ...] | None:
     box = item.get(_BOX_KEY) if isinstance(item, dict) else None
     if not isinstance(box, list) or len(box) != 4 or not all(isinstance(edge, int | float) for edge in box):
         return None
-    # In this order NaN gives the limit, and whole numbers too large for a float are compared as they are.
-    return tuple([float(max(-_LIMIT, min(_LIMIT, edge))) for edge in box])
+    return tuple(map(limited, box))

@@ -15,8 +15,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NEEDS_SCREEN, BaseVerifier
-from grounding_rewards.verifiers.hit import inside_regions
-from grounding_rewards.verifiers.screen import screens
+from grounding_rewards.verifiers.hit import inside_regions, screens
 from grounding_rewards.verifiers.text import token_f1
 
 _TAP, _LONG_PRESS, _SWIPE, _TYPE, _HOME, _BACK = _NAMES = "Tap", "LongPress", "Swipe", "Type", "Home", "Back"
@@ -59,7 +58,6 @@ class LinkMatch(BaseVerifier):
         options.number(self, "words", high=1.0)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
         found, predictions = rollouts.targets.alternatives, rollouts.predictions
         given = found.each(predictions.actions).tolist()
         wanted, place = _functions(found), self._places(rollouts).tolist()
@@ -138,7 +136,6 @@ class OwnAction(BaseVerifier):
     high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
         named = np.asarray(rollouts.predictions.actions != "", dtype=np.float64)
         if named.all():
             return named

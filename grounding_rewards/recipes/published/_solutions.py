@@ -1,12 +1,17 @@
-"""Solutions: targets written as the answers of UI-R1 are, with a box in place of the point."""
+"""Answers in tags, and targets written as such answers are, a box in place of the point; clicks without a place."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from grounding_rewards.errors import MISSING
+from grounding_rewards.parsing.texts import SPACE, as_texts, compiled, matches
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.read import PLACES
 
 CLICK = "click"
@@ -17,6 +22,9 @@ SOLUTION = "<answer>[{'action': 'click' ,'coordinate': [100, 100, 300, 200] }]</
 
 SIZES = (1000, 800), (500, 400)
 """The sizes of the original image and of the one the model saw, for examples."""
+
+THOUGHT = rf"^{SPACE}<think>", rf"</think>{SPACE}<answer>", rf"</answer>{SPACE}$"
+"""Patterns of which all occur in a response that thinks and then answers, and holds no more."""
 
 _TAGS = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 _NAME = re.compile(r"""["']action["']\s*:\s*(?:["'](\w+)["']|(\w+))""")
@@ -53,8 +61,20 @@ def _number(text: str) -> float | str:
     return float(text) if _NUMERAL.fullmatch(text.strip()) else text
 
 
-def clicks_with_places(fields: Mapping[str, Any]) -> dict[str, Any] | None:
+def all_occur(rollouts: Rollouts, patterns: Sequence[str]) -> NDArray[np.bool_]:
+    """Find every one of the patterns in each response: (n,)."""
+    texts = as_texts(rollouts.text)
+    if texts.vectorised:
+        found: NDArray[np.bool_] = np.logical_and.reduce([matches(texts, pattern) for pattern in patterns])
+        return found
+    searches = [compiled(pattern).search for pattern in patterns]
+    return np.array([all([search(text) for search in searches]) for text in texts.values], dtype=np.bool_)  # noqa: C419
+
+
+def clicks_with_places(fields: Mapping[str, Any], *, any_case: bool = False) -> dict[str, Any] | None:
     """A target of the wire form, with a box that is missing wherever a click has no place; None where all have one.
+
+    A text beside such a click is left out: what is wrong is the place.
 
     >>> clicks_with_places({"regions": [{"action": {"name": "click"}}, {"action": "wait"}]})
     {'regions': [{'action': {'name': 'click'}, 'bbox': MISSING}, {'action': 'wait'}]}
@@ -62,12 +82,12 @@ def clicks_with_places(fields: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     action = fields.get("action")
     name = action.get("name") if isinstance(action, Mapping) else action
-    if isinstance(name, str) and name == CLICK and not _PLACES & fields.keys():
-        return {**fields, "bbox": MISSING}
+    if isinstance(name, str) and (name.lower() if any_case else name) == CLICK and not _PLACES & fields.keys():
+        return {**{key: each for key, each in fields.items() if key != "input_text"}, "bbox": MISSING}
     regions = fields.get("regions")
     if not isinstance(regions, list):
         return None
-    placed = [clicks_with_places(region) if isinstance(region, Mapping) else None for region in regions]
+    placed = [clicks_with_places(each, any_case=any_case) if isinstance(each, Mapping) else None for each in regions]
     if not any(placed):
         return None
     return {**fields, "regions": [new or old for new, old in zip(placed, regions, strict=True)]}

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import product
-from grounding_rewards.parsing.texts import SPACE, as_texts, matches
-from grounding_rewards.recipes.published._solutions import CLICK
+from grounding_rewards.recipes.published._solutions import CLICK, THOUGHT, all_occur
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import Overlap, any_of, if_placed, same_action
 from grounding_rewards.verifiers.alternatives import OfPlaces
@@ -26,7 +25,6 @@ Bools = NDArray[np.bool_]
 
 BINARY = "binary"
 _SAID = ("text", "direction", "app", "button", "status")
-_TAGS = (rf"^{SPACE}<think>", rf"</think>{SPACE}<answer>", rf"</answer>{SPACE}$")
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,6 @@ class Near(OfPlaces):
         return 1.0 if self.shape == BINARY else 2.0
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         points, boxes, truth = _whole(rollouts)
         if self.shape == BINARY:
             return geometry.in_box(points, truth).astype(np.float64)
@@ -64,15 +61,12 @@ class Written(BaseVerifier):
     high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
-        predictions, texts = rollouts.predictions, as_texts(rollouts.text)
+        predictions = rollouts.predictions
         written: Bools = ~np.isnan(predictions.xy[:, 0]) & np.isnan(predictions.box[:, 0])
         if not written.all():
             others = [name != "" and CLICK not in name for name in predictions.actions.tolist()]
             written = written | np.array(others, dtype=np.bool_)
-        for pattern in _TAGS:
-            written = written & matches(texts, pattern)
-        return written.astype(np.float64)
+        return (written & all_occur(rollouts, THOUGHT)).astype(np.float64)
 
 
 def _whole(rollouts: Rollouts) -> tuple[Floats, Floats, Floats]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import Best, product
-from grounding_rewards.parsing.dialects.actions.ui_s1 import decoded, tagged
-from grounding_rewards.parsing.texts import SPACE, as_texts, matches
+from grounding_rewards.parsing.literal import UNREAD, read_json
+from grounding_rewards.parsing.texts import SPACE, as_texts, matches, tag_span
 from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import any_of, if_placed, same_action
@@ -50,7 +51,6 @@ class StepKind(OfAlternatives):
     high = 0.5
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        """Score k alternatives."""
         alternatives = rollouts.targets.alternatives
         given, wanted = alternatives.each(rollouts.predictions.actions), _names(alternatives)
         same: NDArray[np.bool_] = given == wanted
@@ -70,7 +70,8 @@ def _have_action(rollouts: Rollouts) -> NDArray[np.bool_]:
     malformed = np.flatnonzero(rollouts.predictions.reason == _MALFORMED).tolist()
     if malformed:
         values = as_texts(rollouts.text).values
-        found[malformed] = [has_action(values[row]) for row in malformed]
+        read = [action_of(values[row]) for row in malformed]
+        found[malformed] = [isinstance(value, dict) and "action" in value for value in read]
     return found
 
 
@@ -82,7 +83,6 @@ class Near(OfPlaces):
     high = 1.0
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         xy, regions = rollouts.predictions.xy, rollouts.targets.regions
         hit = inside_regions(xy, regions, enlarge=ENLARGE)
         if regions.shapes is not None:
@@ -151,7 +151,6 @@ class Annotation(BaseVerifier):
     high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
         found = np.zeros(len(rollouts))
         if rollouts.targets.alternatives.arguments.raw is not None:
             for row, target in enumerate(rollouts.targets.rows):
@@ -199,7 +198,6 @@ class StepShare(BaseVerifier):
     high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
         steps = [max(target.num_steps or 1, 1) if target else 1 for target in rollouts.targets.rows]
         return 1.0 / np.array(steps, dtype=np.float64)
 
@@ -212,11 +210,10 @@ class ThoughtAndAction(BaseVerifier):
     high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
         texts, reason = as_texts(rollouts.text), rollouts.predictions.reason
         formed = _FORMED[reason]
         for row in np.flatnonzero(reason == _MALFORMED).tolist():
-            formed[row] = has_json(texts.values[row])
+            formed[row] = action_of(texts.values[row]) is not UNREAD
         left = formed & ~matches(texts, _USUAL_THINK)
         for row in np.flatnonzero(left).tolist():
             formed[row] = has_thought(texts.values[row])
@@ -225,18 +222,11 @@ class ThoughtAndAction(BaseVerifier):
 
 def has_thought(text: str) -> bool:
     """Return whether the first pair of think tags holds more than white space."""
-    found = tagged(text, "think")
-    return found is not None and bool(found[0].strip())
+    span = tag_span(text, "think")
+    return span is not None and bool(text[slice(*span)].strip())
 
 
-def has_action(text: str) -> bool:
-    """Return whether the first pair of action tags holds a JSON object with an ``action``, of whatever kind."""
-    found = tagged(text, "action")
-    value = decoded(found[0]) if found else None
-    return value is not None and isinstance(value[0], dict) and "action" in value[0]
-
-
-def has_json(text: str) -> bool:
-    """Return whether the first pair of action tags holds a JSON value of any kind."""
-    found = tagged(text, "action")
-    return found is not None and decoded(found[0]) is not None
+def action_of(text: str) -> Any:
+    """Return the JSON value in the first pair of action tags, of any kind; ``UNREAD`` where there is none."""
+    span = tag_span(text, "action")
+    return read_json(text[slice(*span)].strip(), UNREAD) if span else UNREAD

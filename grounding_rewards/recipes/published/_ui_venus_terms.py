@@ -56,7 +56,6 @@ class NavigationCoord(BaseVerifier):
         return float(max(self.alpha, 1.5 * self.beta))
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """The score of each rollout: (n,)."""
         alternatives = rollouts.targets.alternatives
         names = alternatives.normal.names.tolist()
         near, far = _distances(rollouts, self.near, self.far)
@@ -95,7 +94,6 @@ class NavigationContent(BaseVerifier):
         return float(self.gamma)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """The score of each rollout: (n,)."""
         asked, right = _contents(rollouts, self.least_f1)
         earned = asked & right & (_TYPE.each(rollouts) > 0)
         return rollouts.targets.alternatives.best(np.where(earned, self.gamma, 0.0), len(rollouts))
@@ -116,7 +114,6 @@ class NavigationMatch(BaseVerifier):
     high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """The score of each rollout: (n,)."""
         alternatives = rollouts.targets.alternatives
         names = alternatives.normal.names.tolist()
         near, far = _distances(rollouts, self.near, self.far)

@@ -8,12 +8,12 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AGENTCPM
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, share
+from grounding_rewards.recipes._shared import BAD_TARGET, deviations, share
 from grounding_rewards.recipes.published._agentcpm_gui_parts import FullMatch, KeysAndValues, SameKeys, SchemaKept
 from grounding_rewards.recipes.published._agentcpm_gui_targets import NATIVE
-from grounding_rewards.scoring import ACTION, BBOX, POINT, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
 
-_ACCEPTS = frozenset({ACTION, BBOX, POINT})
+_PAPER = "AgentCPM-GUI: Building Mobile-Use Agents with Reinforcement Fine-Tuning"
 _SCREEN = (1080, 2400)
 
 
@@ -55,16 +55,11 @@ def agentcpm_gui(*, format_weight: float = 0.0) -> Recipe:
         space=CoordSpace.THOUSANDTHS,
         response_space=CoordSpace.THOUSANDTHS,
         target_space=CoordSpace.PIXEL,
-        accepts=_ACCEPTS,
-        source=Source(
-            "AgentCPM-GUI: Building Mobile-Use Agents with Reinforcement Fine-Tuning",
-            "AgentCPM-GUI",
-            "acbaf50",
-            ("rft/trainer/utils/gui_eval.py",),
-        ),
+        accepts=frozenset({ACTION, BBOX, POINT}),
+        source=Source(_PAPER, "AgentCPM-GUI", "acbaf50", ("rft/trainer/utils/gui_eval.py",)),
         thinking="read",
         native=NATIVE,
-        deviations=_DEVIATIONS,
+        deviations=deviations(_DEVIATIONS),
         exploits=_exploits(weight),
         formula=(
             "total = type + args + format_weight · schema, type = [the target's keys and no others]\n"
@@ -98,11 +93,8 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
     ])  # fmt: skip
 
 
-_DEVIATIONS = (
-    BAD_TARGET,
-    Deviation(
-        "long-texts",
-        "Of texts that are not equal 512 characters are compared, fewer where a few characters come over and over, "
-        "and the rest counts as different; the source gives them whole to difflib, whose time has no bound.",
-    ),
-)
+_DEVIATIONS = {
+    **BAD_TARGET,
+    "long-texts": "Of texts that are not equal 512 characters are compared, fewer where a few characters come over and "
+    "over, and the rest counts as different; the source gives them whole to difflib, whose time has no bound.",
+}

@@ -11,25 +11,25 @@ from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.parsing import BTL_UI
 from grounding_rewards.parsing.dialects.actions.btl_ui import (
     BLANK,
-    UNREAD,
     USUAL_BOXES,
     USUAL_END,
     USUAL_NUMBER,
     USUAL_WORDS,
-    loaded,
 )
 from grounding_rewards.parsing.dialects.json_point import POINT_KEY
+from grounding_rewards.parsing.literal import UNREAD, read_json
 from grounding_rewards.parsing.texts import SPACE, compiled
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, length
+from grounding_rewards.recipes._shared import BAD_TARGET, deviations, length
 from grounding_rewards.recipes.published._btl_ui_blink import Blink
 from grounding_rewards.recipes.published._btl_ui_link import LinkMatch, OwnAction
-from grounding_rewards.scoring import BBOX, POINT, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.scoring import BBOX, POINT, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.targets.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
 
-_ACCEPTS = frozenset({BBOX, POINT, "action"})
+_PAPER = "BTL-UI: Blink-Think-Link Reasoning Model for GUI Agent"
+_UNIQUE = json.JSONDecoder(object_pairs_hook=unique_keys)
 _SAID = ("text", "direction")
 _BOX, _POINT = (100, 100, 300, 200), (200, 150)
 _SCALE = {CoordSpace.PIXEL: 2, CoordSpace.MODEL_PIXEL: 1, CoordSpace.THOUSANDTHS: 1, CoordSpace.UNIT: 0.001}
@@ -93,17 +93,12 @@ def btl_ui(
         space=CoordSpace.MODEL_PIXEL,
         response_space=space,
         target_space=CoordSpace.MODEL_PIXEL,
-        accepts=_ACCEPTS,
-        source=Source(
-            "BTL-UI: Blink-Think-Link Reasoning Model for GUI Agent",
-            "BTL-UI",
-            "3ad21ff",
-            ("recipe/btl-ui/reward_fn.py",),
-        ),
+        accepts=frozenset({BBOX, POINT, "action"}),
+        source=Source(_PAPER, "BTL-UI", "3ad21ff", ("recipe/btl-ui/reward_fn.py",)),
         answers="first",
         thinking="read",
         native=NATIVE,
-        deviations=_DEVIATIONS,
+        deviations=deviations(_DEVIATIONS),
         exploits=_exploits(space, *weights),
         formula=(
             "total = format_weight · format + blink_weight · blink + link_weight · link\n"
@@ -131,7 +126,7 @@ def is_well_formed(text: str) -> bool:
             return False
         spans.append(found.span())
         end = found.end()
-    looks, link = (loaded(text[spans[each][1] : spans[each + 1][0]].strip()) for each in (0, 2))
+    looks, link = (read_json(text[spans[each][1] : spans[each + 1][0]].strip(), UNREAD) for each in (0, 2))
     if looks is UNREAD or not isinstance(link, list) or len(link) != 1 or not isinstance(link[0], dict):
         return False
     return POINT_KEY in link[0] or ("Plan" in link[0] and "Action" in link[0])
@@ -140,7 +135,7 @@ def is_well_formed(text: str) -> bool:
 def read_native(value: Any) -> dict[str, Any] | None:
     """``{"solution": [{"Plan": .., "Action": ..}], "bbox": [x1, y1, x2, y2]}``, or the solution alone."""
     row = value if isinstance(value, dict) and "solution" in value else {"solution": value}
-    items = loaded(row["solution"], unique_keys) if isinstance(row["solution"], str) else row["solution"]
+    items = read_json(row["solution"], decoder=_UNIQUE) if isinstance(row["solution"], str) else row["solution"]
     item = items[0] if isinstance(items, list) and items else None
     action = (item.get("Action") or {}) if isinstance(item, dict) else None
     if not isinstance(item, dict) or not isinstance(action, dict) or not (action or POINT_KEY in item):
@@ -161,15 +156,12 @@ NATIVE = NativeForm(
     read_native,
 )
 
-_DEVIATIONS = (
-    BAD_TARGET,
-    Deviation(
-        "documented-fence",
-        "The format counts for a link in a ```json fence, as the prompt documents it; the source asks for a fence "
-        "with a dot in the middle of the word, so that the documented answer never gets a tenth of the reward.",
-    ),
-    Deviation("leading-space", "White space in front of <blink> does not count in the format; the source scores it 0."),
-)
+_DEVIATIONS = {
+    **BAD_TARGET,
+    "documented-fence": "The format counts for a link in a ```json fence, as the prompt documents it; the source asks "
+    "for a fence with a dot in the middle of the word, so that the documented answer never gets a tenth of the reward.",
+    "leading-space": "White space in front of <blink> does not count in the format; the source scores it 0.",
+}
 
 
 def _exploits(space: CoordSpace, form: float, blink: float, link: float) -> tuple[Exploit, ...]:

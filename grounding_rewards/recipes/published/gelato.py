@@ -7,14 +7,13 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import BARE_TUPLE_WHOLE
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, share
-from grounding_rewards.scoring import BBOX, POLYGON, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, deviations, numerals, share
+from grounding_rewards.scoring import BBOX, POLYGON, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Format, InsideDistance
 
 _PAPER = "Gelato: Click-100k and Gelato-30B-A3B"
 _COMMIT = "1f83dad"
-_ACCEPTS = frozenset({BBOX, POLYGON})
 
 
 def gelato(*, format_weight: float = 0.0) -> Recipe:
@@ -55,7 +54,7 @@ def _recipe(
     space: CoordSpace,
     response_space: CoordSpace,
     weight: float,
-    deviations: tuple[Deviation, ...],
+    why: dict[str, str],
 ) -> Recipe:
     weight = share("format_weight", weight)
     miss = Example("(900, 900)", _TARGET[space])
@@ -73,11 +72,11 @@ def _recipe(
         space=space,
         response_space=response_space,
         target_space=space,
-        accepts=_ACCEPTS,
+        accepts=frozenset({BBOX, POLYGON}),
         source=Source(_PAPER, "Gelato", _COMMIT, (f"training_configs/rewards/{file}",)),
         thinking="read",
         native=native,
-        deviations=deviations,
+        deviations=deviations(why),
         exploits=(blind,) if weight else (),
         formula=(
             "total = (1 - format_weight) · distance + format_weight · format\n"
@@ -96,12 +95,7 @@ def read_bare_list(value: Any) -> dict[str, Any] | None:
 
 def read_numerals(value: Any) -> dict[str, Any] | None:
     """The same, with numbers in strings read as numbers, as the source's unit-space reward does."""
-    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-        try:
-            value = [float(item) for item in value]
-        except ValueError:
-            return None
-    return read_bare_list(value)
+    return read_bare_list(numerals(value))
 
 
 _TARGET = {CoordSpace.UNIT: (0.1, 0.1, 0.3, 0.2), CoordSpace.MODEL_PIXEL: (100, 100, 300, 200)}
@@ -112,20 +106,15 @@ _NATIVE = {
 }
 
 
-_NOT_TEXT = Deviation(
-    "not-text",
-    "A response that is neither a string nor None is a TypeError; the source reads str(response), or scores 0.",
-)
-_SPACES = Deviation(
-    "spaces",
-    "White space around the tuple, after ( and before a comma or ) is read over; the source scores such answers 0.",
-)
-_HUGE_NUMBER = Deviation(
-    "huge-number",
-    "Numbers of 300 and more digits are a miss far outside the image; the source raises OverflowError or ValueError.",
-)
-_NO_EXTENT = Deviation(
-    "no-extent", "An exact hit on a box without extent scores 1; the source scores 0, or raises ZeroDivisionError."
-)
-_DEVIATIONS = (_NOT_TEXT, BAD_TARGET, UNICODE_DIGITS, _HUGE_NUMBER, _NO_EXTENT)
-_PIXEL_DEVIATIONS = (_NOT_TEXT, BAD_TARGET, UNICODE_DIGITS, _SPACES, _HUGE_NUMBER, _NO_EXTENT)
+_PIXEL_DEVIATIONS = {
+    "not-text": "A response that is neither a string nor None is a TypeError; the source reads str(response), or "
+    "scores 0.",
+    **BAD_TARGET,
+    **UNICODE_DIGITS,
+    "spaces": "White space around the tuple, after ( and before a comma or ) is read over; the source scores such "
+    "answers 0.",
+    "huge-number": "Numbers of 300 and more digits are a miss far outside the image; the source raises OverflowError "
+    "or ValueError.",
+    "no-extent": "An exact hit on a box without extent scores 1; the source scores 0, or raises ZeroDivisionError.",
+}
+_DEVIATIONS = {name: why for name, why in _PIXEL_DEVIATIONS.items() if name != "spaces"}

@@ -11,16 +11,14 @@ from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.parsing import FIRST_CALL_INTEGERS
 from grounding_rewards.parsing.dialects.tool_calls import USUAL_CALL, call_texts, coordinate, first_call
 from grounding_rewards.parsing.texts import compiled
-from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, share
-from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, by_edges, deviations, share
+from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import CornerDistance, Hit, JudgedFormat
 
-_ACCEPTS = frozenset({BBOX})
+_PAPER = "GroundCUA / GroundNext: Grounding Computer Use Agents on Human Demonstrations"
 _EDGES = (-0.5, -0.1, 0.0, 0.1, 0.5)
 _VALUES = (-1.0, -0.5, -0.1, 0.1, 0.5, 1.0)
-_KEYS = ("x1", "y1", "x2", "y2")
 _CALL = '<tool_call>\n{{"name": "computer_use", "arguments": {{"action": "left_click", "coordinate": {}}}}}</tool_call>'
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NO_PYTHON = ("true", "false", "null", "NaN", "Infinity")
@@ -49,7 +47,7 @@ def groundnext(*, response_space: CoordSpace | str = CoordSpace.PIXEL, format_we
     weight = share("format_weight", format_weight)
     clipped = steps("norm_distance", CornerDistance(), _EDGES, _VALUES)
     well_formed = JudgedFormat(is_well_formed, ("</tool_call>", "]"), low=-1.0)
-    flat = Example(_CALL.format([200, 100]), _wire(100, 100, 300, 110), image_size=(1000, 800))
+    flat = Example(_CALL.format([200, 100]), by_edges(100, 100, 300, 110), image_size=(1000, 800))
     return Recipe(
         name="groundnext",
         dialect=FIRST_CALL_INTEGERS,
@@ -58,29 +56,20 @@ def groundnext(*, response_space: CoordSpace | str = CoordSpace.PIXEL, format_we
         space=CoordSpace.PIXEL,
         response_space=as_space(response_space),
         target_space=CoordSpace.PIXEL,
-        accepts=_ACCEPTS,
-        source=Source(
-            "GroundCUA / GroundNext: Grounding Computer Use Agents on Human Demonstrations",
-            "GroundCUA",
-            "81136d4",
-            ("training/rl/recipe/groundnext/reward_clipped.py",),
-        ),
+        accepts=frozenset({BBOX}),
+        source=Source(_PAPER, "GroundCUA", "81136d4", ("training/rl/recipe/groundnext/reward_clipped.py",)),
         answers="first",
         thinking="read",
         native=NATIVE,
-        deviations=_DEVIATIONS,
+        deviations=deviations(_DEVIATIONS),
         exploits=(Exploit("long-edge", "the middle of a long edge is no success and scores in full", 1.0, flat),),
         formula=(
             "total = 1, 0.5, 0.1, -0.1, -0.5 or -1, with steps at norm_distance 0.5, 0.1, 0, -0.1, -0.5\n"
             "inside: norm_distance = 2 · (distance to the nearest corner) / diagonal\n"
             "outside: norm_distance = -(distance to the box) / (its largest from a corner of the image)"
         ),
-        example=Example(_CALL.format([200, 150]), _wire(100, 100, 300, 200), image_size=(1000, 800)),
+        example=Example(_CALL.format([200, 150]), by_edges(100, 100, 300, 200), image_size=(1000, 800)),
     )
-
-
-def _wire(*box: int) -> Any:
-    return frozen(dict(zip(_KEYS, box, strict=True)))
 
 
 def is_well_formed(text: str) -> bool:
@@ -112,21 +101,12 @@ def read_native(value: Any) -> dict[str, Any] | None:
 
 NATIVE = NativeForm('{"x1": .., "y1": .., "x2": .., "y2": ..} in pixels', read_native)
 
-_DEVIATIONS = (
-    BAD_TARGET,
-    Deviation(
-        "no-call-is-no-point",
-        "Without a complete call in JSON there is no point: the lowest score, and no format. The source reads such "
-        "texts as a click on (0, 0), and judges the format by what eval() makes of the call.",
-    ),
-    Deviation(
-        "no-numbers-are-no-point",
-        "A call without two whole numbers as its coordinate is no point: the lowest score, and no format. The source "
-        "reads it as a click on (0, 0), and true as 1.",
-    ),
-    Deviation(
-        "beyond-the-corners",
-        "norm_distance is at least -1. The source's has no bound for clicks farther from the box than every corner of "
-        "the image, and its arithmetic fails on numbers of several hundred digits.",
-    ),
-)
+_DEVIATIONS = {
+    **BAD_TARGET,
+    "no-call-is-no-point": "Without a complete call in JSON there is no point: the lowest score, and no format. The "
+    "source reads such texts as a click on (0, 0), and judges the format by what eval() makes of the call.",
+    "no-numbers-are-no-point": "A call without two whole numbers as its coordinate is no point: the lowest score, and "
+    "no format. The source reads it as a click on (0, 0), and true as 1.",
+    "beyond-the-corners": "norm_distance is at least -1. The source's has no bound for clicks farther from the box "
+    "than every corner of the image, and its arithmetic fails on numbers of several hundred digits.",
+}

@@ -8,12 +8,11 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.parsing import BARE_TUPLE
 from grounding_rewards.parsing.texts import SPACE
-from grounding_rewards.recipes._shared import BAD_TARGET, share
-from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, deviations, share
+from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Format, Hit
 
-_ACCEPTS = frozenset({BBOX})
 _TARGET = ((100, 100, 300, 200), 1.08, 1.92)
 _THINK_ANSWER = (
     rf"^{SPACE}<think>(?s:.*?)</think>{SPACE}<answer>\({SPACE}[0-9]+{SPACE},{SPACE}[0-9]+{SPACE}\)</answer>{SPACE}$"
@@ -49,11 +48,11 @@ def gta1(*, format_weight: float = 0.0) -> Recipe:
         space=CoordSpace.MODEL_PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.THOUSANDTHS,
-        accepts=_ACCEPTS,
+        accepts=frozenset({BBOX}),
         source=Source("GTA1: GUI Test-time Scaling Agent", "GTA1", "81f0c4c", ("src/grpo_grounding.py",)),
         thinking="read",
         native=NATIVE,
-        deviations=_DEVIATIONS,
+        deviations=deviations(_DEVIATIONS),
         exploits=(blind,) if weight else (),
         formula="total = (1 - format_weight) · hit + format_weight · format",
         example=Example("(384,162)", _TARGET),
@@ -70,7 +69,8 @@ def read_native(value: Any) -> dict[str, Any] | None:
     boxes = boxes if boxes and all(isinstance(box, list) for box in boxes) else [boxes]
     if not all(_is_box(box) for box in boxes):
         return None
-    return {"regions": [{"bbox": _scaled(box, width, height)} for box in boxes], "space": CoordSpace.MODEL_PIXEL.value}
+    regions = [{"bbox": [edge * ratio for edge, ratio in zip(box, (width, height) * 2, strict=True)]} for box in boxes]
+    return {"regions": regions, "space": CoordSpace.MODEL_PIXEL.value}
 
 
 def _is_box(box: list[Any]) -> bool:
@@ -78,34 +78,19 @@ def _is_box(box: list[Any]) -> bool:
     return numbers and box[0] <= box[2] and box[1] <= box[3]
 
 
-def _scaled(box: list[Any], width: float, height: float) -> list[Any]:
-    return [edge * (height if index % 2 else width) for index, edge in enumerate(box)]
-
-
 NATIVE = NativeForm(
     "[box or list of boxes in thousandths, height / 1000, width / 1000], a box being x1 y1 x2 y2 in order", read_native
 )
 
 
-ASCII_DIGITS = Deviation(
-    "unicode-digits",
-    "Only ASCII digits are digits, others make no answer; the source reads those of other scripts as numbers.",
-)
-SEVERAL_ANSWERS = Deviation(
-    "several-answers",
-    "Several answers are a miss; the source reads them as the point (-1, -1), a hit where a box contains it.",
-)
-_DEVIATIONS = (
-    BAD_TARGET,
-    ASCII_DIGITS,
-    SEVERAL_ANSWERS,
-    Deviation(
-        "spaces",
-        "White space after ( and before a comma or ), and a decimal point without decimals, are read; the source "
-        "scores 0.",
-    ),
-    Deviation(
-        "decimals",
-        "Decimals are numbers; the source's pattern admits them, then int() raises and the answer scores 0.",
-    ),
-)
+SHARED = {
+    **BAD_TARGET,
+    **UNICODE_DIGITS,
+    "several-answers": "Several answers are a miss; the source reads them as (-1, -1), a hit where a box holds it.",
+}
+_DEVIATIONS = {
+    **SHARED,
+    "spaces": "White space after ( and before a comma or ), and a decimal point without decimals, are read; the source "
+    "scores 0.",
+    "decimals": "Decimals are numbers; the source's pattern admits them, then int() raises and the answer scores 0.",
+}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import LITERAL_BOX
-from grounding_rewards.recipes._shared import BAD_TARGET, bare_box, length
-from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.recipes._shared import BAD_TARGET, bare_box, deviations, length
+from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import BoxSize, Hit, Overlap
 
-_ACCEPTS = frozenset({BBOX})
+_PAPER = "GUI-G1: Understanding R1-Zero-Like Training for Visual Grounding in GUI Agents"
 _TARGET, _SIZE = (100, 100, 300, 200), (1000, 1000)
 _ANSWER = '```json\n[{{"bbox_2d": {}, "label": "save"}}]\n```'
 
@@ -43,17 +43,12 @@ def gui_g1(*, iou_weight: float = 0.25, box_weight: float = 0.125) -> Recipe:
         space=CoordSpace.PIXEL,
         response_space=CoordSpace.PIXEL,
         target_space=CoordSpace.PIXEL,
-        accepts=_ACCEPTS,
-        source=Source(
-            "GUI-G1: Understanding R1-Zero-Like Training for Visual Grounding in GUI Agents",
-            "GUI-G1",
-            "e581fe9",
-            ("open_r1/grpo_rec.py",),
-        ),
+        accepts=frozenset({BBOX}),
+        source=Source(_PAPER, "GUI-G1", "e581fe9", ("open_r1/grpo_rec.py",)),
         answers="first",
         thinking="read",
         native=NATIVE,
-        deviations=_DEVIATIONS,
+        deviations=deviations(_DEVIATIONS),
         exploits=_exploits(*weights),
         formula=(
             "total = hit + iou_weight · iou + box_weight · box, hit by the centre of the box\n"
@@ -78,28 +73,13 @@ def _exploits(iou_weight: float, box_weight: float) -> tuple[Exploit, ...]:
 
 NATIVE = NativeForm("a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image", bare_box)
 
-_DEVIATIONS = (
-    BAD_TARGET,
-    Deviation(
-        "json-words",
-        "JSON's true, false and null are read; the source reads Python alone, and scores such answers 0.",
-    ),
-    Deviation(
-        "spaces",
-        "Spaces and tabs beside ```json, in front of the list's first line or after its last, are read over; the "
-        "source takes such a fence for none, and such a line for wrongly indented Python, and scores 0.",
-    ),
-    Deviation(
-        "one-dict",
-        "A dict that is in no list is the answer; the source looks for a first item in it, and scores 0.",
-    ),
-    Deviation(
-        "outside-image",
-        "An edge that is a whole image or more away from the target's scores 0 for edges; the source's harmonic "
-        "mean of numbers not above 0 is anything from -infinity to infinity.",
-    ),
-    Deviation(
-        "thin-target",
-        "A target at most 1 pixel wide or high that is answered exactly has an overlap of 1; the source scores 0.",
-    ),
-)
+_DEVIATIONS = {
+    **BAD_TARGET,
+    "json-words": "JSON's true, false and null are read; the source reads Python alone, and scores such answers 0.",
+    "spaces": "Spaces and tabs beside ```json, in front of the list's first line or after its last, are read over; the "
+    "source takes such a fence for none, and such a line for wrongly indented Python, and scores 0.",
+    "one-dict": "A dict that is in no list is the answer; the source looks for a first item in it, and scores 0.",
+    "outside-image": "An edge that is a whole image or more away from the target's scores 0 for edges; the source's "
+    "harmonic mean of numbers not above 0 is anything from -infinity to infinity.",
+    "thin-target": "An exact answer to a target at most 1 pixel wide or high has an overlap of 1; the source scores 0.",
+}

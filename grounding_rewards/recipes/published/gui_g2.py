@@ -9,12 +9,12 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import BOX_LIST
 from grounding_rewards.parsing.dialects.lists import TURN
 from grounding_rewards.parsing.texts import SPACE
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, length
-from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, bare_box, deviations, length, numerals
+from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Format, GaussianCoverage, GaussianPoint, Hit
 
-_ACCEPTS = frozenset({BBOX})
+_PAPER = "GUI-G2: Gaussian Reward Modeling for GUI Grounding"
 _TARGET = (100, 100, 300, 200)
 _DIGITS = 3
 _COMMA = f"{SPACE},{SPACE}"
@@ -50,17 +50,12 @@ def gui_g2(*, alpha: float = 0.5, format_weight: float = 1.0) -> Recipe:
         space=CoordSpace.PIXEL,
         response_space=CoordSpace.PIXEL,
         target_space=CoordSpace.PIXEL,
-        accepts=_ACCEPTS,
-        source=Source(
-            "GUI-G2: Gaussian Reward Modeling for GUI Grounding",
-            "GUI-G2",
-            "5c5c365",
-            ("src/gui_g2/src/open_r1/gaussian_grpo.py",),
-        ),
+        accepts=frozenset({BBOX}),
+        source=Source(_PAPER, "GUI-G2", "5c5c365", ("src/gui_g2/src/open_r1/gaussian_grpo.py",)),
         answers="first",
         thinking="read",
         native=NATIVE,
-        deviations=_DEVIATIONS,
+        deviations=deviations(_DEVIATIONS),
         exploits=_exploits(weight),
         formula=(
             "total = point + coverage + format_weight · format\n"
@@ -92,34 +87,18 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
 
 def read_native(value: Any) -> dict[str, Any] | None:
     """``[x1, y1, x2, y2]``; numbers in strings are numbers, as the source reads them."""
-    if not isinstance(value, list) or len(value) != 4:
-        return None
-    if all(isinstance(item, str) for item in value):
-        try:
-            value = [float(item) for item in value]
-        except ValueError:
-            return None
-    return {"bbox": value}
+    return bare_box(numerals(value))
 
 
 NATIVE = NativeForm("a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image", read_native)
 
-_DEVIATIONS = (
-    BAD_TARGET,
-    UNICODE_DIGITS,
-    Deviation(
-        "spaces",
-        "White space before and after the box is good format; the source scores 0 for a line feed at the end.",
-    ),
-    Deviation(
-        "huge-number",
-        "Numbers beyond 1e12 are read as 1e12; with 155 and more digits the source's coverage is no number.",
-    ),
-    Deviation(
-        "thin-box",
-        "Where the target has a side below 1 pixel, or the answer has one and the target less than 1600 square "
-        "pixels, the coverage is the exact coefficient, and a target without extent is hit exactly at its centre; "
-        "there the source's additions of 1e-8 to determinants count, and give 200 for boxes in unit space, infinity or "
-        "0 where a side is 0.",
-    ),
-)
+_DEVIATIONS = {
+    **BAD_TARGET,
+    **UNICODE_DIGITS,
+    "spaces": "White space before and after the box is good format; the source scores 0 for a line feed at the end.",
+    "huge-number": "Numbers beyond 1e12 are read as 1e12; with 155 and more digits the source's coverage is no number.",
+    "thin-box": "Where the target has a side below 1 pixel, or the answer has one and the target less than 1600 square "
+    "pixels, the coverage is the exact coefficient, and a target without extent is hit exactly at its centre; there "
+    "the source's additions of 1e-8 to determinants count, and give 200 for boxes in unit space, infinity or 0 without "
+    "a side.",
+}

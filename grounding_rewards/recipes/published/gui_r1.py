@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,13 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING
 from grounding_rewards.parsing import GUI_R1
-from grounding_rewards.parsing.dialects.actions.gui_r1 import CLOSE, OPEN, PLAIN_TEXT, WHOLE, answer_span, usual_answer
+from grounding_rewards.parsing.dialects.actions.gui_r1 import CLOSE, OPEN, PLAIN_TEXT, WHOLE, usual_answer
 from grounding_rewards.parsing.literal import LiteralError, read_literal
-from grounding_rewards.parsing.texts import SPACE, compiled
-from grounding_rewards.recipes._shared import share
+from grounding_rewards.parsing.texts import SPACE, compiled, tag_span
+from grounding_rewards.recipes._shared import deviations, share
+from grounding_rewards.recipes.published._solutions import CLICK, clicks_with_places
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.scoring import ACTION, BBOX, POINT, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm, RegionKind
 from grounding_rewards.targets.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
@@ -29,15 +29,14 @@ from grounding_rewards.verifiers.alternatives import OfPlaces
 from grounding_rewards.verifiers.any_of import any_of, same_action
 from grounding_rewards.verifiers.text import TextAs
 
+_PAPER = "GUI-R1: A Generalist R1-Style Vision-Language Action Model for GUI Agents"
 REACH = 140.0
 """Reach of a click around a target that is only a point, in pixels of the image the model saw."""
 
 _KEYS = ("action", "gt_bbox", "input_text")
-_CLICK, _NO_TEXT = "click", "no input text"
-_PLACES = ("bbox", "point", "polygon", "circle", "regions")
+_NO_TEXT = "no input text"
 _NAMING = ("type", "select", "open_app")
 _DIRECTIONS = ("left", "right", "up", "down")
-_ACCEPTS = frozenset({ACTION, BBOX, POINT})
 _BRACKETS = str.maketrans("", "", "[]")
 _ANSWER = "<think>-</think> <answer>[{{'action': '{}', 'point': {}, 'input_text': '{}'}}]</answer>"
 _SIGNS = ("<think>", OPEN, CLOSE)
@@ -86,16 +85,11 @@ def gui_r1(*, format_weight: float = 0.2) -> Recipe:
         space=CoordSpace.MODEL_PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.MODEL_PIXEL,
-        accepts=_ACCEPTS,
-        source=Source(
-            "GUI-R1: A Generalist R1-Style Vision-Language Action Model for GUI Agents",
-            "GUI-R1",
-            "d43eea2",
-            ("verl/utils/reward_score/r1gui.py",),
-        ),
+        accepts=frozenset({ACTION, BBOX, POINT}),
+        source=Source(_PAPER, "GUI-R1", "d43eea2", ("verl/utils/reward_score/r1gui.py",)),
         thinking="read",
         native=NATIVE,
-        deviations=_DEVIATIONS,
+        deviations=deviations(_DEVIATIONS),
         exploits=_exploits(weight),
         action_names=("close", "close/delete", "no action"),
         formula=(
@@ -135,7 +129,6 @@ class _InPlace(OfPlaces):
     high = 1.0
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         regions = rollouts.targets.regions
         points = regions.each(rollouts.predictions.xy)
         inside = geometry.in_box(points, regions.box, strict=True)
@@ -186,7 +179,7 @@ def is_well_formed(text: str) -> bool:
     if compiled(_USUAL).search(text):
         return True
     joint = _JOINT.search(text, len(_START)) if text.startswith(_START) and text.endswith(CLOSE) else None
-    span = answer_span(text)
+    span = tag_span(text, "answer")
     if joint is None or span is None or joint.end() > len(text) - len(CLOSE):
         return False
     content = text[slice(*span)].strip()
@@ -231,11 +224,10 @@ def read_native(value: Any) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         return None
     if "action" not in value or "gt_bbox" not in value:
-        placed = _placed(value)
-        return None if placed is value else placed
+        return clicks_with_places(value, any_case=True)
     wire = {key: each for key, each in value.items() if key not in _KEYS}
     name, place = str(value["action"]).lower(), value["gt_bbox"]
-    if name == _CLICK:  # which is what a place without an action asks for
+    if name == CLICK:  # which is what a place without an action asks for
         wire["point" if isinstance(place, list) and len(place) == 2 else "bbox"] = place
     else:
         text, lacking = value.get("input_text"), MISSING if name in ("type", "select", "scroll") else None
@@ -243,57 +235,23 @@ def read_native(value: Any) -> dict[str, Any] | None:
     return wire
 
 
-def _placed(fields: dict[str, Any]) -> dict[str, Any]:
-    """The same, with a box that is missing wherever a click has no place: no answer could be right."""
-    action = fields.get("action")
-    name = action.get("name") if isinstance(action, dict) else action
-    if isinstance(name, str) and name.lower() == _CLICK and not any([place in fields for place in _PLACES]):  # noqa: C419
-        return {**{key: each for key, each in fields.items() if key != "input_text"}, "bbox": MISSING}
-    regions = fields.get("regions")
-    if not isinstance(regions, list):
-        return fields
-    placed = [_placed(region) if isinstance(region, dict) else region for region in regions]
-    return {**fields, "regions": placed} if any(map(is_not, placed, regions)) else fields
-
-
 NATIVE = NativeForm(
     '{"action": .., "gt_bbox": [x1, y1, x2, y2] or [x, y], "input_text": ..} in pixels of the image the model saw',
     read_native,
 )
 
-_DEVIATIONS = (
-    Deviation(
-        "white-space",
-        "White space around the tags does not count; the source gives no format for a line feed at the end.",
-    ),
-    Deviation(
-        "target",
-        "A target that does not fit is an error, or abstains, and one need not be JSON in a string; the source scores "
-        "nothing but the format for either, in silence.",
-    ),
-    Deviation(
-        "no-eval",
-        "Nothing in a response is run: an answer of Python that is no literal is not well formed. The source gives it "
-        "to eval(), which may do anything, and scores the format of what comes back.",
-    ),
-    Deviation(
-        "quotes",
-        "The action and the text may stand in double quotes and hold apostrophes and escapes, as Python writes them; "
-        "the source's pattern knows single quotes alone, and ends a text at the first.",
-    ),
-    Deviation(
-        "numbers",
-        "Where no pair is as the source reads it, one may have decimals and spaces inside its brackets, and its "
-        "numbers any count of digits; the source takes such a click for one on (0, 0). The format asks for whole "
-        "numbers, as it does in the source.",
-    ),
-    Deviation(
-        "no-point",
-        "A click without two numbers in ASCII digits is no hit; the source takes it for one on (0, 0).",
-    ),
-    Deviation(
-        "no-area",
-        "A box without width or height counts with its border; strictly within it there is nothing, so that the "
-        "source never scores above 0 for such a target.",
-    ),
-)
+_DEVIATIONS = {
+    "white-space": "White space around the tags does not count; the source gives no format for a line feed at the end.",
+    "target": "A target that does not fit is an error, or abstains, and one need not be JSON in a string; the source "
+    "scores nothing but the format for either, in silence.",
+    "no-eval": "Nothing in a response is run: an answer of Python that is no literal is not well formed. The source "
+    "gives it to eval(), which may do anything, and scores the format of what comes back.",
+    "quotes": "The action and the text may stand in double quotes and hold apostrophes and escapes, as Python writes "
+    "them; the source's pattern knows single quotes alone, and ends a text at the first.",
+    "numbers": "Where no pair is as the source reads it, one may have decimals and spaces inside its brackets, and its "
+    "numbers any count of digits; the source takes such a click for one on (0, 0). The format asks for whole numbers, "
+    "as it does in the source.",
+    "no-point": "A click without two numbers in ASCII digits is no hit; the source takes it for one on (0, 0).",
+    "no-area": "A box without width or height counts with its border; strictly within it there is nothing, so that the "
+    "source never scores above 0 for such a target.",
+}

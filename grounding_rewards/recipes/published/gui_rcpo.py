@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space, sizes_needed
-from grounding_rewards.errors import RecipeError, SpaceError
+from grounding_rewards.errors import RecipeError
 from grounding_rewards.groups.voting import SIZE
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import click_example, dialect_named, shown_with, written
+from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, shown_with, written
 from grounding_rewards.scoring import Example, Exploit, Recipe, Source
 from grounding_rewards.verifiers import Consensus, InConsensus
 
@@ -66,10 +66,7 @@ def gui_rcpo(
 
     Source: GUI-RCPO, from the paper.
     """
-    if response_space is None:
-        spaces = ", ".join(CoordSpace)
-        raise SpaceError(f"gui-rcpo needs response_space, the space that the model answers in: {spaces}; or model")
-    answered = as_space(response_space)
+    answered = answering_space("gui-rcpo", response_space)
     inside = _inside(answered, space)
     return Recipe(
         name="gui-rcpo",

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from grounding_rewards.combine import gate, weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import POINT_LIST, THOUGHT_POINT_LIST
-from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, length
-from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, by_edges, deviations, length
+from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Exploration, Hit, NotCollinear
 
-_ACCEPTS = frozenset({BBOX})
-_KEYS = ("x1", "y1", "x2", "y2")
-_TARGET = frozen(dict(zip(_KEYS, (100, 100, 300, 200), strict=True)))
+_PAPER = "InfiGUI-G1: Advancing GUI Grounding with Adaptive Exploration Policy Optimization"
+_TARGET = by_edges(100, 100, 300, 200)
 _THOUGHT = "<think>It is in the toolbar.</think>\n"
 
 
@@ -53,17 +49,12 @@ def infigui_g1(*, no_think: bool = False, format_weight: float = 1.0) -> Recipe:
         space=CoordSpace.MODEL_PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.MODEL_PIXEL,
-        accepts=_ACCEPTS,
-        source=Source(
-            "InfiGUI-G1: Advancing GUI Grounding with Adaptive Exploration Policy Optimization",
-            "InfiGUI-G1",
-            "22208e4",
-            ("recipe/infigui-g1/reward_fn.py",),
-        ),
+        accepts=frozenset({BBOX}),
+        source=Source(_PAPER, "InfiGUI-G1", "22208e4", ("recipe/infigui-g1/reward_fn.py",)),
         answers="all",
         thinking="read",
         native=NATIVE,
-        deviations=_DEVIATIONS,
+        deviations=deviations(_DEVIATIONS),
         exploits=_exploits(weight),
         formula=(
             "total = format_weight · format + exploration\n"
@@ -89,37 +80,14 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
     )
 
 
-def read_native(value: Any) -> dict[str, Any] | None:
-    """``{"x1": .., "y1": .., "x2": .., "y2": ..}`` in pixels of the image the model saw."""
-    return box_by_edges(value)
+NATIVE = NativeForm('{"x1": .., "y1": .., "x2": .., "y2": ..} in pixels of the image the model saw', box_by_edges)
 
-
-NATIVE = NativeForm('{"x1": .., "y1": .., "x2": .., "y2": ..} in pixels of the image the model saw', read_native)
-
-_DEVIATIONS = (
-    BAD_TARGET,
-    Deviation(
-        "leading-space",
-        "White space before <think> is read over; the source finds no thinking at position 0 and scores -1.",
-    ),
-    Deviation(
-        "brackets-in-prose",
-        "Words in brackets before the list, such as [1], are passed over; the source takes them for the list and "
-        "scores -1.",
-    ),
-    Deviation(
-        "brackets-in-strings",
-        "The brackets of a label are text; the source counts them when it looks for the end of the list, and "
-        "scores -1.",
-    ),
-    Deviation(
-        "huge-number",
-        "Numbers beyond 1e12, NaN and Infinity are read as 1e12, also when three points are looked at for a common "
-        "line.",
-    ),
-    Deviation(
-        "no-extra",
-        "A row whose extra_info is null, or no mapping, asks for thinking like one whose extra_info is empty; the "
-        "source looks for no_think in a mapping.",
-    ),
-)
+_DEVIATIONS = {
+    **BAD_TARGET,
+    "leading-space": "White space before <think> is read over; the source finds none at position 0 and scores -1.",
+    "brackets-in-prose": "Words in brackets such as [1] are no list; the source takes the first for it and scores -1.",
+    "brackets-in-strings": "The brackets of a label are text; the source takes them for the list's and scores -1.",
+    "huge-number": "Numbers beyond 1e12, NaN and Infinity are read as 1e12, also in the test for a common line.",
+    "no-extra": "A row whose extra_info is null, or no mapping, asks for thinking like one whose extra_info is empty; "
+    "the source looks for no_think in a mapping.",
+}

@@ -8,12 +8,11 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import FIRST_CALL
-from grounding_rewards.recipes._shared import BAD_TARGET, length
-from grounding_rewards.scoring import BBOX, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.recipes._shared import BAD_TARGET, deviations, length
+from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Hit, JudgedFormat, ScreenDistance
 
-_ACCEPTS = frozenset({BBOX})
 _TARGET = (100, 100, 300, 200, 1000, 800)
 _CALL = '<tool_call>\n{{"name": "computer_use", "arguments": {{"action": "{}", "coordinate": {}}}}}\n</tool_call>'
 _PAIR = re.compile(r"\[\d+,\s*\d+\]")
@@ -46,7 +45,7 @@ def se_gui(*, format_weight: float = 0.5) -> Recipe:
         space=CoordSpace.UNIT,
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.MODEL_PIXEL,
-        accepts=_ACCEPTS,
+        accepts=frozenset({BBOX}),
         source=Source(
             "SE-GUI: Enhancing Visual Grounding for GUI Agents via Self-Evolutionary Reinforcement Learning",
             "SE-GUI",
@@ -56,7 +55,7 @@ def se_gui(*, format_weight: float = 0.5) -> Recipe:
         answers="first",
         thinking="read",
         native=NATIVE,
-        deviations=_DEVIATIONS,
+        deviations=deviations(_DEVIATIONS),
         exploits=_exploits(weight),
         formula=(
             "total = hit + nearness + format_weight · format\n"
@@ -106,13 +105,9 @@ def read_native(value: Any) -> dict[str, Any] | None:
 
 NATIVE = NativeForm("[x1, y1, x2, y2, width, height] in pixels of the image the model saw", read_native)
 
-_DEVIATIONS = (
-    BAD_TARGET,
-    Deviation("booleans", "true and false are no coordinates; the source reads them as 1 and 0."),
-    Deviation(
-        "below-nothing",
-        "A click farther from the centre than every corner of the image, and so outside it, has nearness 0; up to d = "
-        "1 the source scores it below 0, down to -1: less than no answer, and less than a click still farther "
-        "away.",
-    ),
-)
+_DEVIATIONS = {
+    **BAD_TARGET,
+    "booleans": "true and false are no coordinates; the source reads them as 1 and 0.",
+    "below-nothing": "A click farther from the centre than every corner of the image has nearness 0; up to d = 1 the "
+    "source scores it below 0, down to -1: less than no answer, and less than a click still farther away.",
+}

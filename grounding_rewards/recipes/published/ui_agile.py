@@ -10,20 +10,19 @@ import numpy as np
 
 from grounding_rewards.combine import gate, weighted
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import UI_AGILE
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, length
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, choice, deviations, length
 from grounding_rewards.recipes.published._solutions import CLICK, SIZES, SOLUTION, read_solution
 from grounding_rewards.recipes.published._ui_agile_parts import BINARY, DONE, NAMED, PARAMETER, Kind, Written, grounding
-from grounding_rewards.scoring import ACTION, BBOX, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import DastLength, ThinkingLength, Verifier
 from grounding_rewards.verifiers.distance import SHAPES
 
+_PAPER = "UI-AGILE: Advancing GUI Agents with Effective Reinforcement Learning and Precise Inference-Time Grounding"
 Thought = Literal["simple", "plain", "dast"]
 
-_ACCEPTS = frozenset({ACTION, BBOX})
 _RIGHT = 2.0
 """Above this, the four terms together are right in the eyes of ``"dast"``."""
 _ANSWER = "<think>-</think>\n<answer>[{{'action': '{}', 'coordinate': {}}}]</answer>"
@@ -73,9 +72,9 @@ def ui_agile(
 
     Source: UI-AGILE a8f7658, ``train/src/trl_train/src/open_r1/reward.py``.
     """
-    _choice("shape", shape, (*SHAPES, BINARY))
-    _choice("overlap", overlap, get_args(Kind))
-    _choice("thinking_length", thinking_length, (None, *get_args(Thought)))
+    choice("shape", shape, (*SHAPES, BINARY))
+    choice("overlap", overlap, get_args(Kind))
+    choice("thinking_length", thinking_length, (None, *get_args(Thought)))
     weight, extra = length("format_weight", format_weight), length("length_weight", length_weight)
     placed = grounding(shape, overlap)
     parts: dict[str, tuple[float, Verifier]] = {
@@ -95,17 +94,12 @@ def ui_agile(
         space=CoordSpace.PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.PIXEL,
-        accepts=_ACCEPTS,
-        source=Source(
-            "UI-AGILE: Advancing GUI Agents with Effective Reinforcement Learning and Precise Inference-Time Grounding",
-            "UI-AGILE",
-            "a8f7658",
-            ("train/src/trl_train/src/open_r1/reward.py",),
-        ),
+        accepts=frozenset({ACTION, BBOX}),
+        source=Source(_PAPER, "UI-AGILE", "a8f7658", ("train/src/trl_train/src/open_r1/reward.py",)),
         answers="first",
         thinking="read",
         native=NATIVE,
-        deviations=_DEVIATIONS,
+        deviations=deviations(_DEVIATIONS),
         exploits=_exploits(shape, weight, thinking_length, extra),
         formula=(
             "total = action + grounding + format_weight · format + parameter"
@@ -115,11 +109,6 @@ def ui_agile(
         ),
         example=Example(_ANSWER.format("click", "[100, 75], 'input_text': 'save'"), _NAMED, *SIZES),
     )
-
-
-def _choice(name: str, value: Any, known: tuple[Any, ...]) -> None:
-    if not isinstance(value, str | None) or value not in known:
-        raise RecipeError(f"option {name}: got {value!r:.60}; expected one of {', '.join(map(str, known))}")
 
 
 def _formula(shape: str, overlap: str) -> str:
@@ -188,15 +177,9 @@ NATIVE = NativeForm(
     read_native,
 )
 
-_DEVIATIONS = (
-    BAD_TARGET,
-    Deviation(
-        "pieces-of-numbers",
-        "The end of a number is no number; the source reads -200 as 200, 2_00 and 200e0 as 0.",
-    ),
-    UNICODE_DIGITS,
-    Deviation(
-        "spaces",
-        "White space before and after the response is good format; the source scores 0 for a line feed at the end.",
-    ),
-)
+_DEVIATIONS = {
+    **BAD_TARGET,
+    "pieces-of-numbers": "The end of a number is no number; the source reads -200 as 200, 2_00 and 200e0 as 0.",
+    **UNICODE_DIGITS,
+    "spaces": "White space around the response is good format; the source scores 0 for a line feed at the end.",
+}

@@ -7,14 +7,14 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import INTEGER_LIST
-from grounding_rewards.recipes._shared import BAD_TARGET
-from grounding_rewards.recipes.published.gta1 import ASCII_DIGITS, SEVERAL_ANSWERS
+from grounding_rewards.recipes._shared import deviations
+from grounding_rewards.recipes.published.gta1 import SHARED
 from grounding_rewards.recipes.published.gta1 import read_native as read_boxes
-from grounding_rewards.scoring import BBOX, Deviation, Example, Recipe, Source
+from grounding_rewards.scoring import BBOX, Example, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Hit
 
-_ACCEPTS = frozenset({BBOX})
+_PAPER = "UI-Ins: Enhancing GUI Grounding with Multi-Perspective Instruction-as-Reasoning"
 
 
 def ui_ins() -> Recipe:
@@ -40,16 +40,11 @@ def ui_ins() -> Recipe:
         space=CoordSpace.MODEL_PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.THOUSANDTHS,
-        accepts=_ACCEPTS,
-        source=Source(
-            "UI-Ins: Enhancing GUI Grounding with Multi-Perspective Instruction-as-Reasoning",
-            "UI-Ins",
-            "1953bbc",
-            ("GRPO/grpo_scripts/reward_fn.py",),
-        ),
+        accepts=frozenset({BBOX}),
+        source=Source(_PAPER, "UI-Ins", "1953bbc", ("GRPO/grpo_scripts/reward_fn.py",)),
         thinking="read",
         native=NATIVE,
-        deviations=_DEVIATIONS,
+        deviations=deviations(_DEVIATIONS),
         formula="total = hit",
         example=Example(f"<think>The blue button.</think>\n{call}", (100, 100, 300, 200, 1.08, 1.92)),
     )
@@ -66,12 +61,7 @@ NATIVE = NativeForm(
     "[x1, y1, x2, y2, height / 1000, width / 1000] with a box in thousandths, its corners in order", read_native
 )
 
-_DEVIATIONS = (
-    BAD_TARGET,
-    ASCII_DIGITS,
-    SEVERAL_ANSWERS,
-    Deviation(
-        "spaces",
-        "White space around the numbers is read over; the source scores [200, 150] 0, which its own prompt asks for.",
-    ),
-)
+_DEVIATIONS = {
+    **SHARED,
+    "spaces": "White space around the numbers is read over; the source scores [200, 150] 0, as its own prompt has it.",
+}

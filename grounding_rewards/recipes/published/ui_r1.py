@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,27 +11,31 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing.dialects.actions.ui_r1 import UI_R1, UI_R1_BRACED
-from grounding_rewards.parsing.texts import SPACE, as_texts, compiled, matches
-from grounding_rewards.recipes._shared import BAD_TARGET, length
-from grounding_rewards.recipes.published._solutions import CLICK, SIZES, SOLUTION, clicks_with_places, read_solution
+from grounding_rewards.parsing.texts import SPACE
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, choice, deviations, length
+from grounding_rewards.recipes.published._solutions import (
+    CLICK,
+    SIZES,
+    SOLUTION,
+    THOUGHT,
+    all_occur,
+    clicks_with_places,
+    read_solution,
+)
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.scoring import ACTION, BBOX, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import any_of, if_placed, same_action
 from grounding_rewards.verifiers.alternatives import OfPlaces
 from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.hit import inside_regions
 
+_PAPER = "UI-R1: Enhancing Efficient Action Prediction of GUI Agents by Reinforcement Learning"
 Form = Literal["main", "dast", "nothink"]
 
-_FORMS = get_args(Form)
 _FILE = "src/ui_r1/src/open_r1/grpo_json_action_coord{}.py"
-_ACCEPTS = frozenset({ACTION, BBOX})
-_START, _JOINT, _END = rf"^{SPACE}<think>", rf"</think>{SPACE}<answer>", rf"</answer>{SPACE}$"
-_THOUGHT = (_START, _JOINT, _END)
-_UNTHOUGHT = (rf"^{SPACE}<answer>", _END)
+_UNTHOUGHT = rf"^{SPACE}<answer>", THOUGHT[-1]
 _TYPING = "<answer>[{'action': 'input_text' ,'coordinate': [0, 0, 0, 0] }]</answer>"
 _ANSWER = "<answer>[{{'action': '{}', 'coordinate': {}}}]</answer>"
 
@@ -84,10 +87,9 @@ def of_form(name: str, form: Form, format_weight: float) -> Recipe:
     Raises:
         RecipeError: an option does not fit.
     """
-    if form not in _FORMS:
-        raise RecipeError(f"option form: got {form!r:.60}; expected one of {', '.join(_FORMS)}")
+    choice("form", form, get_args(Form))
     weight, thinks, last = length("format_weight", format_weight), form != "nothink", form != "main"
-    written = _Written(_THOUGHT if thinks else _UNTHOUGHT)
+    written = _Written(THOUGHT if thinks else _UNTHOUGHT)
     return Recipe(
         name=name,
         dialect=UI_R1_BRACED if last else UI_R1,
@@ -96,17 +98,12 @@ def of_form(name: str, form: Form, format_weight: float) -> Recipe:
         space=CoordSpace.PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.PIXEL,
-        accepts=_ACCEPTS,
-        source=Source(
-            "UI-R1: Enhancing Efficient Action Prediction of GUI Agents by Reinforcement Learning",
-            "UI-R1",
-            "2fe9bf0",
-            (_FILE.format("" if form == "main" else f"-{form}"),),
-        ),
+        accepts=frozenset({ACTION, BBOX}),
+        source=Source(_PAPER, "UI-R1", "2fe9bf0", (_FILE.format("" if form == "main" else f"-{form}"),)),
         answers="last" if last else "first",
         thinking="read",
         native=NATIVE,
-        deviations=_DEVIATIONS,
+        deviations=deviations(_DEVIATIONS),
         exploits=_exploits(weight, thinks),
         formula=(
             "total = action + coord + format_weight · format\n"
@@ -141,7 +138,6 @@ class _InPlace(OfPlaces):
     high = 1.0
 
     def places(self, rollouts: Rollouts) -> Floats:
-        """Score m places."""
         # Below 0 this cuts away from 0, unlike int(), so that what is outside the image stays outside.
         return inside_regions(np.floor(rollouts.predictions.xy), rollouts.targets.regions).astype(np.float64)
 
@@ -171,12 +167,7 @@ class _Written(BaseVerifier):
     high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        texts = as_texts(rollouts.text)
-        if texts.vectorised:
-            first, *others = [matches(texts, pattern) for pattern in self.patterns]
-            return reduce(np.logical_and, others, first).astype(np.float64)
-        searches = [compiled(pattern).search for pattern in self.patterns]
-        return np.array([float(all([search(text) for search in searches])) for text in texts.values])  # noqa: C419
+        return all_occur(rollouts, self.patterns).astype(np.float64)
 
 
 def read_native(value: Any) -> dict[str, Any] | None:
@@ -202,35 +193,18 @@ NATIVE = NativeForm(
     read_native,
 )
 
-_DEVIATIONS = (
-    BAD_TARGET,
-    Deviation(
-        "double-quotes",
-        "Keys and names in double quotes are read, as JSON has them, in targets too; the source knows single ones "
-        "alone, and scores 0.",
-    ),
-    Deviation(
-        "spaces",
-        "White space after [, before a comma, a colon or ] is read over where the source finds no name or no pair, in "
-        "targets too; the source takes such a pair for none.",
-    ),
-    Deviation(
-        "unicode-digits",
-        "Only ASCII digits are digits, others make no coordinate; the source reads those of other scripts as numbers.",
-    ),
-    Deviation(
-        "outer-spaces",
-        "White space around the response, such as a last line feed, is no fault of format; the source scores 0 for it.",
-    ),
-    Deviation(
-        "target-numbers",
-        "A target's box may have decimals, as the source's own data have, and signs; the source reads such a box as "
-        "four zeros, which no right answer hits, and one without a coordinate does.",
-    ),
-    Deviation(
-        "decimals",
-        "Coordinates may have decimals and signs where there is no pair of whole numbers; the source takes such a "
-        "pair for none, and tests the point (0, 0).",
-    ),
-    Deviation("no-coordinate", "A click without a coordinate is no hit; the source tests it as the point (0, 0)."),
-)
+_DEVIATIONS = {
+    **BAD_TARGET,
+    "double-quotes": "Keys and names in double quotes are read, as JSON has them, in targets too; the source knows "
+    "single ones alone, and scores 0.",
+    "spaces": "White space after [, before a comma, a colon or ] is read over where the source finds no name or no "
+    "pair, in targets too; the source takes such a pair for none.",
+    **UNICODE_DIGITS,
+    "outer-spaces": "White space around the response, such as a last line feed, is no fault of format; the source "
+    "scores 0 for it.",
+    "target-numbers": "A target's box may have decimals, as the source's own data have, and signs; the source reads "
+    "such a box as four zeros, which no right answer hits, and one without a coordinate does.",
+    "decimals": "Coordinates may have decimals and signs where there is no pair of whole numbers; the source takes "
+    "such a pair for none, and tests the point (0, 0).",
+    "no-coordinate": "A click without a coordinate is no hit; the source tests it as the point (0, 0).",
+}

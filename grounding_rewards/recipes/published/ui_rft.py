@@ -5,12 +5,10 @@ from __future__ import annotations
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import JSON_POINT
-from grounding_rewards.recipes._shared import BAD_TARGET, bare_box
-from grounding_rewards.scoring import BBOX, Deviation, Example, Recipe, Source
+from grounding_rewards.recipes._shared import BAD_TARGET, bare_box, deviations
+from grounding_rewards.scoring import BBOX, Example, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Hit
-
-_ACCEPTS = frozenset({BBOX})
 
 
 def ui_rft() -> Recipe:
@@ -33,11 +31,11 @@ def ui_rft() -> Recipe:
         space=CoordSpace.MODEL_PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.MODEL_PIXEL,
-        accepts=_ACCEPTS,
+        accepts=frozenset({BBOX}),
         source=Source("UI-RFT", "UI-RFT", "d96b005", ("verl/utils/reward_score/ui100.py",)),
         thinking="read",
         native=NATIVE,
-        deviations=_DEVIATIONS,
+        deviations=deviations(_DEVIATIONS),
         formula="total = hit",
         example=Example('```json\n{"point_2d": [200, 150], "label": "save"}\n```', (100, 100, 300, 200)),
     )
@@ -45,10 +43,8 @@ def ui_rft() -> Recipe:
 
 NATIVE = NativeForm("a bare list x1 y1 x2 y2 in pixels of the image the model saw", bare_box)
 
-_DEVIATIONS = (
-    BAD_TARGET,
-    Deviation(
-        "no-numbers",
-        'Coordinates that are no numbers, such as ["200", "150"], make no answer; the source raises TypeError.',
-    ),
-)
+_DEVIATIONS = {
+    **BAD_TARGET,
+    "no-numbers": 'Coordinates that are no numbers, such as ["200", "150"], make no answer; the source raises '
+    "TypeError.",
+}

@@ -12,7 +12,7 @@ from grounding_rewards.errors import MISSING, RecipeError
 from grounding_rewards.groups.returns import GAMMA
 from grounding_rewards.parsing.dialects.actions.ui_s1 import UI_S1
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, share
+from grounding_rewards.recipes._shared import BAD_TARGET, deviations, share
 from grounding_rewards.recipes.published._solutions import clicks_with_places
 from grounding_rewards.recipes.published._ui_s1_parts import (
     MATCH,
@@ -23,11 +23,10 @@ from grounding_rewards.recipes.published._ui_s1_parts import (
     StepSuccess,
     ThoughtAndAction,
 )
-from grounding_rewards.scoring import ACTION, BBOX, POINT, Deviation, Example, Exploit, Recipe, Source
+from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import StepReturn
 
-_ACCEPTS = frozenset({ACTION, BBOX, POINT})
 _KEPT = ("num_steps", "trajectory", "step", "id", "task", "space", "image_size", "model_image_size")
 _OWN_WORDS = ("click", "long_press", "type", "key", "answer", "open", "system_button", "wait", "terminate")
 _BUTTONS = ("back", "home", "menu", "recent", "enter")
@@ -85,7 +84,7 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
         space=CoordSpace.UNIT,
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.PIXEL,
-        accepts=_ACCEPTS,
+        accepts=frozenset({ACTION, BBOX, POINT}),
         source=Source(
             "UI-S1: Advancing GUI Automation via Semi-online Reinforcement Learning",
             "MobileAgent",
@@ -95,7 +94,7 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
         answers="first",
         thinking="read",
         native=NATIVE,
-        deviations=_DEVIATIONS,
+        deviations=deviations(_DEVIATIONS),
         exploits=_exploits(weight, returns),
         formula=(f"total = Σ gamma^k · ({total}), up to a step unmatched" if returns else f"total = {total}")
         + f"\n{_FORMULA}",
@@ -224,16 +223,11 @@ def _is_in(point: list[float], box: Any) -> bool:
 
 def _in_own_words(target: Mapping[str, Any]) -> dict[str, Any]:
     """A target of the wire form with the names of its actions as the source's model writes them."""
-    found = dict(target)
+    found, regions = dict(target), target.get("regions")
     if "action" in target:
         found["action"] = _own_action(target["action"], target)
-    if isinstance(target.get("regions"), list):
-        found["regions"] = [
-            {**place, "action": _own_action(place["action"], place)}
-            if isinstance(place, Mapping) and "action" in place
-            else place
-            for place in target["regions"]
-        ]
+    if isinstance(regions, list):
+        found["regions"] = [_in_own_words(each) if isinstance(each, Mapping) else each for each in regions]
     return found
 
 
@@ -269,22 +263,14 @@ def _own_action(action: Any, target: Mapping[str, Any]) -> Any:
     return {**arguments, "name": "terminate" if name == "finished" else name}
 
 
-_DEVIATIONS = (
-    BAD_TARGET,
-    Deviation(
-        "no-numbers",
-        "true, false, NaN and Infinity are no coordinates, and an action without its coordinates is worth 0; the "
-        "source reads true as 1, and scores the others for the kind of action.",
-    ),
-    Deviation(
-        "flipped-swipe",
-        "Two swipes up, or two down, go the same way; where the target gives two points and no direction, the source "
-        "turns one of them around and not the other, so that the same swipe is wrong and the opposite one right.",
-    ),
-    Deviation(
-        "key-and-answer",
-        "A target that wants a key or an answer is matched by that action with its text, compared as typed text is, "
-        "and typing is half right; the source takes it for type when it compares names, so that the action itself "
-        "cannot match, and typed text that is part of the target's, as the empty one is, or holds it is worth 1.",
-    ),
-)
+_DEVIATIONS = {
+    **BAD_TARGET,
+    "no-numbers": "true, false, NaN and Infinity are no coordinates, and an action without its coordinates is worth 0; "
+    "the source reads true as 1, and scores the others for the kind of action.",
+    "flipped-swipe": "Two swipes up, or two down, go the same way; where the target gives two points and no direction, "
+    "the source turns one of them around and not the other, so that the same swipe is wrong and the opposite one "
+    "right.",
+    "key-and-answer": "A target that wants a key or an answer is matched by that action with its text, compared as "
+    "typed text is, and typing is half right; the source takes it for type when it compares names, so that the action "
+    "itself cannot match, and typed text that is part of the target's, as the empty one is, or holds it is worth 1.",
+}

@@ -12,7 +12,7 @@ from grounding_rewards.scoring import BBOX, CIRCLE, POLYGON, REFUSAL, Example, E
 from grounding_rewards.verifiers import CorrectRefusal, Format, Hit, Verifier
 
 _PAPER = "UI-Venus Technical Report: Building High-performance UI Agents with RFT"
-_FILES = ("models/grounding/ui_venus1_5_gd.py",)
+SOURCE = Source(_PAPER, "UI-Venus", "c3a1442", ("models/grounding/ui_venus1_5_gd.py",))
 
 
 def ui_venus(*, version: float = 1.0, format_weight: float = 0.1) -> Recipe:
@@ -55,7 +55,7 @@ def ui_venus(*, version: float = 1.0, format_weight: float = 0.1) -> Recipe:
         response_space=CoordSpace.THOUSANDTHS if pointed else CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.PIXEL,
         accepts=frozenset({BBOX, POLYGON, CIRCLE} | ({REFUSAL} if pointed else set())),
-        source=Source(_PAPER, "UI-Venus", "c3a1442", _FILES),
+        source=SOURCE,
         exploits=_exploits(weight, pointed),
         formula=(
             "total = (1 - w) · outcome + w · format\noutcome = max(hit, refusal)"

@@ -13,12 +13,10 @@ from grounding_rewards.parsing.texts import NUMBER, SPACE
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.recipes._shared import bare_box, length, share
 from grounding_rewards.recipes.published._ui_venus_terms import NavigationContent, NavigationCoord, NavigationMatch
-from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, Example, Exploit, Recipe, Source
+from grounding_rewards.recipes.published.ui_venus import SOURCE
+from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, Example, Exploit, Recipe
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import ActionType, JudgedFormat
-
-_PAPER = "UI-Venus Technical Report: Building High-performance UI Agents with RFT"
-_FILES = ("models/grounding/ui_venus1_5_gd.py",)
 
 
 def ui_venus_navigation(
@@ -84,7 +82,7 @@ def ui_venus_navigation(
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.PIXEL,
         accepts=frozenset({BBOX, POLYGON, CIRCLE, POINT, ACTION}),
-        source=Source(_PAPER, "UI-Venus", "c3a1442", _FILES),
+        source=SOURCE,
         native=NATIVE,
         exploits=_exploits(weight, coord),
         formula=(

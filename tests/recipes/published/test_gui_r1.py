@@ -230,6 +230,7 @@ def test_code_in_an_answer_is_not_run(content, tmp_path, monkeypatch):
         {"action": "type", "gt_bbox": [1, 2], "input_text": None}, {"action": "click", "gt_bbox": None},
         {"action": "click", "input_text": "x"}, '{"action": "click"}', {"action": "Click"},
         {"action": {"name": "click"}}, {"regions": [{"bbox": [1, 2, 3, 4]}, {"action": "click"}]},
+        {"regions": [{"bbox": [1, 2, 3, 4]}, {"action": "CLICK"}]},
     ],
 )  # fmt: skip
 def test_a_target_that_does_not_fit_is_an_error_and_no_silent_zero(truth):

@@ -251,6 +251,13 @@ def test_places_of_other_actions_in_the_wire_form():
     assert [(each["total"], each["acc"]) for each in found] == [(3.0, 0.0), (3.0, 1.0)]
 
 
+def test_a_text_that_is_empty_asks_for_none():
+    """In the wire form, where it is there and not left out."""
+    typed = "<think>t</think><answer>[{'action': 'input_text'}]</answer>"
+    for text, acc in (("", 1.0), ("Save", 0.0)):
+        assert columns(typed, {"action": {"name": "input_text", "text": text}})["acc"] == acc
+
+
 def test_any_alternative_will_do():
     target = {"regions": [[0, 0, 50, 50], [100, 100, 300, 200], {"action": {"name": "scroll", "direction": "up"}}]}
     scroll = "<think>t</think><answer>[{'action': 'scroll', 'direction': 'up'}]</answer>"

@@ -72,6 +72,13 @@ def test_of_other_actions_nothing_more_is_asked(name):
     assert parts(written("[200, 150]", "''"), target) == [0, 0, 1]
 
 
+def test_a_click_that_is_wanted_nowhere_is_right_anywhere():
+    """Of targets that were read before, which need not have the place that the recipe's own reading asks for."""
+    wanted = gr.Targets.from_list([{"action": "click"}])
+    scores = UI_R1.score([written([900, 700])], wanted, **SAME)
+    assert (scores.parts["action"].tolist(), scores.parts["coord"].tolist()) == ([1], [1])
+
+
 def test_scaled_clicks_are_cut_to_whole_pixels():
     # Weakness 34: 300 * 1.003 = 300.9 counts as 300.
     sizes = {"image_sizes": (1003, 1003), "model_image_sizes": (1000, 1000)}

@@ -45,6 +45,7 @@ def test_clicks_need_both_sizes():
         ({"action": {"name": "scroll", "direction": "down"}}, swipe(*UP)),
         ({"action": {"name": "scroll", "direction": "right"}}, swipe(*LEFT)),
         ({"action": {"name": "swipe", "direction": "down"}}, swipe(*DOWN)),
+        ({"bbox": [600, 1500, 700, 1600], "action": {"name": "swipe", "direction": "down"}}, swipe(*DOWN)),
         ({"point": [250, 400], "action": {"name": "swipe", "to": [250, 100]}}, swipe(*UP)),
         ({"action": "finished"}, answer(action="terminate", status="success")),
         ({"action": {"name": "key", "text": "tab"}}, answer(action="key", text="tab")),

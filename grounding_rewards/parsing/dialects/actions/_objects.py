@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from grounding_rewards.parsing.base import MAX_ANSWERS
-from grounding_rewards.parsing.literal import LiteralError, is_shallow, read_literal
+from grounding_rewards.parsing.literal import LiteralError, read_json, read_literal
 from grounding_rewards.parsing.texts import SPACE
 
 MOST = MAX_ANSWERS + 1
@@ -15,6 +15,8 @@ MOST = MAX_ANSWERS + 1
 
 # Objects without a quote hold no key: a run of them is skipped as a whole.
 _TOKEN = re.compile(r"""(?:\{[^{}"']*\}[^{}"']*)+|[{}]|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?""", re.DOTALL)
+
+_LOOSELY = json.JSONDecoder(strict=False)  # models break lines in strings
 
 # In single quotes, up to a quote behind which there is a colon, the next key or the end. Nothing is read twice.
 _LOOSE = re.compile(
@@ -78,10 +80,7 @@ def _dicts(texts: list[str]) -> list[dict[Any, Any]]:
 
 
 def _json(text: str) -> Any:
-    try:  # not strict: models break lines in strings
-        return json.loads(text, strict=False) if is_shallow(text) else None
-    except ValueError:
-        return None
+    return read_json(text, decoder=_LOOSELY)
 
 
 def _spans(text: str, start: int) -> list[tuple[int, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from grounding_rewards.coords.spaces import COORDINATE_LIMIT
+from grounding_rewards.parsing.texts import limited
 
 Place = tuple[float, ...]
 
@@ -63,4 +63,4 @@ def number_of(value: Any) -> float | None:
     """Return a finite number clipped to ±COORDINATE_LIMIT; None for anything else, such as True and False."""
     if type(value) not in (int, float) or not -_INFINITY < value < _INFINITY:
         return None
-    return float(min(max(value, -COORDINATE_LIMIT), COORDINATE_LIMIT))
+    return limited(value)

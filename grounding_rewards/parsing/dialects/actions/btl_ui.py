@@ -13,8 +13,7 @@ In place of a plan with its action there may be ``{"point_2d": [512, 384]}`` alo
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from grounding_rewards.actions import Act
@@ -22,12 +21,10 @@ from grounding_rewards.parsing.action_dialect import ActionDialect
 from grounding_rewards.parsing.dialects.actions._keys import act_of
 from grounding_rewards.parsing.dialects.actions._objects import objects
 from grounding_rewards.parsing.dialects.json_point import POINT_KEY, point_of
-from grounding_rewards.parsing.literal import is_shallow
+from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.parsing.texts import SPACE, compiled
 
 LINK, BLINK = "<link>", "<blink>"
-UNREAD = object()
-"""The result of ``loaded`` for a text that is no JSON."""
 
 # In these patterns no character can be matched in two ways: RE2 then captures in a single pass.
 BLANK = "[ \n]*"
@@ -57,17 +54,6 @@ def fenced(text: str, tag: str) -> str | None:
     return text[opened.end() : closed.start()].strip() if opened and closed else None
 
 
-def loaded(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """Return the JSON value of a text, ``UNREAD`` if it is none or nests too deeply; numbers as Python reads them.
-
-    ``pairs`` makes objects of their keys and values, and raises ValueError for those that it refuses.
-    """
-    try:
-        return json.loads(text, object_pairs_hook=pairs) if is_shallow(text) else UNREAD
-    except ValueError:
-        return UNREAD
-
-
 def read_fenced_link(text: str) -> Sequence[Act] | None:
     """Return the items in a text's first link, up to the first that is none.
 
@@ -75,7 +61,7 @@ def read_fenced_link(text: str) -> Sequence[Act] | None:
     [Act(name='Swipe', place=(), arguments={'direction': 'up'})]
     """
     body = fenced(text, LINK)
-    items = None if body is None else loaded(body)
+    items = None if body is None else read_json(body)
     acts: list[Act] = []
     for item in items if isinstance(items, list) else ():
         act = _act(item)

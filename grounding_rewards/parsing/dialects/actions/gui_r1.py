@@ -10,7 +10,7 @@ import re
 from grounding_rewards.actions import Act
 from grounding_rewards.parsing.action_dialect import ActionDialect
 from grounding_rewards.parsing.literal import LiteralError, read_literal
-from grounding_rewards.parsing.texts import SPACE
+from grounding_rewards.parsing.texts import SPACE, tag_span
 
 OPEN, CLOSE = "<answer>", "</answer>"
 WHOLE = "(?:0|[1-9][0-9]{0,14})"  # Python reads no leading zeros
@@ -34,17 +34,6 @@ def usual_answer(answer: str) -> str:
     return rf"^{SPACE}<think>[^<]*</think>{SPACE}{OPEN}{answer}{CLOSE}{SPACE}$"
 
 
-def answer_span(text: str) -> tuple[int, int] | None:
-    """Return start and end of the content of the first pair of answer tags; None without a pair.
-
-    >>> answer_span("<answer>[]</answer><answer>[1]</answer>")
-    (8, 10)
-    """
-    start = text.find(OPEN)
-    end = text.find(CLOSE, start) if start >= 0 else -1
-    return None if end < 0 else (start + len(OPEN), end)
-
-
 def read_answer_point(text: str) -> list[Act] | None:
     """Read the action in the first pair of answer tags: the first name and text, and the last ``[x, y]`` in braces.
 
@@ -57,7 +46,7 @@ def read_answer_point(text: str) -> list[Act] | None:
     >>> read_answer_point('<answer>[{"action": "wait", "point": [-100, -100]}]</answer>')
     [Act(name='wait', place=(), arguments={})]
     """
-    span = answer_span(text)
+    span = tag_span(text, "answer")
     if span is None:
         return None
     named = _ACTION.search(text, *span)

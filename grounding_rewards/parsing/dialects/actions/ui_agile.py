@@ -88,16 +88,12 @@ def _scope(text: str) -> str:
 def _place(scope: str) -> tuple[float, ...]:
     for sign, pattern in _PLACES:
         if sign in scope and (found := pattern.search(scope)):
-            return _numbers(found)
+            return tuple([number(numeral) for numeral in found.groups() if numeral])
     for found in _BARE.finditer(scope):
         x, y = found[1], found[2]
         if x.isascii() and y.isascii() and not _CUT.search(scope, max(found.start() - 2, 0), found.start()):
             return number(x), number(y)
     return ()
-
-
-def _numbers(found: re.Match[str]) -> tuple[float, ...]:
-    return tuple([number(numeral) for numeral in found.groups() if numeral])
 
 
 UI_AGILE = ActionDialect("ui_agile", read_loose_action, patterns=_USUAL, signs=("ction", ",", "<point>"))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from grounding_rewards.actions import Act
 from grounding_rewards.parsing.action_dialect import ActionDialect
 from grounding_rewards.parsing.patterns import COMMA, X_Y, XY
-from grounding_rewards.parsing.texts import SPACE, number
+from grounding_rewards.parsing.texts import SPACE, number, tag_span
 
 _OPEN, _CLOSE = "<answer>", "</answer>"
 # As in the published code, then the forms that are read if that finds none.
@@ -61,10 +61,10 @@ def read_braced_action(text: str) -> list[Act] | None:
 
 
 def _read(text: str, *, braced: bool) -> list[Act] | None:
-    start = text.find(_OPEN)
-    end = text.find(_CLOSE, start) if start >= 0 else -1
-    if end < 0:
+    span = tag_span(text, "answer")
+    if span is None:
         return None
+    start, end = span
     named = _ACTIONS[0].search(text, start, end) or _ACTIONS[1].search(text, start, end)
     name = (named[1] or named[2]) if named else ""
     since = text.find("{", start, end) if braced else start

@@ -6,15 +6,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
 from grounding_rewards.actions import Act, towards
-from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.parsing.action_dialect import ActionDialect
 from grounding_rewards.parsing.base import MAX_ANSWERS
-from grounding_rewards.parsing.literal import is_shallow
+from grounding_rewards.parsing.literal import read_json
+from grounding_rewards.parsing.texts import limited, tag_span
 
 _OPEN, _CLOSE = "<action>", "</action>"
 _TEXTS = ("text", "button", "status")
@@ -28,32 +27,6 @@ _USUAL = (
     r', ?"button": ?"(?P<button>[^"\\<\x00-\x1f]*)"',
     "",
 )
-
-
-def tagged(text: str, name: str, start: int = 0) -> tuple[str, int] | None:
-    """Return the content of the first pair of tags from ``start`` on, and the end of that pair; None without a pair.
-
-    >>> tagged("see <action>{}</action> here", "action")
-    ('{}', 23)
-    """
-    opened = text.find(f"<{name}>", start)
-    inside = opened + len(name) + 2
-    closed = text.find(f"</{name}>", inside) if opened >= 0 else -1
-    return None if closed < 0 else (text[inside:closed], closed + len(name) + 3)
-
-
-def decoded(content: str) -> tuple[Any] | None:
-    """Return the JSON value of a text, but for white space around it, as a tuple of one; None if it is not JSON.
-
-    >>> decoded(' {"action": "wait"} '), decoded("null"), decoded("{'action': 'wait'}"), decoded("[" * 10_000)
-    (({'action': 'wait'},), (None,), None, None)
-    """
-    if not is_shallow(content):
-        return None
-    try:
-        return (json.loads(content.strip()),)
-    except ValueError:
-        return None
 
 
 def read_action_tag(text: str) -> list[Act] | None:
@@ -71,22 +44,19 @@ def read_action_tag(text: str) -> list[Act] | None:
     ([], None)
     """
     acts: list[Act] = []
-    pair = tagged(text, "action")
-    if pair is None:
+    span = tag_span(text, "action")
+    if span is None:
         return None
-    while pair is not None and len(acts) <= MAX_ANSWERS:
-        content, end = pair
-        act = _act(content)
+    while span and len(acts) <= MAX_ANSWERS:
+        act = _act(read_json(text[slice(*span)].strip()))
         if act is None:
             break
         acts.append(act)
-        pair = tagged(text, "action", end)
+        span = tag_span(text, "action", span[1])
     return acts
 
 
-def _act(content: str) -> Act | None:
-    value = decoded(content)
-    item = value[0] if value else None
+def _act(item: Any) -> Act | None:
     if not isinstance(item, dict) or not isinstance(item.get("action"), str) or not item["action"]:
         return None
     arguments: dict[str, Any] = {name: item[name] for name in _TEXTS if isinstance(item.get(name), str)}
@@ -108,7 +78,7 @@ def _point(value: Any) -> tuple[float, ...]:
         return ()
     if len(numbers) < 2 or not all(map(math.isfinite, numbers)):
         return ()
-    return tuple([min(max(number, -COORDINATE_LIMIT), COORDINATE_LIMIT) for number in numbers])
+    return tuple(map(limited, numbers))
 
 
 UI_S1 = ActionDialect(

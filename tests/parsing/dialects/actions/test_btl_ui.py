@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import ACTION_BLINK, BTL_UI
-from grounding_rewards.parsing.dialects.actions.btl_ui import fenced, loaded, read_fenced_link
+from grounding_rewards.parsing.dialects.actions.btl_ui import fenced, read_fenced_link
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
 from tests.cases import cases
 from tests.parsing.acts import act, agree
@@ -153,8 +153,6 @@ def test_a_fence_fills_its_tag():
     assert fenced("<blink>x```json [1]```</blink>", "<blink>") is None
     assert fenced("<blink>```json [1]```x</blink>", "<blink>") is None
     assert fenced("<blink>```json [1] ``` [2] ```</blink>", "<blink>") == "[1] ``` [2]"
-    assert loaded("null") is None
-    assert loaded("[1") is loaded("[" * 40 + "]" * 40)
 
 
 LOOKED = '<blink>```json\n[{"bbox_2d": [1, 2, 3, 4]}]\n```</blink>\n<think>t</think>\n'
