@@ -243,7 +243,7 @@ class Recipe:
         >>> recipe("gelato").score(["(200, 150)", "(900, 900)"], [[0.1, 0.1, 0.3, 0.2]] * 2).total.round(6)
         array([1., 0.])
         """
-        rollouts = self.rollouts(
+        rollouts = self.prepare(
             responses,
             targets,
             image_sizes=image_sizes,
@@ -254,9 +254,9 @@ class Recipe:
             bad_target=bad_target,
         )
         _warn(rollouts.targets, self)
-        return self.judge(rollouts)
+        return self.evaluate(rollouts)
 
-    def rollouts(
+    def prepare(
         self,
         responses: str | Sequence[str | None] | None,
         targets: Any,
@@ -271,7 +271,7 @@ class Recipe:
         """Return what verifiers see of n responses: arguments and errors as of ``score``, without warnings.
 
         >>> from grounding_rewards import recipe
-        >>> recipe("gelato").rollouts("(200, 150)", [0.1, 0.1, 0.3, 0.2]).predictions.xy
+        >>> recipe("gelato").prepare("(200, 150)", [0.1, 0.1, 0.3, 0.2]).predictions.xy
         array([[0.2 , 0.15]])
         """
         if responses is None or isinstance(responses, str):
@@ -317,8 +317,8 @@ class Recipe:
             extras=read_extras(extras, rows) if extras else {},
         ).read_only()
 
-    def judge(self, rollouts: Rollouts) -> Scores:
-        """The scores of what ``rollouts`` returned: ``score`` is the two, one after the other.
+    def evaluate(self, rollouts: Rollouts) -> Scores:
+        """The scores of what ``prepare`` returned: ``score`` is the two, one after the other.
 
         Raises:
             TargetError: a verifier lacks something in a target.

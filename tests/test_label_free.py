@@ -58,9 +58,9 @@ def test_a_size_is_demanded_where_the_response_is_converted():
         gr.TargetError, match=r"field 'image_size': got nothing; expected .* brings responses in thousan"
     ):
         MOVED.score(TEXTS, None)
-    given = MOVED.rollouts(TEXTS, None, image_sizes=[200, 100])
+    given = MOVED.prepare(TEXTS, None, image_sizes=[200, 100])
     assert given.predictions.xy.tolist() == [[100.0, 50.0], [20.0, 10.0]]
-    inside = MOVED.rollouts(TEXTS, [{"image_size": [200, 100]}] * 2)
+    inside = MOVED.prepare(TEXTS, [{"image_size": [200, 100]}] * 2)
     assert inside.predictions.xy.tolist() == [[100.0, 50.0], [20.0, 10.0]]
 
 
@@ -78,8 +78,8 @@ def test_other_recipes_need_a_target(target):
 
 
 def test_lengths_in_tokens_reach_the_verifiers():
-    assert SAME.rollouts(TEXTS, None).token_lengths is None
-    lengths = SAME.rollouts(TEXTS, None, token_lengths=[3, 40]).token_lengths
+    assert SAME.prepare(TEXTS, None).token_lengths is None
+    lengths = SAME.prepare(TEXTS, None, token_lengths=[3, 40]).token_lengths
     assert lengths.dtype == np.int64
     assert lengths.tolist() == [3, 40]
 

@@ -41,7 +41,7 @@ def test_a_response_space_that_is_set_goes_before_the_models(name, space):
 
 def test_the_size_that_the_model_saw_is_made_from_the_originals():
     recipe = gr.recipe("click", **QWEN)
-    rollouts = recipe.rollouts([CLICK] * 2, [BOX] * 2, image_sizes=SCREEN)
+    rollouts = recipe.prepare([CLICK] * 2, [BOX] * 2, image_sizes=SCREEN)
     assert rollouts.model_image_sizes.tolist() == [list(SEEN)] * 2
     assert recipe.score(CLICK, {**BOX, "image_size": SCREEN}).acc.tolist() == [1.0]
     prepared = recipe.read_targets([{**BOX, "image_size": SCREEN}])

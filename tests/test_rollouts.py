@@ -12,7 +12,7 @@ BOX = {"bbox": [10, 10, 30, 20]}
 
 
 def rollouts(rows=4, **more):
-    return RECIPE.rollouts(["(1, 1)"] * rows, [BOX] * rows, **{"groups": [0] * rows, **more})
+    return RECIPE.prepare(["(1, 1)"] * rows, [BOX] * rows, **{"groups": [0] * rows, **more})
 
 
 class Tensor:

@@ -66,7 +66,7 @@ def test_a_box_that_a_whole_number_and_a_decimal_write_alike():
     recipe, target = gr.recipe("gui-g1"), {"bbox": [590, 0, 842, 182], "image_size": [1024, 512]}
     text = '```json\n[\n\t{"bbox_2d": [590, -0, 842, 182], "label": "e"}\n]\n```'
     for rows in (1, FEW, VECTOR_ROWS):
-        found = recipe.rollouts([text] * rows, [target] * rows).predictions.box
+        found = recipe.prepare([text] * rows, [target] * rows).predictions.box
         assert found.tobytes() == np.array([[590.0, 0.0, 842.0, 182.0]] * rows).tobytes()
 
 

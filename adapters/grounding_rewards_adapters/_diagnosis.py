@@ -72,7 +72,7 @@ class Diagnosis:
             self._said.update(in_vocabulary(scores.predictions)[:rows][scores.predictions.parsed[:rows]])
             failed = set(np.flatnonzero(usable & (scores.acc[:rows] == 0)).tolist())
             wanted = scored.rollouts.targets.alternatives
-            pairs = set(zip(wanted.row.tolist(), wanted.normal.names.tolist(), strict=True))
+            pairs = set(zip(wanted.row.tolist(), wanted.canonical.names.tolist(), strict=True))
             self._asked.update(name for row, name in pairs if row in failed)
 
     def _line(self) -> str:

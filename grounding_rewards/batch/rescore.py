@@ -289,7 +289,7 @@ def _summary(folder: Path, names: Sequence[str], recipe: Recipe, warned: Sequenc
 def _findings(rows: Any, recipe: Recipe) -> list[Finding]:
     """Return the findings about the targets of some scored rows."""
     names, targets, *sizes = (rows.column(name).to_pylist() for name in _JUDGED)
-    rollouts = recipe.rollouts(
+    rollouts = recipe.prepare(
         [None] * len(targets), targets, image_sizes=sizes[0], model_image_sizes=sizes[1], groups=names,
         bad_target="abstain",
     )  # fmt: skip

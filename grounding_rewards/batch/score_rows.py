@@ -133,7 +133,7 @@ def score_rows(
     groups = inputs.groups
     if callable(groups):
         groups = groups(recipe, targets, rows) if "groups" in recipe.needs else None
-    rollouts = recipe.rollouts(
+    rollouts = recipe.prepare(
         inputs.responses,
         targets,
         image_sizes=sizes[0],
@@ -143,7 +143,7 @@ def score_rows(
         extras=inputs.extras,
         bad_target=bad_target,
     )
-    return RecipeSlice(recipe, inputs, rollouts, recipe.judge(rollouts), rows, sizes)
+    return RecipeSlice(recipe, inputs, rollouts, recipe.evaluate(rollouts), rows, sizes)
 
 
 def _outside(name: str, given: Sizes | None, first: Floats | None) -> Floats | None:

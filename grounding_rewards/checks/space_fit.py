@@ -219,9 +219,9 @@ class _Rows:
     def outcome(self, recipe: Recipe, responses: Sequence[str | None] | None = None) -> _Outcome | None:
         """Score the rows under a hypothesis; None where its success cannot be judged."""
         texts = self.responses if responses is None else responses
-        rollouts = recipe.rollouts(texts, self.targets, **self.sizes, bad_target="abstain")
+        rollouts = recipe.prepare(texts, self.targets, **self.sizes, bad_target="abstain")
         try:
-            scores = recipe.judge(rollouts)
+            scores = recipe.evaluate(rollouts)
         except GroundingRewardsError:  # a custom verifier may need columns that are absent here
             return None
         return _Outcome(recipe, scores.acc > 0, scores.valid > 0, _distances(rollouts))

@@ -113,7 +113,7 @@ class Case:
     def score(self, recipe: Recipe, response: str | None = None) -> Scores:
         """Score all rows, with another response in the row to explain if it is not None; raise as ``rollouts``."""
         case = self if response is None else self.answering(response)
-        scores = recipe.judge(case.rollouts(recipe, checked=False))
+        scores = recipe.evaluate(case.rollouts(recipe, checked=False))
         self._check(scores.errors)
         return scores
 
@@ -124,7 +124,7 @@ class Case:
             TargetError: the target of the row to explain cannot be used; others abstain.
             RecipeError: something that the recipe needs is missing.
         """
-        rollouts = recipe.rollouts(list(self.responses), list(self.targets), **self.arguments(), bad_target="abstain")
+        rollouts = recipe.prepare(list(self.responses), list(self.targets), **self.arguments(), bad_target="abstain")
         if checked:
             self._check(rollouts.targets.errors)
         return rollouts

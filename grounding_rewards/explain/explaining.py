@@ -66,7 +66,7 @@ def explain(recipe: Recipe, case: Case) -> Explanation:
         reason=Reason.BAD_TARGET.name if error else reason.name,
         error=error.problem if error else None,
     )
-    return explanation if error else _scored(explanation, recipe, case, rollouts, recipe.judge(rollouts))
+    return explanation if error else _scored(explanation, recipe, case, rollouts, recipe.evaluate(rollouts))
 
 
 def compare(recipes: Sequence[Recipe], case: Case) -> tuple[Compared, ...]:

@@ -27,7 +27,7 @@ class Alternatives(PerSample):
         place: (k,) index into ``Targets.regions``; -1 where the action needs no place.
         names: (k,) the action as the target has it; "" is a place alone, which asks for a click.
         arguments: the action's arguments; ``to`` is (k, 4), and ``raw`` the target's ``extra``.
-        aligned: whether every sample has exactly one.
+        one_per_row: whether every sample has exactly one.
         bare: whether each is a place alone, in the order of ``Targets.regions``: most targets are, and are quicker.
         starts: (k, 2) where a drag or swipe with another end begins, in the target's own space; NaN elsewhere.
     """
@@ -36,7 +36,7 @@ class Alternatives(PerSample):
     place: NDArray[np.int64]
     names: Objects
     arguments: Arguments
-    aligned: bool
+    one_per_row: bool
     starts: Floats
     bare: bool = False
 
@@ -57,7 +57,7 @@ class Alternatives(PerSample):
         return np.where(self.place >= 0, scores[self.place], 0.0)
 
     @cached_property
-    def normal(self) -> Alternatives:
+    def canonical(self) -> Alternatives:
         """Names and arguments in the shared vocabulary, by ``actions.normalised``; "" is ``click``."""
         if self.bare:
             return replace(self, names=np.full(len(self), "click", dtype=np.object_))
@@ -72,7 +72,7 @@ class Alternatives(PerSample):
     def with_ends(self, ends: Floats) -> Alternatives:
         """Replace the ends of drags by those in another space; directions stay those of the targets as written."""
         moved = replace(self, arguments=replace(self.arguments, to=ends))
-        vars(moved)["normal"] = replace(self.normal, arguments=replace(self.normal.arguments, to=ends))
+        vars(moved)["canonical"] = replace(self.canonical, arguments=replace(self.canonical.arguments, to=ends))
         return moved
 
     def _fields(self) -> list[dict[str, Any]]:
@@ -110,7 +110,7 @@ def alternatives_of(targets: Sequence[Target | None]) -> Alternatives:
         starts=np.array(starts, dtype=np.float64).reshape(-1, 2),
         names=_objects([action.name if action else "" for action in found]),
         arguments=Arguments(**columns(fields, ends=4)),
-        aligned=owners == list(range(len(targets))),
+        one_per_row=owners == list(range(len(targets))),
     )
 
 
@@ -125,7 +125,7 @@ def bare_places(targets: Sequence[Target | None], regions: Regions) -> Alternati
         starts=nowhere(count, 2),
         names=np.full(count, "", dtype=np.object_),
         arguments=arguments,
-        aligned=regions.aligned,
+        one_per_row=regions.one_per_row,
         bare=True,
     )
 

@@ -40,7 +40,7 @@ class Targets:
         default: the space of places that name none.
         into: the space into which all places were brought; None before that.
         span: the least number of all boxes, the largest x and y, and the least of each box's largest.
-        special: whether any row is unreadable, a refusal, or has an action.
+        has_actions_or_refusals: whether any row is unreadable, a refusal, or has an action.
         needs_row_checks: whether any row is unreadable, a refusal, or has an action with another end.
         with_ends: rows of which an action has another end, which is a place, too.
     """
@@ -52,7 +52,7 @@ class Targets:
     known_model_image_sizes: Floats | None
     spaces: frozenset[CoordSpace | None]
     span: tuple[float, float, float, float]
-    special: bool
+    has_actions_or_refusals: bool
     needs_row_checks: bool = False
     with_ends: tuple[int, ...] = ()
     default: CoordSpace | None = None
@@ -94,7 +94,7 @@ class Targets:
         """Every place with the action to do there, and actions that need no place."""
         if not self._as_written:
             self._as_written.append(
-                alternatives_of(self.rows) if self.special else bare_places(self.rows, self.regions)
+                alternatives_of(self.rows) if self.has_actions_or_refusals else bare_places(self.rows, self.regions)
             )
         found = self._as_written[0]
         to, into = found.arguments.to, self.into
@@ -185,7 +185,7 @@ class Targets:
         Target(regions=(), refusal=False, action=None, space=None, image_size=None, model_image_size=None, id='a', \
 task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         """
-        if not self.special and not len(self.regions.row):
+        if not self.has_actions_or_refusals and not len(self.regions.row):
             return self
         blank = [row and replace(row, regions=(), refusal=False, action=None, actions=()) for row in self.rows]
         stripped = _columns(tuple(blank), dict(self.errors))

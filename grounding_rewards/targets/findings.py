@@ -125,7 +125,7 @@ def described(several: Iterable[Finding]) -> list[str]:
 
 def _actions(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[Finding]:
     """Return one finding for each name of an action that neither the vocabulary nor the recipe knows."""
-    if not targets.special or (recipe is not None and "action" not in recipe.accepts):
+    if not targets.has_actions_or_refusals or (recipe is not None and "action" not in recipe.accepts):
         return []
     known = () if recipe is None else recipe.action_names
     names = targets.alternatives.names.tolist()

@@ -30,18 +30,18 @@ class Shapes:
 
 
 class PerSample:
-    """Base of tables with several rows a sample: ``row`` is each row's sample; ``aligned``: each has one."""
+    """Base of tables with several rows a sample: ``row`` is each row's sample; ``one_per_row``: each has one."""
 
     row: NDArray[np.int64]
-    aligned: bool
+    one_per_row: bool
 
     def each(self, values: NDArray[Any]) -> NDArray[Any]:
         """Repeat each sample's value for each of its rows: (n, ...) to (m, ...)."""
-        return values if self.aligned else values[self.row]
+        return values if self.one_per_row else values[self.row]
 
     def best(self, scores: Floats, rows: int) -> Floats:
         """Return the best row's score of each sample: (m,) to (n,), 0.0 for a sample without rows."""
-        if self.aligned:
+        if self.one_per_row:
             return scores
         best = np.full(rows, -np.inf)  # stays where a sample has no rows
         np.maximum.at(best, self.row, scores)
@@ -61,13 +61,13 @@ class Regions(PerSample):
         vertices: (k, 2) the corners of all polygons, one after the other.
         offsets: (m + 1,) where each place's corners start and end in ``vertices``.
         kinds: the kinds that occur.
-        aligned: whether every sample has exactly one place.
+        one_per_row: whether every sample has exactly one place.
     """
 
     row: NDArray[np.int64]
     box: Floats
     kinds: frozenset[RegionKind]
-    aligned: bool
+    one_per_row: bool
     shapes: Shapes | None = None
 
     def make_read_only(self) -> None:
@@ -81,7 +81,7 @@ class Regions(PerSample):
         return np.zeros(len(self.row), dtype=np.int8) if self.shapes is None else self.shapes.kind
 
     @property
-    def plain(self) -> bool:
+    def boxes_only(self) -> bool:
         """True where every place is a box."""
         return self.kinds <= _BOXES
 
@@ -124,12 +124,12 @@ def regions_of(owners: list[int], places: list[Region], boxes: list[tuple[float,
     """Build the places of ``rows`` samples from each place's sample and its box or bounding box."""
     kinds = frozenset([place.kind for place in places])
     boxed = kinds <= _BOXES and not any(place.point for place in places)
-    aligned = len(owners) == rows and owners == list(range(rows))
+    one_per_row = len(owners) == rows and owners == list(range(rows))
     return Regions(
-        row=np.arange(rows) if aligned else np.array(owners, dtype=np.int64),
+        row=np.arange(rows) if one_per_row else np.array(owners, dtype=np.int64),
         box=np.array(boxes, dtype=np.float64) if boxes else np.zeros((0, 4)),
         kinds=kinds,
-        aligned=aligned,
+        one_per_row=one_per_row,
         shapes=None if boxed else _shapes(places),
     )
 

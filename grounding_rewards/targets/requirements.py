@@ -73,9 +73,13 @@ def _surely_usable(targets: Targets, needs: Requirements) -> bool:
     """Return True where a few checks of the whole table rule out every violation, which is the usual case."""
     if needs.trajectories or needs.label_free or "bbox" not in needs.accepts:
         return False
-    if targets.needs_row_checks or targets.errors or not targets.regions.plain:
+    if targets.needs_row_checks or targets.errors or not targets.regions.boxes_only:
         return False
-    if (targets.special and "action" not in needs.accepts) or len(targets.spaces) > 1 or None in targets.spaces:
+    if (
+        (targets.has_actions_or_refusals and "action" not in needs.accepts)
+        or len(targets.spaces) > 1
+        or None in targets.spaces
+    ):
         return False
     space = next(iter(targets.spaces), None)
     if space is None:  # no place anywhere

@@ -49,7 +49,7 @@ class ActionType(OfAlternatives):
         predictions, alternatives = rollouts.predictions, rollouts.targets.alternatives
         given, wanted = predictions.actions, alternatives.names
         if self.names == "vocabulary":
-            given, wanted = in_vocabulary(predictions), alternatives.normal.names
+            given, wanted = in_vocabulary(predictions), alternatives.canonical.names
         if self.names == "lower":
             given, wanted = lowered(given), lowered(wanted)
         same = same_names(alternatives.each(given), wanted, self.names == "contained")

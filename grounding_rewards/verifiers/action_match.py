@@ -74,9 +74,9 @@ class RefusalMatch(BaseVerifier):
 def _impossible(rollouts: Rollouts) -> NDArray[np.bool_]:
     """Return (n,) True where the target is a refusal, or an action that finishes as impossible would do."""
     targets = rollouts.targets
-    if not targets.special:
+    if not targets.has_actions_or_refusals:
         return np.zeros(len(rollouts), dtype=np.bool_)
-    found, alternatives = targets.refusal.copy(), targets.alternatives.normal
+    found, alternatives = targets.refusal.copy(), targets.alternatives.canonical
     status = alternatives.arguments.status
     if status is not None:
         for index in np.flatnonzero(alternatives.names == "finished").tolist():
@@ -151,7 +151,7 @@ class ActionMatch(BaseVerifier):
     def __call__(self, rollouts: Rollouts) -> Floats:
         targets = rollouts.targets
         score = targets.alternatives.best(self.each(rollouts), len(rollouts))
-        if not targets.special:
+        if not targets.has_actions_or_refusals:
             return score
         said_no = (rollouts.predictions.reason == _REFUSED) | targets.refusal  # else each argument must be right
         best: Floats = np.maximum(score, RefusalMatch()(rollouts) * said_no)
@@ -159,7 +159,7 @@ class ActionMatch(BaseVerifier):
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         """Score k alternatives, of which a refusal has none."""
-        alternatives = rollouts.targets.alternatives.normal
+        alternatives = rollouts.targets.alternatives.canonical
         rows = np.flatnonzero((_TYPE.each(rollouts) > 0) & (self._placed(rollouts) | self._loose(alternatives)))
         if len(rows):
             way = DirectionMatch(self.response_scroll, self.target_scroll).each(rollouts)

@@ -202,7 +202,7 @@ class SameAction(Composed, OfAlternatives):
     def _wanted(self, alternatives: Alternatives) -> Objects:
         """Return the action that each alternative asks for: (k,)."""
         if self.names == "vocabulary":
-            return alternatives.normal.names
+            return alternatives.canonical.names
         names = lowered(alternatives.names) if self.names == "lower" else alternatives.names
         return np.where(names == "", self.bare, names)
 

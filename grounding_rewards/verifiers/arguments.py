@@ -50,7 +50,7 @@ class ArgumentMatch(OfAlternatives):
         options.choice(self, "case", Literal[True, False])
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        alternatives = rollouts.targets.alternatives.normal
+        alternatives = rollouts.targets.alternatives.canonical
         columns = argument(rollouts, self.field, alternatives)
         return compared(columns, len(alternatives), text_rule("exact", case=self.case), among)
 
@@ -85,7 +85,7 @@ class DirectionMatch(OfAlternatives):
         options.choice(self, "target", Convention)
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        alternatives = rollouts.targets.alternatives.normal
+        alternatives = rollouts.targets.alternatives.canonical
         given, wanted = argument(rollouts, "direction", alternatives)
         swiped, meant = argument(rollouts, "swiped", alternatives)
         columns = _content(given, swiped, self.response), _content(wanted, meant, self.target)
@@ -120,7 +120,7 @@ class KeysMatch(OfAlternatives):
     high = 1.0
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        alternatives, predictions = rollouts.targets.alternatives.normal, rollouts.predictions
+        alternatives, predictions = rollouts.targets.alternatives.canonical, rollouts.predictions
         given = alternatives.each(_with_enter(predictions.arguments.column("keys", len(rollouts)), predictions.actions))
         wanted = _with_enter(alternatives.arguments.column("keys", len(alternatives)), alternatives.names)
         return compared((given, wanted), len(alternatives), same_keys, among)

@@ -122,7 +122,7 @@ class DenseDistance(OfPlaces):
         half = (regions.box[:, 2:] - regions.box[:, :2]) / 2
         shares = offset / np.where(half > 0, half, 1.0)
         depth, gap = np.maximum(shares[:, 0], shares[:, 1]), geometry.box_gap(points, regions.box)
-        if regions.plain:
+        if regions.boxes_only:
             return depth, gap
         if RegionKind.POLYGON in regions.kinds:
             outline = geometry.outline_distance(points, regions.vertices, regions.offsets)

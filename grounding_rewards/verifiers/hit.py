@@ -153,7 +153,7 @@ def inside_regions(
     if enlarge != 1.0:
         box = geometry.enlarged(box, enlarge)
     inside = geometry.in_box(points, box, strict=strict)
-    if regions.plain:
+    if regions.boxes_only:
         return inside
     # Moving the point towards the centre has the same result as enlarging the place.
     drawn = points if enlarge == 1.0 else regions.centre + (points - regions.centre) / enlarge

@@ -111,7 +111,7 @@ class TextMatch(OfAlternatives):
         options.choice(self, "field", TextField)
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        alternatives = rollouts.targets.alternatives.normal
+        alternatives = rollouts.targets.alternatives.canonical
         compare = text_rule(self.rule, self.threshold, self.case)
         return compared(argument(rollouts, self.field, alternatives), len(alternatives), compare, among)
 

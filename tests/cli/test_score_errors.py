@@ -140,7 +140,7 @@ def test_messages_show_no_control_characters(run, tmp_path):
 
 def test_ctrl_c_leaves_nothing(run, tmp_path, monkeypatch, signals_as_at_a_terminal):
     source, out = write_rows(tmp_path / "in.jsonl", *[HIT] * 9000), tmp_path / "out.jsonl"
-    calls, judge = [], Recipe.judge
+    calls, judge = [], Recipe.evaluate
 
     def interrupted(self, *words, **named):
         calls.append(1)
@@ -160,13 +160,13 @@ KILLED = """
 import os, signal, sys
 from grounding_rewards.cli import main
 from grounding_rewards.scoring import Recipe
-judge, calls = Recipe.judge, []
+judge, calls = Recipe.evaluate, []
 def killed(self, *words, **named):
     calls.append(1)
     if len(calls) == 2:
         os.kill(os.getpid(), int(sys.argv.pop()))
     return judge(self, *words, **named)
-Recipe.judge = killed
+Recipe.evaluate = killed
 main(sys.argv[1:-1])
 """
 

@@ -152,7 +152,7 @@ def test_an_exception_that_is_dropped_is_raised_again(run, folder, monkeypatch):
                     raise
 
     monkeypatch.setattr(signals, "AGAIN", 0.05)
-    monkeypatch.setattr("grounding_rewards.scoring.Recipe.judge", score)
+    monkeypatch.setattr("grounding_rewards.scoring.Recipe.evaluate", score)
     result = run("score", "rows.jsonl", "--recipe", "gelato", "--out", "out.jsonl")
     assert result == (130, "", "stopped by Ctrl-C\n")
     assert dropped == ["by Python", "by the work", "by the work"]
@@ -168,7 +168,7 @@ def test_a_second_signal_does_not_end_the_clean_up(run, folder, monkeypatch):
             signal.raise_signal(signal.SIGTERM)
             (folder / "cleaned").touch()
 
-    monkeypatch.setattr("grounding_rewards.scoring.Recipe.judge", score)
+    monkeypatch.setattr("grounding_rewards.scoring.Recipe.evaluate", score)
     assert run("score", "rows.jsonl", "--recipe", "gelato", "--out", "out.jsonl").code == 130
     assert (folder / "cleaned").exists()
     assert "out.jsonl" not in names(folder)

@@ -100,7 +100,7 @@ def test_an_action_counts_at_its_own_place_alone():
     assert recipe.score(answers, [STEP] * 3).total.tolist() == [1, 0, 0]
     assert recipe.accepts == {"bbox", "polygon", "circle", "action", "refusal"}
     mixed = gr.recipe("composite", response_space="pixel", parts={"name": {"verifier": "action_type", "weight": 1}})
-    apart = product(name=ActionType(), place=Hit())(mixed.rollouts(answers, [STEP] * 3))
+    apart = product(name=ActionType(), place=Hit())(mixed.prepare(answers, [STEP] * 3))
     assert apart.tolist() == [1, 1, 0], "each takes the best alternative by itself"
 
 

@@ -24,9 +24,9 @@ def test_places_with_their_action_and_actions_without_a_place():
     assert table.place.tolist() == [0, 1, 2, -1, -1]
     assert table.names.tolist() == ["", "long_press", "double_click", "key", "wait"]
     assert table.arguments.column("keys", 5).tolist() == [None, None, None, ("Return",), None]
-    assert table.normal.names.tolist() == ["click", "long_press", "double_click", "enter", "wait"]
-    assert table.normal.arguments.keys is None
-    assert not table.aligned
+    assert table.canonical.names.tolist() == ["click", "long_press", "double_click", "enter", "wait"]
+    assert table.canonical.arguments.keys is None
+    assert not table.one_per_row
 
 
 def test_scores_go_to_the_alternatives_and_the_best_comes_back():
@@ -35,7 +35,7 @@ def test_scores_go_to_the_alternatives_and_the_best_comes_back():
     assert table.best(np.array([0.5, 0.1, 0.9, 0.2]), 3).tolist() == [0.5, 0.9, 0.0]
     assert table.place_scores(np.array([1.0, 2.0, 3.0])).tolist() == [1.0, 2.0, 3.0, 0.0]
     aligned = Targets.from_list([{"action": "wait"}, {"bbox": [0, 0, 1, 1], "action": "click"}]).alternatives
-    assert aligned.aligned
+    assert aligned.one_per_row
     assert aligned.best(np.array([0.5, 0.1]), 2).tolist() == [0.5, 0.1]
     assert aligned.place_scores(np.array([1.0])).tolist() == [0.0, 1.0]
     assert Targets.from_list([{"action": "wait"}]).alternatives.place_scores(np.zeros(0)).tolist() == [0.0]
@@ -82,8 +82,8 @@ def test_errors_name_the_place_in_the_list():
 def test_a_target_may_keep_anything():
     keeps = np.array(["a", "b"])
     table = Targets.from_list([{"action": {"name": "open", "text": "Clock"}, "extra": keeps}]).alternatives
-    assert table.normal.arguments.app.tolist() == ["Clock"]
-    assert table.normal.arguments.raw[0] is table.arguments.raw[0]
+    assert table.canonical.arguments.app.tolist() == ["Clock"]
+    assert table.canonical.arguments.raw[0] is table.arguments.raw[0]
 
 
 def test_a_recipe_that_adds_up_trajectories_asks_for_them():
@@ -101,6 +101,6 @@ def test_the_direction_of_a_swipe_is_that_of_the_target_as_written_whatever_spac
     sizes = np.array([[1000.0, 100.0]] * 2)
     for space in (CoordSpace.UNIT, CoordSpace.PIXEL):
         ready = targets.prepare(space, **PIXEL, image_sizes=sizes)
-        assert ready.alternatives.normal.arguments.direction.tolist() == ["left", None]
+        assert ready.alternatives.canonical.arguments.direction.tolist() == ["left", None]
     unit = targets.prepare(CoordSpace.UNIT, **PIXEL, image_sizes=sizes).alternatives
-    assert unit.arguments.to[0].tolist() == unit.normal.arguments.to[0].tolist() == [0.11, 0.9, 0.11, 0.9]
+    assert unit.arguments.to[0].tolist() == unit.canonical.arguments.to[0].tolist() == [0.11, 0.9, 0.11, 0.9]

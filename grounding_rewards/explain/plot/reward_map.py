@@ -198,4 +198,4 @@ def _together(recipe: Recipe, own: Case, texts: list[str]) -> Scores:
     responses = [*repeated["responses"]]
     responses[own.row :: rows] = texts
     repeated |= {"responses": tuple(responses), "groups": tuple(np.repeat(np.arange(cells), rows).tolist())}
-    return recipe.judge(Case(**repeated).rollouts(recipe, checked=False))
+    return recipe.evaluate(Case(**repeated).rollouts(recipe, checked=False))

@@ -213,7 +213,7 @@ def _points_right(rollouts: Rollouts, rows: Rows, wanted: Sequence[Sequence[floa
     said, right = alternatives.each(rollouts.predictions.xy)[rows], np.array(wanted, dtype=np.float64)
     away = np.abs(said - right)
     places = alternatives.place[rows]
-    boxed = places >= 0 if regions.plain else (places >= 0) & (regions.kind[places] == RegionKind.BBOX)
+    boxed = places >= 0 if regions.boxes_only else (places >= 0) & (regions.kind[places] == RegionKind.BBOX)
     hit = (away <= NEAR).all(axis=1) | ((places < 0) & np.isnan(right[:, 0]))
     shares = np.ones(len(rows))
     if np.count_nonzero(boxed):

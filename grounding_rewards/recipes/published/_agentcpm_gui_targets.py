@@ -100,19 +100,21 @@ def forms_of(targets: Targets) -> Sequence[Form]:
     if extras is not None:
         forms = [_own(extra) for extra in extras.tolist()]
     if None in forms:
-        rows = zip(forms, _wire_actions(alternatives.normal), _points(targets), strict=True)
+        rows = zip(forms, _wire_actions(alternatives.canonical), _points(targets), strict=True)
         forms = [_form(*action, point) if form is None else form for form, action, point in rows]
     return forms
 
 
-def _wire_actions(normal: Alternatives) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _wire_actions(canonical: Alternatives) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Each alternative's name and arguments; ``to`` is the point where it ends, the middle of a box."""
-    columns = {key: normal.arguments.column(key, len(normal)).tolist() for key in ("text", "direction", "status")}
-    to = normal.arguments.to
+    columns = {key: canonical.arguments.column(key, len(canonical)).tolist() for key in ("text", "direction", "status")}
+    to = canonical.arguments.to
     if to is not None:
         columns["to"] = ((to[:, :2] + to[:, 2:]) / 2).tolist()
     rows = zip(*columns.values(), strict=True)
-    return ((name, dict(zip(columns, row, strict=True))) for name, row in zip(normal.names.tolist(), rows, strict=True))
+    return (
+        (name, dict(zip(columns, row, strict=True))) for name, row in zip(canonical.names.tolist(), rows, strict=True)
+    )
 
 
 def _own(extra: Any) -> dict[str, Any] | None:

@@ -91,7 +91,7 @@ class Blink(BaseVerifier):
 
 def _by_rank(regions: Regions, rows: int) -> list[tuple[Any, Floats]]:
     """The targets' boxes, the first of each sample, then the second: which rows have one, and (n, 4) with NaN."""
-    if regions.aligned and regions.plain:
+    if regions.one_per_row and regions.boxes_only:
         return [(slice(None), regions.box)]
     chosen = np.flatnonzero(regions.kind == _BBOX)
     owner = regions.row[chosen]

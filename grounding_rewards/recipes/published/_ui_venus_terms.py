@@ -57,7 +57,7 @@ class NavigationCoord(BaseVerifier):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         alternatives = rollouts.targets.alternatives
-        names = alternatives.normal.names.tolist()
+        names = alternatives.canonical.names.tolist()
         near, far = _distances(rollouts, self.near, self.far)
         pointed = np.array([name in POINTED for name in names], dtype=np.bool_)
         score = np.where(pointed & near, self.alpha, np.where(pointed & far, self.alpha / 2, 0.0))
@@ -115,7 +115,7 @@ class NavigationMatch(BaseVerifier):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         alternatives = rollouts.targets.alternatives
-        names = alternatives.normal.names.tolist()
+        names = alternatives.canonical.names.tolist()
         near, far = _distances(rollouts, self.near, self.far)
         right = (_TYPE.each(rollouts) > 0) & _contents(rollouts, self.least_f1)[1]
         pointed = np.array([name in POINTED for name in names], dtype=np.bool_)
@@ -131,7 +131,7 @@ def _distances(rollouts: Rollouts, *reaches: float) -> list[geometry.Bools]:
     """Return True for alternatives whose place is nearer than each reach: (k,); False where there is no place."""
     regions, alternatives = rollouts.targets.regions, rollouts.targets.alternatives
     inside = inside_regions(rollouts.predictions.xy, regions)
-    marked = regions.centre if regions.plain else np.where(np.isnan(regions.point), regions.centre, regions.point)
+    marked = regions.centre if regions.boxes_only else np.where(np.isnan(regions.point), regions.centre, regions.point)
     away = geometry.distance(regions.each(rollouts.predictions.xy), marked)
     return [alternatives.place_scores(inside | (away < reach)) > 0 for reach in reaches]
 
@@ -141,7 +141,7 @@ def _moves(rollouts: Rollouts, start: geometry.Bools, reach: float) -> tuple[geo
 
     What it does not ask for is right where all that it asks for is.
     """
-    alternatives = rollouts.targets.alternatives.normal
+    alternatives = rollouts.targets.alternatives.canonical
     given, wanted = argument(rollouts, "to", alternatives)
     ended = end = np.zeros(len(alternatives), dtype=np.bool_)
     if wanted is not None:
@@ -162,7 +162,7 @@ def _directions(
 
     A diagonal has two, any other direction the same one twice; 0 is none.
     """
-    regions, alternatives = rollouts.targets.regions, rollouts.targets.alternatives.normal
+    regions, alternatives = rollouts.targets.regions, rollouts.targets.alternatives.canonical
     size = alternatives.each(rollouts.image_sizes)
     said, right = argument(rollouts, "direction", alternatives)
     went, way = _codes(said, len(alternatives)), _codes(right, len(alternatives))
@@ -202,7 +202,7 @@ def _towards(away: Floats, size: Floats) -> NDArray[np.int64]:
 
 def _contents(rollouts: Rollouts, least: float) -> tuple[geometry.Bools, geometry.Bools]:
     """Return whether the alternatives ask for a text or an app, and whether those are right: (k,) each."""
-    alternatives = rollouts.targets.alternatives.normal
+    alternatives = rollouts.targets.alternatives.canonical
     rule = text_rule("f1", least)
     asked, right = np.zeros(len(alternatives), dtype=np.bool_), np.ones(len(alternatives), dtype=np.bool_)
     for name in ("text", "app"):

@@ -132,7 +132,7 @@ class _InPlace(OfPlaces):
         regions = rollouts.targets.regions
         points = regions.each(rollouts.predictions.xy)
         inside = geometry.in_box(points, regions.box, strict=True)
-        if not regions.plain:
+        if not regions.boxes_only:
             away = points - regions.point  # whose squares are compared, since a root would be rounded once more
             inside |= (regions.kind == RegionKind.POINT) & ((away * away).sum(axis=1) < REACH * REACH)
         flat = (regions.box[:, :2] == regions.box[:, 2:]).any(axis=1)

@@ -86,7 +86,7 @@ def test_what_was_not_made_here_is_never_replaced(run, tmp_path):
 
 def test_a_file_that_grows_while_it_is_read(run, tmp_path, monkeypatch):
     source, out = write_rows(tmp_path / "in.jsonl", *rollouts(3)), tmp_path / "out"
-    judge = gr.Recipe.judge
+    judge = gr.Recipe.evaluate
 
     def growing(self, rollouts):
         with source.open("a") as file:
@@ -137,7 +137,7 @@ def test_a_run_that_failed_goes_on_where_it_was(run, tmp_path, small, monkeypatc
         pq.write_table(pa.Table.from_pylist(rows), source, row_group_size=7)
     words = (*SCORE, source, "--recipe", recipe, "--response-space", "thousandths", "--json", "--out")
     whole = json.loads(run(*words, tmp_path / "whole").out)
-    judge, calls = gr.Recipe.judge, []
+    judge, calls = gr.Recipe.evaluate, []
 
     def failing(self, rollouts):
         calls.append(len(rollouts))

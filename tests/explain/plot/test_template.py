@@ -123,6 +123,6 @@ def test_what_is_written_is_read_back_whatever_stands_around_it(places, words):
     if found is None:  # the words close the thinking, and answer themselves
         return
     texts = found.write(np.array(places, dtype=np.float64))
-    assert CLICK.rollouts(texts, [{"bbox": [0, 0, 9, 9]}] * len(texts)).predictions.xy.tolist() == [
+    assert CLICK.prepare(texts, [{"bbox": [0, 0, 9, 9]}] * len(texts)).predictions.xy.tolist() == [
         list(place) for place in places
     ]

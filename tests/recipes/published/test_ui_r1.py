@@ -73,7 +73,7 @@ def test_of_other_actions_nothing_more_is_asked(name):
 
 
 def test_a_click_that_is_wanted_nowhere_is_right_anywhere():
-    """Of targets that were read before, which need not have the place that the recipe's own reading asks for."""
+    """Targets that were read before need not have the place that the recipe's own reading asks for."""
     wanted = gr.Targets.from_list([{"action": "click"}])
     scores = UI_R1.score([written([900, 700])], wanted, **SAME)
     assert (scores.parts["action"].tolist(), scores.parts["coord"].tolist()) == ([1], [1])
