@@ -77,10 +77,10 @@ def _summary(built: Recipe, options: Mapping[str, Any]) -> Facts:
     }
 
 
-def _sizes(found: Recipe, use: Requirements) -> list[str]:
+def _sizes(built: Recipe, use: Requirements) -> list[str]:
     """The sizes that a recipe needs; where it makes that of the model's image, the original's in its place."""
-    made = {} if found.resizing is None else {"model_image_size": "image_size"}
-    return list(dict.fromkeys(made.get(name, name) for name in use.sizes(found.target_space)))
+    made = {} if built.resizing is None else {"model_image_size": "image_size"}
+    return list(dict.fromkeys(made.get(name, name) for name in use.sizes(built.target_space)))
 
 
 def _actions(built: Recipe) -> list[Facts]:

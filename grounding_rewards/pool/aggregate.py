@@ -74,8 +74,8 @@ def stats_of(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "rollouts.jsonl")
     ...     _ = file.write_text('{"sample_id": "b", "acc": 1}\n{"sample_id": "a", "acc": null}\n')
-    ...     found = stats_of(open_rollouts([file]))
-    >>> found.sample_id.tolist(), found.n.tolist(), found.num_correct.tolist()
+    ...     stats = stats_of(open_rollouts([file]))
+    >>> stats.sample_id.tolist(), stats.n.tolist(), stats.num_correct.tolist()
     (['a', 'b'], [0, 1], [0, 1])
     """
     _check_arguments(rounds, temperature, columns)
@@ -96,9 +96,9 @@ def stats_of(
     if not parts:
         raise PoolError(_none_left(table, rounds, temperature))
     _check(table, where, suspicious, by)
-    found = SampleStats(**{name: np.concatenate(parts.pop(name)) for name in list(parts)})
-    read_only(*vars(found).values())
-    return found
+    stats = SampleStats(**{name: np.concatenate(parts.pop(name)) for name in list(parts)})
+    read_only(*vars(stats).values())
+    return stats
 
 
 def _check_arguments(rounds: Collection[Any] | None, temperature: Any, columns: Collection[str]) -> None:
@@ -118,12 +118,12 @@ def _listed(columns: Mapping[str, str]) -> str:
 
 
 def _where(rounds: Collection[int] | None, temperature: float | None) -> str:
-    found = []
+    conditions = []
     if rounds is not None:
-        found.append(f"round IN ({', '.join(str(int(number)) for number in rounds) or 'NULL'})")
+        conditions.append(f"round IN ({', '.join(str(int(number)) for number in rounds) or 'NULL'})")
     if temperature is not None:
-        found.append(f"abs(temperature - {float(temperature)!r}) < 1e-6")
-    return f" WHERE {' AND '.join(found)}" if found else ""
+        conditions.append(f"abs(temperature - {float(temperature)!r}) < 1e-6")
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
 def _extent(table: RolloutTable, where: str, *, totals: bool) -> tuple[float, bool]:
@@ -132,21 +132,21 @@ def _extent(table: RolloutTable, where: str, *, totals: bool) -> tuple[float, bo
     largest = f"max(abs({TOTAL}))" if "total" in needed else "0.0"
     number = "coalesce(round, -1)" if "round" in needed else "0"
     sql = f"SELECT {largest} AS largest, min({number}) <> max({number}) AS rounds FROM {{rollouts}}{where}"
-    found = table.query(sql, needed).to_pylist()[0]
-    if found["largest"] and not found["largest"] < LARGEST_TOTAL:
+    extent = table.query(sql, needed).to_pylist()[0]
+    if extent["largest"] and not extent["largest"] < LARGEST_TOTAL:
         raise _wrong(
             table, where, "total", f"abs({TOTAL}) >= {LARGEST_TOTAL!r}", "a number of a size below 1e12, or null"
         )
-    return float(found["largest"] or 0.0), bool(found["rounds"])
+    return float(extent["largest"] or 0.0), bool(extent["rounds"])
 
 
 def _wrong(table: RolloutTable, where: str, name: str, condition: str, expected: str) -> PoolError:
     joined = f"{where} AND" if where else " WHERE"
     needed = [name for name in _KEY if name in table.columns]
-    sql = f"SELECT sample_id, {name} AS found FROM {{rollouts}}{joined} {condition} ORDER BY 1, 2 LIMIT 1"
+    sql = f"SELECT sample_id, {name} AS value FROM {{rollouts}}{joined} {condition} ORDER BY 1, 2 LIMIT 1"
     first = table.query(sql, needed).to_pylist()[0]
     return PoolError(
-        f"{_paths(table)}: {name} of a rollout of sample {first['sample_id']!r}: got {first['found']:g}; "
+        f"{_paths(table)}: {name} of a rollout of sample {first['sample_id']!r}: got {first['value']:g}; "
         f"expected {expected}"
     )
 
@@ -168,11 +168,11 @@ def _gathered(
             .select([name for name in _CHECKED if name in grouped.column_names])
             .to_pylist()
         )
-        found = {name: _array(name, grouped[name]) for name in grouped.column_names if name in ALL}
-        found.setdefault("sample_id", np.broadcast_to(np.array(None, dtype=np.object_), len(grouped)))
+        columns = {name: _array(name, grouped[name]) for name in grouped.column_names if name in ALL}
+        columns.setdefault("sample_id", np.broadcast_to(np.array(None, dtype=np.object_), len(grouped)))
         if "target" in grouped.column_names:
-            found |= reading.targets(grouped)
-        for name, column in found.items():
+            columns |= reading.targets(grouped)
+        for name, column in columns.items():
             parts.setdefault(name, []).append(column)
     reading.describe()
     return parts, suspicious
@@ -181,10 +181,10 @@ def _gathered(
 def _suspicious(grouped: pa.Table) -> pa.ChunkedArray:
     """Mark samples without a name, with an ``acc`` neither 0 nor 1, with several sources, or with repeated rollouts."""
     wrong = pc.greater(grouped["num_correct"], grouped["n"]).fill_null(True)
-    found = pc.or_(grouped["unnamed"], wrong)
+    suspicious = pc.or_(grouped["unnamed"], wrong)
     for name in ("several", "unclear"):
-        found = pc.or_(found, grouped[name].is_valid()) if name in grouped.column_names else found
-    return found
+        suspicious = pc.or_(suspicious, grouped[name].is_valid()) if name in grouped.column_names else suspicious
+    return suspicious
 
 
 def _check(table: RolloutTable, where: str, suspicious: list[dict[str, Any]], by: str) -> None:
@@ -216,8 +216,8 @@ def _none_left(table: RolloutTable, rounds: Collection[int] | None, temperature:
     return "; ".join([f"{_paths(table)}: no rollouts{asked}", *there])
 
 
-def _known(found: Iterable[float | None]) -> str:
-    return ", ".join(f"{value:g}" for value in found if value is not None) or "none"
+def _known(values: Iterable[float | None]) -> str:
+    return ", ".join(f"{value:g}" for value in values if value is not None) or "none"
 
 
 def _array(name: str, column: pa.ChunkedArray) -> Any:

@@ -139,11 +139,11 @@ def write_pool(
 
 def _listed(paths: Mapping[str, Path]) -> set[str]:
     """Return the files of earlier runs, by their manifest or by that of one that was killed before the rename."""
-    found = set[str]()
+    outputs = set[str]()
     for manifest in (paths["manifest"], *leftovers(paths["manifest"])):
         with suppress(TableError, KeyError, TypeError):
-            found |= {str(output["path"]) for output in read_manifest(manifest)["outputs"]}
-    return found
+            outputs |= {str(output["path"]) for output in read_manifest(manifest)["outputs"]}
+    return outputs
 
 
 def _examples(names: set[Any]) -> str:

@@ -90,18 +90,18 @@ def stats_by_temperature(inputs: Sequence[Input]) -> dict[float, SampleStats]:
         TableError: a file cannot be read.
         PoolError: a temperature is unknown, or comes twice.
     """
-    found: dict[float, SampleStats] = {}
+    by_temperature: dict[float, SampleStats] = {}
     origin: dict[float, str] = {}
     for group in grouped(inputs, lambda source: is_stats(source.path)):
         paths = ", ".join(str(source.path) for source in group)
         for warm, stats in _temperatures_of(group):
-            if warm in found:
+            if warm in by_temperature:
                 raise PoolError(
                     f"temperature {warm:g} is in {origin[warm]} and in {paths}; give each temperature once, or "
                     "all of its files in the same way"
                 )
-            found[warm], origin[warm] = stats, paths
-    return found
+            by_temperature[warm], origin[warm] = stats, paths
+    return by_temperature
 
 
 def grouped(inputs: Sequence[Input], alone: Callable[[Input], bool]) -> list[list[Input]]:
@@ -120,10 +120,10 @@ def one_round(table: RolloutTable, paths: Sequence[Path], number: int | None) ->
     """
     if number is not None:
         return [number]
-    found = sorted(value for value in table.rounds() if value is not None)
-    if len(found) > 1:
+    rounds = sorted(value for value in table.rounds() if value is not None)
+    if len(rounds) > 1:
         raise PoolError(
-            f"{_listed(paths)}: holds rounds {_listed(found)}; name the one that counts, as {paths[0]}@{found[-1]}"
+            f"{_listed(paths)}: holds rounds {_listed(rounds)}; name the one that counts, as {paths[0]}@{rounds[-1]}"
         )
     return None
 

@@ -180,12 +180,12 @@ def _hashes(
 ) -> list[dict[str, Any]]:
     """Fingerprint all inputs for the manifest, each with its role."""
     if table is None:
-        found = [{"role": "statistics", **fingerprint(rollouts[0], rollouts)}]
+        hashes = [{"role": "statistics", **fingerprint(rollouts[0], rollouts)}]
     else:
-        found = [{"role": "rollouts", **file} for file in table.inputs()]
-    found += [{"role": role, **fingerprint(path, files_of_rows(path))} for role, path in models.items()]
-    found += [{"role": "data", **fingerprint(path, files)} for path, files in data.items()]
-    return found + [{"role": "selector", **fingerprint(path, [path])} for path in files_named(code)]
+        hashes = [{"role": "rollouts", **file} for file in table.inputs()]
+    hashes += [{"role": role, **fingerprint(path, files_of_rows(path))} for role, path in models.items()]
+    hashes += [{"role": "data", **fingerprint(path, files)} for path, files in data.items()]
+    return hashes + [{"role": "selector", **fingerprint(path, [path])} for path in files_named(code)]
 
 
 def _measured_at(

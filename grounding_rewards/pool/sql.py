@@ -38,13 +38,13 @@ def counts(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, s
     both = (
         f"CASE WHEN acc = 1 THEN {RIGHT + 1} WHEN acc = 0 THEN 1 WHEN acc IS NULL THEN 0 ELSE {RIGHT * RIGHT // 4} END"
     )
-    found = {"scored": f"TRY_CAST(sum({both}) AS BIGINT)", "rollouts": "count(*)"}
+    columns = {"scored": f"TRY_CAST(sum({both}) AS BIGINT)", "rollouts": "count(*)"}
     if by is not None and by in has:
-        found |= {"source": f"min({quoted(by)}::VARCHAR)", "other": f"max({quoted(by)}::VARCHAR)"}
+        columns |= {"source": f"min({quoted(by)}::VARCHAR)", "other": f"max({quoted(by)}::VARCHAR)"}
     if "rollout" in has:
         number = "(rollout & 63) + 31 * (coalesce(round, 0) & 63)" if rounds else "rollout"
-        found["bits"] = f"bit_count(bit_or(1::UBIGINT << (({number}) & 63)))"
-    return found
+        columns["bits"] = f"bit_count(bit_or(1::UBIGINT << (({number}) & 63)))"
+    return columns
 
 
 def sample_columns(inner: Collection[str], other_columns: Collection[str], *, names: bool) -> dict[str, str]:
@@ -52,53 +52,53 @@ def sample_columns(inner: Collection[str], other_columns: Collection[str], *, na
 
     ``unclear`` names samples with rollouts that may be repeated, ``several`` those with several sources.
     """
-    found = {"sample_id": "sample_id"} if names else {}
-    found |= {"unnamed": "coalesce(sample_id, '') = ''"}
-    found |= {"n": f"scored & {RIGHT - 1}", "num_correct": f"scored >> {RIGHT.bit_length() - 1}"}
-    found |= {"unscored": f"rollouts - (scored & {RIGHT - 1})"}
+    columns = {"sample_id": "sample_id"} if names else {}
+    columns |= {"unnamed": "coalesce(sample_id, '') = ''"}
+    columns |= {"n": f"scored & {RIGHT - 1}", "num_correct": f"scored >> {RIGHT.bit_length() - 1}"}
+    columns |= {"unscored": f"rollouts - (scored & {RIGHT - 1})"}
     if "source" in inner:
-        found |= {
+        columns |= {
             "source": "source",
             "several": "CASE WHEN source <> other THEN sample_id END",
             "other": "CASE WHEN source <> other THEN other END",
         }
     if "bits" in inner:
-        found["unclear"] = "CASE WHEN bits <> rollouts THEN sample_id END"
-    return found | {name: quoted(name) for name in other_columns}
+        columns["unclear"] = "CASE WHEN bits <> rollouts THEN sample_id END"
+    return columns | {name: quoted(name) for name in other_columns}
 
 
 def other_columns(has: Collection[str], largest: float) -> dict[str, str]:
     """Return the SQL of all other columns that a table's columns allow, with totals up to the size of the largest."""
-    found: dict[str, str] = {}
+    columns: dict[str, str] = {}
     if "total" in has:
         bits = max(0, math.ceil(math.log2(largest))) if largest else 0
         equal = f"WHEN min({TOTAL}) = max({TOTAL}) THEN min({TOTAL})"  # which a rounded mean need not be
-        found |= {"mean": f"CASE {equal} ELSE {_mean(TOTAL, bits)} END", "variance": _variance(TOTAL, bits)}
-        found |= {"lowest": f"min({TOTAL})", "highest": f"max({TOTAL})"}
+        columns |= {"mean": f"CASE {equal} ELSE {_mean(TOTAL, bits)} END", "variance": _variance(TOTAL, bits)}
+        columns |= {"lowest": f"min({TOTAL})", "highest": f"max({TOTAL})"}
     if "reason" in has:
-        found["parse_rate"] = f"count_if(reason IN ({_PARSED})) / nullif(count_if(reason IN ({_REASONS})), 0)"
+        columns["parse_rate"] = f"count_if(reason IN ({_PARSED})) / nullif(count_if(reason IN ({_REASONS})), 0)"
     if {"x_unit", "y_unit"} <= set(has):
-        found |= _clicks("image_size" in has)
+        columns |= _clicks("image_size" in has)
     if "response" in has:
-        found["distinct"] = "nullif(count(DISTINCT response), 0)"
+        columns["distinct"] = "nullif(count(DISTINCT response), 0)"
     if {"target", "image_size"} <= set(has):
-        found |= {"target": "min(target)", "image_size": "min(image_size)"}
-        found["recipe"] = "min(recipe)" if "recipe" in has else "NULL::VARCHAR"
+        columns |= {"target": "min(target)", "image_size": "min(image_size)"}
+        columns["recipe"] = "min(recipe)" if "recipe" in has else "NULL::VARCHAR"
     if "round" in has:
-        found["round"] = "max(round)"
+        columns["round"] = "max(round)"
     if "temperature" in has:
-        found["temperature"] = "CASE WHEN min(temperature) = max(temperature) THEN min(temperature) END"
-    return found
+        columns["temperature"] = "CASE WHEN min(temperature) = max(temperature) THEN min(temperature) END"
+    return columns
 
 
 def _clicks(sized: bool) -> dict[str, str]:
-    found = {"clicks": f"coalesce(count_if({_CLICK}), 0)::BIGINT"}
-    found |= {name: _mean(_near(name, _CLICK), _FAR_BITS) for name in ("x_unit", "y_unit")}
+    columns = {"clicks": f"coalesce(count_if({_CLICK}), 0)::BIGINT"}
+    columns |= {name: _mean(_near(name, _CLICK), _FAR_BITS) for name in ("x_unit", "y_unit")}
     if sized:
         sides = (_near(f"{axis}_unit", _SIZED, f" * image_size[{side}] / {_ACROSS}") for axis, side in ("x1", "y2"))
         squares = " + ".join(_variance(side, _FAR_BITS) for side in sides)
-        found["dispersion"] = f"CASE WHEN count_if({_SIZED}) >= 2 THEN sqrt({squares}) END"
-    return found
+        columns["dispersion"] = f"CASE WHEN count_if({_SIZED}) >= 2 THEN sqrt({squares}) END"
+    return columns
 
 
 def _near(name: str, condition: str, times: str = "") -> str:

@@ -113,9 +113,9 @@ class SampleStats:
         """Return the samples of some rows, in this order, or those for which ``rows`` is true."""
         chosen = np.asarray(rows)
         chosen = chosen if chosen.dtype == np.bool_ else chosen.astype(np.int64)
-        found = SampleStats(**{name: column[chosen] for name, column in vars(self).items()})
-        read_only(*vars(found).values())
-        return found
+        stats = SampleStats(**{name: column[chosen] for name, column in vars(self).items()})
+        read_only(*vars(stats).values())
+        return stats
 
 
 def sample_stats(
@@ -136,8 +136,8 @@ def sample_stats(
     Raises:
         PoolError: lengths differ, a rollout has no sample, or a number is none; names the row.
 
-    >>> found = sample_stats(["a", "b", "a", "a"], [1, None, 0, 1], [0.5, None, 0.0, 1.0])
-    >>> found.sample_id.tolist(), found.n.tolist(), found.num_correct.tolist(), found.mean.tolist()
+    >>> stats = sample_stats(["a", "b", "a", "a"], [1, None, 0, 1], [0.5, None, 0.0, 1.0])
+    >>> stats.sample_id.tolist(), stats.n.tolist(), stats.num_correct.tolist(), stats.mean.tolist()
     (['a', 'b'], [3, 0], [2, 0], [0.5, nan])
     """
     names, code = _codes(sample_ids)
@@ -151,7 +151,7 @@ def sample_stats(
     lowest, highest = np.full((2, len(names)), np.nan)
     np.fmin.at(lowest, code[summed], totals[summed])
     np.fmax.at(highest, code[summed], totals[summed])
-    found = SampleStats(
+    stats = SampleStats(
         sample_id=names,
         n=np.bincount(code[scored], minlength=len(names)).astype(np.int64),
         num_correct=np.bincount(code[right == 1.0], minlength=len(names)).astype(np.int64),
@@ -161,8 +161,8 @@ def sample_stats(
         highest=highest,
         unscored=np.bincount(code[~scored], minlength=len(names)).astype(np.int64),
     )
-    read_only(*vars(found).values())  # a selector that wrote into them would change the input of the next one
-    return found
+    read_only(*vars(stats).values())  # a selector that wrote into them would change the input of the next one
+    return stats
 
 
 def _codes(sample_ids: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
@@ -184,14 +184,14 @@ def _numbers(name: str, values: Sequence[float | None] | NDArray[Any], rows: int
     if len(values) != rows:
         raise PoolError(f"{name}: got {len(values)} rows; expected {rows}, one for each of sample_ids")
     try:
-        found = np.array(values, dtype=np.float64)  # None becomes NaN
+        numbers = np.array(values, dtype=np.float64)  # None becomes NaN
     except (TypeError, ValueError):
-        found = np.zeros(0)
-    if found.shape != (rows,):
+        numbers = np.zeros(0)
+    if numbers.shape != (rows,):
         raise PoolError(f"{name}: got {values!r:.80}; expected a number for each row, or None")
-    for row in np.flatnonzero(np.isinf(found))[:1]:
-        raise PoolError(f"{name} of row {row}: got {found[row]}; expected a finite number, or None")
-    return found
+    for row in np.flatnonzero(np.isinf(numbers))[:1]:
+        raise PoolError(f"{name} of row {row}: got {numbers[row]}; expected a finite number, or None")
+    return numbers
 
 
 def _mean(code: NDArray[np.int64], values: Floats, samples: int) -> Floats:
@@ -202,5 +202,5 @@ def _mean(code: NDArray[np.int64], values: Floats, samples: int) -> Floats:
 
 def _ratio(sums: NDArray[Any], counts: NDArray[np.int64]) -> Floats:
     """Divide sums by counts; NaN where a count is 0."""
-    found: Floats = np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
-    return found
+    ratio: Floats = np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+    return ratio

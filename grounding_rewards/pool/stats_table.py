@@ -75,8 +75,8 @@ def from_table(table: pa.Table) -> SampleStats:
     if missing:
         hint = near(missing[0], table.column_names) or "."
         raise PoolError(f"no column {missing[0]!r}{hint} There are: {', '.join(table.column_names)}")
-    found = {name: _column(name, table[name]) for name in ALL if name in table.column_names}
-    stats = SampleStats(**found)
+    columns = {name: _column(name, table[name]) for name in ALL if name in table.column_names}
+    stats = SampleStats(**columns)
     for row, name in enumerate(stats.sample_id.tolist()):
         if not name:
             raise PoolError(f"sample_id of row {row}: got {name!r}; expected the name of the sample")
@@ -194,9 +194,9 @@ def _array(name: str, column: Any) -> pa.Array:
 
 def _column(name: str, column: pa.ChunkedArray) -> Any:
     if name in _TEXTS:
-        found = np.empty(len(column), dtype=np.object_)
-        found[:] = [None if text is None else str(text) for text in column.to_pylist()]
-        return found
+        texts = np.empty(len(column), dtype=np.object_)
+        texts[:] = [None if text is None else str(text) for text in column.to_pylist()]
+        return texts
     try:
         numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False).astype(np.float64)
     except (pa.ArrowException, ValueError):

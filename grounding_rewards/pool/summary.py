@@ -24,10 +24,10 @@ def summary(stats: SampleStats, ks: Sequence[int] = ()) -> dict[str, Any]:
     and its lowest total differ by no more than 1e-6. ``pass_at_k`` counts samples with at least k scored rollouts.
 
     >>> from grounding_rewards.pool import sample_stats
-    >>> found = summary(sample_stats(["a", "a", "b", "b", "c"], [1, 1, 1, 0, None]), ks=[2])
-    >>> found["samples"], found["all_correct"], found["mixed"], found["none_correct"], found["unscored_samples"]
+    >>> totals = summary(sample_stats(["a", "a", "b", "b", "c"], [1, 1, 1, 0, None]), ks=[2])
+    >>> totals["samples"], totals["all_correct"], totals["mixed"], totals["none_correct"], totals["unscored_samples"]
     (3, 1, 1, 0, 1)
-    >>> found["accuracy"], found["pass_at_k"]
+    >>> totals["accuracy"], totals["pass_at_k"]
     (0.75, {'2': {'samples': 2, 'mean': 1.0}})
     """
     return {
@@ -72,10 +72,10 @@ def _histogram(stats: SampleStats) -> list[dict[str, int]]:
     """Count the samples with num_correct of n, for each n and num_correct that occurs."""
     scored = stats.n > 0
     step = int(stats.num_correct.max(initial=0)) + 1
-    codes, found = np.unique(stats.n[scored] * step + stats.num_correct[scored], return_counts=True)
+    codes, samples = np.unique(stats.n[scored] * step + stats.num_correct[scored], return_counts=True)
     return [
         {"n": code // step, "num_correct": code % step, "samples": count}
-        for code, count in zip(codes.tolist(), found.tolist(), strict=True)
+        for code, count in zip(codes.tolist(), samples.tolist(), strict=True)
     ]
 
 

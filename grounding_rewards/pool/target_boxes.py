@@ -45,7 +45,7 @@ def target_boxes(
     >>> target_boxes(['{"bbox": [20, 10, 40, 30]}', '{"refusal": true}'], sizes, target_space="pixel").tolist()
     [[0.1, 0.1, 0.2, 0.3], [nan, nan, nan, nan]]
     """
-    found = np.full((len(targets), 4), np.nan)
+    boxes = np.full((len(targets), 4), np.nan)
     of_each: list[RecordedName | None] = [None] * len(targets) if names is None else list(names)
     forms = {name: target_form(name, target_space, recipe) for name in set(of_each)}
     alike: dict[Form, list[int]] = {}
@@ -55,8 +55,8 @@ def target_boxes(
         read = Targets.from_list([targets[row] for row in rows], native=native, space=space, bad_target="abstain")
         if errors is not None:
             errors |= {rows[place]: error for place, error in read.errors.items() if targets[rows[place]] is not None}
-        found[rows] = _boxes(read, image_sizes[rows])
-    return found
+        boxes[rows] = _boxes(read, image_sizes[rows])
+    return boxes
 
 
 def target_form(
@@ -64,10 +64,10 @@ def target_form(
 ) -> Form:
     """Return the form of targets, by the arguments of ``target_boxes``."""
     named = None if name is None else recorded_recipe(name)
-    found = named or recipe
+    chosen = named or recipe
     if target_space is not None:
-        return (None if found is None or found is named else found.native), target_space
-    return (None, None) if found is None else (found.native, found.target_space)
+        return (None if chosen is None or chosen is named else chosen.native), target_space
+    return (None, None) if chosen is None else (chosen.native, chosen.target_space)
 
 
 def not_installed(names: Collection[RecordedName | None]) -> list[str]:
@@ -85,12 +85,12 @@ def _boxes(read: Targets, image_sizes: Floats) -> Floats:
         CoordSpace.PIXEL, default=None, response_space=None, accepts=frozenset(KINDS), screen=True,
         image_sizes=image_sizes, bad_target="abstain",
     )  # fmt: skip
-    found = np.full((len(read), 4), np.nan)
+    boxes = np.full((len(read), 4), np.nan)
     owners, first = np.unique(prepared.regions.row, return_index=True)
     usable = prepared.valid[owners]
     sizes = prepared.image_sizes[owners]
-    found[owners[usable]] = (prepared.regions.box[first] / np.tile(sizes, 2))[usable]
-    return found
+    boxes[owners[usable]] = (prepared.regions.box[first] / np.tile(sizes, 2))[usable]
+    return boxes
 
 
 def shares(boxes: Floats, image_sizes: Floats) -> tuple[Floats, Floats]:
@@ -125,7 +125,7 @@ def outlines(
     sizes = None if image_size is None else np.array([image_size], dtype=np.float64)
     try:
         read = Targets.from_list([target], native=native, space=space)
-        found = read.prepare(UNIT, default=None, response_space=None, accepts=frozenset(KINDS), image_sizes=sizes)
+        prepared = read.prepare(UNIT, default=None, response_space=None, accepts=frozenset(KINDS), image_sizes=sizes)
     except GroundingRewardsError:
         return ()
-    return tuple(found.regions.outline(place) for place in range(len(found.regions.row)))
+    return tuple(prepared.regions.outline(place) for place in range(len(prepared.regions.row)))

@@ -86,8 +86,8 @@ class Sweep:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values; None for NaN."""
-        found: dict[str, Any] = plain(self)
-        return found
+        fields: dict[str, Any] = plain(self)
+        return fields
 
 
 def highest(accuracies: Mapping[float, float], *, tolerance: float = 0.02, reference: float | None = None) -> float:
@@ -150,8 +150,8 @@ def sweep(
     >>> from grounding_rewards.pool import sample_stats
     >>> cool = sample_stats([f"{place // 2}" for place in range(80)], [1, 0] * 40)
     >>> hot = sample_stats([f"{place // 2}" for place in range(80)], [0, 0] * 40)
-    >>> found = sweep({0.7: cool, 1.4: hot})
-    >>> found.chosen, found.rows[1].why
+    >>> swept = sweep({0.7: cool, 1.4: hot})
+    >>> swept.chosen, swept.rows[1].why
     (0.7, 'accuracy 0.5000 below that at 0.7; the interval ends at -0.5000')
     """
     _check(rule, margin, draws, confidence)
@@ -244,16 +244,16 @@ def _sorted(by_temperature: Mapping[float, Any], reference: float | None) -> lis
     wrong = [value for value in by_temperature if not (math.isfinite(value) and value >= 0)]
     if wrong:
         raise PoolError(f"temperature: got {wrong[0]}; expected a number from 0")
-    found = sorted(by_temperature)
-    if len(found) < 2:
+    values = sorted(by_temperature)
+    if len(values) < 2:
         raise PoolError(
-            f"temperatures: got {', '.join(f'{value:g}' for value in found) or 'none'}; expected rollouts of the same "
+            f"temperatures: got {', '.join(f'{value:g}' for value in values) or 'none'}; expected rollouts of the same "
             "samples at two or more"
         )
-    if reference is not None and reference not in found:
-        shown = ", ".join(f"{value:g}" for value in found)
+    if reference is not None and reference not in values:
+        shown = ", ".join(f"{value:g}" for value in values)
         raise PoolError(f"reference: got {reference:g}; expected one of the temperatures there are, {shown}")
-    return found
+    return values
 
 
 def _check(rule: str, margin: float, draws: int, confidence: float) -> None:

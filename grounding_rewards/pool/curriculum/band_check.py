@@ -136,8 +136,8 @@ def check_bands(
     Raises:
         PoolError: more rollouts are right than were scored.
 
-    >>> found = check_bands({"easy": (188, 200), "medium": (200, 200)}, ["easy", "medium"])
-    >>> found.problems
+    >>> checked = check_bands({"easy": (188, 200), "medium": (200, 200)}, ["easy", "medium"])
+    >>> checked.problems
     ('easy and medium are inverted: easy 0.940 [0.898, 0.965] is below medium 1.000 [0.981, 1.000]',)
     """
     bands = tuple(_measured(name, counts.get(name, (0, 0)), (ranges or {}).get(name), z) for name in easiest_first)

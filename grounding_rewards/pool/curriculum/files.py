@@ -167,14 +167,14 @@ def _write_data_sets(
         join = {"join": data.join(stats)}
         there = set(data.names)
         stats = stats.taken(np.array([name in there for name in stats.sample_id.tolist()], dtype=np.bool_))
-    found = stage_sets(stats, curriculum, seed)
+    staged = stage_sets(stats, curriculum, seed)
     suffix = ".jsonl" if data is not None and schema_of(data.table) is None else ".parquet"
     slugs = [re.sub(r"[^A-Za-z0-9._]+", "-", stage.name).strip("-.")[:80] or "stage" for stage in curriculum.stages]
     files = [f"stage-{place}-{slug}{suffix}" for place, slug in enumerate(slugs, 1)]
-    rows = {name: part.rows for name, part in zip(files, found.sets, strict=True)} | {OUTSIDE + suffix: found.outside}
+    rows = {name: part.rows for name, part in zip(files, staged.sets, strict=True)} | {OUTSIDE + suffix: staged.outside}
     with _opened(out) as (opened, content):
         if data is None:
-            tables = ((out / name, [_table(stats, found, curriculum, part)]) for name, part in rows.items())
+            tables = ((out / name, [_table(stats, staged, curriculum, part)]) for name, part in rows.items())
             written = write_tables(opened, tables)
         else:
             ids = stats.sample_id
@@ -182,11 +182,11 @@ def _write_data_sets(
             written = write_parts(opened, parts, data.table, data.names, note=note, advance=advance)
         by_name = {file.path.name: file for file in written}
         content |= {
-            **_head(curriculum, found, facts, seed),
+            **_head(curriculum, staged, facts, seed),
             **join,
             "outside": _file(OUTSIDE + suffix, by_name),
             "stages": [
-                {**_stage(place, found, files), **_file(name, by_name)} for place, name in enumerate(files)
+                {**_stage(place, staged, files), **_file(name, by_name)} for place, name in enumerate(files)
             ],
         }  # fmt: skip
     return content
@@ -194,15 +194,15 @@ def _write_data_sets(
 
 def _write_weights(out: Path, stats: SampleStats, curriculum: Curriculum, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Write the weight of each sample in each stage: one table of sample_id, stage and weight."""
-    found, weights = stage_weights(stats, curriculum)
+    staged, weights = stage_weights(stats, curriculum)
     tables = []
-    for part, column in zip(found.sets, weights, strict=True):
+    for part, column in zip(staged.sets, weights, strict=True):
         ids = [str(name) for name in stats.sample_id[part.rows]]
         tables.append(pa.table({"sample_id": ids, "stage": [part.stage.name] * len(ids), "weight": column[part.rows]}))
     with _opened(out) as (opened, content):
         (written,) = write_tables(opened, [(out / WEIGHTS, tables)])
-        stages = [{**_stage(place, found, None), "file": None} for place in range(len(found.sets))]
-        content |= _head(curriculum, found, facts, None)
+        stages = [{**_stage(place, staged, None), "file": None} for place in range(len(staged.sets))]
+        content |= _head(curriculum, staged, facts, None)
         content |= {"weights": _file(WEIGHTS, {WEIGHTS: written}), "stages": stages}
     return content
 
@@ -239,19 +239,19 @@ def _written(out: Path) -> list[Path]:
 _OURS = re.compile(rf"stage-\d+-[^/]*\.(parquet|jsonl)|{OUTSIDE}\.(parquet|jsonl)|{re.escape(WEIGHTS)}|{MANIFEST}")
 
 
-def _table(stats: SampleStats, found: StageSets, curriculum: Curriculum, rows: Any) -> pa.Table:
+def _table(stats: SampleStats, staged: StageSets, curriculum: Curriculum, rows: Any) -> pa.Table:
     names = [*curriculum.band_names, None, None]  # places from the end stand for no band
-    bands = pa.array([names[place] for place in found.band[rows].tolist()], pa.string())
+    bands = pa.array([names[place] for place in staged.band[rows].tolist()], pa.string())
     return to_table(stats.taken(rows)).append_column("band", bands)
 
 
-def _head(curriculum: Curriculum, found: StageSets, facts: Mapping[str, Any], seed: int | None) -> dict[str, Any]:
+def _head(curriculum: Curriculum, staged: StageSets, facts: Mapping[str, Any], seed: int | None) -> dict[str, Any]:
     return {
         **facts,
         "seed": seed,
         "bands": {band.name: [band.low, band.high] for band in curriculum.bands},
         "min_rollouts": curriculum.min_rollouts,
-        "samples": found.counts,
+        "samples": staged.counts,
         "gate": None if curriculum.gate is None else {**vars(curriculum.gate), "rule": _RULE},
     }
 
@@ -262,11 +262,11 @@ _RULE = (
 )
 
 
-def _stage(place: int, found: StageSets, files: Sequence[str] | None) -> dict[str, Any]:
+def _stage(place: int, staged: StageSets, files: Sequence[str] | None) -> dict[str, Any]:
     """Describe one stage for the manifest; ``up`` and ``down`` are the stages to go to, counted from 1."""
-    part = found.sets[place]
+    part = staged.sets[place]
     stage: Stage = part.stage
-    last = len(found.sets) - 1
+    last = len(staged.sets) - 1
     quotas = [{**vars(quota), "shortfall": quota.shortfall} for quota in part.quotas]
     described = {
         "stage": place + 1,

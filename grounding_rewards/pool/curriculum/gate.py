@@ -96,11 +96,11 @@ def scored(results: Sequence[float | None]) -> list[float]:
     >>> scored([1, None, float("nan"), 0.5])
     [1.0, 0.5]
     """
-    found = [result for result in results if result is not None and result == result]
-    for result in found:
+    known = [result for result in results if result is not None and result == result]
+    for result in known:
         if not (isinstance(result, bool | int | float | np.number | np.bool_) and 0 <= result <= 1):
             raise PoolError(f"result: got {result!r:.80}; expected a number from 0 to 1, or None where not scored")
-    return [float(result) for result in found]
+    return [float(result) for result in known]
 
 
 def is_whole(value: Any) -> bool:

@@ -95,8 +95,8 @@ def stage_sets(stats: SampleStats, curriculum: Curriculum, seed: int = 0) -> Sta
     >>> from grounding_rewards.pool.curriculum.stages import RateBand
     >>> bands = RateBand("hard", 0.0, 0.5), RateBand("easy", 0.5, 1.0)
     >>> stats = sample_stats(["a", "b", "c", "d"], [1, 1, 1, 0])
-    >>> found = stage_sets(stats, Curriculum(bands, (Stage("all", ("easy", "hard"), shares=(2, 1)),)))
-    >>> found.sets[0].quotas
+    >>> staged = stage_sets(stats, Curriculum(bands, (Stage("all", ("easy", "hard"), shares=(2, 1)),)))
+    >>> staged.sets[0].quotas
     (Quota(band='easy', available=3, asked=2, taken=2), Quota(band='hard', available=1, asked=1, taken=1))
     """
     check_whole("seed", seed, 0)
@@ -124,17 +124,17 @@ def stage_weights(stats: SampleStats, curriculum: Curriculum) -> tuple[StageSets
         PoolError: a stage would have no samples.
     """
     whole = tuple(replace(stage, shares=None, size=None) for stage in curriculum.stages)
-    found = stage_sets(stats, replace(curriculum, stages=whole))
-    return found, [_weights(found, stage, curriculum) for stage in curriculum.stages]
+    staged = stage_sets(stats, replace(curriculum, stages=whole))
+    return staged, [_weights(staged, stage, curriculum) for stage in curriculum.stages]
 
 
-def _weights(found: StageSets, stage: Stage, curriculum: Curriculum) -> Floats:
-    given = stage.shares or tuple(found.counts[name] for name in stage.bands)
-    shares = {name: share for name, share in zip(stage.bands, given, strict=True) if found.counts[name]}
-    weights = np.zeros(len(found.band))
+def _weights(staged: StageSets, stage: Stage, curriculum: Curriculum) -> Floats:
+    proportions = stage.shares or tuple(staged.counts[name] for name in stage.bands)
+    shares = {name: share for name, share in zip(stage.bands, proportions, strict=True) if staged.counts[name]}
+    weights = np.zeros(len(staged.band))
     for name, share in shares.items():
-        chosen = found.band == curriculum.band_names.index(name)
-        weights[chosen] = share / sum(shares.values()) / found.counts[name]
+        chosen = staged.band == curriculum.band_names.index(name)
+        weights[chosen] = share / sum(shares.values()) / staged.counts[name]
     return weights
 
 

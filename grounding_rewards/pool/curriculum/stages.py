@@ -162,11 +162,11 @@ def assign(stats: SampleStats, curriculum: Curriculum) -> NDArray[np.int64]:
     [1, 0, -2]
     """
     rate = stats.pass_rate
-    found = np.full(len(stats), BETWEEN, dtype=np.int64)
+    bands = np.full(len(stats), BETWEEN, dtype=np.int64)
     for band in reversed(curriculum.easiest_first()):
-        found[(rate >= band.low) & (rate <= band.high)] = curriculum.band_names.index(band.name)
-    found[stats.n < curriculum.min_rollouts] = UNMEASURED
-    return found
+        bands[(rate >= band.low) & (rate <= band.high)] = curriculum.band_names.index(band.name)
+    bands[stats.n < curriculum.min_rollouts] = UNMEASURED
+    return bands
 
 
 _GATE_KEYS = ("success_above", "failure_below", "last_k")
@@ -206,8 +206,8 @@ def from_plain(values: Any) -> Curriculum:
     Raises:
         PoolError: a key is unknown or missing, or a value does not fit.
 
-    >>> found = from_plain({"bands": {"easy": [0.9, 1]}, "stages": [{"name": "first", "bands": ["easy"]}]})
-    >>> found.stages[0]
+    >>> curriculum = from_plain({"bands": {"easy": [0.9, 1]}, "stages": [{"name": "first", "bands": ["easy"]}]})
+    >>> curriculum.stages[0]
     Stage(name='first', bands=('easy',), shares=None, size=None, epochs=1)
     """
     config = _mapping("stages file", values, ("bands", "stages", "gate", "min_rollouts"), needed=("bands", "stages"))

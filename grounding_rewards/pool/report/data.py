@@ -95,8 +95,8 @@ def report(
     ``by_temperature`` has statistics of the same samples at two temperatures or more, ``unswept`` the reason for none.
 
     >>> from grounding_rewards.pool import sample_stats
-    >>> found = report("pools", [Round("1", sample_stats(["a", "a", "b"], [1, 0, 1]))])
-    >>> found.rounds[0]["mixed"], sorted(found.missing)
+    >>> numbers = report("pools", [Round("1", sample_stats(["a", "a", "b"], [1, 0, 1]))])
+    >>> numbers.rounds[0]["mixed"], sorted(numbers.missing)
     (1, ['hardest', 'pools', 'sizes', 'sources', 'suspects', 'temperature', 'transitions'])
     """
     moved, apart = _transitions([part for part in rounds if not part.swept])
@@ -109,7 +109,7 @@ def report(
     sources = [(part.name, by_source(part.stats)) for part in rounds]
     sizes = [(part.name, by_size(part.stats)) for part in rounds]
     scored = [part for part in rounds if part.stats.n.any()]
-    found = Report(
+    draft = Report(
         title=title,
         rounds=tuple(map(summary, rounds)),
         num_correct=tuple(map(histogram, scored)),
@@ -123,24 +123,24 @@ def report(
         suspects=tuple(suspects),
         remarks=(*remarks, *(apart if moved else ())),
     )
-    missing = {name: why for name, why in NEEDS.items() if not getattr(found, name)}
+    missing = {name: why for name, why in NEEDS.items() if not getattr(draft, name)}
     if not moved and any(part.swept for part in rounds):
         missing["transitions"] = (
             "temperatures of one round are no steps of training; needs rollouts that name two rounds (column round)"
         )
     missing |= {"transitions": "; ".join(apart)} if apart and not moved else {}
     missing |= {"temperature": failed or unswept} if (failed or unswept) and not swept else {}
-    return replace(found, missing=missing)
+    return replace(draft, missing=missing)
 
 
 def _transitions(rounds: Sequence[Round]) -> tuple[list[Numbers], list[str]]:
     """Return the transitions from each round to the next, and the reasons for missing ones."""
-    found, apart = list[Numbers](), list[str]()
+    compared, apart = list[Numbers](), list[str]()
     for before, after in pairwise(rounds):
         try:
             moved = transitions(before.stats, after.stats).to_json()
         except PoolError as error:
             apart.append(f"from {before.name} to {after.name}: {error}")
             continue
-        found.append({"from": before.name, "to": after.name, **moved})
-    return found, apart
+        compared.append({"from": before.name, "to": after.name, **moved})
+    return compared, apart

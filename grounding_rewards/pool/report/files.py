@@ -72,26 +72,26 @@ def write_report(
         shown, remarks = with_screenshots([*hardest, *suspects], data)
         warnings |= dict.fromkeys(remarks)
         hardest, suspects = shown[: len(hardest)], shown[len(hardest) :]
-    found = report(
+    numbers = report(
         title, read.parts, by_temperature=read.by_temperature, unswept=read.unswept,
         pools=read.pools, hardest=hardest, suspects=suspects, remarks=tuple(warnings),
     )  # fmt: skip
-    pictures = _write(found, out, reporting)
+    pictures = _write(numbers, out, reporting)
     for text in warnings:
         reporting.warn(text)
-    return {"page": str(out / PAGE), "pictures": pictures, "warnings": list(warnings), **found.to_json()}
+    return {"page": str(out / PAGE), "pictures": pictures, "warnings": list(warnings), **numbers.to_json()}
 
 
-def _write(found: Report, out: Path, reporting: Reporting) -> list[str]:
+def _write(numbers: Report, out: Path, reporting: Reporting) -> list[str]:
     """Write the pictures and then the page, without the pictures of an older page; return the names of the pictures."""
-    pictures, every = dict[str, tuple[Drawing, bytes]](), list(drawings(found))
+    pictures, every = dict[str, tuple[Drawing, bytes]](), list(drawings(numbers))
     with reporting.progress("drawing") as advance:
         for number, drawing in enumerate(every, 1):
             data = io.BytesIO()  # without date or program, so that the same numbers give the same bytes
             drawing.draw().savefig(data, format="png", dpi=DOTS, metadata={"Software": None})
             pictures[drawing.file] = drawing, data.getvalue()
             advance(number / len(every))
-    html = page(found, pictures).encode("utf-8", "backslashreplace")
+    html = page(numbers, pictures).encode("utf-8", "backslashreplace")
 
     def older() -> Iterator[Path]:
         there = sorted({output_of(path) for path in out.iterdir()}) if (out / PAGE).exists() else []

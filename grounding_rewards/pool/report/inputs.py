@@ -128,15 +128,15 @@ def _read(group: Sequence[Input], options: Options) -> Round:
         table.need("sample_id", "acc")
         if source.temperature is not None:
             one_round(table, paths, source.round)
-        found = _count(name, table, None if source.round is None else (source.round,), options)
+        part = _count(name, table, None if source.round is None else (source.round,), options)
     else:
         stats = stats_of_input(source, options.by)
         numbers = frozenset(number for number in np.unique(stats.round).tolist() if number >= 0)
-        found = Round(name, stats, temperatures(stats), numbers=numbers)
+        part = Round(name, stats, temperatures(stats), numbers=numbers)
     if source.temperature is None:
-        return found
-    warm = only_temperature(source, found.temperatures)
-    return replace(found, stats=with_temperature(found.stats, warm), temperatures=(warm,), warm=warm)
+        return part
+    warm = only_temperature(source, part.temperatures)
+    return replace(part, stats=with_temperature(part.stats, warm), temperatures=(warm,), warm=warm)
 
 
 def _count(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, options: Options) -> Round:
@@ -152,19 +152,19 @@ def _count(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, optio
 
 def _sweep_of_files(parts: Sequence[Round]) -> tuple[list[Round], str]:
     """Return the files that are one round at several temperatures, ascending, or the reason for none."""
-    found = [
+    candidates = [
         part for part in parts
         if len(part.temperatures) == 1 and (part.warm is not None or not part.numbers)
     ]  # fmt: skip
-    found.sort(key=lambda part: part.temperatures[0])
-    warm = [part.temperatures[0] for part in found]
+    candidates.sort(key=lambda part: part.temperatures[0])
+    warm = [part.temperatures[0] for part in candidates]
     if len(set(warm)) < 2:
         return [], ""
-    why = _confounded(found)
+    why = _confounded(candidates)
     twice = [value for value in warm if warm.count(value) > 1]
     if not why and twice:
         why = f"temperature {twice[0]:g} is that of several files that name no round; {_ONE}"
-    return ([], why) if why else (found, "")
+    return ([], why) if why else (candidates, "")
 
 
 def _sweep_of_a_round(rounds: Sequence[Round]) -> tuple[dict[float, SampleStats], str]:
@@ -211,9 +211,9 @@ def funnel(name: str, manifest: Any) -> Numbers:
     Raises:
         PoolError: it is not a manifest of ``pool next``; names the pool and the field.
 
-    >>> found = funnel("pool", {"kept": 15, "zero": 3, "positive": 12, "samples": 50, "steps": [
+    >>> pool = funnel("pool", {"kept": 15, "zero": 3, "positive": 12, "samples": 50, "steps": [
     ...     {"name": "all-correct", "removed": 8, "kept": 42}, {"name": "mix", "removed": 27, "kept": 15}]})
-    >>> found["samples"], found["steps"], found["zero_share"]
+    >>> pool["samples"], pool["steps"], pool["zero_share"]
     (50, [{'step': 'all-correct', 'removed': 8, 'kept': 42}, {'step': 'mix', 'removed': 27, 'kept': 15}], 0.2)
     """
     if not isinstance(manifest, Mapping):

@@ -36,37 +36,37 @@ class Drawing:
     draw: Callable[[], Figure]
 
 
-def drawings(found: Report) -> Iterator[Drawing]:
+def drawings(report: Report) -> Iterator[Drawing]:
     """Yield the pictures of a report, in its order."""
-    if found.num_correct:
-        draw = partial(bars.num_correct, found.num_correct)
-        yield Drawing("num_correct", 0, "num-correct.png", _histograms(found), draw)
-    for place, moved in enumerate(found.transitions):
+    if report.num_correct:
+        draw = partial(bars.num_correct, report.num_correct)
+        yield Drawing("num_correct", 0, "num-correct.png", _histograms(report), draw)
+    for place, moved in enumerate(report.transitions):
         draw = partial(heat.heat_map, moved, moved["from"], moved["to"])
         yield Drawing("transitions", place, f"transition-{place + 1}.png", _heat(moved), draw)
-    if found.sources:
-        name, lines = found.sources[-1]
+    if report.sources:
+        name, lines = report.sources[-1]
         yield Drawing("sources", 0, "sources.png", _sources(name, lines), partial(bars.sources, lines, name))
-    if found.sizes:
-        yield Drawing("sizes", 0, "target-sizes.png", _sizes(found), partial(curves.sizes, found.sizes))
-    if any(line["mixed"] is not None for line in found.signal):
-        yield Drawing("signal", 0, "no-signal.png", _signal(found), partial(bars.signals, found.signal))
-    if found.temperature:
-        draw = partial(curves.temperatures, found.temperature)
-        yield Drawing("temperature", 0, "temperatures.png", _temperature(found.temperature), draw)
-    if found.pools:
-        yield Drawing("pools", 0, "pools.png", _pools(found), partial(bars.flow, found.pools))
+    if report.sizes:
+        yield Drawing("sizes", 0, "target-sizes.png", _sizes(report), partial(curves.sizes, report.sizes))
+    if any(line["mixed"] is not None for line in report.signal):
+        yield Drawing("signal", 0, "no-signal.png", _signal(report), partial(bars.signals, report.signal))
+    if report.temperature:
+        draw = partial(curves.temperatures, report.temperature)
+        yield Drawing("temperature", 0, "temperatures.png", _temperature(report.temperature), draw)
+    if report.pools:
+        yield Drawing("pools", 0, "pools.png", _pools(report), partial(bars.flow, report.pools))
     for section, file in (("hardest", "hardest"), ("suspects", "suspect")):
-        for place, shown in enumerate(getattr(found, section)):
+        for place, shown in enumerate(getattr(report, section)):
             if shown.drawable:
                 yield Drawing(section, place, f"{file}-{place + 1}.png", _sample(shown), partial(sample, shown))
 
 
-def _histograms(found: Report) -> str:
+def _histograms(report: Report) -> str:
     lines = [
         f"{line['round']}: {count(line['none_correct'])} with none, {count(line['mixed'])} with some and "
         f"{count(line['all_correct'])} with all rollouts right"
-        for line in found.rounds
+        for line in report.rounds
     ]
     return f"Bars: shares of samples by their number of right rollouts. {'; '.join(lines)}."
 
@@ -87,8 +87,8 @@ def _sources(name: str, lines: list[Numbers]) -> str:
     )
 
 
-def _sizes(found: Report) -> str:
-    name, lines = found.sizes[-1]
+def _sizes(report: Report) -> str:
+    name, lines = report.sizes[-1]
     held = [line for line in lines if line["samples"]]
     return (
         f"Lines: mean pass rate by the size of the target. In {name} it is {percent(held[0]['accuracy'])} for the "
@@ -96,10 +96,10 @@ def _sizes(found: Report) -> str:
     )
 
 
-def _signal(found: Report) -> str:
+def _signal(report: Report) -> str:
     lines = [
         f"{line['round']}: {percent(line['none_correct'])} none correct, {percent(line['all_correct'])} all correct"
-        for line in found.signal
+        for line in report.signal
     ]
     return f"Bars: shares of samples without signal. {'; '.join(lines)}."
 
@@ -112,8 +112,8 @@ def _temperature(swept: Numbers) -> str:
     )
 
 
-def _pools(found: Report) -> str:
-    lines = [f"{pool['pool']}: {count(pool['kept'])} of {count(pool['samples'])} samples kept" for pool in found.pools]
+def _pools(report: Report) -> str:
+    lines = [f"{pool['pool']}: {count(pool['kept'])} of {count(pool['samples'])} samples kept" for pool in report.pools]
     return f"Bars: what each step of drawing a pool leaves. {'; '.join(lines)}."
 
 

@@ -55,8 +55,8 @@ def summary(each: Round) -> Numbers:
     It includes ``summary.counts``. The interval of ``accuracy``, the mean pass rate, is that of ``mean_rate``.
 
     >>> from grounding_rewards.pool import sample_stats
-    >>> found = summary(Round("1", sample_stats(["a", "a", "b", "b", "c", "c"], [1, 1, 0, 1, 0, 0])))
-    >>> found["samples"], found["none_correct"], found["mixed"], found["all_correct"], found["accuracy"]
+    >>> numbers = summary(Round("1", sample_stats(["a", "a", "b", "b", "c", "c"], [1, 1, 0, 1, 0, 0])))
+    >>> numbers["samples"], numbers["none_correct"], numbers["mixed"], numbers["all_correct"], numbers["accuracy"]
     (3, 1, 1, 1, 0.5)
     """
     stats = each.stats
@@ -110,9 +110,9 @@ def signal(each: Round) -> Numbers:
     """
     stats = each.stats.taken(each.stats.n > 0)
     spread = stats.spread[~np.isnan(stats.spread)]
-    found = counts(stats)
-    shares = {name: found[name] / len(stats) if len(stats) else None for name in OUTCOMES}
-    return {"round": each.name, **shares, "no_spread": found["zero_signal"] / len(spread) if len(spread) else None}
+    counted = counts(stats)
+    shares = {name: counted[name] / len(stats) if len(stats) else None for name in OUTCOMES}
+    return {"round": each.name, **shares, "no_spread": counted["zero_signal"] / len(spread) if len(spread) else None}
 
 
 AREAS = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1.0)
@@ -134,8 +134,8 @@ def by_source(stats: SampleStats) -> list[Numbers]:
     """
     scored = stats.taken(stats.n > 0)
     rows_of = summaries.by_source(scored)
-    found = [_line(UNKNOWN if name is None else str(name), scored.taken(rows)) for name, rows in rows_of]
-    return sorted(found, key=lambda line: (-line["zero_share"], line["source"]))
+    lines = [_line(UNKNOWN if name is None else str(name), scored.taken(rows)) for name, rows in rows_of]
+    return sorted(lines, key=lambda line: (-line["zero_share"], line["source"]))
 
 
 def merged_sources(name: str, lines: list[Numbers]) -> Numbers:
@@ -175,10 +175,10 @@ def by_size(stats: SampleStats) -> list[Numbers]:
 
 
 def _line(name: str, stats: SampleStats) -> Numbers:
-    found = {**counts(stats), "correct": int(stats.num_correct.sum())}
+    counted = {**counts(stats), "correct": int(stats.num_correct.sum())}
     return {
         "source": name,
-        **{key: found[key] for key in COUNTED},
-        "zero_share": found["none_correct"] / len(stats),
+        **{key: counted[key] for key in COUNTED},
+        "zero_share": counted["none_correct"] / len(stats),
         "accuracy": mean_rate(stats)[0],
     }

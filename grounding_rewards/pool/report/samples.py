@@ -161,13 +161,13 @@ def shown_samples(part: Round, most: int, options: Options) -> tuple[list[ShownS
 
 def _rollouts(part: Round, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
     """Read the rollouts of some samples, by their names."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_sample: dict[str, list[dict[str, Any]]] = {}
     if part.table is None or not ids:
-        return found
+        return by_sample
     columns = [*_READ, *(["instruction"] if "instruction" in part.table.columns else [])]
     for row in part.table.read(columns, samples=ids, rounds=part.rounds).to_pylist():
-        found.setdefault(str(row["sample_id"]), []).append(row)
-    return found
+        by_sample.setdefault(str(row["sample_id"]), []).append(row)
+    return by_sample
 
 
 def _shown(part: Round, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> ShownSample:
@@ -219,24 +219,24 @@ def with_screenshots(samples: Sequence[ShownSample], data: Screenshots) -> tuple
         )
     folder = data.path if data.path.is_dir() else data.path.parent
     images = data.images if data.images.root else replace(data.images, root=str(folder))
-    found, failed, other = dict[str, ShownSample](), list[str](), list[str]()
+    shown, failed, other = dict[str, ShownSample](), list[str](), list[str]()
     for batch in table.batches([name for name in (column, instruction_column) if name], whole=False):
         for index, row in enumerate(batch.rows):
             name = names[batch.start + index]
             if name in wanted:
                 try:
-                    found[name], size = _with_screenshot(wanted[name], row, column, instruction_column, images)
+                    shown[name], size = _with_screenshot(wanted[name], row, column, instruction_column, images)
                 except (ConvertError, PictureError) as error:
                     failed.append(f"{batch.place(index)}, {name!r:.80}: {error}")
-                    found[name], size = _with_screenshot(wanted[name], row, None, instruction_column, images)
-                other += _other_aspect(found[name], size)
+                    shown[name], size = _with_screenshot(wanted[name], row, None, instruction_column, images)
+                other += _other_aspect(shown[name], size)
     remarks = [
         f"{plural(len(failed), 'screenshot')} cannot be read, the first: {failed[0]}" if failed else "",
         f"{plural(len(other), 'screenshot')} not of the shape that rollouts name: {other[0]}" if other else "",
         f"{data.path} lacks {plural(len(missing), 'sample')} that the page shows, such as {missing[0]!r}"
         if missing else "",
     ]  # fmt: skip
-    return [found.get(sample.sample_id, sample) for sample in samples], [*filter(None, remarks)]
+    return [shown.get(sample.sample_id, sample) for sample in samples], [*filter(None, remarks)]
 
 
 def _with_screenshot(

@@ -45,25 +45,25 @@ class Section:
     missing: str = ""
 
 
-def sections(found: Report) -> Iterator[Section]:
+def sections(report: Report) -> Iterator[Section]:
     """Yield all sections of a report, in order."""
-    last = found.rounds[-1]["round"] if found.rounds else "the last round"
+    last = report.rounds[-1]["round"] if report.rounds else "the last round"
     by_key = {
-        "rounds": ("Rounds", _ROUNDS, [SectionPart(table=_rounds(found.rounds))]),
+        "rounds": ("Rounds", _ROUNDS, [SectionPart(table=_rounds(report.rounds))]),
         "num_correct": ("Right rollouts of each sample", _NUM_CORRECT, [SectionPart(picture=0)]),
         "transitions": (
-            "From round to round", _TRANSITIONS, [_moved(place, each) for place, each in enumerate(found.transitions)]
+            "From round to round", _TRANSITIONS, [_moved(place, each) for place, each in enumerate(report.transitions)]
         ),
-        "sources": ("By source", _SOURCES, _with_picture(_sources(found))),
-        "sizes": ("By size of the target", _SIZES, _with_picture(_sizes(found))),
-        "signal": ("Samples without signal", _SIGNAL, [SectionPart(picture=0, table=_signal(found.signal))]),
-        "temperature": ("Temperature", _TEMPERATURE, [_temperature(found.temperature)] if found.temperature else []),
-        "pools": ("From pool to pool", _POOLS, [SectionPart(picture=0, table=_pools(found.pools))]),
-        "hardest": ("The hardest samples", f"Never solved in {last}{_HARDEST}", _samples(found.hardest)),
-        "suspects": ("Suspects", f"Never solved in {last}{_SUSPECTS}", _samples(found.suspects)),
+        "sources": ("By source", _SOURCES, _with_picture(_sources(report))),
+        "sizes": ("By size of the target", _SIZES, _with_picture(_sizes(report))),
+        "signal": ("Samples without signal", _SIGNAL, [SectionPart(picture=0, table=_signal(report.signal))]),
+        "temperature": ("Temperature", _TEMPERATURE, [_temperature(report.temperature)] if report.temperature else []),
+        "pools": ("From pool to pool", _POOLS, [SectionPart(picture=0, table=_pools(report.pools))]),
+        "hardest": ("The hardest samples", f"Never solved in {last}{_HARDEST}", _samples(report.hardest)),
+        "suspects": ("Suspects", f"Never solved in {last}{_SUSPECTS}", _samples(report.suspects)),
     }  # fmt: skip
     for key, (title, lead, parts) in by_key.items():
-        missing = found.missing.get(key, "")
+        missing = report.missing.get(key, "")
         yield Section(key, title, lead, () if missing else parts, missing)
 
 
@@ -134,13 +134,13 @@ def _rounds(rounds: Sequence[Numbers]) -> TextTable:
 
 def _moved(place: int, moved: Numbers) -> SectionPart:
     null, gap = moved["null"], moved["difference"]
-    said = [
+    texts = [
         f"{plural(moved['both'], 'sample')} in both: {count(moved['up'])} up, {count(moved['same'])} the same, "
         f"{count(moved['down'])} down; {moved['net']:+,} right rollouts",
         f"mean pass rate {points(gap['mean'])} percentage points ({points(gap['low'])} to {points(gap['high'])})",
     ]
     if moved["never_solved"]:
-        said.append(
+        texts.append(
             f"of {plural(moved['never_solved'], 'never-solved sample')} {count(moved['escaped'])} "
             f"{'was' if moved['escaped'] == 1 else 'were'} solved at least once, {percent(moved['escape_share'])} "
             f"({between(moved['low'], moved['high'])}); by chance alone "
@@ -148,7 +148,7 @@ def _moved(place: int, moved: Numbers) -> SectionPart:
         )
     if null["kind"] == BETA_BINOMIAL:
         prior = describe_prior(null["prior"]["a"], null["prior"]["b"])
-        said.append(
+        texts.append(
             "with one rollout a sample a lucky hit looks like a sure one: the expected counts are those of "
             f"the prior, {prior}, alone"
             if max(moved["n_before"]) == 1
@@ -156,16 +156,16 @@ def _moved(place: int, moved: Numbers) -> SectionPart:
         )
     if moved["discordant"]:
         pair = moved["discordant"]
-        said.append(
+        texts.append(
             f"one rollout each: {count(pair['only_before'])} right only before, {count(pair['only_after'])} only "
             f"after, p = {pair['p_value']:.2g} (McNemar, exact)"
         )
     if moved["dropped"] or moved["new"] or moved["unscored"]:
-        said.append(
+        texts.append(
             f"{plural(moved['dropped'], 'sample')} before alone, {count(moved['new'])} after alone, "
             f"{count(moved['unscored'])} not scored in one of the two"
         )
-    return SectionPart(f"{moved['from']} to {moved['to']}", place, (), [*said, *moved["warnings"]], _by_source(moved))
+    return SectionPart(f"{moved['from']} to {moved['to']}", place, (), [*texts, *moved["warnings"]], _by_source(moved))
 
 
 def _by_source(moved: Numbers) -> TextTable | None:
@@ -184,12 +184,12 @@ def _by_source(moved: Numbers) -> TextTable | None:
     return TextTable(f"By source, from {moved['from']} to {moved['to']}", heads, rows)
 
 
-def _sources(found: Report) -> Iterator[TextTable]:
+def _sources(report: Report) -> Iterator[TextTable]:
     heads = [
         "source", "samples", "rollouts", "not scored", "right", "none correct", "mixed", "all correct", "never solved",
         "accuracy",
     ]  # fmt: skip
-    for name, lines in reversed(found.sources):
+    for name, lines in reversed(report.sources):
         rows = [
             [
                 line["source"], *(count(line[key]) for key in COUNTED), percent(line["zero_share"]),
@@ -200,11 +200,11 @@ def _sources(found: Report) -> Iterator[TextTable]:
         yield TextTable(name, heads, rows)
 
 
-def _sizes(found: Report) -> Iterator[TextTable]:
+def _sizes(report: Report) -> Iterator[TextTable]:
     heads = [
         "target's share of the screen", "samples", "rollouts", "not scored", "right", "mean pass rate", "95 % interval",
     ]  # fmt: skip
-    for name, lines in reversed(found.sizes):
+    for name, lines in reversed(report.sizes):
         rows = [
             [
                 area(line["area_from"], line["area_to"]), count(line["samples"]),
@@ -237,12 +237,12 @@ def _temperature(swept: Numbers) -> SectionPart:
         ]
         for row in swept["rows"]
     ]  # fmt: skip
-    said = [
+    texts = [
         f"{swept['chosen']:g} is chosen by the rule {swept['rule']}, over {plural(swept['samples'], 'sample')}",
         *([f"{plural(swept['left_out'], 'sample')} not at every temperature"] if swept["left_out"] else []),
         *swept["warnings"],
     ]
-    return SectionPart(picture=0, said=said, table=TextTable("Rollouts at each temperature", heads, rows))
+    return SectionPart(picture=0, said=texts, table=TextTable("Rollouts at each temperature", heads, rows))
 
 
 def _pools(pools: Sequence[Numbers]) -> TextTable:

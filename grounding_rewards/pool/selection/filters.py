@@ -157,11 +157,11 @@ def filters(band: Band | tuple[float, float] | None, selectors: Iterable[Selecto
     >>> [step.parameters for step in filters(None, ["learnability"])]
     [{'selector': 'learnability'}]
     """
-    found = []
+    steps = []
     if band is not None:
         chosen = _band(band)
-        found.append(Filter("band", chosen, asdict(chosen)))
-    return found + [
+        steps.append(Filter("band", chosen, asdict(chosen)))
+    return steps + [
         Filter(_name(spec), built(spec), {"selector": plain(spec)}) for spec in as_list("selectors", selectors)
     ]
 
@@ -177,57 +177,57 @@ def weigh(funnel: Funnel, stats: SampleStats, chosen: Sequence[Filter]) -> Float
     logs = np.zeros(len(stats))
     for step in chosen:
         rows = np.flatnonzero(funnel.left)
-        found = select(stats.taken(rows), step.selector)
-        for row in np.flatnonzero(found < 0)[:1]:
+        weights = select(stats.taken(rows), step.selector)
+        for row in np.flatnonzero(weights < 0)[:1]:
             raise SelectorError(
-                f"selector {name_of(step.selector)} returned {found[row]} for {stats.named(rows[row])}; expected 0 or "
-                "more, for a pool is drawn by these weights"
+                f"selector {name_of(step.selector)} returned {weights[row]} for {stats.named(rows[row])}; expected 0 "
+                "or more, for a pool is drawn by these weights"
             )
         with np.errstate(divide="ignore"):
-            logs[rows] += np.log(found)
+            logs[rows] += np.log(weights)
         funnel.remove(step.name, np.isneginf(logs), **step.parameters)
     return logs
 
 
-def as_list(name: str, given: Iterable[Any]) -> list[Any]:
+def as_list(name: str, value: Iterable[Any]) -> list[Any]:
     """Check that an argument is a list, and return it.
 
     Raises:
         PoolError: it is a text, a mapping or no iterable.
     """
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        raise PoolError(f"{name}: got {given!r:.80}; expected a list")
-    return list(given)
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise PoolError(f"{name}: got {value!r:.80}; expected a list")
+    return list(value)
 
 
-def plain(given: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a selector's specification as JSON; an object by its repr, without its memory address.
 
     >>> plain({"name": "every", "selectors": ["unsolved", Band(0.1, 0.9)]})["selectors"][1]
     'Band(low_rate=0.1, high_rate=0.9, inclusive=False, confident=False)'
     """
-    if isinstance(given, Mapping):
-        return {str(key): plain(each) for key, each in given.items()}
-    if isinstance(given, list | tuple):
-        return [plain(part) for part in given]
-    if isinstance(given, np.generic):
-        return given.item()
-    return given if given is None or isinstance(given, str | int | float) else _ADDRESS.sub("", repr(given))
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if value is None or isinstance(value, str | int | float) else _ADDRESS.sub("", repr(value))
 
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-def _band(given: Any) -> Band:
-    if isinstance(given, Band):
-        return given
-    rates = as_list("band", given)
+def _band(band: Any) -> Band:
+    if isinstance(band, Band):
+        return band
+    rates = as_list("band", band)
     if len(rates) != 2:
-        raise PoolError(f"band: got {given!r:.80}; expected two pass rates, or a Band")
+        raise PoolError(f"band: got {band!r:.80}; expected two pass rates, or a Band")
     return Band(*rates)
 
 
-def _name(given: SelectorSpec) -> str:
-    if isinstance(given, Mapping):
-        return str(given.get("name"))
-    return given if isinstance(given, str) else type(given).__name__
+def _name(spec: SelectorSpec) -> str:
+    if isinstance(spec, Mapping):
+        return str(spec.get("name"))
+    return spec if isinstance(spec, str) else type(spec).__name__

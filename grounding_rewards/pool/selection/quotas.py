@@ -40,11 +40,11 @@ def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
     if any(share < 0 for share in exact) or not sum(exact):
         raise PoolError(f"shares: got {list(shares)}; expected numbers from 0, and one above 0")
     parts = [share * total / sum(exact) for share in exact]
-    found = [int(part) for part in parts]
-    order = sorted(range(len(parts)), key=lambda place: (found[place] - parts[place], -parts[place], place))
-    for place in order[: total - sum(found)]:
-        found[place] += 1
-    return found
+    whole = [int(part) for part in parts]
+    order = sorted(range(len(parts)), key=lambda place: (whole[place] - parts[place], -parts[place], place))
+    for place in order[: total - sum(whole)]:
+        whole[place] += 1
+    return whole
 
 
 def zero_quota(positive: int, zero_share: Any) -> int:
@@ -94,10 +94,10 @@ def most_positive(limit: int, zero_share: Any) -> int:
     (80, 79, 0)
     """
     check_whole("limit", limit, 1)
-    found = int(limit * (1 - share_of_zeros(zero_share))) + 1
-    while found and found + zero_quota(found, zero_share) > limit:
-        found -= 1
-    return found
+    positive = int(limit * (1 - share_of_zeros(zero_share))) + 1
+    while positive and positive + zero_quota(positive, zero_share) > limit:
+        positive -= 1
+    return positive
 
 
 def draw(

@@ -136,8 +136,8 @@ def next_pool(
 
     >>> from grounding_rewards.pool import sample_stats
     >>> stats = sample_stats(["easy", "easy", "part", "part", "never", "never"], [1, 1, 0, 1, 0, 0])
-    >>> found = next_pool(stats, seed=7, zero_share=0.5)
-    >>> found.stats.sample_id[found.kept].tolist(), found.easy.tolist(), found.shortfall
+    >>> drawn = next_pool(stats, seed=7, zero_share=0.5)
+    >>> drawn.stats.sample_id[drawn.kept].tolist(), drawn.easy.tolist(), drawn.shortfall
     (['part', 'never'], [0], 0)
     """
     check_numbers(seed=seed, zero_share=zero_share, min_rollouts=min_rollouts, limit=limit)
@@ -216,14 +216,14 @@ def _right(stats: SampleStats, model: SampleStats, name: str) -> NDArray[np.int6
     counts = zip(model.sample_id.tolist(), model.n.tolist(), model.num_correct.tolist(), strict=True)
     known = {sample: right for sample, n, right in counts if n}
     ids = stats.sample_id.tolist()
-    found = np.fromiter((known.get(sample, -1) for sample in ids), dtype=np.int64, count=len(ids))
-    if len(ids) and (found < 0).all():
+    correct = np.fromiter((known.get(sample, -1) for sample in ids), dtype=np.int64, count=len(ids))
+    if len(ids) and (correct < 0).all():
         theirs = next(iter(model.sample_id.tolist()), None)
         raise PoolError(
             f"the {name} model has measured none of the samples: its names are such as {theirs!r}, those of the "
             f"rollouts such as {ids[0]!r}; expected the same names in both"
         )
-    return found
+    return correct
 
 
 def _mix(

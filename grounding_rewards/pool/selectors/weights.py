@@ -111,9 +111,9 @@ class Every:
 
 def _product(one: Floats, other: Floats) -> Floats:
     """Return the product of weights, which is 0 only where a factor is: an underflow becomes the smallest float."""
-    found: Floats = one * other
-    lost = (found == 0.0) & (one != 0.0) & (other != 0.0)
-    return np.where(lost, np.copysign(_SMALLEST, found), found)
+    product: Floats = one * other
+    lost = (product == 0.0) & (one != 0.0) & (other != 0.0)
+    return np.where(lost, np.copysign(_SMALLEST, product), product)
 
 
 _SMALLEST = np.nextafter(0.0, 1.0)

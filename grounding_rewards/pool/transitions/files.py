@@ -41,9 +41,9 @@ def compare_files(
         second = stats_of_input(sources[1], by)
         advance(0.8)
         again = None if null is None else stats_of_input(read_input(null), "source")
-        found = transitions(first, second, null=again, prior=prior)
+        compared = transitions(first, second, null=again, prior=prior)
     one, other = sources
     same = os.path.realpath(one.path) == os.path.realpath(other.path) and one[1:] == other[1:]
-    if found.both < FEW and same:  # with more samples, equal counts tell (pool.transitions.warnings)
-        return replace(found, warnings=(*found.warnings, "BEFORE and AFTER are the same rollouts"))
-    return found
+    if compared.both < FEW and same:  # with more samples, equal counts tell (pool.transitions.warnings)
+        return replace(compared, warnings=(*compared.warnings, "BEFORE and AFTER are the same rollouts"))
+    return compared

@@ -177,8 +177,8 @@ class Transitions:
     def row_shares(self) -> Floats:
         """Return counts over their row's sum, (B + 1, A + 1); NaN in rows without a sample."""
         totals = self.before[:, None]
-        found: Floats = np.divide(self.counts, totals, out=np.full(self.counts.shape, np.nan), where=totals > 0)
-        return found
+        shares: Floats = np.divide(self.counts, totals, out=np.full(self.counts.shape, np.nan), where=totals > 0)
+        return shares
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values for JSON: ``dropped`` and ``new`` as numbers of samples, and None for NaN.
@@ -229,8 +229,8 @@ def transitions(
 
     >>> from grounding_rewards.pool import sample_stats
     >>> before, after = sample_stats(["a", "a", "b", "b"], [0, 0, 0, 1]), sample_stats(["a", "a", "c"], [0, 1, 1])
-    >>> found = transitions(before, after)
-    >>> found.counts.tolist(), found.moves.escaped, found.dropped.tolist(), found.new.tolist()
+    >>> moved = transitions(before, after)
+    >>> moved.counts.tolist(), moved.moves.escaped, moved.dropped.tolist(), moved.new.tolist()
     ([[0, 1, 0], [0, 0, 0], [0, 0, 0]], 1, ['b'], ['c'])
     """
     rounds, round_names = [before, after], ["the round before", "the round after"]
@@ -283,8 +283,7 @@ def _check_size(name: str, stats: SampleStats | None) -> None:
 
 def _matrix(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> NDArray[np.int64]:
     """Count samples by their row and column of a matrix."""
-    found = np.bincount(rows * shape[1] + columns, minlength=shape[0] * shape[1])
-    return found.reshape(shape).astype(np.int64)
+    return np.bincount(rows * shape[1] + columns, minlength=shape[0] * shape[1]).reshape(shape).astype(np.int64)
 
 
 def _discordant(first: SampleStats, second: SampleStats) -> Discordant | None:

@@ -47,8 +47,8 @@ def difference(before: Floats, after: Floats) -> Difference:
         before: (m,) pass rates.
         after: (m,) of the same samples.
 
-    >>> found = difference(np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.5, 1.0]))
-    >>> round(found.mean, 4), round(found.low, 4), round(found.high, 4)
+    >>> gap = difference(np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.5, 1.0]))
+    >>> round(gap.mean, 4), round(gap.low, 4), round(gap.high, 4)
     (0.1667, -0.16, 0.4933)
     """
     moved = after - before
@@ -72,11 +72,11 @@ def common_rows(
     rows: NDArray[np.int64], several: Sequence[SampleStats], called: Sequence[str]
 ) -> list[NDArray[np.int64]]:
     """Return the same from the result of ``aligned_rows``."""
-    found = rows[:, (rows >= 0).all(axis=0)]
-    if not found.size:
+    common = rows[:, (rows >= 0).all(axis=0)]
+    if not common.size:
         names = "; ".join(f"{name} has {_some(stats)}" for stats, name in zip(several, called, strict=True))
         raise PoolError(f"no sample is in {' and '.join(called)}: {names}; expected the same names of samples")
-    return list(found)
+    return list(common)
 
 
 def aligned_rows(several: Sequence[SampleStats], called: Sequence[str]) -> NDArray[np.int64]:
@@ -100,9 +100,9 @@ def aligned_rows(several: Sequence[SampleStats], called: Sequence[str]) -> NDArr
         which = int(of[place])
         again = several[which].named(row[place])
         raise PoolError(f"{called[which]}: {again} has two rows; expected one a sample")
-    found = np.full((len(several), int(new.sum())), -1, dtype=np.int64)
-    found[of, np.cumsum(new) - 1] = row
-    return found
+    aligned = np.full((len(several), int(new.sum())), -1, dtype=np.int64)
+    aligned[of, np.cumsum(new) - 1] = row
+    return aligned
 
 
 def _keys(names: list[Any]) -> list[Any]:

@@ -76,11 +76,11 @@ def prior_of(prior: str | tuple[float, float], n: ArrayLike, correct: ArrayLike)
 Beta(0.5, 0.5), stands in')
     """
     if prior == "fit":
-        found = _fitted(*_tallies(n, correct))
-        if found is None:
+        parameters = _fitted(*_tallies(n, correct))
+        if parameters is None:
             text = "the histogram of num_correct does not fix a prior: Jeffreys, Beta(0.5, 0.5), stands in"
             return Prior("fit", *JEFFREYS, warning=text)
-        return Prior("fit", *found, warning=contradiction(n, correct, *found, fitted=2))
+        return Prior("fit", *parameters, warning=contradiction(n, correct, *parameters, fitted=2))
     if isinstance(prior, str):
         if prior not in NAMED:
             known = [*NAMED, "fit"]

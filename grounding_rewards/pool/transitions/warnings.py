@@ -19,63 +19,63 @@ def of_rounds(
     first: SampleStats, second: SampleStats, before: SampleStats, after: SampleStats, null: SampleStats | None
 ) -> list[str]:
     """Return the warnings on the samples of both rounds, on the whole rounds, and on the null's rollouts."""
-    found: list[str] = []
+    warnings: list[str] = []
     warm = temperatures(before), temperatures(after)
     if warm[0] != warm[1] and all(warm):
-        found.append(
+        warnings.append(
             f"temperatures differ, {_list(warm[0])} before and {_list(warm[1])} after: the matrix mixes what the "
             "policy learnt with what the temperature does"
         )
     sizes = np.unique(first.n).tolist(), np.unique(second.n).tolist()
     if len(sizes[0]) > 1 or sizes[0] != sizes[1]:
-        found.append(
+        warnings.append(
             f"samples have {_list(sizes[0])} scored rollouts before and {_list(sizes[1])} after: equal numbers of "
             "right ones are not equal pass rates; up and down compare pass rates"
         )
     rounds = [set(np.unique(stats.round[stats.round >= 0]).tolist()) for stats in (before, after)]
     if rounds[0] and rounds[0] == rounds[1]:
-        found.append(f"both are of round {_list(rounds[0])}")
+        warnings.append(f"both are of round {_list(rounds[0])}")
     elif rounds[0] and rounds[1] and max(rounds[1]) < min(rounds[0]):
-        found.append(f"round {_list(rounds[0])} stands before round {_list(rounds[1])}: swapped?")
+        warnings.append(f"round {_list(rounds[0])} stands before round {_list(rounds[1])}: swapped?")
     if len(first) >= FEW and (first.n == second.n).all() and (first.num_correct == second.num_correct).all():
-        found.append("both rounds show the same in all samples: are these the same rollouts twice?")
+        warnings.append("both rounds show the same in all samples: are these the same rollouts twice?")
     if null is not None:
-        found += _null_warnings(first, second, null)
-    return found
+        warnings += _null_warnings(first, second, null)
+    return warnings
 
 
 def of_temperatures(common: Sequence[SampleStats]) -> list[str]:
     """Return the warnings on the same samples at several temperatures."""
-    found: list[str] = []
+    warnings: list[str] = []
     if len(common[0]) < FEW:
-        found.append(f"{len(common[0])} samples are few: intervals over samples are too narrow")
+        warnings.append(f"{len(common[0])} samples are few: intervals over samples are too narrow")
     sizes = [set(stats.n.tolist()) for stats in common]
     if any(size != sizes[0] for size in sizes):
-        found.append(
+        warnings.append(
             "numbers of scored rollouts a sample differ between temperatures: more rollouts make more groups mixed"
         )
     rounds = {number for stats in common for number in stats.round.tolist() if number >= 0}
     if len(rounds) > 1:
-        found.append(f"rollouts are of rounds {', '.join(map(str, sorted(rounds)))}: the policy differs as well")
-    return found
+        warnings.append(f"rollouts are of rounds {', '.join(map(str, sorted(rounds)))}: the policy differs as well")
+    return warnings
 
 
 def _null_warnings(first: SampleStats, second: SampleStats, null: SampleStats) -> list[str]:
-    found: list[str] = []
+    warnings: list[str] = []
     sizes = np.unique(null.n[null.n > 0]).tolist()
     if sizes != np.unique(second.n).tolist():
-        found.append(
+        warnings.append(
             f"{NULL} has {_list(sizes)} scored rollouts a sample, the round after {_list(np.unique(second.n).tolist())}"
             ": more rollouts find more right ones by chance"
         )
     again = null.taken(null.n > 0)
     rows, rows_again = in_common([first, again], ["both rounds", NULL])
     if len(rows) < len(first):
-        found.append(f"{NULL} lacks {len(first) - len(rows):,} of the {len(first):,} samples of both rounds")
+        warnings.append(f"{NULL} lacks {len(first) - len(rows):,} of the {len(first):,} samples of both rounds")
     same = (first.n[rows] == again.n[rows_again]) & (first.num_correct[rows] == again.num_correct[rows_again])
     if len(rows) >= FEW and same.all():
-        found.append(f"{NULL} shows the same in all samples as the round before: are these its rollouts once more?")
-    return found
+        warnings.append(f"{NULL} shows the same in all samples as the round before: are these its rollouts once more?")
+    return warnings
 
 
 def _list(values: Any) -> str:

@@ -89,27 +89,27 @@ _MARKS = {
 _LABEL, _LINES = 0.05, 3  # the share of the axis that a temperature's label takes, and lines for those that are close
 
 
-def temperatures(found: Numbers) -> Figure:
+def temperatures(swept: Numbers) -> Figure:
     """Draw accuracy, the paired difference that the rule goes by, and what else was counted, over the temperature."""
     figure = style.canvas(7.6)
     panels = figure.subplots(3, 1, sharex=True, height_ratios=[1.2, 1.0, 1.0])
-    values = [row["temperature"] for row in found["rows"]]
-    _points(panels[0], found, "accuracy", "low", "high")
-    _points(panels[1], found, "difference", "difference_low", "difference_high")
+    values = [row["temperature"] for row in swept["rows"]]
+    _points(panels[0], swept, "accuracy", "low", "high")
+    _points(panels[1], swept, "difference", "difference_low", "difference_high")
     panels[1].axhline(0.0, color="0.3", linewidth=0.9, zorder=1)
     for name, (label, colour, marker) in _BESIDE.items():
-        shares = [row[name] for row in found["rows"]]
+        shares = [row[name] for row in swept["rows"]]
         if all(share is not None for share in shares):
             panels[2].plot(values, shares, color=colour, marker=marker, markersize=5, linewidth=1.3, label=label)
     panels[2].set_ylim(-0.03, 1.03)
-    titles = "accuracy", f"points from {found['compared_with']:g}, paired", "share"
+    titles = "accuracy", f"points from {swept['compared_with']:g}, paired", "share"
     for axes, title in zip(panels, titles, strict=True):
         style.tidy_axes(axes)
         style.percent_axis(axes)
         axes.set_ylabel(title, fontsize=style.NORMAL)
         axes.axvline(
-            found["chosen"], color="0.5", linewidth=1.0, linestyle=(0, (4, 3)), zorder=1,
-            label=f"chosen: {found['chosen']:g}" if axes is panels[0] else None,
+            swept["chosen"], color="0.5", linewidth=1.0, linestyle=(0, (4, 3)), zorder=1,
+            label=f"chosen: {swept['chosen']:g}" if axes is panels[0] else None,
         )  # fmt: skip
     for axes in (panels[0], panels[2]):
         axes.legend(
@@ -122,12 +122,12 @@ def temperatures(found: Numbers) -> Figure:
     return figure
 
 
-def _points(axes: Axes, found: Numbers, name: str, low: str, high: str) -> None:
-    rows = [row for row in found["rows"] if row[name] is not None]
+def _points(axes: Axes, swept: Numbers, name: str, low: str, high: str) -> None:
+    rows = [row for row in swept["rows"] if row[name] is not None]
     axes.plot([row["temperature"] for row in rows], [row[name] for row in rows], color="0.6", linewidth=1.2, zorder=1)
     labelled = set[str]()
     for row in rows:
-        kind = verdict(row, found)
+        kind = verdict(row, swept)
         colour, marker = _MARKS[kind]
         ends = [row[name] if row[end] is None else row[end] for end in (low, high)]
         bars: Any = [[max(row[name] - ends[0], 0.0)], [max(ends[1] - row[name], 0.0)]]

@@ -48,14 +48,14 @@ class _Grid:
         return 0.36 if self.wide >= _LINES else max(_FLAT * self.wide, _LEAST)
 
 
-def heat_map(found: Numbers, before: str, after: str) -> Figure:
+def heat_map(moved: Numbers, before: str, after: str) -> Figure:
     """Draw how samples went from the number of right rollouts in one round to that in another.
 
     Cells hold counts and shares of their row as far as there is room, and labels of rows how many samples they have.
     Rows without a sample stay grey; of large maps, those at the end are left out, and columns as well.
     """
     grid = _Grid(
-        *_cropped(np.array(found["counts"], dtype=np.float64), np.array(found["null"]["expected"], dtype=np.float64))
+        *_cropped(np.array(moved["counts"], dtype=np.float64), np.array(moved["null"]["expected"], dtype=np.float64))
     )
     rows, columns = grid.observed.shape
     room = 0.6, 0.75  # inches around a map, for its labels: at the sides and above and below
@@ -68,16 +68,16 @@ def heat_map(found: Numbers, before: str, after: str) -> Figure:
             2 * (grid.high * rows + room[1]) + 0.75, min(style.WIDTH, grid.wide * columns + room[0] + 1.5)
         )
     first, second = style.distinct_labels([before, after], 40)
-    figure.suptitle(f"{first} to {second}\n{_caption(found)}", fontsize=style.NORMAL, x=0.01, ha="left")
+    figure.suptitle(f"{first} to {second}\n{_caption(moved)}", fontsize=style.NORMAL, x=0.01, ha="left")
     panels = figure.subplots(*((1, 2) if grid.beside else (2, 1)), squeeze=False, sharex=True, sharey=True).ravel()
     image: Any = None
     for axes, cells, title in zip(
-        panels, (grid.observed, grid.expected), ("observed", f"by chance ({found['null']['kind']})"), strict=True
+        panels, (grid.observed, grid.expected), ("observed", f"by chance ({moved['null']['kind']})"), strict=True
     ):
         image = _panel(axes, cells, title, grid)
-        axes.set_xlabel(f"right rollouts after, of {listed(found['n_after'])}", fontsize=style.NORMAL)
+        axes.set_xlabel(f"right rollouts after, of {listed(moved['n_after'])}", fontsize=style.NORMAL)
     for axes in panels if not grid.beside else panels[:1]:
-        axes.set_ylabel(f"before, of {listed(found['n_before'])} (samples)", fontsize=style.NORMAL, labelpad=7)
+        axes.set_ylabel(f"before, of {listed(moved['n_before'])} (samples)", fontsize=style.NORMAL, labelpad=7)
     places = range(0, rows, -(-rows // 20))
     labels = [f"{place}  ({_count(float(grid.observed[place].sum()))})" for place in places]
     panels[0].set_yticks(places, labels=labels)
@@ -85,11 +85,11 @@ def heat_map(found: Numbers, before: str, after: str) -> Figure:
     return figure
 
 
-def _caption(found: Numbers) -> str:
+def _caption(moved: Numbers) -> str:
     """Return the number of samples in both rounds, and the temperatures."""
-    warm = [listed(found[name]) for name in ("temperatures_before", "temperatures_after")]
+    warm = [listed(moved[name]) for name in ("temperatures_before", "temperatures_after")]
     known = "" if warm == ["-", "-"] else f", temperature {warm[0]} before and {warm[1]} after"
-    return f"{plural(found['both'], 'sample')} in both{known}"
+    return f"{plural(moved['both'], 'sample')} in both{known}"
 
 
 def _cropped(observed: Floats, expected: Floats) -> tuple[Floats, Floats]:

@@ -154,10 +154,10 @@ def _draw(axes: Axes, shown: ShownSample, scene: Scene, window: Window) -> dict[
     axes.set_xticks([])
     axes.set_yticks([])
     axes.spines[:].set_color("0.6")
-    found = [*_target(scene), *_clicks(scene.others, shown, window)]
-    for line in found:
+    lines = [*_target(scene), *_clicks(scene.others, shown, window)]
+    for line in lines:
         axes.add_line(line)
-    return {str(line.get_label()): line for line in found}
+    return {str(line.get_label()): line for line in lines}
 
 
 def _cut(image: Image, scene: Scene, window: Window) -> tuple[Image, Window]:
@@ -182,28 +182,28 @@ def _target(scene: Scene) -> list[Line2D]:
     from matplotlib.patheffects import Normal, Stroke
 
     effects = [Stroke(linewidth=4.4, foreground="white"), Normal()]
-    found = []
+    lines = []
     for corners in scene.outlines:
         if len(corners) == 1:
-            found.append(Line2D(corners[:, 0], corners[:, 1], label="target", zorder=3, **_POINT))
+            lines.append(Line2D(corners[:, 0], corners[:, 1], label="target", zorder=3, **_POINT))
         else:
             closed = np.vstack((corners, corners[:1]))
-            found.append(Line2D(closed[:, 0], closed[:, 1], label="target", path_effects=effects, zorder=3, **_TARGET))
-    return found
+            lines.append(Line2D(closed[:, 0], closed[:, 1], label="target", path_effects=effects, zorder=3, **_TARGET))
+    return lines
 
 
 def _clicks(points: Floats, shown: ShownSample, window: Window) -> list[Line2D]:
     from matplotlib.lines import Line2D
 
-    found = []
+    lines = []
     for right, look, edge in ((False, _WRONG, "white"), (True, _RIGHT_ONE, "black")):
         inside = _inside(points[shown.right == right], window)
         if len(inside):
             every = int((shown.inside & (shown.right == right)).sum())
             label = f"{every:,} {'right' if right else 'wrong'} click{'' if every == 1 else 's'}"
             options = {**look, "markeredgecolor": edge, "markeredgewidth": 0.8, "clip_on": False, "zorder": 4}
-            found.append(Line2D(inside[:, 0], inside[:, 1], label=label, **options))
-    return found
+            lines.append(Line2D(inside[:, 0], inside[:, 1], label=label, **options))
+    return lines
 
 
 def _frame(axes: Axes, window: Window, name: str) -> None:
@@ -225,8 +225,8 @@ def _frame(axes: Axes, window: Window, name: str) -> None:
 
 def _inside(points: Floats, window: Window) -> Floats:
     x1, y1, x2, y2 = window
-    found: Floats = points[((points >= (x1, y1)) & (points <= (x2, y2))).all(axis=1)]
-    return found
+    inside: Floats = points[((points >= (x1, y1)) & (points <= (x2, y2))).all(axis=1)]
+    return inside
 
 
 def _legend(figure: Figure, lines: dict[str, Line2D], wide: float, high: float) -> None:
